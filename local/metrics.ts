@@ -5,6 +5,8 @@ import { release } from '../lambda/rules/release.ts';
 
 /** Tenants whose figures are shown; the first by name. More would be too many series. */
 const tenantsMax = 1_000;
+/** From one read of them to the next, where the table is a service. */
+const tenantsRestMs = 300_000;
 
 /** Prometheus's name and unit of each metric: `BytesAdmitted` → `lfs_quota_bytes_admitted`, milliseconds as seconds. */
 function nameOf(name: MetricName): string {
@@ -14,7 +16,11 @@ function nameOf(name: MetricName): string {
 }
 
 /** What a server's figures are read from. None of it makes a request to the store. */
-type Watched = Pick<Deps, 'ledger' | 'queueGauges'> & { readonly isDiskFull: () => boolean };
+type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'clock'> & {
+  readonly isDiskFull: () => boolean;
+  /** Reads of the table cost money. */
+  readonly isShared: boolean;
+};
 
 /** The figures of one server, as Prometheus reads them. */
 export class ServerMetrics implements Metrics {
@@ -67,7 +73,7 @@ export class ServerMetrics implements Metrics {
   }
 
   /** Shows these, too, from now on. */
-  watch({ ledger, queueGauges, isDiskFull }: Watched): void {
+  watch({ ledger, queueGauges, isDiskFull, clock, isShared }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[] = []) =>
       new Gauge({ name: `lfs_quota_${name}`, help, labelNames, registers: this.#registers });
     const diskFull = gauge('disk_full', '1 while the disk of the table is full');
@@ -79,6 +85,7 @@ export class ServerMetrics implements Metrics {
     const stored = ofTenant('stored_bytes', 'What the last scan counted');
     const objects = ofTenant('objects', 'What the last scan counted');
     const scanned = ofTenant('scanned_timestamp_seconds', 'When the last scan was');
+    let readAgainMs = 0;
     this.#refresh = async () => {
       diskFull.set(isDiskFull() ? 1 : 0);
       for (const { queue, read } of queueGauges) {
@@ -86,7 +93,9 @@ export class ServerMetrics implements Metrics {
         for (const [state, value] of Object.entries({ waiting, running, dead: deadLetters ?? 0 }))
           messages.set({ queue, state }, value);
       }
+      if (clock.nowMs() < readAgainMs) return;
       const tenants = await ledger.listTenants({ pageSize: tenantsMax });
+      if (isShared) readAgainMs = clock.nowMs() + tenantsRestMs;
       for (const each of [committed, limit, stored, objects, scanned]) each.reset();
       for (const { tenant, committedBytes, limitBytes, scanned: last } of tenants) {
         committed.set({ tenant }, committedBytes);

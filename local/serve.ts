@@ -13,6 +13,7 @@ import type { Log } from '../lambda/rules/clock-and-log.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
 import type { StackStore } from './compose.ts';
+import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';
 import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
@@ -38,6 +39,9 @@ export interface ServeSettings {
   readonly store?: string;
   readonly bucket?: string;
   readonly region: string;
+  /** The endpoint of a table that several servers use. Absent: it's in the data folder. */
+  readonly tableUrl?: string;
+  readonly tableName: string;
   readonly trustProxy?: string;
   /** Requests a second, by an address or with a credential. 0: no limit. */
   readonly rate: string;
@@ -81,6 +85,7 @@ export async function startServer(
   if (settings.data.trim() === '') throw new StartupError('--data takes a folder, not an empty name.');
   const publicUrl = demo && !settings.publicUrl ? undefined : readPublicUrl(settings.publicUrl ?? '');
   const store = readStore(settings, { env, copiesParts });
+  const table = readTable(settings, env);
   const metricsAt = settings.listenMetrics && readAddress('--listen-metrics', settings.listenMetrics);
   const rate = readRate(settings.rate);
   const outsiders = readOutsiders(settings);
@@ -97,6 +102,7 @@ export async function startServer(
     adminToken: env['LFS_QUOTA_ADMIN_TOKEN'],
     reach: { publicUrl, ...(trustProxy && { trusts: readTrustedProxies(trustProxy) }) },
     ...(store && { store }),
+    ...(table && { table }),
     ...(smtp && { mailer: createSmtpMailer({ url: smtp, from: env['LFS_QUOTA_EMAIL_FROM'] }) }),
     ...(rate > 0 && { limits: new RequestLimits(rate, Date.now) }),
     metrics,
@@ -219,12 +225,8 @@ function readStore(
 ): StackStore | undefined {
   if (!store && !bucket) return undefined;
   if (!store || !bucket) throw new StartupError('--store and --bucket go together: set both, or neither.');
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
-  if (!accessKeyId || !secretAccessKey)
-    throw new StartupError(
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to the credentials of the store.',
-    );
-  const endpoint = readStoreUrl(store);
+  const credentials = readCredentials(env);
+  const endpoint = readEndpoint('--store', store, 'https://s3.eu-central-1.amazonaws.com');
   return {
     kind: 'external',
     exportsAs: exportStoreKindOf(endpoint, copiesParts),
@@ -232,8 +234,36 @@ function readStore(
     bucket,
     region: region || 'us-east-1',
     forcePathStyle: true,
-    credentials: async () => ({ accessKeyId, secretAccessKey }),
+    credentials: async () => credentials,
   };
+}
+
+/** @returns undefined for the one in the data folder. */
+function readTable(
+  { tableUrl, tableName: name, store, region }: ServeSettings,
+  env: Environment,
+): TableSettings | undefined {
+  if (!tableUrl) return undefined;
+  if (!store)
+    throw new StartupError(
+      '--table-url needs --store and --bucket: servers with one table share the objects.',
+    );
+  if (!env['LFS_QUOTA_ADMIN_TOKEN'])
+    throw new StartupError('--table-url needs LFS_QUOTA_ADMIN_TOKEN: set the same one for each server.');
+  if (!/^[\w.-]{3,255}$/.test(name))
+    throw new StartupError(`--table-name takes 3 to 255 letters, digits, dots, - and _, not '${name}'.`);
+  const endpoint = readEndpoint('--table-url', tableUrl, 'https://dynamodb.eu-central-1.amazonaws.com');
+  return { endpoint, name, region: region || 'us-east-1', credentials: readCredentials(env) };
+}
+
+function readCredentials(env: Environment) {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (!accessKeyId || !secretAccessKey)
+    throw new StartupError(
+      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to the credentials of the store.',
+    );
+  const sessionToken = env['AWS_SESSION_TOKEN'];
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
 /** @param text such as `127.0.0.1:8787`, `[::]:8787` or `8787`. @throws {StartupError} */
@@ -252,11 +282,9 @@ function readRate(text: string): number {
   return Number(text);
 }
 
-function readStoreUrl(text: string): string {
+function readEndpoint(option: string, text: string, example: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || `${url.origin}/` !== url.href)
-    throw new StartupError(
-      `--store takes the store's endpoint, such as https://s3.eu-central-1.amazonaws.com, not '${text}'.`,
-    );
+    throw new StartupError(`${option} takes an endpoint, such as ${example}, not '${text}'.`);
   return url.origin;
 }

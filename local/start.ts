@@ -1,23 +1,22 @@
 import { resolve } from 'node:path';
 import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
 import { type IdentityIssuer, publicIssuers } from '../lambda/accounts/rules/identities.ts';
-import type { EmailMessage, Mailer } from '../lambda/alerts/rules/email.ts';
-import type { WebhookMessage } from '../lambda/alerts/rules/webhook-delivery.ts';
+import type { Mailer } from '../lambda/alerts/rules/email.ts';
 import { systemClock, systemIds } from '../lambda/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/aws/invocation-log.ts';
 import type { Deps } from '../lambda/deps.ts';
 import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
 import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
-import { defaultQueueTiming, ExportPump, type QueueTiming } from './background/pump.ts';
-import { openKeptMessages, openKeptReconciles } from './background/queue-items.ts';
-import { ReconcilePump } from './background/reconcile-pump.ts';
-import { startExpirySweep, startSchedule, systemTimers } from './background/schedule.ts';
-import { SendPump } from './background/send-pump.ts';
+import type { Table } from '../lambda/table/requests.ts';
+import { ownDelivery, sharedDelivery } from './background/delivery.ts';
+import { defaultQueueTiming, type QueueTiming } from './background/pump.ts';
+import { startExpirySweep, systemTimers } from './background/schedule.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
+import { openSharedTable, type TableSettings } from './data/shared-table.ts';
 import { demoTenant, ensureDemo, type StartedStack } from './demo.ts';
 import {
   type AnsweredRequest,
@@ -88,6 +87,8 @@ interface EmbeddedStackOptions {
   readonly graceMs?: number;
   /** Where the objects lie. Default: in the data folder. */
   readonly store?: StackStore;
+  /** A table that other processes use, too. Default: in the data folder. */
+  readonly table?: TableSettings;
   /** Called with lines for people about the progress of the start. */
   readonly onProgress?: (line: string) => void;
 }
@@ -136,17 +137,14 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
 }
 
 async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
-  const { onProgress = () => {}, createDemo: createsDemo = true } = options;
+  const { onProgress = () => {}, createDemo: createsDemo = true, metrics, graceMs = usualGraceMs } = options;
   const invocations = createInvocations();
   const log = createInvocationLog(options.log ?? silentLog, invocations);
   const folder = await openDataFolder(options.dataDir);
   cleanup.add(folder.release);
   onProgress(`data folder ${folder.path}`);
   // The kernel keeps its lock: whoever doesn't get it may change nothing in the folder.
-  const database = await openDatabase(folder.databasePath);
-  cleanup.add(database.close);
-  onProgress(`database ${database.origin}`);
-  cleanup.add(await serveBackups({ folder: folder.path, log, snapshot: database.snapshot }));
+  const database = await openTable(options, { folder, log, cleanup });
   const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
   const credentials = await storeCredentialsOf(folder.path, systemIds);
 
@@ -154,19 +152,19 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const turns = new Turns();
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
-  const { metrics, graceMs = usualGraceMs } = options;
   const store = options.store ?? (await openStore({ folder, credentials, settings, log, cleanup }));
   const front = await openFront(options, { functions: functions.promise, log, turns, objects: store });
   cleanup.add(() => front.close(0));
   const url = options.reach?.publicUrl?.origin ?? `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.endpoint}`);
 
-  const pumps = createPumps({ options, database, log, invocations });
+  const delivery = deliveryOf(options, { table: database, log, invocations });
   const composed = composeEmbedded({
     database,
     store,
     url,
-    ...queuesOf(pumps),
+    ...delivery.queues,
+    queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
     adoptedRepos: options.adoptedRepos ?? [],
@@ -180,13 +178,13 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     metrics,
   });
   cleanup.add(composed.close);
-  metrics?.watch({ ...composed.deps, isDiskFull: database.isDiskFull });
+  const { deps } = composed;
+  metrics?.watch({ ...deps, isDiskFull: database.isDiskFull, isShared: options.table !== undefined });
 
-  await requireFreeNames(composed.deps, { createsDemo });
-  const http = await startBackground({ deps: composed.deps, database, url, ...pumps, cleanup, graceMs });
-  const place = { folder: folder.path, apiUrl: url };
-  const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
-  functions.resolve(http);
+  await requireFreeNames(deps, { createsDemo });
+  await startBackground(delivery, { deps, url, cleanup, graceMs });
+  const demo = createsDemo ? await ensureDemo(deps, { folder: folder.path, apiUrl: url }) : undefined;
+  functions.resolve(createFunctions(deps).http);
 
   let closed: Promise<void> | undefined;
   return {
@@ -205,6 +203,36 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
       return closed;
     },
   };
+}
+
+/** The table of the data folder, with its backups and without what expired, or that of a service, which has these itself. */
+async function openTable(
+  { table, onProgress = () => {}, graceMs = usualGraceMs }: EmbeddedStackOptions,
+  input: { folder: { readonly path: string; readonly databasePath: string }; log: Log; cleanup: Cleanup },
+): Promise<Pick<Database, 'client' | 'tableName' | 'isDiskFull'>> {
+  const { folder, log, cleanup } = input;
+  if (table) return openSharedTable(table, { ownPath: folder.databasePath, log });
+  const database = await openDatabase(folder.databasePath);
+  cleanup.add(database.close);
+  onProgress(`database ${database.origin}`);
+  cleanup.add(await serveBackups({ folder: folder.path, log, snapshot: database.snapshot }));
+  const sweep = startExpirySweep(database.removeExpired, { clock: systemClock, timers: systemTimers, log });
+  cleanup.add(() => sweep.close(graceMs));
+  return database;
+}
+
+function deliveryOf(
+  { table, queueTiming }: EmbeddedStackOptions,
+  parts: { table: Table & Pick<Database, 'isDiskFull'>; log: Log; invocations: Invocations },
+) {
+  return (table ? sharedDelivery : ownDelivery)({
+    ...parts,
+    isDiskFull: parts.table.isDiskFull,
+    clock: systemClock,
+    timers: systemTimers,
+    elapsedMs: () => performance.now(),
+    timing: { ...defaultQueueTiming, ...queueTiming },
+  });
 }
 
 function openFront(
@@ -245,70 +273,17 @@ const loggingMailer = (log: Log): Mailer => ({
   send: async ({ to, subject, text }) => log.info('e-mail', { to, subject, text }),
 });
 
-/** The queues of this process, and what delivers them. */
-function createPumps(input: {
-  options: EmbeddedStackOptions;
-  database: Database;
-  log: Log;
-  invocations: Invocations;
-}) {
-  const { options, database, log, invocations } = input;
-  const shared = { timers: systemTimers, log };
-  return {
-    queue: new ReconcilePump({
-      ...shared,
-      clock: systemClock,
-      invocations,
-      isDiskFull: database.isDiskFull,
-      kept: openKeptReconciles(database),
-      timing: { ...defaultQueueTiming, ...options.queueTiming },
-    }),
-    exportPump: new ExportPump(shared),
-    webhookPump: new SendPump<WebhookMessage>({
-      ...shared,
-      kept: openKeptMessages(database, 'webhooks'),
-      sender: 'sendWebhook',
-    }),
-    emailPump: new SendPump<EmailMessage>({
-      ...shared,
-      kept: openKeptMessages(database, 'emails'),
-      sender: 'sendEmail',
-    }),
-  };
-}
-
-/** The pumps as the functions know them. */
-function queuesOf({ queue, exportPump, webhookPump, emailPump }: ReturnType<typeof createPumps>) {
-  return {
-    queue,
-    exportQueue: exportPump,
-    webhookQueue: webhookPump,
-    emailQueue: { isOn: true, send: (messages: readonly EmailMessage[]) => emailPump.send(messages) },
-    queueGauges: [queue, webhookPump, emailPump, exportPump].map((each) => each.gauge),
-  };
-}
-
-/** Starts what runs without a request. @returns the functions of the API. */
+/** Starts what runs without a request. */
 async function startBackground(
-  input: ReturnType<typeof createPumps> & {
-    deps: Deps;
-    database: Database;
-    url: string;
-    cleanup: Cleanup;
-    graceMs: number;
-  },
-): Promise<HttpFunctions> {
-  const { deps, database, queue, exportPump, webhookPump, emailPump, url, cleanup, graceMs } = input;
-  const created = createFunctions(deps, { webhooks: webhookPump, emails: emailPump, publicUrl: url });
-  for (const pump of [queue, exportPump, webhookPump, emailPump]) cleanup.add(() => pump.close(graceMs));
-  await queue.deliverTo(created.reconcile);
-  await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
-  await webhookPump.deliverTo(created.sendWebhook);
-  await emailPump.deliverTo(created.sendEmail);
-  const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
-  for (const each of [startSchedule(created.refresh, timed), startExpirySweep(database.removeExpired, timed)])
-    cleanup.add(() => each.close(graceMs));
-  return created.http;
+  delivery: ReturnType<typeof deliveryOf>,
+  { deps, url, cleanup, graceMs }: { deps: Deps; url: string; cleanup: Cleanup; graceMs: number },
+): Promise<void> {
+  const running = await delivery.start({
+    exportJobs: deps.exportJobs,
+    consumersOf: ({ webhookPump: webhooks, emailPump: emails }) =>
+      createFunctions(deps, { webhooks, emails, publicUrl: url }),
+  });
+  cleanup.add(() => running.close(graceMs));
 }
 
 /** A promise with its own `resolve` and `reject`. Its rejection counts as handled. */

@@ -33,6 +33,12 @@ export function registerServe(program: Command, context: CliContext): void {
     fromEnv('--store <url>', 'LFS_QUOTA_STORE', 'S3-compatible store (default: in the data folder)'),
     fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'bucket in that store'),
     fromEnv('--region <name>', 'AWS_REGION', 'region of the bucket').default('us-east-1'),
+    fromEnv(
+      '--table-url <url>',
+      'LFS_QUOTA_TABLE_URL',
+      'DynamoDB API of a shared table (default: in the data folder)',
+    ),
+    fromEnv('--table-name <name>', 'LFS_QUOTA_TABLE_NAME', 'name of that table').default('lfs-quota'),
     fromEnv('--trust-proxy <list>', 'LFS_QUOTA_TRUST_PROXY', 'proxies: addresses and networks, with commas'),
     fromEnv('--listen-metrics <address:port>', 'LFS_QUOTA_LISTEN_METRICS', 'for /live, /ready, /metrics'),
     fromEnv('--rate <requests>', 'LFS_QUOTA_RATE', 'a second, by an address or a token; 0: any').default(

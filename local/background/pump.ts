@@ -347,12 +347,17 @@ export class ExportPump implements ExportQueue {
   }
 
   /**
-   * Begins to deliver, and asks for a step of each export that an earlier process has not finished. No other process has
-   * this data folder, so whoever held a lease has died, and nobody need wait for its end.
+   * Begins to deliver, and asks for a step of each export that an earlier process has not finished.
+   *
+   * @param isAlone no other process has this data folder: whoever held a lease has died, and nobody need wait for its end.
    */
-  async deliverTo(consumer: PumpConsumer, jobs: Pick<ExportJobs, 'listDue' | 'change'>): Promise<void> {
+  async deliverTo(
+    consumer: PumpConsumer,
+    jobs: Pick<ExportJobs, 'listDue' | 'change'>,
+    isAlone = true,
+  ): Promise<void> {
     for await (const page of jobs.listDue({ nowMs: Number.MAX_SAFE_INTEGER / 2 })) {
-      for (const path of page)
+      for (const path of isAlone ? page : [])
         await jobs.change(path, (job) => (job.leaseUntilMs > 0 ? { ...job, leaseUntilMs: 0 } : undefined));
       await this.send(page.map((path) => ({ ...path, step: { kind: 'advance' } })));
     }

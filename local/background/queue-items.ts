@@ -1,6 +1,9 @@
 import { isReconcileReason } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import { mapLimited } from '../../lambda/rules/async.ts';
 import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
-import { pagesOf, type Table } from '../../lambda/table/requests.ts';
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
+import { all, definedOf, exists, type Fields, setting } from '../../lambda/table/expressions.ts';
+import { allItems, inPartition, type Table, updateItem } from '../../lambda/table/requests.ts';
 import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
 
 /**
@@ -16,28 +19,66 @@ export const queuePartitions = {
   webhooks: 'QUEUE#WEBHOOKS',
   /** What is sent by e-mail, by the message's id. */
   emails: 'QUEUE#EMAILS',
+  /** Where processes share the table: what any of them sent, until the leader has it. */
+  inbox: 'QUEUE#INBOX',
+  leader: 'QUEUE#LEADER',
 } as const;
 
-/** One partition of messages. @throws {StorageFullError} when the disk is full. */
-function messagesOf(table: Table, pk: string) {
+const notNewer = '(attribute_not_exists(#leader) OR #leader <= :leader)';
+const claimsAtOnce = 16;
+
+/**
+ * One partition of messages. @throws {StorageFullError} when the disk is full.
+ *
+ * @param leader where processes share the table. Each item carries the number of the leader that has read or written it
+ * last, so that an earlier one, which doesn't know yet, neither changes nor removes it.
+ */
+function messagesOf(table: Table, pk: string, leader?: Fence) {
   const { client, tableName: TableName } = table;
+  const condition = leader && {
+    ConditionExpression: notNewer,
+    ExpressionAttributeNames: { '#leader': 'leader' },
+    ExpressionAttributeValues: { ':leader': leader.number },
+  };
+  const written = async (request: Promise<unknown>) => {
+    await request.catch((error) => {
+      if (error instanceof AwsServiceError && error.code === 'ConditionalCheckFailedException') leader?.end();
+      throw error;
+    });
+  };
+  /** @returns undefined: it was removed meanwhile, or a newer leader has it. */
+  const claimed = async (sk: string, { number }: Fence): Promise<Fields | undefined> => {
+    const found = await updateItem(table, {
+      key: { pk, sk },
+      change: [setting({ leader: number })],
+      condition: all(exists, notNewer),
+      returns: 'ALL_NEW',
+    });
+    return found.ok ? found.attributes : undefined;
+  };
   return {
-    put: async (id: string, message: object) =>
-      void (await client.send('PutItem', { TableName, Item: { pk, sk: id, message } })),
-    remove: async (id: string) => void (await client.send('DeleteItem', { TableName, Key: { pk, sk: id } })),
+    put: (id: string, message: object) => {
+      const Item = { pk, sk: id, message, leader: leader?.number };
+      return written(client.send('PutItem', { TableName, Item: definedOf(Item), ...condition }));
+    },
+    remove: (id: string) =>
+      written(client.send('DeleteItem', { TableName, Key: { pk, sk: id }, ...condition })),
     async all(): Promise<{ id: string; message: unknown }[]> {
-      const found: { id: string; message: unknown }[] = [];
-      const query = {
-        KeyConditionExpression: '#pk = :pk',
-        ExpressionAttributeNames: { '#pk': 'pk' },
-        ExpressionAttributeValues: { ':pk': pk },
-        ConsistentRead: true,
-      };
-      for await (const page of pagesOf(table, query))
-        for (const { sk, message } of page) found.push({ id: String(sk), message });
-      return found;
+      const items = await allItems(table, inPartition(pk));
+      const own = leader
+        ? await mapLimited(items, claimsAtOnce, ({ sk }) => claimed(String(sk), leader))
+        : items;
+      return own.flatMap((item) => (item ? [{ id: String(item['sk']), message: item['message'] }] : []));
     },
   };
+}
+
+/** The leader, as far as it guards items. */
+export interface Fence {
+  /** Higher than that of each leader before. */
+  readonly number: number;
+  /** A newer leader was met. */
+  end(): void;
 }
 
 /** The reconciles that wait, run, or failed too often: at most one of each tenant. */
@@ -52,9 +93,9 @@ export interface KeptReconciles {
   load(nowMs: number): Promise<{ waiting: readonly QueueMessage[]; dead: readonly string[] }>;
 }
 
-export function openKeptReconciles(table: Table): KeptReconciles {
-  const waiting = messagesOf(table, queuePartitions.reconciles);
-  const dead = messagesOf(table, queuePartitions.deadReconciles);
+export function openKeptReconciles(table: Table, leader?: Fence): KeptReconciles {
+  const waiting = messagesOf(table, queuePartitions.reconciles, leader);
+  const dead = messagesOf(table, queuePartitions.deadReconciles, leader);
   return {
     save: (message) => waiting.put(message.tenant, message),
     remove: waiting.remove,
@@ -103,8 +144,12 @@ export interface KeptMessages<M> {
   load(): Promise<readonly Delivery<M>[]>;
 }
 
-export function openKeptMessages<M>(table: Table, of: 'webhooks' | 'emails'): KeptMessages<M> {
-  const { put, remove, all: loaded } = messagesOf(table, queuePartitions[of]);
+export function openKeptMessages<M>(
+  table: Table,
+  of: 'webhooks' | 'emails',
+  leader?: Fence,
+): KeptMessages<M> {
+  const { put, remove, all: loaded } = messagesOf(table, queuePartitions[of], leader);
   /** By id, as the table has them. Undefined: it may have an older one, or none. */
   let kept: ReadonlyMap<string, Delivery<M> | undefined> = new Map();
   return {

@@ -43,13 +43,13 @@ interface ScheduleOptions {
 }
 
 /** Something that is done again and again. */
-interface Repeated {
+export interface Repeated {
   /** Begins nothing more. Waits for what runs, at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 /** @param run never rejects, and resolves to the time until it is called again. */
-function repeat(timers: Timers, firstDelayMs: number, run: () => Promise<number>): Repeated {
+export function repeat(timers: Timers, firstDelayMs: number, run: () => Promise<number>): Repeated {
   let isClosed = false;
   let cancel = () => {};
   let running: Promise<void> = Promise.resolve();

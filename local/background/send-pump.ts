@@ -67,10 +67,15 @@ export class SendPump<M extends TenantMessage> implements Redelivery {
   }
 
   /** Once it resolves, a kill loses nothing of it. @throws {StorageFullError} @throws while it is being closed. */
-  async send(messages: readonly M[]): Promise<void> {
+  send(messages: readonly M[]): Promise<void> {
+    return this.accept(messages.map((message) => ({ message, messageId: randomUUID() })));
+  }
+
+  /** The same, of messages with ids: one that waits already is not queued twice. */
+  async accept(messages: readonly Omit<Delivery<M>, 'failures'>[]): Promise<void> {
     // Who sends keeps it, and tries again after the next start.
     if (this.#isClosing) throw new Error('The stack is being stopped.');
-    for (const message of messages) this.#pump.add({ message, messageId: randomUUID(), failures: 0 });
+    for (const message of messages) this.#pump.add({ ...message, failures: 0 });
     if (messages.length > 0) await this.#save();
   }
 

@@ -236,7 +236,7 @@ export async function openStoppedTable(
   if (existsSync(databasePath)) return { databasePath, release };
   await release();
   throw new StartupError(
-    `${path} has no table. Start the server once, or restore a backup into a new folder.`,
+    `${path} has no table. Start the server once, or restore a backup into a new folder. With --table-url, use lfs-quota table export.`,
   );
 }
 

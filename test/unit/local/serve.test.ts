@@ -10,10 +10,12 @@ const usual = {
   region: 'us-east-1',
   rate: '100',
   log: 'json',
+  tableName: 'lfs-quota',
 } satisfies ServeSettings;
 const store = 'https://s3.example.com';
 const forge = 'forge,gitea,https://git.example.com';
 const credentials = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
+const shared = { ...credentials, LFS_QUOTA_ADMIN_TOKEN: 'admin' };
 
 type Row = [settings: Partial<ServeSettings>, env: Record<string, string>, why: RegExp];
 
@@ -28,6 +30,10 @@ it.each<Row>([
   [{ bucket: 'b' }, credentials, /go together/],
   [{ store, bucket: 'b' }, {}, /AWS_ACCESS_KEY_ID/],
   [{ store: 's3.example.com', bucket: 'b' }, credentials, /--store takes/],
+  [{ tableUrl: store }, credentials, /--table-url needs --store/],
+  [{ tableUrl: store, store, bucket: 'b' }, credentials, /--table-url needs LFS_QUOTA_ADMIN_TOKEN/],
+  [{ tableUrl: `${store}/x`, store, bucket: 'b' }, shared, /--table-url takes an endpoint/],
+  [{ tableUrl: store, tableName: 'a b', store, bucket: 'b' }, shared, /--table-name takes/],
   [{ rate: '-1' }, {}, /--rate takes a number/],
   [{ listenMetrics: 'any' }, {}, /--listen-metrics takes an address/],
   ...[

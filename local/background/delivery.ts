@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import type { EmailMessage } from '../../lambda/alerts/rules/email.ts';
+import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
+import type { ExportJobs } from '../../lambda/exports/job-store.ts';
+import type { Clock, Invocations, Log } from '../../lambda/rules/clock-and-log.ts';
+import type { QueueGauge } from '../../lambda/status/rules/status.ts';
+import type { Table } from '../../lambda/table/requests.ts';
+import { createInbox, pollInbox, type Queues } from './inbox.ts';
+import { Leader, type Term } from './leader.ts';
+import { ExportPump, type PumpConsumer, type QueueTiming } from './pump.ts';
+import { openKeptMessages, openKeptReconciles } from './queue-items.ts';
+import { ReconcilePump } from './reconcile-pump.ts';
+import { type Repeated, type ScheduledFunction, startSchedule, type Timers } from './schedule.ts';
+import { SendPump } from './send-pump.ts';
+
+/** What the pumps of a process have in common. */
+interface Around {
+  readonly table: Table;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly invocations: Invocations;
+  readonly timing: QueueTiming;
+  /** Time that nobody sets. */
+  readonly elapsedMs: () => number;
+  readonly isDiskFull?: () => boolean;
+}
+
+/** The functions that run without a request. */
+interface Consumers {
+  readonly reconcile: PumpConsumer;
+  readonly exportArchive: PumpConsumer;
+  readonly sendWebhook: PumpConsumer;
+  readonly sendEmail: PumpConsumer;
+  readonly refresh: ScheduledFunction;
+}
+
+/** @param term of the leader, where processes share the table. */
+function createPumps({ table, isDiskFull, ...around }: Around, term?: Term) {
+  const sending = { timers: around.timers, log: around.log };
+  return {
+    queue: new ReconcilePump({
+      ...around,
+      ...(isDiskFull && { isDiskFull }),
+      kept: openKeptReconciles(table, term),
+    }),
+    exportPump: new ExportPump(sending),
+    webhookPump: new SendPump<WebhookMessage>({
+      ...sending,
+      kept: openKeptMessages(table, 'webhooks', term),
+      sender: 'sendWebhook',
+    }),
+    emailPump: new SendPump<EmailMessage>({
+      ...sending,
+      kept: openKeptMessages(table, 'emails', term),
+      sender: 'sendEmail',
+    }),
+  };
+}
+
+export type Pumps = ReturnType<typeof createPumps>;
+
+/** What they say of themselves. */
+const gaugesOf = ({ queue, webhookPump, emailPump, exportPump }: Pumps): readonly QueueGauge[] =>
+  [queue, webhookPump, emailPump, exportPump].map((each) => each.gauge);
+
+/** What is delivered, and by what. */
+interface Work {
+  readonly exportJobs: Pick<ExportJobs, 'listDue' | 'change'>;
+  readonly consumersOf: (pumps: Pumps) => Consumers;
+}
+
+/** Starts to deliver, and the schedule. @returns ends both. */
+async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): Promise<Repeated> {
+  const { queue, exportPump, webhookPump, emailPump } = pumps;
+  const { reconcile, exportArchive, sendWebhook, sendEmail, refresh } = around.consumersOf(pumps);
+  const parts: Repeated[] = [queue, exportPump, webhookPump, emailPump];
+  const close = async (graceMs: number) => {
+    for (const part of parts.toReversed()) await part.close(graceMs);
+  };
+  /** A process that froze doesn't go on as the leader. Its pumps are being closed, so nobody waits for the run. */
+  const whileLeading =
+    <Input extends unknown[], Output>(run: (...input: Input) => Promise<Output>) =>
+    (...input: Input): Promise<Output> =>
+      !term || term.isCurrent() ? run(...input) : new Promise(() => {});
+  try {
+    await queue.deliverTo(whileLeading(reconcile));
+    await exportPump.deliverTo(whileLeading(exportArchive), around.exportJobs, term === undefined);
+    await webhookPump.deliverTo(whileLeading(sendWebhook));
+    await emailPump.deliverTo(whileLeading(sendEmail));
+  } catch (error) {
+    await close(0);
+    throw error;
+  }
+  parts.push(startSchedule(whileLeading(refresh), around));
+  const takers = { reconciles: queue, exports: exportPump, webhooks: webhookPump, emails: emailPump };
+  if (term) parts.push(pollInbox({ ...around, term, takers }));
+  return { close };
+}
+
+/** The queues of a server, and what delivers them. */
+interface Delivery {
+  readonly queues: Queues;
+  /** What this process delivers: nothing, unless it may. */
+  readonly gauges: readonly QueueGauge[];
+  start(work: Work): Promise<Repeated>;
+}
+
+/** By this process alone. */
+export function ownDelivery(around: Around): Delivery {
+  const pumps = createPumps(around);
+  const { queue, exportPump, webhookPump, emailPump } = pumps;
+  return {
+    queues: {
+      queue,
+      exportQueue: exportPump,
+      webhookQueue: webhookPump,
+      emailQueue: { isOn: true, send: (messages) => emailPump.send(messages) },
+    },
+    gauges: gaugesOf(pumps),
+    start: (work) => startDelivery(pumps, { ...around, ...work }),
+  };
+}
+
+/** By one at a time of the processes that share the table, with pumps of its own for each of its terms. */
+export function sharedDelivery(around: Around): Delivery {
+  const idle = createPumps(around);
+  let pumps = idle;
+  const begin = async (work: Work, term: Term): Promise<Repeated> => {
+    const own = createPumps(around, term);
+    const delivery = await startDelivery(own, { ...around, ...work }, term);
+    pumps = own;
+    return {
+      async close(graceMs) {
+        await delivery.close(graceMs);
+        pumps = idle;
+      },
+    };
+  };
+  const gauge = ({ queue }: QueueGauge): QueueGauge => ({
+    queue,
+    read: () => (gaugesOf(pumps).find((each) => each.queue === queue) as QueueGauge).read(),
+  });
+  return {
+    queues: createInbox(around.table, around.invocations),
+    gauges: gaugesOf(idle).map(gauge),
+    start: async (work) => new Leader({ ...around, owner: randomUUID(), begin: (term) => begin(work, term) }),
+  };
+}

@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  type TableDescription,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import { calling } from '../../lambda/aws/sdk.ts';
+import type { Log } from '../../lambda/rules/clock-and-log.ts';
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
+import { createDynamoDb } from '../../lambda/table/client.ts';
+import { expiryAttribute, tableDefinition } from '../../lambda/table/table.ts';
+import { StartupError } from '../system/durable-file.ts';
+import type { Database } from './database.ts';
+
+/** A table that speaks DynamoDB's API. */
+export interface TableSettings {
+  readonly endpoint: string;
+  readonly name: string;
+  readonly region: string;
+  readonly credentials: NonNullable<DynamoDBClientConfig['credentials']>;
+}
+
+const createdWithinS = 120;
+
+/**
+ * Opens a table that other processes use, too. It's created if it isn't there.
+ *
+ * @param ownPath where the data folder would have one. @throws {StartupError}
+ */
+export async function openSharedTable(
+  { name, ...place }: TableSettings,
+  { ownPath, log }: { ownPath: string; log: Log },
+): Promise<Pick<Database, 'client' | 'tableName' | 'isDiskFull'>> {
+  if (existsSync(ownPath))
+    throw new StartupError(
+      `The data folder has a table of its own, ${ownPath}. Move it with lfs-quota backup and lfs-quota table import, or choose another folder.`,
+    );
+  const engine = new DynamoDBClient({ ...place, maxAttempts: 3 });
+  try {
+    await createIfAbsent(engine, name);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartupError(`The table ${name} can't be used: ${reason}`, { cause: error });
+  }
+  await removeExpired(engine, name).catch((error) =>
+    log.warn("expired items stay in the table: it can't have a time to live", { error }),
+  );
+  engine.destroy();
+  return {
+    client: createDynamoDb(place),
+    tableName: name,
+    isDiskFull: () => false,
+  };
+}
+
+/** Another process may create it at the same time. */
+async function createIfAbsent(engine: DynamoDBClient, name: string): Promise<void> {
+  const definition = tableDefinition(name);
+  const isCode = (error: unknown, code: string) => error instanceof AwsServiceError && error.code === code;
+  const described = () =>
+    calling({ title: 'The table', operation: 'DescribeTable' }, () =>
+      engine.send(new DescribeTableCommand({ TableName: name })),
+    );
+  const found = await described().catch((error) => {
+    if (!isCode(error, 'ResourceNotFoundException')) throw error;
+  });
+  if (found === undefined)
+    await calling({ title: 'The table', operation: 'CreateTable' }, () =>
+      engine.send(new CreateTableCommand(definition)),
+    ).catch((error) => {
+      if (!isCode(error, 'ResourceInUseException')) throw error;
+    });
+  await waitUntilTableExists({ client: engine, maxWaitTime: createdWithinS }, { TableName: name });
+  const { Table } = await described();
+  const namesOf = ({ KeySchema = [], GlobalSecondaryIndexes = [] }: TableDescription) => [
+    ...KeySchema.map(({ AttributeName }) => AttributeName),
+    ...GlobalSecondaryIndexes.map(({ IndexName }) => IndexName),
+  ];
+  const has = new Set(namesOf(Table ?? {}));
+  if (!namesOf(definition as TableDescription).every((each) => has.has(each)))
+    throw new StartupError("It isn't one of lfs-quota. Choose another name with --table-name.");
+}
+
+async function removeExpired(engine: DynamoDBClient, TableName: string): Promise<void> {
+  const { TimeToLiveDescription } = await engine.send(new DescribeTimeToLiveCommand({ TableName }));
+  if (/^ENABL/.test(TimeToLiveDescription?.TimeToLiveStatus ?? '')) return;
+  const TimeToLiveSpecification = { AttributeName: expiryAttribute, Enabled: true };
+  await engine.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+}

@@ -156,7 +156,7 @@ const usageOf = (url: string) =>
       expect(tenant['uploadsFrom']).toBe(undefined);
       return tenant['usage'];
     },
-    { timeout: 60_000, interval: 100 },
+    { timeout: 180_000, interval: 100 },
   );
 
 async function lock(place: { url: string; token: string }, path: string) {
@@ -182,7 +182,7 @@ describeOn(dynamoDbLocal, (tableUrl) => {
       });
 
     it('a server moves to AWS and back, with tokens, locks, half-done uploads and exact usage', {
-      timeout: 240_000,
+      timeout: 600_000,
     }, async () => {
       const folder = tempFolder();
       const [data, there, back] = [

@@ -31,7 +31,7 @@ const idleMs = 60_000;
 const fullCodes: ReadonlySet<number> = new Set([507, 509]);
 
 /** What a source has of an object. */
-export type SourceOffer =
+type SourceOffer =
   /** @property open begins to read its bytes. @throws {TransferError} */
   | { readonly kind: 'found'; readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>> }
   | { readonly kind: 'absent' }

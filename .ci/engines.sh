@@ -87,7 +87,8 @@ start_engines() {
     "$here/LoopbackDynamoDb.java" -inMemory -disableTelemetry -port "$dynamodb_port") >"$work/dynamodb.log" 2>&1 &
   started dynamodb "$dynamodb_port"
 
-  export ENGINE_S3_ACCESS_KEY=engine-test ENGINE_S3_SECRET_KEY=engine-test-secret
+  # Letters and digits: DynamoDB Local takes no others, and a server has one key for both.
+  export ENGINE_S3_ACCESS_KEY=enginetest ENGINE_S3_SECRET_KEY=engine-test-secret
   s3_port="$(free_port)"
   # Metadata is kept in a separate folder: not every file system of a CI machine has extended attributes.
   ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_KEY" \

@@ -87,7 +87,7 @@ export interface HttpFrontOptions {
   };
   /** Default: no limit. */
   readonly limits?: Pick<RequestLimits, 'retryAfterSeconds' | 'enter'> | undefined;
-  /** Told of each request that a function answered, or that was over the limits. */
+  /** Told of each request when it has ended. */
   readonly onAnswered?: ((request: AnsweredRequest) => void) | undefined;
   /** Largest body of a request to a route. By default a little more than the functions take. */
   readonly bodyBytesMax?: number;
@@ -95,11 +95,20 @@ export interface HttpFrontOptions {
   readonly integrationTimeoutMs?: number;
 }
 
-export interface AnsweredRequest {
-  /** Its name; `limits` if there were too many. */
-  readonly function: HttpFunction | 'limits';
+/** As the access log of the deployed API has it: no query and no headers, which carry signatures and tokens. */
+export interface AnsweredRequest extends Served {
+  readonly sourceIp: string;
+  readonly method: string;
+  readonly path: string;
+  /** 499 if the client has gone before. */
   readonly status: number;
-  readonly durationMs: number;
+  readonly latencyMs: number;
+}
+
+/** Who serves a request: a function, the store, or `limits` if there are too many. */
+interface Served {
+  readonly requestId: string;
+  function: HttpFunction | 'objects' | 'limits';
 }
 
 export interface HttpFront {
@@ -126,15 +135,20 @@ const bodyMsMax = 60_000;
 export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   let closing = false;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const sourceIp = clientOf(options, incoming);
     const ofStore = isOfStore(options, incoming);
-    const leave = options.limits?.enter(clientOf(options, incoming), ofStore ? 'objects' : 'api');
-    if (options.limits && !leave) {
-      options.onAnswered?.({ function: 'limits', status: 429, durationMs: 0 });
-      return send(outgoing, tooMany(1, incoming), closing);
-    }
+    const served: Served = { requestId: randomUUID(), function: 'limits' };
+    tellOfEnd(options, { incoming, outgoing, served, sourceIp });
+    const leave = options.limits?.enter(sourceIp, ofStore ? 'objects' : 'api');
+    if (options.limits && !leave) return send(outgoing, tooMany(1, incoming), closing);
     if (leave) outgoing.once('close', leave);
-    if (ofStore) return serveObject(options, port, { incoming, outgoing, closing });
-    void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
+    if (ofStore) {
+      served.function = 'objects';
+      return serveObject(options, port, { incoming, outgoing, closing });
+    }
+    void answer(options, port, { incoming, served, sourceIp }).then((response) =>
+      send(outgoing, response, closing),
+    );
   };
   const server = createBoundedServer(serve);
   // Before it makes place for a connection that isn't taken.
@@ -150,6 +164,21 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       await closeServer(server, graceMs);
     },
   };
+}
+
+function tellOfEnd(
+  { onAnswered }: HttpFrontOptions,
+  request: { incoming: IncomingMessage; outgoing: ServerResponse; served: Served; sourceIp: string },
+): void {
+  if (!onAnswered) return;
+  const { incoming, outgoing, served, sourceIp } = request;
+  const { method = 'GET', url = '/' } = incoming;
+  const startMs = performance.now();
+  outgoing.once('close', () => {
+    const status = outgoing.headersSent ? outgoing.statusCode : 499;
+    const latencyMs = Math.round((performance.now() - startMs) * 10) / 10;
+    onAnswered({ ...served, sourceIp, method, path: splitTarget(url).path, status, latencyMs });
+  });
 }
 
 /** Ends a connection of an address that has too many. Those of a proxy come from everybody. */
@@ -198,25 +227,20 @@ type Answer = FrontResponse & { readonly drained?: Promise<void> };
 async function answer(
   options: HttpFrontOptions,
   port: number,
-  incoming: IncomingMessage,
+  { incoming, served, sourceIp }: { incoming: IncomingMessage; served: Served; sourceIp: string },
 ): Promise<Answer | undefined> {
   const { reach = {} } = options;
-  const requestId = randomUUID();
+  const { requestId } = served;
   const target = incoming.url ?? '/';
   const method = incoming.method ?? 'GET';
-  const startMs = performance.now();
-  const told = (by: AnsweredRequest['function'], response: Answer): Answer => {
-    const durationMs = performance.now() - startMs;
-    options.onAnswered?.({ function: by, status: response.statusCode, durationMs });
-    return response;
-  };
-  const sourceIp = clientOf(options, incoming);
   const { authorization, cookie } = incoming.headers;
   const credential = authorization ?? cookie;
   const retryAfter = options.limits?.retryAfterSeconds({ address: sourceIp, credential });
-  if (retryAfter !== undefined) return told('limits', tooMany(retryAfter, incoming));
+  if (retryAfter !== undefined) return tooMany(retryAfter, incoming);
   try {
     const match = matchRoute(routes, { method, path: splitTarget(target).path });
+    const name = match.kind === 'matched' ? match.route.function : defaultRouteFunction;
+    served.function = name;
     const routeBytesMax = options.bodyBytesMax ?? routeBodyBytesMax;
     const bytesMax = match.kind === 'matched' ? routeBytesMax : Math.min(routeBytesMax, otherBodyBytesMax);
     const received = await receiveBody(incoming, bytesMax);
@@ -225,7 +249,6 @@ async function answer(
       return { ...gatewayResponse(413, 'Request Entity Too Large'), drained: received.drained };
     }
     if (match.kind === 'malformed') return gatewayResponse(400, 'Bad Request');
-    const name = match.kind === 'matched' ? match.route.function : defaultRouteFunction;
     const request = {
       method,
       target,
@@ -242,7 +265,7 @@ async function answer(
     const response = await options.turns.during({ bodyBytes: received.body.length }, () =>
       invoke(options, name, event),
     );
-    return told(name, { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } });
+    return { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } };
   } catch (error) {
     options.log.error('request failed', { method, path: splitTarget(target).path, requestId, error });
     return gatewayResponse(500, 'Internal Server Error');

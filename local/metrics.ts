@@ -67,9 +67,9 @@ export class ServerMetrics implements Metrics {
   flush(): void {}
 
   /** Notes a request that was answered. */
-  answered(request: { function: string; status: number; durationMs: number }): void {
-    const { status, durationMs } = request;
-    this.#requests.observe({ function: request.function, status: String(status) }, durationMs / 1_000);
+  answered(request: { function: string; status: number; latencyMs: number }): void {
+    const { status, latencyMs } = request;
+    this.#requests.observe({ function: request.function, status: String(status) }, latencyMs / 1_000);
   }
 
   /** Shows these, too, from now on. */

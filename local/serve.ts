@@ -106,6 +106,7 @@ export async function startServer(
     ...(smtp && { mailer: createSmtpMailer({ url: smtp, from: env['LFS_QUOTA_EMAIL_FROM'] }) }),
     ...(rate > 0 && { limits: new RequestLimits(rate, Date.now) }),
     metrics,
+    logsRequests: !demo,
     graceMs,
     createDemo: demo,
     onProgress: say,

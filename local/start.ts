@@ -83,6 +83,8 @@ interface EmbeddedStackOptions {
   /** Default: no limit. */
   readonly limits?: RequestLimits;
   readonly metrics?: ServerMetrics;
+  /** A line of the log for each request. */
+  readonly logsRequests?: boolean;
   /** How long a stop waits for requests and reconciles. A restart resumes what did not end. Default: 5 s. */
   readonly graceMs?: number;
   /** Where the objects lie. Default: in the data folder. */
@@ -236,10 +238,13 @@ function deliveryOf(
 }
 
 function openFront(
-  { port, host = '127.0.0.1', reach = {}, limits, metrics }: EmbeddedStackOptions,
+  { port, host = '127.0.0.1', reach = {}, limits, metrics, logsRequests }: EmbeddedStackOptions,
   parts: Pick<HttpFrontOptions, 'functions' | 'log' | 'turns' | 'objects'>,
 ): Promise<HttpFront> {
-  const onAnswered = metrics && ((request: AnsweredRequest) => metrics.answered(request));
+  const onAnswered = (request: AnsweredRequest) => {
+    metrics?.answered(request);
+    if (logsRequests) parts.log.info('request', { ...request });
+  };
   return openHttpFront({ ...parts, port, host, reach, limits, onAnswered, clock: systemClock });
 }
 

@@ -210,6 +210,10 @@ describe('what its operator sees', () => {
       /^nodejs_eventloop_lag_p99_seconds /m,
     ])
       expect(text).toMatch(line);
+    const requests = server.output.err.split('\n').filter((line) => line.includes('"message":"request"'));
+    expect(requests.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ function: 'lfsBatch', method: 'POST', status: 200, version: 'dev' }),
+    );
     for (const secret of [place.token, adminToken, 'X-Amz-Signature'])
       expect(text + server.output.out + server.output.err).not.toContain(secret);
   });

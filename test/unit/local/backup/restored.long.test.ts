@@ -1,19 +1,21 @@
 import { expect, it } from 'vitest';
+import { markObject } from '../../../../lambda/ledger/deletes.ts';
 import { lastPutMs } from '../../../../local/backup/restored.ts';
 import { backupOf, restored } from '../../../support/memory/restored-stack.ts';
-import { MemoryStack, minute, oidOf } from '../../../support/memory/stack.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 
-/** A world in which URLs are used at any time until none of theirs can land. */
+/** A world in which URLs are used at any time until none of theirs can land, and backups are of any moment. */
 class RandomWorld {
   readonly #random: Random;
   readonly #urls: { oid: string; sizeBytes: number; lapsedAtMs: number }[] = [];
-  readonly #stored = new Map<string, number>();
+  readonly #sizes = new Map<string, number>();
   #stack = new MemoryStack();
   #count = 0;
   /** Admissions after which more was stored, or could be, than the limit. */
   violations = 0;
   admitted = 0;
+  deleted = 0;
 
   constructor(seed: number) {
     this.#random = new Random(seed);
@@ -21,21 +23,42 @@ class RandomWorld {
 
   async run(holdOf: (nowMs: number) => number): Promise<void> {
     await this.#stack.create(limit);
-    await this.#steps(12);
-    const items = backupOf(this.#stack);
-    await this.#steps(this.#random.int(0, 12));
-    this.#stack = restored(this.#stack, items, holdOf(this.#stack.nowMs));
-    for (const [oid, sizeBytes] of this.#stored) this.#stack.put({ [`app/${oid}`]: sizeBytes });
-    this.admitted = 0;
+    for (let restores = this.#random.int(1, 2); restores > 0; restores -= 1) {
+      await this.#steps(this.#random.int(0, 4));
+      const items = await this.#backup();
+      const stored = await this.#stored();
+      this.#stack = restored(this.#stack, items, holdOf(this.#stack.nowMs));
+      for (const [oid, sizeBytes] of stored) this.#stack.put({ [`app/${oid}`]: sizeBytes });
+      this.admitted = 0;
+    }
     await this.#steps(40);
+  }
+
+  /** The table after one of the next writes, which may be in the middle of anything. Then the world goes on for a while. */
+  async #backup(): Promise<readonly object[]> {
+    let items: readonly object[] | undefined;
+    let writes = this.#random.int(1, 8);
+    this.#stack.ledger.table.store.watch(() => {
+      writes -= 1;
+      if (writes === 0) items = backupOf(this.#stack);
+    });
+    await this.#steps(this.#random.int(2, 8));
+    return items ?? backupOf(this.#stack);
   }
 
   async #steps(count: number): Promise<void> {
     for (let step = 0; step < count; step += 1) {
       this.#stack.nowMs += this.#random.int(0, 10 * minute);
       const [push, land, scan] = [() => this.#push(), () => this.#land(), () => this.#scan()];
-      await this.#random.pick([push, push, land, scan])();
+      const acts = [push, push, push, push, push, land, land, scan, scan, () => this.#delete()];
+      await this.#random.pick(acts)();
     }
+  }
+
+  /** What is in the bucket. */
+  async #stored(): Promise<ReadonlyMap<string, number>> {
+    const oids = (await this.#stack.keys()).map((key) => key.slice(key.lastIndexOf('/') + 1));
+    return new Map(oids.map((oid) => [oid, this.#sizes.get(oid) ?? 0]));
   }
 
   async #push(): Promise<void> {
@@ -45,8 +68,10 @@ class RandomWorld {
     const [reservation] = this.#stack.reservations.filter(({ entries }) => entries.has(oid));
     this.#urls.push({ oid, sizeBytes, lapsedAtMs: reservation?.lapsedAtMs ?? 0 });
     this.admitted += 1;
-    const open = this.#urls.filter((url) => url.lapsedAtMs > this.#stack.nowMs && !this.#stored.has(url.oid));
-    const sizes = [...this.#stored.values(), ...open.map((url) => url.sizeBytes)];
+    this.#sizes.set(oid, sizeBytes);
+    const stored = await this.#stored();
+    const open = this.#urls.filter((url) => url.lapsedAtMs > this.#stack.nowMs && !stored.has(url.oid));
+    const sizes = [...stored.values(), ...open.map((url) => url.sizeBytes)];
     if (sizes.reduce((sum, bytes) => sum + bytes, 0) > limit) this.violations += 1;
   }
 
@@ -54,25 +79,41 @@ class RandomWorld {
     const open = this.#urls.filter(({ lapsedAtMs }) => lapsedAtMs > this.#stack.nowMs);
     if (open.length === 0) return;
     const { oid, sizeBytes } = this.#random.pick(open);
-    this.#stored.set(oid, sizeBytes);
     this.#stack.put({ [`app/${oid}`]: sizeBytes });
   }
 
+  /** Grace times end during scans. */
+  async #delete(): Promise<void> {
+    const stored = [...(await this.#stored()).keys()];
+    if (stored.length > 0)
+      await markObject(this.#stack.deps, {
+        tenant,
+        repo: 'app',
+        oid: this.#random.pick(stored),
+        dryRun: false,
+      });
+  }
+
   async #scan(): Promise<void> {
+    const before = (await this.#stack.keys()).length;
     await this.#stack.consume({ full: this.#random.int(0, 1) === 1 });
+    this.deleted += before - (await this.#stack.keys()).length;
   }
 }
 
 const limit = 200;
-const seeds = 12;
+const seeds = process.env['NIGHTLY'] ? 400 : 12;
 
-it('exceeds no limit in any order of uploads, scans and backups', { timeout: 60_000 }, async () => {
-  const sums = { held: 0, admitted: 0, tooEarly: 0 };
+it('exceeds no limit in any order of uploads, scans, deletes and backups', {
+  timeout: 60 * 60_000,
+}, async () => {
+  const sums = { held: 0, admitted: 0, deleted: 0, tooEarly: 0 };
   for (let seed = 1; seed <= seeds; seed += 1) {
     const world = new RandomWorld(seed);
     await world.run(lastPutMs);
     sums.held += world.violations;
     sums.admitted += world.admitted;
+    sums.deleted += world.deleted;
     const early = new RandomWorld(seed);
     await early.run((nowMs) => nowMs);
     sums.tooEarly += early.violations;
@@ -80,5 +121,6 @@ it('exceeds no limit in any order of uploads, scans and backups', { timeout: 60_
   expect(sums.held).toBe(0);
   // It takes uploads again, and without the wait it would take too many.
   expect(sums.admitted).toBeGreaterThan(seeds);
+  expect(sums.deleted).toBeGreaterThan(seeds / 2);
   expect(sums.tooEarly).toBeGreaterThan(0);
 });

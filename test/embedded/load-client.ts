@@ -8,7 +8,7 @@ interface Reply {
 }
 
 /** What a batch says of an object that is to be uploaded. */
-interface Upload {
+export interface Upload {
   readonly href: string;
   readonly header?: Record<string, string>;
 }

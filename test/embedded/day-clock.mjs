@@ -63,3 +63,4 @@ process.on('message', async (message) => {
   if (message === 'measure') process.send(await measure());
   else advance(message);
 });
+process.on('disconnect', () => process.exit());

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { backupOf } from '../../local/data/backups.ts';
 import { packedInto } from '../support/child-stack.ts';
 import { freePort } from '../support/free-port.ts';
@@ -369,6 +369,7 @@ it.skipIf(!process.env['NIGHTLY'])(
     const program = await packedInto(join(tempFolder(), 'packed'));
     const ports = { port: await freePort(), metricsPort: await freePort() };
     const server = new Soaked({ program, data, ...ports });
+    onTestFinished(() => server.end());
     await server.ready();
     const client = new LoadClient({ url: `http://127.0.0.1:${ports.port}`, adminToken });
     const tokens = new Map<string, string>();

@@ -89,7 +89,7 @@ describeOn(dynamoDbLocal, (tableUrl) => {
     return (await answer.json()) as Record<string, unknown>;
   }
 
-  /** @returns the status of a batch of one object. */
+  /** @returns the status of a batch of one object, or of the object. */
   async function batch(url: string, token: string, tenant: string, size: number): Promise<number> {
     const oid = createHash('sha256').update(randomUUID()).digest('hex');
     const answer = await fetch(`${url}/${tenant}/art.git/info/lfs/objects/batch`, {
@@ -101,8 +101,8 @@ describeOn(dynamoDbLocal, (tableUrl) => {
       },
       body: JSON.stringify({ operation: 'upload', transfers: ['basic'], objects: [{ oid, size }] }),
     });
-    await answer.text();
-    return answer.status;
+    const { objects } = (await answer.json()) as { objects?: [{ error?: { code: number } }] };
+    return objects?.[0].error?.code ?? answer.status;
   }
 
   async function newTenant(url: string, tenant: string): Promise<string> {
@@ -138,13 +138,19 @@ describeOn(dynamoDbLocal, (tableUrl) => {
     for (const server of [first, second, first, second]) await pushTo(server);
 
     // Two batches, each of more than half of the limit.
+    let passedInAll = 0;
     for (let round = 0; round < rounds; round += 1) {
       const tenant = `round-${round}`;
       const own = await newTenant(first.url, tenant);
       const both = [first, second].map(({ url }) => batch(url, own, tenant, limitBytes * 0.6));
       const statuses = await Promise.all(both);
-      expect([round, ...statuses.sort()]).toEqual([round, 200, 507]);
+      const passed = statuses.filter((status) => status === 200).length;
+      // 429: it can't be said yet, so git-lfs tries again.
+      for (const status of statuses) expect([200, 429, 507]).toContain(status);
+      expect(passed).toBeLessThanOrEqual(1);
+      passedInAll += passed;
     }
+    expect(passedInAll).toBeGreaterThan(rounds / 2);
 
     await pushTo(second);
     expect(await waiting()).toBeGreaterThan(0);

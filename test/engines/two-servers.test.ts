@@ -33,8 +33,26 @@ describeOn(dynamoDbLocal, (tableUrl) => {
 
   async function start(port: number): Promise<Server> {
     const url = `http://127.0.0.1:${port}`;
-    const place = ['--listen', `127.0.0.1:${port}`, '--data', tempFolder(), '--public-url', url, '--rate', '0'];
-    const shared = ['--table-url', tableUrl, '--table-name', tableName, '--store', storeUrl, '--bucket', bucket];
+    const place = [
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--data',
+      tempFolder(),
+      '--public-url',
+      url,
+      '--rate',
+      '0',
+    ];
+    const shared = [
+      '--table-url',
+      tableUrl,
+      '--table-name',
+      tableName,
+      '--store',
+      storeUrl,
+      '--bucket',
+      bucket,
+    ];
     const child = spawn(process.execPath, ['--import', 'tsx', main, 'serve', ...place, ...shared], {
       env: {
         PATH: process.env['PATH'],
@@ -122,7 +140,9 @@ describeOn(dynamoDbLocal, (tableUrl) => {
     }
   });
 
-  it('serve from one table: the limit is one, and what is pending survives each of them', { timeout: 600_000 }, async () => {
+  it('serve from one table: the limit is one, and what is pending survives each of them', {
+    timeout: 600_000,
+  }, async () => {
     const base = 20_000 + (process.pid % 20_000);
     const first = await start(base);
     // The first that started leads. The other one waits.

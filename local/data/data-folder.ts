@@ -231,13 +231,17 @@ export async function openStoppedTable(
       `${path} has another format than this release's. Start the server once, or use its release.`,
     );
   const databasePath = join(path, tableFolder);
-  const release = await lockFolder(path, 0);
+  const noTable = new StartupError(
+    `${path} has no table. Start the server once, or restore a backup into a new folder. With --table-url, use lfs-quota table export.`,
+  );
+  const release = await lockFolder(path, 0).catch((error) => {
+    // A running server of a shared table holds the folder, too.
+    throw existsSync(databasePath) ? error : noTable;
+  });
   await adoptConverted(path);
   if (existsSync(databasePath)) return { databasePath, release };
   await release();
-  throw new StartupError(
-    `${path} has no table. Start the server once, or restore a backup into a new folder. With --table-url, use lfs-quota table export.`,
-  );
+  throw noTable;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   adminTokenOf,
   lockFolder,
   openDataFolder,
+  openStoppedTable,
   storeCredentialsOf,
 } from '../../../../local/data/data-folder.ts';
 import { StartupError } from '../../../../local/system/durable-file.ts';
@@ -37,6 +38,15 @@ describe('a data folder', () => {
       await folder.release();
     }
     expect(existsSync(join(path, 'lock'))).toBe(false);
+  });
+
+  it('without a table, as a server of a shared one has it, tells a backup where the table is', async () => {
+    const path = tempFolder();
+    const folder = await openDataFolder(path);
+    expect(await refusal(openStoppedTable(path))).toContain('use lfs-quota table export');
+    mkdirSync(join(path, 'table'));
+    expect(await refusal(openStoppedTable(path))).toContain('in use');
+    await folder.release();
   });
 
   it('that exists is closed to other users, with all below it', async () => {

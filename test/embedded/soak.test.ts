@@ -53,16 +53,7 @@ class Soaked {
     this.#data = data;
     this.#child = spawn(
       process.execPath,
-      [
-        '--expose-gc',
-
-        '--import',
-        clock,
-        program,
-        'serve',
-        ...place,
-        ...more,
-      ],
+      ['--expose-gc', '--import', clock, program, 'serve', ...place, ...more],
       {
         env: { PATH: process.env['PATH'], LFS_QUOTA_ADMIN_TOKEN: adminToken },
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -118,8 +109,7 @@ class Soaked {
   }
 
   async end(): Promise<void> {
-    if (process.env['PROF']) this.#child.send('end');
-    else this.#child.kill('SIGKILL');
+    this.#child.kill('SIGKILL');
     if (this.isRunning) await once(this.#child, 'exit');
   }
 }

@@ -103,19 +103,18 @@ function onInterrupt(listener: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM'] as const;
   let isListening = true;
   interruptListeners += 1;
-  const release = (signalledMs = 0) => {
-    // After all listeners of this signal: the one that ends the process must not take it for the second one. One Ctrl-C
-    // may come twice, from the terminal and from npm.
-    if (isListening) setTimeout(() => (interruptListeners -= 1), signalledMs).unref();
+  const release = () => {
+    // After all listeners of this signal: the one that ends the process must not take it for the second one.
+    if (isListening) setImmediate(() => (interruptListeners -= 1));
     isListening = false;
     for (const signal of signals) process.removeListener(signal, onSignal);
   };
   const onSignal = () => {
-    release(1_000);
+    release();
     listener();
   };
   for (const signal of signals) process.on(signal, onSignal);
-  return () => release();
+  return release;
 }
 
 /** What the person typed, so that the commands in hints and in the help work for them as well. */

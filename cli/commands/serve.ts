@@ -9,6 +9,8 @@ import { type StoreProfile, storeProfileSchema } from '../doctor/profile.ts';
 import { CliError } from '../errors.ts';
 import { testStore, writeProfile } from './doctor.ts';
 
+const secondSignalMs = 1_000;
+
 const fromEnv = (flags: string, variable: string, description: string) =>
   new Option(flags, description).env(variable);
 
@@ -67,7 +69,12 @@ async function serve(options: ServeSettings, context: CliContext): Promise<void>
   ]);
   let release: (() => void) | undefined;
   const stopped = new Promise<void>((resolve) => {
-    release = context.onInterrupt?.(resolve);
+    release = context.onInterrupt?.(() => {
+      // One Ctrl-C may come twice, from the terminal and from npm.
+      const releaseSecond = context.onInterrupt?.(() => {});
+      setTimeout(() => releaseSecond?.(), secondSignalMs).unref();
+      resolve();
+    });
   });
   const say = (line: string) => context.out(`${line}\n`);
   try {

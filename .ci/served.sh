@@ -11,6 +11,8 @@ data="$(mktemp -d)"
 port="$(free_port)"
 export AWS_ACCESS_KEY_ID="$ENGINE_S3_ACCESS_KEY" AWS_SECRET_ACCESS_KEY="$ENGINE_S3_SECRET_KEY" AWS_REGION=us-east-1
 export LFS_QUOTA_ADMIN_TOKEN=admin-token-of-the-served-suite-0123456789
+# As LIST requests of such a store cost money, a tenant's reconciles begin a minute apart.
+export SERVE_SCANNED_WITHIN_MS=120000
 export SERVE_URL="http://127.0.0.1:$port" SERVE_ADMIN_TOKEN="$LFS_QUOTA_ADMIN_TOKEN"
 
 node --input-type=module -e '

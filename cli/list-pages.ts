@@ -76,6 +76,19 @@ export async function* eachPage<Id extends PageId>(
   }
 }
 
+/** All objects of a tenant, or of one of its repos, with as few requests as possible. @throws {CliError} */
+export const objectPages = (
+  client: ApiClient,
+  { tenant, repo }: { tenant: string; repo: string | null | undefined },
+) =>
+  eachPage(client, {
+    route: 'listObjects',
+    params: { tenant },
+    query: { repo: repo ?? undefined },
+    items: 'objects',
+    options: { pageSize: pageSizeMax },
+  });
+
 function rawOf(text: string): Readonly<Record<string, unknown>> {
   const raw = parseJson(text);
   return typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>) : {};

@@ -9,7 +9,7 @@ import { formatPaths, jsonOfPaths } from '../du-git/report.ts';
 import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
 import { UsageError } from '../errors.ts';
 import { type LfsAddress, lfsAddressOf } from '../git/git.ts';
-import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { objectPages } from '../list-pages.ts';
 import { endpointOption, parseRepo, parseS3Url, parseTenant, parseUpTo, storePlaceOf } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatCount, shellWords } from '../render.ts';
@@ -272,13 +272,7 @@ async function storedOf(
   const client = await openClient(options, { ...context, folder }, 'the admin token, or one of the tenant');
   // A clone of somebody else's doesn't say where a token goes.
   if (address.baseUrl !== '' && options.url === undefined) requireServerOf(address, client);
-  const pages = eachPage(client, {
-    route: 'listObjects',
-    params: { tenant },
-    query: { repo },
-    items: 'objects',
-    options: { pageSize: pageSizeMax },
-  });
+  const pages = objectPages(client, { tenant, repo });
   const stored = new Map<string, number>();
   const others = { bytes: 0, objectCount: 0 };
   for await (const { body } of pages) {

@@ -9,7 +9,7 @@ import { downloadFailure, TransferProgress } from '../export/transfer.ts';
 import { checkClone } from '../gc/clone.ts';
 import { scanPointers } from '../git/git.ts';
 import { type LfsObject, type LfsRepo, ownRepo } from '../lfs-batch.ts';
-import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { objectPages } from '../list-pages.ts';
 import { openArchive } from '../move/archive.ts';
 import { OtherRepo, readLfsEndpoint } from '../move/other-repo.ts';
 import { type Relayed, relay, repoSource, type Source } from '../move/relay.ts';
@@ -107,13 +107,7 @@ async function objectsOfRepo(
   { tenant, repo }: { tenant: string; repo: string },
 ): Promise<LfsObject[]> {
   const objects: LfsObject[] = [];
-  const pages = eachPage(client, {
-    route: 'listObjects',
-    params: { tenant },
-    query: { repo },
-    items: 'objects',
-    options: { pageSize: pageSizeMax },
-  });
+  const pages = objectPages(client, { tenant, repo });
   for await (const { body } of pages) objects.push(...body.objects.filter(({ oid }) => isOid(oid)));
   return objects;
 }

@@ -15,7 +15,7 @@ import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { lockFile } from '../file-lock.ts';
-import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { objectPages } from '../list-pages.ts';
 import { type Interrupt, listenForInterrupt, WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
 import { checkMayDownload, downloadObjects } from './lfs-download.ts';
@@ -182,13 +182,7 @@ async function listObjects(
 ): Promise<{ objects: readonly StoredObject[]; missing: ExportSubject['missing'] }> {
   const only = wanted && new Set(wanted.map(({ oid }) => oid));
   const listed: StoredObject[] = [];
-  const pages = eachPage(client, {
-    route: 'listObjects',
-    params: { tenant },
-    query: { repo: repo ?? undefined },
-    items: 'objects',
-    options: { pageSize: pageSizeMax },
-  });
+  const pages = objectPages(client, { tenant, repo });
   for await (const { body } of pages) {
     stop.throwIfAborted();
     for (const { oid, sizeBytes, repo: of } of body.objects) {

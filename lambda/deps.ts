@@ -15,6 +15,8 @@ import type { EventBus } from './alerts/rules/alerts.ts';
 import type { EmailQueue, Mailer } from './alerts/rules/email.ts';
 import type { WebhookQueue, WebhookSender, WebhookUrls } from './alerts/rules/webhook-delivery.ts';
 import type { Webhooks } from './alerts/webhook-store.ts';
+import type { ChunkQueue } from './chunks/messages.ts';
+import type { ChunkedUploads } from './chunks/upload-store.ts';
 import type { Downloads } from './downloads/download-store.ts';
 import type { ExportJobs } from './exports/job-store.ts';
 import type { ExportQueue } from './exports/messages.ts';
@@ -83,6 +85,8 @@ export interface Deps {
   readonly exportJobs: ExportJobs;
   readonly exportQueue: ExportQueue;
   readonly exportSettings: ExportSettings;
+  readonly chunkedUploads: ChunkedUploads;
+  readonly chunkQueue: ChunkQueue;
   readonly signer: UrlSigner;
   readonly queue: ReconcileQueue;
   /** Those that this stack has. */

@@ -16,6 +16,7 @@ import {
 } from '../lambda/alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from '../lambda/alerts/webhook-sender.ts';
 import { createConsoleFiles } from '../lambda/aws/function-environment.ts';
+import type { ChunkQueue } from '../lambda/chunks/messages.ts';
 import type { Deps } from '../lambda/deps.ts';
 import { ArchiveClient } from '../lambda/exports/archive-client.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
@@ -133,6 +134,7 @@ interface ComposeInput {
   readonly url: string;
   readonly queue: ReconcileQueue;
   readonly exportQueue: ExportQueue;
+  readonly chunkQueue: ChunkQueue;
   readonly webhookQueue: WebhookQueue;
   readonly emailQueue: EmailQueue;
   readonly mailer: Mailer;
@@ -158,8 +160,7 @@ const busyFactor = 3;
 
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
-  const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns, issuers } =
-    input;
+  const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
   const { kind, exportsAs, head, serve, ...place } = input.store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const { allowsLoopbackWebhooks: allowsLoopback } = input;
@@ -178,8 +179,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
       secretOf: async ({ signIn }) => (await readFile(signIn.clientSecretArn, 'utf8')).trim(),
     }),
     knownHostUsers: new KnownHostUsers(),
-    identities: createIdentityVerifier(issuers),
-    issuers,
+    identities: createIdentityVerifier(input.issuers),
+    issuers: input.issuers,
     refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
     webhookQueue: input.webhookQueue,
@@ -203,6 +204,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(new S3ArchiveStore({ client: archiveClient }), adoptedRepos),
     exportQueue,
+    chunkQueue: input.chunkQueue,
     exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
     signer: pausingSigner(
       adoptedSigner(new S3UrlSigner({ ...place, ...(serve && { endpoint: input.url }) }), adoptedRepos),

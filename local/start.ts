@@ -166,6 +166,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     store,
     url,
     ...delivery.queues,
+    chunkQueue: { send: () => Promise.reject(new Error('Nothing delivers chunks yet.')) },
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),

@@ -40,6 +40,7 @@ async function compose({ storeUrl, folder }: Place) {
     // No reconcile starts in the middle of what is measured.
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: nothing,
+    chunkQueue: nothing,
     webhookQueue: nothing,
     emailQueue: { isOn: false, ...nothing },
     mailer: nothing,

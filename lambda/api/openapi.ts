@@ -91,6 +91,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   tenant: anyToken,
   download: [...anyToken, {}],
   verify: [{ verifyToken: [] }],
+  chunks: [{ uploadToken: [] }],
 };
 
 function describeOperation(route: RouteKey, doc: RouteContract): Json {

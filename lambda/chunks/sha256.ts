@@ -1,4 +1,5 @@
 import { createSHA256, type IHasher } from 'hash-wasm';
+import { initialState } from './rules/upload.ts';
 
 /**
  * SHA-256 that can begin in the middle. Its *state* after whole blocks of 64 bytes is all that the rest of a computation
@@ -7,9 +8,6 @@ import { createSHA256, type IHasher } from 'hash-wasm';
 
 /** Bytes that SHA-256 takes at a time. A state exists only between two blocks. */
 export const blockBytes = 64;
-
-/** Where SHA-256 begins: FIPS 180-4, section 5.3.3. */
-export const initialState = '6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19';
 
 /**
  * What hash-wasm saves is its kind (4 bytes), the block that isn't full yet, the bytes so far (8), the state and the length

@@ -55,6 +55,10 @@ export interface Settings {
   readonly bodyBytesMax: number;
   /** Largest object that one PUT can carry. S3 accepts up to 5 GiB. */
   readonly objectBytesMax: number;
+  /** Larger objects are uploaded in chunks, by clients that can. */
+  readonly chunkedAboveBytes: number;
+  /** Size of a chunk. A multiple of 64, and 5 MiB or more: it becomes a part of a multipart upload. */
+  readonly chunkBytes: number;
   /** Grace time between marking an object and deleting it. Must exceed the time limit of the function that marks. */
   readonly deleteGraceMs: number;
   /**
@@ -119,6 +123,8 @@ export const defaultSettings: Settings = {
   batchObjectsMax: 1000,
   bodyBytesMax: 1024 * 1024,
   objectBytesMax: 5 * 1024 ** 3,
+  chunkedAboveBytes: 5 * 1024 ** 3,
+  chunkBytes: 64 * 1024 ** 2,
   deleteGraceMs: hour,
   unconfirmedEntriesMax: 100_000,
   largeRepoObjects: 100_000,

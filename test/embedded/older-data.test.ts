@@ -123,6 +123,7 @@ async function deployOver(commit: string) {
       requestAll: async (requests) => void queued.recounts.push(...requests),
     },
     exportQueue: { send: async (sent) => void queued.exports.push(...sent) },
+    chunkQueue: { send: async () => undefined },
     webhookQueue: { send: async (sent) => void queued.webhooks.push(...sent) },
     emailQueue: { isOn: false, send: async () => undefined },
     mailer: { send: async () => undefined },

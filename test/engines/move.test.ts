@@ -92,6 +92,7 @@ async function deploy(table: Table, { bucket, endpoint, credentials }: Bucket) {
     log,
     invocations,
     exportQueue: { send: async () => {} },
+    chunkQueue: { send: async () => {} },
     webhookQueue: { send: async () => {} },
     emailQueue: { isOn: false, send: async () => {} },
     mailer: { send: async () => {} },

@@ -51,6 +51,10 @@ const architecture: Readonly<Record<string, Entry>> = {
     ],
     packages: ['@aws-sdk/client-s3', 'zod'],
   },
+  'lambda/chunks': {
+    imports: ['lambda/ledger', 'lambda/table', 'rules'],
+    packages: ['hash-wasm', 'zod'],
+  },
   'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/ledger': {
     imports: [
@@ -99,6 +103,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // Every store of the table; and all that use cases can depend on, as types.
   'lambda/stores.ts': {
     imports: [
+      'lambda/chunks',
       'lambda/downloads',
       'lambda/exports',
       'lambda/history',
@@ -112,6 +117,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   'lambda/deps.ts': {
     imports: [
+      'lambda/chunks',
       'lambda/downloads',
       'lambda/exports',
       'lambda/history',

@@ -27,7 +27,9 @@ export type AccessKind =
   /** A token of the tenant; or none, to download from a public repo. */
   | 'download'
   /** The token that the batch's verify action carries. */
-  | 'verify';
+  | 'verify'
+  /** The token that the batch's action for a chunked upload carries. */
+  | 'chunks';
 
 export interface AnswerContract {
   readonly description: string;

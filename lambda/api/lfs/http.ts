@@ -102,6 +102,9 @@ export function lfsBody(
  */
 export const verifyTokenHeader = 'X-Lfs-Verify-Token';
 
+/** The header of an action for a chunked upload that carries its token, for the same reason. */
+export const uploadTokenHeader = 'Lfs-Quota-Upload';
+
 /** The token of a verify request. `Authorization` had it in actions that were handed out before this header. */
 export function verifyToken(event: APIGatewayProxyEventV2): string | undefined {
   return header(event, verifyTokenHeader.toLowerCase()) ?? credential(event);

@@ -48,6 +48,8 @@ export type ManagementDeps = Omit<
   | 'listingPace'
   | 'knownObjects'
   | 'archives'
+  | 'chunkedUploads'
+  | 'chunkQueue'
   | 'invocations'
   | 'metrics'
 > & {

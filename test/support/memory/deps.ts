@@ -2,6 +2,7 @@ import { KnownHostUsers } from '../../../lambda/accounts/rules/host-user.ts';
 import { publicIssuers } from '../../../lambda/accounts/rules/identities.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/alerts/rules/webhook-delivery.ts';
 import { createInvocations } from '../../../lambda/aws/invocation-log.ts';
+import type { ChunkMessage, ChunkQueue } from '../../../lambda/chunks/messages.ts';
 import type { Deps } from '../../../lambda/deps.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/exports/rules/settings.ts';
@@ -65,6 +66,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     knownObjects: new KnownObjects(),
     archives: new MemoryArchiveStore({ objects }),
     exportQueue: recordingExportQueue().queue,
+    chunkQueue: recordingChunkQueue().queue,
     exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     queue: recordingQueue().queue,
@@ -125,6 +127,12 @@ export function recordingQueue(): { queue: ReconcileQueue; requests: ReconcileRe
 /** A queue of steps that delivers nothing, and the steps that it got. */
 export function recordingExportQueue(): { queue: ExportQueue; messages: ExportMessage[] } {
   const messages: ExportMessage[] = [];
+  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
+}
+
+/** The same for chunked uploads. */
+export function recordingChunkQueue(): { queue: ChunkQueue; messages: ChunkMessage[] } {
+  const messages: ChunkMessage[] = [];
   return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
 }
 

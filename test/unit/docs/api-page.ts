@@ -16,6 +16,7 @@ const who: Readonly<Record<AccessKind, string>> = {
   tenant: 'tenant token',
   download: 'tenant token, or none',
   verify: 'verify token',
+  chunks: 'upload token',
 };
 
 const sections: readonly { readonly title: string; readonly isOf: (path: string) => boolean }[] = [

@@ -40,6 +40,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     url: 'http://127.0.0.1:8787',
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: { send: async () => {} },
+    chunkQueue: { send: async () => {} },
     webhookQueue: { send: async () => {} },
     emailQueue: { isOn: false, send: async () => {} },
     mailer: { send: async () => {} },

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { initialState, Sha256 } from '../../../../lambda/chunks/sha256.ts';
+import { initialState } from '../../../../lambda/chunks/rules/upload.ts';
+import { Sha256 } from '../../../../lambda/chunks/sha256.ts';
 
 const native = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 

@@ -1,0 +1,215 @@
+import type { Settings } from '../../rules/settings.ts';
+
+/**
+ * A large object that is uploaded in chunks: ordinary objects below `_parts/`, each proven by a worker and copied into the
+ * object's key once all are. A tenant's name begins with no `_`, so no usage counts them.
+ */
+
+export interface UploadPath {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly oid: string;
+  /** The id of the reservation that has the object's entry. */
+  readonly upload: string;
+}
+
+/** `stored`: the object is there. `wrong`: the bytes aren't the oid's. `ended`: it was given up. */
+export type UploadState = 'open' | 'assembling' | 'stored' | 'wrong' | 'ended';
+
+export interface ChunkedUpload extends UploadPath {
+  readonly sizeBytes: number;
+  /** Of all chunks but the last one. */
+  readonly chunkBytes: number;
+  /** Whoever asked for it: see `makerOf` of reservations. */
+  readonly madeBy: string;
+  readonly state: UploadState;
+  /** Since when it is in this state. */
+  readonly stateAtMs: number;
+  readonly createdAtMs: number;
+  /** It is given up after this. */
+  readonly activeUntilMs: number;
+  /** No PUT of a chunk can land after this, by any clock. 0: no URL was issued. */
+  readonly putsUntilMs: number;
+  /** When `assemble` was last queued by a client. */
+  readonly askedAtMs: number;
+  /** Hashes of what clients show, the newest last. */
+  readonly tokens: readonly { readonly sha256: string; readonly untilMs: number }[];
+  /** Of the multipart upload of the object's key, once there is one. */
+  readonly multipartId: string | null;
+}
+
+/** What a worker found when it read a chunk. */
+export interface Proof {
+  /** From 0. */
+  readonly chunk: number;
+  /** SHA-256's states around the chunk. After the last one it's the digest of the whole. */
+  readonly before: string;
+  readonly after: string;
+  /** Of the chunk that was read. */
+  readonly etag: string;
+  readonly sizeBytes: number;
+}
+
+/** Where SHA-256 begins: FIPS 180-4, section 5.3.3. */
+export const initialState = '6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19';
+
+const gib = 1024 ** 3;
+const hour = 60 * 60 * 1000;
+const day = 24 * hour;
+
+/** As many parts as a multipart upload can have. */
+export const chunksMax = 10_000;
+/** Objects of more chunks than that have chunks of so many times the size. */
+const largerTimes = 8;
+/** The largest object that S3 stored when this was written is 5 TiB. */
+const storedBytesMax = 5_000 * gib;
+/** What one PUT carries on S3. A deployment that allows less takes no larger files. */
+const putBytesMax = 5 * gib;
+
+/** An upload that no client asks about is given up after this … */
+const activeForMs = day;
+/** … and any after this. */
+const openForMs = 7 * day;
+/** How long an upload's claim is kept at most: beyond any assembly. */
+export const claimedForMs = 8 * day;
+/** A worker that assembles has ended after this. */
+export const assemblyMaxMs = 20 * 60 * 1000;
+/** Clocks differ by less. */
+const skewMs = 60 * 1000;
+
+const tokensMax = 8;
+const tokenForMs = day;
+
+/** The largest object that a client can upload, with chunks. */
+export function uploadBytesMax({ objectBytesMax, chunkBytes }: Settings): number {
+  if (objectBytesMax < putBytesMax) return objectBytesMax;
+  return Math.max(objectBytesMax, Math.min(chunksMax * largerTimes * chunkBytes, storedBytesMax));
+}
+
+/** How large the chunks of an object are. */
+export function chunkBytesOf({ chunkBytes }: Settings, sizeBytes: number): number {
+  return sizeBytes > chunksMax * chunkBytes ? largerTimes * chunkBytes : chunkBytes;
+}
+
+type Plan = Pick<ChunkedUpload, 'sizeBytes' | 'chunkBytes'>;
+
+export function chunkCountOf({ sizeBytes, chunkBytes }: Plan): number {
+  return Math.ceil(sizeBytes / chunkBytes);
+}
+
+/** Bytes of one chunk, which must be one of the plan's. */
+export function sizeOfChunk({ sizeBytes, chunkBytes }: Plan, chunk: number): number {
+  return Math.min(chunkBytes, sizeBytes - chunk * chunkBytes);
+}
+
+/** What the keys of an upload's chunks begin with, with its closing slash. */
+export function chunkFolder({ tenant, repo, oid, upload }: UploadPath): string {
+  return `_parts/${tenant}/${repo}/${oid}/${upload}/`;
+}
+
+const chunkName = (chunk: number) => String(chunk).padStart(5, '0');
+
+export function chunkKey(path: UploadPath, chunk: number): string {
+  return chunkFolder(path) + chunkName(chunk);
+}
+
+/** The chunk that a key in its upload's folder is of. undefined: of none. */
+export function chunkOfKey(path: UploadPath, key: string): number | undefined {
+  const name = key.slice(chunkFolder(path).length);
+  return /^\d{5}$/.test(name) && key === chunkFolder(path) + name ? Number(name) : undefined;
+}
+
+/** Numbers in their order → runs of them: 0, 1, 2, 5 → [0, 2], [5, 5]. */
+export function runsOf(chunks: Iterable<number>): [first: number, last: number][] {
+  const runs: [number, number][] = [];
+  for (const chunk of chunks) {
+    const run = runs.at(-1);
+    if (run && chunk === run[1] + 1) run[1] = chunk;
+    else runs.push([chunk, chunk]);
+  }
+  return runs;
+}
+
+/** A new one, without a token. */
+export function newUpload(
+  settings: Settings,
+  input: UploadPath & { sizeBytes: number; madeBy: string; nowMs: number },
+): ChunkedUpload {
+  const { nowMs, ...rest } = input;
+  return {
+    ...rest,
+    chunkBytes: chunkBytesOf(settings, input.sizeBytes),
+    state: 'open',
+    stateAtMs: nowMs,
+    createdAtMs: nowMs,
+    activeUntilMs: nowMs + activeForMs,
+    putsUntilMs: 0,
+    askedAtMs: 0,
+    tokens: [],
+    multipartId: null,
+  };
+}
+
+/** Whether a client can still send chunks of it. */
+export function isOpen({ state, createdAtMs, activeUntilMs }: ChunkedUpload, nowMs: number): boolean {
+  if (state !== 'open' && state !== 'assembling') return false;
+  return nowMs < Math.min(activeUntilMs, createdAtMs + openForMs);
+}
+
+/** The upload after a client has asked about it. */
+export function renewed(upload: ChunkedUpload, nowMs: number): ChunkedUpload {
+  const untilMs = Math.min(nowMs + activeForMs, upload.createdAtMs + openForMs);
+  return { ...upload, activeUntilMs: Math.max(upload.activeUntilMs, untilMs) };
+}
+
+/** With one more token: the newest ones count. */
+export function withToken(upload: ChunkedUpload, sha256: string, nowMs: number): ChunkedUpload {
+  const tokens = [...upload.tokens, { sha256, untilMs: nowMs + tokenForMs }].slice(-tokensMax);
+  return { ...upload, tokens };
+}
+
+/** In another state. */
+export function inState(upload: ChunkedUpload, state: UploadState, nowMs: number): ChunkedUpload {
+  return { ...upload, state, stateAtMs: nowMs };
+}
+
+/**
+ * When no PUT of a chunk can land any more: its URL has expired, and the longest PUT that began before has ended, by any
+ * clock.
+ */
+export function putsUntilMs(settings: Settings, { chunkBytes }: Plan, urlsUntilMs: number): number {
+  const longestPutMs = settings.putGraceMs + Math.ceil((chunkBytes / settings.putMinBytesPerSecond) * 1000);
+  return urlsUntilMs + longestPutMs + 2 * settings.clockSkewMs;
+}
+
+/** By when a worker has to look at it (`tidy`): to give it up, to go on, or to remove what is left of it. */
+export function dueAtMs({ state, stateAtMs, activeUntilMs, putsUntilMs: untilMs }: ChunkedUpload): number {
+  if (state === 'open') return activeUntilMs + skewMs;
+  if (state === 'assembling') return stateAtMs + assemblyMaxMs + skewMs;
+  return Math.max(stateAtMs, untilMs);
+}
+
+/** Proofs that follow one another from the object's first byte on. */
+export function provenRun(upload: Plan, proofs: Iterable<Proof>): { chunks: number; state: string } {
+  const byChunk = new Map([...proofs].map((proof) => [proof.chunk, proof]));
+  let [chunks, state] = [0, initialState];
+  for (const count = chunkCountOf(upload); chunks < count; chunks += 1) {
+    const proof = byChunk.get(chunks);
+    if (proof?.before !== state || proof.sizeBytes !== sizeOfChunk(upload, chunks)) break;
+    state = proof.after;
+  }
+  return { chunks, state };
+}
+
+/**
+ * Whether the proofs show that the chunks are the object: each begins in the state in which the one before it ends, and
+ * the last one ends with the oid.
+ */
+export function checkChain(upload: Plan & { oid: string }, proofs: Iterable<Proof>) {
+  const known = [...proofs];
+  const count = chunkCountOf(upload);
+  const chunks = new Set(known.map(({ chunk }) => chunk).filter((chunk) => chunk < count));
+  if (chunks.size < count) return 'missing';
+  const run = provenRun(upload, known);
+  return run.chunks === count && run.state === upload.oid ? 'whole' : 'wrong';
+}

@@ -10,6 +10,10 @@ interface Row {
 
 /** By the name that `npm run bench -- NAME` takes. docs/measured.md has the newest results. */
 export const benches: Readonly<Record<string, Row>> = {
+  chunks: {
+    file: 'push/bench-chunks.ts',
+    load: async () => (await import('./push/bench-chunks.ts')).benchChunks,
+  },
   crowd: {
     file: 'crowd/bench-crowd.ts',
     load: async () => (await import('./crowd/bench-crowd.ts')).benchCrowd,

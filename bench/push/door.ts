@@ -43,6 +43,8 @@ export interface Door {
   readonly port: number;
   /** The requests that were answered since the last call. */
   take(): Tally;
+  /** When the last PUT of a client was answered, by the clock of `performance`. */
+  lastPutAtMs(): number;
   close(): Promise<void>;
 }
 
@@ -58,31 +60,47 @@ export interface Door {
  */
 export async function openDoor(options: {
   to: 'api' | 'store';
-  targetPort: number;
+  targetPort: number | Promise<number>;
   isFar: boolean;
+  /** All requests are of this kind. Default: see {@link kindOf}. */
+  kind?: RequestKind;
+  /** What clients put passes at this pace, together. Default: at full speed. */
+  putBytesPerSecond?: number;
   tls?: { key: string; cert: string } | undefined;
   /** Waits; in tests it need not. */
   wait?: (ms: number) => Promise<unknown>;
 }): Promise<Door> {
-  const { to, targetPort, isFar, tls, wait = sleep } = options;
+  const { to, targetPort, isFar, tls, wait = sleep, putBytesPerSecond } = options;
+  let [freeAtMs, putAtMs] = [0, 0];
+  const paced = async function* (body: AsyncIterable<Buffer>, bytesPerSecond: number) {
+    for await (const piece of body) {
+      const nowMs = performance.now();
+      freeAtMs = Math.max(freeAtMs, nowMs) + (piece.length / bytesPerSecond) * 1000;
+      // Timers are of whole milliseconds, so what is shorter is saved up.
+      if (freeAtMs - nowMs > 5) await sleep(freeAtMs - nowMs);
+      yield piece;
+    }
+  };
   const agent = new Agent({ keepAlive: true });
   const greeted = new WeakSet<Socket>();
   let seen: Record<keyof Tally, number> = { ...noTally };
   const pass = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { method = 'GET', url: target = '/', socket } = incoming;
-    const kind = kindOf(to, { method, target });
+    const kind = options.kind ?? kindOf(to, { method, target });
     const halfMs = latenciesMs[kind] / 2;
     const beforeMs = greeted.has(socket) ? halfMs : 3 * halfMs;
     greeted.add(socket);
-    const place = { host: '127.0.0.1', port: targetPort, method, path: target, agent };
+    const place = { host: '127.0.0.1', port: await targetPort, method, path: target, agent };
     if (isFar) await wait(beforeMs);
     const onward = request({ ...place, headers: passedOn(incoming) });
     // An answer can come before the body has ended; then the server did not want the rest.
-    pipeline(incoming, onward).catch(() => undefined);
+    const body = kind === 'clientPut' && putBytesPerSecond ? paced(incoming, putBytesPerSecond) : incoming;
+    pipeline(body, onward).catch(() => undefined);
     const [answer] = (await once(onward, 'response')) as [IncomingMessage];
     if (isFar) await wait(halfMs);
     const status = answer.statusCode ?? 502;
     seen[kind] += 1;
+    if (kind === 'clientPut') putAtMs = performance.now();
     if (isFailure({ method, status })) seen.failures += 1;
     outgoing.sendDate = false;
     outgoing.writeHead(status, passedOn(answer));
@@ -107,6 +125,7 @@ export async function openDoor(options: {
       seen = { ...noTally };
       return taken;
     },
+    lastPutAtMs: () => putAtMs,
     async close() {
       await closeServer(server, 0);
       agent.destroy();

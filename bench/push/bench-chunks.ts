@@ -1,0 +1,210 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Cleanup } from '../../local/start.ts';
+import { GitUser } from '../../test/support/git-user.ts';
+import { plainEnvironment, run } from '../../test/support/process.ts';
+import { packCli } from '../crowd/subjects.ts';
+import { peakMbOfTree, startProcess } from '../processes.ts';
+import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
+import { bucket, credentials, region, startStore, storeName } from '../store.ts';
+import { commandMsMax, type Print } from './bench-push.ts';
+import { type Door, openDoor } from './door.ts';
+
+interface Sample {
+  readonly pushMs: number;
+  /** From the answer to the last chunk until git push has ended. */
+  readonly afterLastMs: number;
+  readonly copyMs: number;
+  readonly agentMb: number;
+  readonly puts: number;
+}
+
+const adminToken = 'bench-admin-token-0123456789abcdef';
+const file = 'large.bin';
+
+/**
+ * A push of one large file in chunks, beside `aws s3 cp` of the same file to the same store, which is 30 ms away. What both
+ * put passes at the same bandwidth. × is the ratio of the push, less what follows the last chunk, to the copy.
+ *
+ * Options: `--megabytes=N` (6000; more than 5 GiB), `--mbit=N` (600), `--rounds=N` (3).
+ */
+export async function benchChunks(print: Print, options: readonly string[]): Promise<void> {
+  const values = optionsOf(options, { megabytes: '6000', mbit: '600', rounds: '3' });
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-chunks-'));
+  const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
+  try {
+    const program = await packCli(join(folder, 'program'));
+    const source = join(folder, 'source');
+    mkdirSync(source);
+    await user.git(source, 'init', '--quiet');
+    await user.git(source, 'lfs', 'install', '--local');
+    await user.git(source, 'lfs', 'track', '*.bin');
+    writeFileSync(join(source, file), 'large');
+    truncateSync(join(source, file), Number(values.megabytes) * 1e6);
+    await user.commitAll(source, 'A large file');
+    print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}`);
+    const samples: Sample[] = [];
+    for (let round = 0; round < Number(values.rounds); round += 1) {
+      const sample = await measureRound({ user, folder, source, program, mbit: Number(values.mbit) });
+      samples.push(sample);
+      print(
+        `round ${round + 1}: push ${digits(sample.pushMs / 1000)} s, copy ${digits(sample.copyMs / 1000)} s`,
+      );
+    }
+    print(`\n${values.megabytes} MB at ${values.mbit} Mbit/s`);
+    print(tableOf(columns, [{ name: 'push', samples }]));
+  } finally {
+    await user.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const columns: Column<Sample>[] = [
+  ['push, s', ({ pushMs }) => pushMs / 1000],
+  ['after the last chunk, s', ({ afterLastMs }) => afterLastMs / 1000],
+  ['aws s3 cp, s', ({ copyMs }) => copyMs / 1000],
+  ['× copy', ({ pushMs, afterLastMs, copyMs }) => (pushMs - afterLastMs) / copyMs],
+  ['agent, MB', ({ agentMb }) => agentMb, 'max'],
+  ['PUT', ({ puts }) => puts],
+];
+
+interface Shop {
+  readonly user: GitUser;
+  readonly folder: string;
+  readonly source: string;
+  /** `lfs-quota`, packed. */
+  readonly program: string;
+  readonly mbit: number;
+}
+
+async function measureRound(shop: Shop): Promise<Sample> {
+  const { user, source, mbit } = shop;
+  const cleanup = new Cleanup();
+  const folder = mkdtempSync(join(shop.folder, 'round-'));
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  try {
+    const storeFolder = join(folder, 'store');
+    mkdirSync(storeFolder);
+    const store = await startStore(storeFolder);
+    cleanup.add(() => store.stop());
+    const place: Place = {
+      folder,
+      doorTo: async (options) => {
+        const door = await openDoor({ to: 'store', isFar: true, ...options });
+        cleanup.add(() => door.close());
+        return door;
+      },
+      cleanup,
+    };
+    const pace = { putBytesPerSecond: (mbit * 1e6) / 8, targetPort: store.port };
+    const storeDoor = await place.doorTo(pace);
+    const copyDoor = await place.doorTo({ ...pace, kind: 'clientPut' });
+    const to = ['--endpoint-url', `http://127.0.0.1:${copyDoor.port}`, `s3://${bucket}/copies/${file}`];
+    const copyMs = await timed(() =>
+      command('aws', ['s3', 'cp', '--quiet', join(source, file), ...to], environmentIn(folder)),
+    );
+    rmSync(join(storeFolder, 'objects', bucket, 'copies'), { recursive: true, force: true });
+
+    const { url, token } = await startServer(shop, place, storeDoor.port);
+    await user.setToken({ url, token });
+    const agent = watchAgent(shop, place);
+    const custom = { path: agent.path, args: '', concurrent: 'false', direction: 'upload' };
+    const settings = [
+      ['lfs.url', `${url}/bench/repo/info/lfs`],
+      ...Object.entries(custom).map(([name, value]) => [`lfs.customtransfer.lfs-quota.${name}`, value]),
+    ].flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    await user.git(folder, 'init', '--quiet', '--bare', 'remote.git');
+    storeDoor.take();
+    const push = [...settings, 'push', '--quiet', `file://${join(folder, 'remote.git')}`, 'main'];
+    const pushMs = await timed(() => user.git(source, ...push));
+    const afterLastMs = performance.now() - storeDoor.lastPutAtMs();
+    return { pushMs, copyMs, afterLastMs, agentMb: agent.peakMb(), puts: storeDoor.take().clientPut };
+  } finally {
+    await cleanup.run();
+  }
+}
+
+interface Place {
+  readonly folder: string;
+  readonly doorTo: (options: DoorOptions) => Promise<Door>;
+  readonly cleanup: Cleanup;
+}
+
+type DoorOptions = Partial<Parameters<typeof openDoor>[0]> & { targetPort: number | Promise<number> };
+
+const environmentIn = (folder: string, more: Record<string, string> = {}) => ({
+  cwd: folder,
+  env: {
+    ...plainEnvironment(),
+    HOME: folder,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    AWS_DEFAULT_REGION: region,
+    ...more,
+  },
+});
+
+/** `serve` on the store, behind a door. @returns its URL there, and a token that can write. */
+async function startServer(
+  { program }: Shop,
+  { folder, doorTo, cleanup }: Place,
+  storePort: number,
+): Promise<{ url: string; token: string }> {
+  let tellPort = (_port: number): void => undefined;
+  const { port } = await doorTo({ to: 'api', targetPort: new Promise<number>((tell) => (tellPort = tell)) });
+  const url = `http://127.0.0.1:${port}`;
+  const server = await startProcess({
+    command: process.execPath,
+    args: (ownPort) => [
+      ...[program, 'serve', '--listen', `127.0.0.1:${ownPort}`, '--public-url', url, '--rate', '0'],
+      ...['--data', join(folder, 'data'), '--store', `http://127.0.0.1:${storePort}`, '--bucket', bucket],
+    ],
+    env: environmentIn(folder, { LFS_QUOTA_ADMIN_TOKEN: adminToken }).env,
+    folder,
+  });
+  tellPort(server.port);
+  cleanup.add(() => server.stop());
+  const operator = environmentIn(folder, { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: adminToken });
+  const cli = (...args: string[]) => command(process.execPath, [program, ...args], operator);
+  await cli('tenant', 'create', 'bench', '--limit', '1TB');
+  const { out } = await cli('token', 'create', 'bench', '--scope', 'write', '--json');
+  return { url, token: (JSON.parse(out) as { token: string }).token };
+}
+
+/** The program that git-lfs starts for chunks, and the most memory that it had. */
+function watchAgent({ program }: Shop, { folder, cleanup }: Place): { path: string; peakMb: () => number } {
+  const [pidFile, path] = [join(folder, 'agent.pid'), join(folder, 'agent.sh')];
+  const script = `#!/bin/sh\necho $$ > '${pidFile}'\nexec '${process.execPath}' '${program}' agent\n`;
+  writeFileSync(path, script, { mode: 0o755 });
+  let peakMb = 0;
+  const watch = setInterval(() => {
+    if (existsSync(pidFile)) peakMb = Math.max(peakMb, peakMbOfTree(Number(readFileSync(pidFile, 'utf8'))));
+  }, 100);
+  cleanup.add(() => clearInterval(watch));
+  return { path, peakMb: () => peakMb };
+}
+
+async function command(
+  name: string,
+  args: readonly string[],
+  place: { cwd: string; env: Record<string, string> },
+) {
+  const ended = await run(name, args, { ...place, timeoutMs: commandMsMax });
+  if (ended.code !== 0) throw new Error(`${name} ${args.join(' ')}: ${ended.err}`);
+  return ended;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}

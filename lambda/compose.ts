@@ -24,7 +24,6 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from './aws/sqs.ts';
-import { ArchiveClient } from './exports/archive-client.ts';
 import type { ExportQueue } from './exports/messages.ts';
 import {
   type ExportSettings,
@@ -32,7 +31,6 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from './exports/rules/settings.ts';
-import { S3ArchiveStore } from './exports/s3-archives.ts';
 import { RefusalTally } from './history/rules/history.ts';
 import { serviceName } from './rules/metrics.ts';
 import { settingsFromJson } from './rules/settings.ts';
@@ -43,9 +41,11 @@ import { KnownObjects, ListingPace } from './scan/rules/known-objects.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from './status/rules/status.ts';
 import { createStoreProbe } from './status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './store/adopted.ts';
+import { ArchiveClient } from './store/archive-client.ts';
 import { BucketClient, type S3Settings } from './store/bucket-client.ts';
 import { S3ObjectStore, S3TextFiles } from './store/object-store.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './store/rules/adopted-repos.ts';
+import { S3ArchiveStore } from './store/s3-archives.ts';
 import { S3UrlSigner } from './store/signing.ts';
 import * as stores from './stores.ts';
 import { createDynamoDb } from './table/client.ts';

@@ -20,7 +20,6 @@ import type { ChunkedUploads } from './chunks/upload-store.ts';
 import type { Downloads } from './downloads/download-store.ts';
 import type { ExportJobs } from './exports/job-store.ts';
 import type { ExportQueue } from './exports/messages.ts';
-import type { ArchiveStore } from './exports/rules/archive-store.ts';
 import type { ExportSettings } from './exports/rules/settings.ts';
 import type { History } from './history/history-store.ts';
 import type { RefusalTally } from './history/rules/history.ts';
@@ -35,6 +34,7 @@ import type { PathScan } from './scan/rules/scan-plan.ts';
 import type { Failures } from './status/failure-store.ts';
 import type { QueueGauge, StoreProbe } from './status/rules/status.ts';
 import type { AdoptedRepos } from './store/rules/adopted-repos.ts';
+import type { ArchiveStore } from './store/rules/archive-store.ts';
 import type { ObjectListing, ObjectStore, UrlSigner } from './store/rules/store.ts';
 
 /**

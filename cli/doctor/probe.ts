@@ -6,8 +6,8 @@ import { Readable } from 'node:stream';
 import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { requestHandler } from '../../lambda/aws/sdk.ts';
-import { storeErrorOf } from '../../lambda/exports/archive-client.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
+import { storeErrorOf } from '../../lambda/store/archive-client.ts';
 import { BucketClient, isNetworkError } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import {

@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { noteFailure } from '../status/status.ts';
+import { SourceGoneError, type UploadedPart, UploadGoneError } from '../store/rules/archive-store.ts';
 import { ExportLease, LeaseLostError, tidyUp } from './lease.ts';
 import type { ExportMessage } from './messages.ts';
 import { type PlanDeps, planArchives, planHashedArchives } from './planning.ts';
-import { SourceGoneError, type UploadedPart, UploadGoneError } from './rules/archive-store.ts';
 import {
   type ExportJob,
   type ExportPath,

@@ -1,13 +1,13 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../rules/async.ts';
-import { type ArchiveFormat, formatFor } from './rules/archive-formats.ts';
 import {
   type MultipartUpload,
   SourceGoneError,
   type SourceObject,
   type UploadedPart,
   UploadGoneError,
-} from './rules/archive-store.ts';
+} from '../store/rules/archive-store.ts';
+import { type ArchiveFormat, formatFor } from './rules/archive-formats.ts';
 import { type ExportPath, shardKey, shardsPrefix } from './rules/job.ts';
 import { sizeOf } from './rules/layout.ts';
 import type { CopyOrder, LeafPart, OrderedPart, OrderedVolume, Piece } from './rules/orders.ts';

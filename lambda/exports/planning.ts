@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
+import { SourceGoneError } from '../store/rules/archive-store.ts';
 import { type Gathered, gatherObjects, putGathered, readGathered } from './gather.ts';
 import { abortUploads, decodeJson, type ExportLease, encodeJson } from './lease.ts';
 import { formatFor } from './rules/archive-formats.ts';
-import { SourceGoneError } from './rules/archive-store.ts';
 import {
   archiveKey,
   type ExportFailure,

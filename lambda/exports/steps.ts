@@ -1,6 +1,8 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../rules/async.ts';
 import { noteFailure } from '../status/status.ts';
+import { readPieces } from '../store/read-pieces.ts';
+import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
 import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
 import {
@@ -14,7 +16,6 @@ import {
 } from './lease.ts';
 import type { ExportMessage, ExportStep } from './messages.ts';
 import { crc32After } from './rules/archive-formats.ts';
-import { SourceGoneError, UploadGoneError } from './rules/archive-store.ts';
 import {
   addProgress,
   type ExportJob,
@@ -181,12 +182,8 @@ async function crc32OfBytes(
 ): Promise<{ crc32: number; requests: number }> {
   let crc32 = 0;
   let requests = 0;
-  const piece = new Uint8Array(Math.min(pieceBytes, object.sizeBytes));
-  for (let startByte = 0; startByte < object.sizeBytes; startByte += pieceBytes) {
-    const endByte = Math.min(object.sizeBytes, startByte + pieceBytes);
-    const into = piece.subarray(0, endByte - startByte);
-    await archives.readInto(object, { startByte, endByte }, into);
-    crc32 = crc32After(crc32, into);
+  for await (const piece of readPieces(archives, object, { pieceBytes })) {
+    crc32 = crc32After(crc32, piece);
     requests += 1;
   }
   return { crc32, requests };

@@ -1,11 +1,11 @@
+import { AdoptedListing } from './adopted-listing.ts';
+import type { AdoptedRepos } from './rules/adopted-repos.ts';
 import {
   type ArchiveStore,
   type MultipartUpload,
   SourceGoneError,
   type SourceObject,
-} from '../exports/rules/archive-store.ts';
-import { AdoptedListing } from './adopted-listing.ts';
-import type { AdoptedRepos } from './rules/adopted-repos.ts';
+} from './rules/archive-store.ts';
 import type {
   ObjectListing,
   ObjectStore,
@@ -19,8 +19,8 @@ import type {
 type Input<M extends keyof ArchiveStore, N extends number> = Parameters<ArchiveStore[M]>[N];
 
 /**
- * Archives of a bucket in which some repos are adopted. What is read may be an object of such a repo. What is written lies
- * in the service's own folder.
+ * Archives of a bucket in which some repos are adopted. What is read may be an object of such a repo, and so may be what is
+ * made of parts. All else that is written lies in the service's own folders.
  */
 class AdoptedArchiveStore implements ArchiveStore {
   readonly #inner: ArchiveStore;
@@ -46,8 +46,8 @@ class AdoptedArchiveStore implements ArchiveStore {
   }
 
   copyPart(upload: MultipartUpload, part: Input<'copyPart', 1>) {
-    this.#repos.requireOwn(upload.key);
-    return this.#withSource(part.source, (source) => this.#inner.copyPart(upload, { ...part, source }));
+    const stored = this.#stored(upload);
+    return this.#withSource(part.source, (source) => this.#inner.copyPart(stored, { ...part, source }));
   }
 
   async put(key: string, bytes: Uint8Array) {
@@ -71,8 +71,8 @@ class AdoptedArchiveStore implements ArchiveStore {
   }
 
   async createUpload(key: string, options?: Input<'createUpload', 1>) {
-    this.#repos.requireOwn(key);
-    return this.#inner.createUpload(key, options);
+    const { uploadId } = await this.#inner.createUpload(objectKeyOf(this.#repos, key), options);
+    return { key, uploadId };
   }
 
   uploads(prefix: string) {
@@ -81,19 +81,23 @@ class AdoptedArchiveStore implements ArchiveStore {
   }
 
   parts(upload: MultipartUpload, options?: Input<'parts', 1>) {
-    return this.#inner.parts(upload, options);
+    return this.#inner.parts(this.#stored(upload), options);
   }
 
   uploadPart(upload: MultipartUpload, part: Input<'uploadPart', 1>) {
-    return this.#inner.uploadPart(upload, part);
+    return this.#inner.uploadPart(this.#stored(upload), part);
   }
 
-  complete(upload: MultipartUpload, parts: Input<'complete', 1>) {
-    return this.#inner.complete(upload, parts);
+  complete(upload: MultipartUpload, parts: Input<'complete', 1>, options?: Input<'complete', 2>) {
+    return this.#inner.complete(this.#stored(upload), parts, options);
   }
 
   abort(upload: MultipartUpload) {
-    return this.#inner.abort(upload);
+    return this.#inner.abort(this.#stored(upload));
+  }
+
+  #stored({ key, uploadId }: MultipartUpload): MultipartUpload {
+    return { key: objectKeyOf(this.#repos, key), uploadId };
   }
 
   /** Calls with the source as it is stored. */
@@ -151,18 +155,19 @@ class AdoptedUrlSigner implements UrlSigner {
   }
 
   async signUpload(input: SignUploadInput): Promise<SignedRequest> {
-    return this.#inner.signUpload({ ...input, key: this.#storedKey(input.key) });
+    return this.#inner.signUpload({ ...input, key: objectKeyOf(this.#repos, input.key) });
   }
 
   async signDownload(input: Parameters<UrlSigner['signDownload']>[0]): Promise<SignedRequest> {
-    return this.#inner.signDownload({ ...input, key: this.#storedKey(input.key) });
+    return this.#inner.signDownload({ ...input, key: objectKeyOf(this.#repos, input.key) });
   }
+}
 
-  #storedKey(key: string): string {
-    const storedKey = this.#repos.storedKey(key);
-    if (storedKey === undefined) throw new RangeError('Of an adopted repo, only URLs of objects are signed.');
-    return storedKey;
-  }
+/** Where an object is stored, or what is of no adopted repo. @throws {RangeError} for anything else. */
+function objectKeyOf(repos: AdoptedRepos, key: string): string {
+  const storedKey = repos.storedKey(key);
+  if (storedKey === undefined) throw new RangeError('An adopted repo has only objects.');
+  return storedKey;
 }
 
 type WarmListing = ObjectListing & { warmUp(): Promise<void> };

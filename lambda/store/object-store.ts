@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { isRefusal } from '../aws/sdk.ts';
-import type { ArchiveStore } from '../exports/rules/archive-store.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
 import { AwsServiceError } from '../rules/errors.ts';
 import {
@@ -21,6 +20,7 @@ import {
   TextReader,
   unescapeXml,
 } from './http-exchange.ts';
+import type { ArchiveStore } from './rules/archive-store.ts';
 import {
   type ObjectStore,
   type StoredObject,

@@ -30,7 +30,13 @@ export const multipartOperations: readonly Operation[] = [
   { on: 'object', method: 'PUT', marks: ['partNumber', 'uploadId'], run: uploadPart },
   { on: 'object', method: 'GET', marks: ['uploadId'], query: ['part-number-marker'], run: listParts },
   { on: 'bucket', method: 'GET', marks: ['uploads'], query: ['encoding-type', 'prefix'], run: listUploads },
-  { on: 'object', method: 'POST', marks: ['uploadId'], run: completeUpload },
+  {
+    on: 'object',
+    method: 'POST',
+    marks: ['uploadId'],
+    headers: ['if-none-match', 'x-amz-mp-object-size'],
+    run: completeUpload,
+  },
   {
     on: 'object',
     method: 'DELETE',
@@ -185,11 +191,12 @@ async function completeUpload(input: OperationInput): Promise<StoreReply> {
   const { files, multipart, message, request } = input;
   const listed = readCompleteRequest(await receiveXml(input));
   const where = placeOf(request);
+  const demands = readDemands(input);
   // It may take longer than a connection may be idle.
   message.socket.setTimeout(0);
   try {
     await multipart.inTurn(where, async (upload) => {
-      await assemble(input, upload, listed);
+      await assemble(input, upload, listed, demands);
       await multipart.end(where);
     });
   } catch (error) {
@@ -203,6 +210,30 @@ async function completeUpload(input: OperationInput): Promise<StoreReply> {
     element('Key', where.key),
     element('ETag', `"${etagOf(listed)}"`),
   ]);
+}
+
+/** What must hold for an upload to be completed. */
+interface Demands {
+  /** Throws if it does not hold now. @throws {S3Error} PreconditionFailed */
+  readonly checkAbsent: () => void;
+  /** Of all parts. undefined: any. */
+  readonly totalBytes: number | undefined;
+}
+
+/** @throws {S3Error} NotImplemented, InvalidArgument */
+function readDemands({ files, request: { headers, key } }: OperationInput): Demands {
+  const absent = headers['if-none-match'];
+  if (absent !== undefined && absent !== '*') throw notImplemented('If-None-Match, except *');
+  const size = headers['x-amz-mp-object-size'];
+  if (size !== undefined && !/^\d{1,15}$/.test(String(size)))
+    throw new S3Error('InvalidArgument', 'x-amz-mp-object-size must be a number of bytes.');
+  return {
+    checkAbsent() {
+      if (absent === undefined || files.index.get(key) === undefined) return;
+      throw new S3Error('PreconditionFailed', 'If-None-Match is *, and the key has an object.');
+    },
+    totalBytes: size === undefined ? undefined : Number(size),
+  };
 }
 
 /** The body of CompleteMultipartUpload. @throws {S3Error} MalformedXML, NotImplemented, InvalidPartOrder */
@@ -220,13 +251,15 @@ export function readCompleteRequest(xml: string): readonly ListedPart[] {
 /**
  * Makes the parts an object, in the way in which a PUT becomes one: after a kill it's there whole, or not at all.
  *
- * @throws {S3Error} InvalidPart, EntityTooSmall
+ * @throws {S3Error} InvalidPart, EntityTooSmall, InvalidRequest, PreconditionFailed
  */
 async function assemble(
   { files, multipart }: OperationInput,
   { id, key, initiatedAtMs }: MultipartRecord,
   listed: readonly ListedPart[],
+  { checkAbsent, totalBytes }: Demands,
 ): Promise<void> {
+  checkAbsent();
   await files.withUpload(async (upload) => {
     let sizeBytes = 0;
     for (const [index, { partNumber, etag }] of listed.entries()) {
@@ -245,9 +278,12 @@ async function assemble(
       for await (const chunk of multipart.readPart(where, part)) await upload.write(chunk);
       sizeBytes += part.sizeBytes;
     }
+    if (totalBytes !== undefined && totalBytes !== sizeBytes)
+      throw new S3Error('InvalidRequest', `The parts have ${sizeBytes} bytes, not ${totalBytes}.`);
     // S3 has the time of CreateMultipartUpload here.
     const made = { lastModifiedMs: initiatedAtMs, uploadId: id, etag: etagOf(listed), checksums: {} };
-    await files.commit(upload, { key, sizeBytes, ...made });
+    // Another may have made the object meanwhile.
+    await files.commit(upload, { key, sizeBytes, ...made }, checkAbsent);
   });
 }
 

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type ArchiveStore,
   type MultipartUpload,
+  ObjectExistsError,
   SourceGoneError,
   UploadGoneError,
-} from '../../lambda/exports/rules/archive-store.ts';
+} from '../../lambda/store/rules/archive-store.ts';
 import { oddNames, testUnless } from './object-store-context.ts';
 import { bytesOf } from './object-store-parts.ts';
 
@@ -270,6 +271,61 @@ export function archiveStoreContract(
         const first = await store.complete(upload, [part]);
         const again = await store.complete(upload, [part]).catch((error: unknown) => error);
         if (!(again instanceof UploadGoneError)) expect(again).toEqual(first);
+      });
+
+      test('becomes an object only if there is none, if that is asked for', async () => {
+        const { store } = target;
+        const key = `${prefix()}whole`;
+        const began = async (text: string) => {
+          const upload = await store.createUpload(key);
+          return { upload, part: await store.uploadPart(upload, { number: 1, bytes: Buffer.from(text) }) };
+        };
+        const complete = ({ upload, part }: Awaited<ReturnType<typeof began>>, ifAbsent = true) =>
+          store.complete(upload, [part], { ifAbsent });
+        const [first, second, third] = [await began('first'), await began('second'), await began('third')];
+        await complete(first);
+        await expect(complete(second)).rejects.toThrow(ObjectExistsError);
+        expect(await read(key)).toEqual(Buffer.from('first'));
+        // It is unfinished as before.
+        expect(await partsOf(second.upload)).toEqual([second.part]);
+        await store.delete([key]);
+        await complete(second);
+        expect(await read(key)).toEqual(Buffer.from('second'));
+        await complete(third, false);
+        expect(await read(key)).toEqual(Buffer.from('third'));
+      });
+
+      test('becomes an object but once, if others do so at the same time', async () => {
+        const { store } = target;
+        const key = `${prefix()}whole`;
+        const uploads = await Promise.all(
+          ['a', 'b', 'c', 'd'].map(async (text) => {
+            const upload = await store.createUpload(key);
+            return {
+              upload,
+              parts: [await store.uploadPart(upload, { number: 1, bytes: Buffer.from(text) })],
+            };
+          }),
+        );
+        const completed = await Promise.allSettled(
+          uploads.map(({ upload, parts }) => store.complete(upload, parts, { ifAbsent: true })),
+        );
+        const failed = completed.filter((each) => each.status === 'rejected');
+        expect(failed.map(({ reason }) => reason)).toEqual(Array(3).fill(expect.any(ObjectExistsError)));
+        const winner = completed.findIndex(({ status }) => status === 'fulfilled');
+        expect(await read(key)).toEqual(Buffer.from('abcd'[winner] ?? ''));
+        for (const { upload } of uploads) await store.abort(upload);
+      });
+
+      test('becomes an object only of the size that is told', async () => {
+        const { store } = target;
+        const upload = await store.createUpload(`${prefix()}whole`);
+        const part = await store.uploadPart(upload, { number: 1, bytes: Buffer.from('12345') });
+        for (const totalBytes of [4, 6])
+          await expect(store.complete(upload, [part], { totalBytes })).rejects.toThrow();
+        expect(await store.head(upload.key)).toBeUndefined();
+        await store.complete(upload, [part], { totalBytes: 5 });
+        expect((await store.head(upload.key))?.sizeBytes).toBe(5);
       });
 
       testUnless(

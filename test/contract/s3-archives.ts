@@ -1,6 +1,6 @@
-import { ArchiveClient } from '../../lambda/exports/archive-client.ts';
 import { s3Limits } from '../../lambda/exports/rules/settings.ts';
-import { S3ArchiveStore } from '../../lambda/exports/s3-archives.ts';
+import { ArchiveClient } from '../../lambda/store/archive-client.ts';
+import { S3ArchiveStore } from '../../lambda/store/s3-archives.ts';
 import type { ArchiveStoreTarget } from './archive-store.contract.ts';
 
 /** Opens a bucket of a store that speaks S3's protocol, for archives. */

@@ -3,7 +3,6 @@ import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import type { Deps } from '../../lambda/deps.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
-import type { ArchiveStore } from '../../lambda/exports/rules/archive-store.ts';
 import { gcMethods } from '../../lambda/gc/gc-store.ts';
 import { RefusalTally } from '../../lambda/history/rules/history.ts';
 import { deletionMethods } from '../../lambda/ledger/deletion-store.ts';
@@ -22,6 +21,7 @@ import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import { type KnownObjects, ListingPace } from '../../lambda/scan/rules/known-objects.ts';
 import { adoptedListing, adoptedStore } from '../../lambda/store/adopted.ts';
 import type { AdoptedRepos } from '../../lambda/store/rules/adopted-repos.ts';
+import type { ArchiveStore } from '../../lambda/store/rules/archive-store.ts';
 import {
   type ObjectListing,
   type ObjectStore,

@@ -1,5 +1,5 @@
+import type { SourceObject } from '../../store/rules/archive-store.ts';
 import type { Member } from './archive-formats.ts';
-import type { SourceObject } from './archive-store.ts';
 import { type ByteRange, type Layout, overlapOf, sizeOf } from './layout.ts';
 import type { StoredObject } from './objects.ts';
 import type { Part } from './parts.ts';

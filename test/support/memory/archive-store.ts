@@ -1,12 +1,13 @@
 import { crc32 } from 'node:zlib';
+import { type StoreLimits, s3Limits } from '../../../lambda/exports/rules/settings.ts';
 import {
   type ArchiveStore,
   type MultipartUpload,
+  ObjectExistsError,
   SourceGoneError,
   type SourceObject,
   type UploadedPart,
-} from '../../../lambda/exports/rules/archive-store.ts';
-import { type StoreLimits, s3Limits } from '../../../lambda/exports/rules/settings.ts';
+} from '../../../lambda/store/rules/archive-store.ts';
 import { etagOf, type HeldUpload, MemoryUploads, pagesOf, refused } from './multipart-uploads.ts';
 import { MemoryObjectStore } from './object-store.ts';
 
@@ -185,9 +186,14 @@ export class MemoryArchiveStore implements ArchiveStore {
   async complete(
     upload: MultipartUpload,
     parts: readonly Pick<UploadedPart, 'number' | 'etag'>[],
+    { ifAbsent = false, totalBytes }: { ifAbsent?: boolean; totalBytes?: number } = {},
   ): Promise<{ readonly etag: string }> {
     return await this.#call('complete', () => {
-      const { bytes, etag } = this.#uploads.finish(upload, parts);
+      if (ifAbsent && this.objects.versionOf(upload.key)) {
+        this.#uploads.of(upload);
+        throw new ObjectExistsError('There is an object at the key already.');
+      }
+      const { bytes, etag } = this.#uploads.finish(upload, parts, totalBytes);
       this.#store(upload.key, bytes, etag);
       return { etag };
     });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { StoreLimits } from '../../../lambda/exports/rules/settings.ts';
 import {
   type MultipartUpload,
   type UploadedPart,
   UploadGoneError,
-} from '../../../lambda/exports/rules/archive-store.ts';
-import type { StoreLimits } from '../../../lambda/exports/rules/settings.ts';
+} from '../../../lambda/store/rules/archive-store.ts';
 
 interface HeldPart extends UploadedPart {
   readonly bytes: Uint8Array;
@@ -59,7 +59,11 @@ export class MemoryUploads {
   }
 
   /** Checks what is to be completed, and ends the upload. */
-  finish(upload: MultipartUpload, named: readonly Pick<UploadedPart, 'number' | 'etag'>[]) {
+  finish(
+    upload: MultipartUpload,
+    named: readonly Pick<UploadedPart, 'number' | 'etag'>[],
+    totalBytes?: number,
+  ) {
     const held = this.#find(upload);
     const parts = named.map(({ number, etag }, index) => {
       if (number <= (named[index - 1]?.number ?? 0)) throw refused(`Part ${number} is out of order.`);
@@ -68,6 +72,8 @@ export class MemoryUploads {
       return part;
     });
     this.#checkSizes(parts);
+    const bytes = parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    if (totalBytes !== undefined && totalBytes !== bytes) throw refused(`${bytes} bytes, not ${totalBytes}.`);
     this.#uploads.delete(upload.uploadId);
     const bodies = parts.map(({ bytes }) => bytes);
     return { bytes: Buffer.concat(bodies), etag: etagOf(bodies, { isOfParts: true }) };

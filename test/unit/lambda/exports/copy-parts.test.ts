@@ -8,9 +8,9 @@ import {
   type WantedPart,
 } from '../../../../lambda/exports/copy-parts.ts';
 import { formatFor } from '../../../../lambda/exports/rules/archive-formats.ts';
-import { SourceGoneError, UploadGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
 import { shardKey } from '../../../../lambda/exports/rules/job.ts';
 import type { CopyOrder, OrderedPart, Piece } from '../../../../lambda/exports/rules/orders.ts';
+import { SourceGoneError, UploadGoneError } from '../../../../lambda/store/rules/archive-store.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 
 describe('copy parts', () => {

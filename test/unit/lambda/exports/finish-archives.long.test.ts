@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { finishArchives } from '../../../../lambda/exports/advance.ts';
 import { ExportLease } from '../../../../lambda/exports/lease.ts';
-import type { UploadedPart } from '../../../../lambda/exports/rules/archive-store.ts';
 import type { ExportVolume } from '../../../../lambda/exports/rules/job.ts';
+import type { UploadedPart } from '../../../../lambda/store/rules/archive-store.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { exportWorld, plannedOf, putJob } from './export-world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { UploadGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
 import { cancelExport } from '../../../../lambda/exports/start.ts';
+import { UploadGoneError } from '../../../../lambda/store/rules/archive-store.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../support/export-stack.ts';
 import type { ArchiveCall } from '../../../support/memory/archive-store.ts';
 

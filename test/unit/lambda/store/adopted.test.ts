@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ArchiveStore, SourceGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
 import {
   adoptedArchives,
   adoptedListing,
@@ -11,6 +10,7 @@ import {
   type AdoptedRepo,
   AdoptedRepos,
 } from '../../../../lambda/store/rules/adopted-repos.ts';
+import { type ArchiveStore, SourceGoneError } from '../../../../lambda/store/rules/archive-store.ts';
 import type { UrlSigner } from '../../../../lambda/store/rules/store.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
@@ -98,7 +98,7 @@ describe('URLs of an adopted repo', () => {
     signed.length = 0;
     await expect(signer.signDownload({ key: 'acme/game/readme', ...download })).rejects.toThrow(RangeError);
     const none = signer.signUpload({ key: 'acme/game/x', ...upload });
-    await expect(none).rejects.toThrow('Of an adopted repo, only URLs of objects are signed.');
+    await expect(none).rejects.toThrow('An adopted repo has only objects.');
     await expect(signer.signUpload({ key: stored, ...upload })).rejects.toThrow(AdoptedPathError);
     await expect(signer.signDownload({ key: stored, ...download })).rejects.toThrow(AdoptedPathError);
     expect(signed).toEqual([]);

@@ -1,9 +1,9 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { requestHandler } from '../aws/sdk.ts';
-import { pause, Retries, type S3Settings } from '../store/bucket-client.ts';
-import { MalformedAnswerError, StoreAnswerError } from '../store/http-exchange.ts';
-import { translateStoreError } from '../store/object-store.ts';
-import { StoreUnavailableError } from '../store/rules/store.ts';
+import { pause, Retries, type S3Settings } from './bucket-client.ts';
+import { MalformedAnswerError, StoreAnswerError } from './http-exchange.ts';
+import { translateStoreError } from './object-store.ts';
+import { StoreUnavailableError } from './rules/store.ts';
 
 /** What the SDK adds to its errors, if it can. */
 interface SdkError extends Error {

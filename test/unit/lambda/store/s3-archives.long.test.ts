@@ -6,10 +6,10 @@ import {
   ArchiveClient,
   type ArchiveLimits,
   type ArchiveSettings,
-} from '../../../../lambda/exports/archive-client.ts';
-import { SourceGoneError, UploadGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
-import { S3ArchiveStore } from '../../../../lambda/exports/s3-archives.ts';
+} from '../../../../lambda/store/archive-client.ts';
+import { SourceGoneError, UploadGoneError } from '../../../../lambda/store/rules/archive-store.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { S3ArchiveStore } from '../../../../lambda/store/s3-archives.ts';
 import {
   answer,
   type Conduct,

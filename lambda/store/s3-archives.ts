@@ -12,17 +12,18 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { MalformedAnswerError } from '../store/http-exchange.ts';
-import { escapePath } from '../store/signing.ts';
 import type { ArchiveClient } from './archive-client.ts';
+import { MalformedAnswerError } from './http-exchange.ts';
 import {
   type ArchiveStore,
   type MultipartUpload,
+  ObjectExistsError,
   SourceGoneError,
   type SourceObject,
   type UploadedPart,
   UploadGoneError,
 } from './rules/archive-store.ts';
+import { escapePath } from './signing.ts';
 
 /** Keys come URL-encoded if the store knows that, because XML cannot contain some characters. */
 const EncodingType = 'url';
@@ -120,7 +121,7 @@ function keyOf(text: string, { EncodingType }: { EncodingType?: string | undefin
 /** Objects of one call that are deleted at a time. */
 const deletesAtOnce = 16;
 
-type Input<M extends 'readInto' | 'copyPart' | 'uploadPart', N extends number> = Parameters<
+type Input<M extends 'readInto' | 'copyPart' | 'uploadPart' | 'complete', N extends number> = Parameters<
   ArchiveStore[M]
 >[N];
 
@@ -243,12 +244,18 @@ export class S3ArchiveStore implements ArchiveStore {
 
   complete(
     upload: MultipartUpload,
-    parts: readonly Pick<UploadedPart, 'number' | 'etag'>[],
+    parts: Input<'complete', 1>,
+    { ifAbsent = false, totalBytes }: Input<'complete', 2> = {},
   ): Promise<{ readonly etag: string }> {
     const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
-    const command = new CompleteMultipartUploadCommand({ ...this.#in(upload), MultipartUpload: { Parts } });
+    const command = new CompleteMultipartUploadCommand({
+      ...this.#in(upload),
+      MultipartUpload: { Parts },
+      ...(ifAbsent && { IfNoneMatch: '*' }),
+      ...(totalBytes !== undefined && { MpuObjectSize: totalBytes }),
+    });
     return this.#client.send('CompleteMultipartUpload', async ({ client, abortSignal }) => {
-      const { ETag } = await ofUpload(client.send(command, { abortSignal }));
+      const { ETag } = await ofUpload(ifAbsentOf(client.send(command, { abortSignal })));
       return { etag: required(ETag, 'ETag') };
     });
   }
@@ -310,6 +317,16 @@ async function ofUpload<T>(call: Promise<T>): Promise<T> {
   } catch (cause) {
     const isGone = cause instanceof Error && cause.name === 'NoSuchUpload';
     throw isGone ? new UploadGoneError('The upload was completed or aborted.', { cause }) : cause;
+  }
+}
+
+/** Says that something is at the key, if a call failed for that. @throws {ObjectExistsError} */
+async function ifAbsentOf<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    const exists = cause instanceof Error && cause.name === 'PreconditionFailed';
+    throw exists ? new ObjectExistsError('There is an object at the key already.', { cause }) : cause;
   }
 }
 

@@ -1,6 +1,9 @@
-import type { ByteRange } from './layout.ts';
+import type { ByteRange } from '../../exports/rules/layout.ts';
 
-/** The part of the object store (S3 or compatible) that makes archives: files of its own, and uploads in parts. */
+/**
+ * The part of the object store (S3 or compatible) that makes objects of others: archives, and what was uploaded in chunks.
+ * It has files of its own, and uploads in parts.
+ */
 
 /** An object in the version that was listed. */
 export interface SourceObject {
@@ -68,10 +71,17 @@ export interface ArchiveStore {
     upload: MultipartUpload,
     part: { number: number; source: SourceObject; range?: ByteRange | undefined; sizeBytes: number },
   ): Promise<UploadedPart & { readonly crc32?: number }>;
-  /** Makes the object from parts, in their order. @throws {UploadGoneError} */
+  /**
+   * Makes the object from parts, in their order.
+   *
+   * @param options.ifAbsent it replaces nothing. Some stores don't know that, and replace it.
+   * @param options.totalBytes the parts have this size together, or the store refuses.
+   * @throws {UploadGoneError} @throws {ObjectExistsError}
+   */
   complete(
     upload: MultipartUpload,
     parts: readonly Pick<UploadedPart, 'number' | 'etag'>[],
+    options?: { ifAbsent?: boolean; totalBytes?: number },
   ): Promise<{ readonly etag: string }>;
   /** One that does not exist is no error. */
   abort(upload: MultipartUpload): Promise<void>;
@@ -86,6 +96,11 @@ export class SourceGoneError extends Error {
     super('An object is gone, or has changed since it was listed.', options);
     this.key = key;
   }
+}
+
+/** There is an object at the key already. The upload is still unfinished. */
+export class ObjectExistsError extends Error {
+  override readonly name = 'ObjectExistsError';
 }
 
 /** An upload was completed or aborted meanwhile. */

@@ -149,6 +149,8 @@ const reservationItem = z.object({
   lookAtMs: nullable(z.number()),
   deletedByMs: z.number().optional(),
   madeBy: z.string().optional(),
+  chunked: z.record(z.string(), z.literal(true)).optional(),
+  chunkedUntilMs: z.number().optional(),
 });
 
 const deletionItem = z.object({
@@ -343,8 +345,17 @@ function pointsIn(text: string): StoredPoint[] {
  * @throws {ZodError} when the item is not a reservation's.
  */
 export const parseReservation = once((item: unknown): Reservation => {
-  const { reservationId, entries, ...rest } = reservationItem.parse(item);
-  return { ...rest, id: reservationId, entries: new Map(Object.entries(entries)) };
+  const { reservationId, entries, chunked, chunkedUntilMs = 0, ...rest } = reservationItem.parse(item);
+  const reservation = { ...rest, id: reservationId, entries: new Map(Object.entries(entries)) };
+  const oids = new Set(Object.keys(chunked ?? {}));
+  if (oids.size === 0) return reservation;
+  const { expiresAtMs, lapsedAtMs } = rest;
+  return {
+    ...reservation,
+    expiresAtMs: Math.max(expiresAtMs, chunkedUntilMs),
+    lapsedAtMs: Math.max(lapsedAtMs, chunkedUntilMs),
+    chunked: oids,
+  };
 });
 
 /** @throws {ZodError} when the item is not a deletion's. */

@@ -30,6 +30,7 @@ import { tenantMethods } from './tenant-store.ts';
  * - `putReservation`: pending: void a minute after its creation. Late, or a note: looked at again, and settled
  * - `issueReservation`: only if it is there. A batch issues none when its time is over: what a scan before did
  *   not know of is not issued after
+ * - `endChunked`: only over the uploads that were read
  * - `keepUnconfirmed`: entries that were settled are back, and due: they are asked for, and known to be counted for 10
  *   minutes (`recentMs`)
  * - `deleteReservation`, `voidReservation`: ids are random, so nobody else has this one

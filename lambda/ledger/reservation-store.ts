@@ -1,4 +1,4 @@
-import { absent, exists, setting } from '../table/expressions.ts';
+import { absent, all, exists, removingKeys, setting } from '../table/expressions.ts';
 import {
   deleteItem,
   getItem,
@@ -10,6 +10,7 @@ import {
   pagesOf,
   putItem,
   type Table,
+  untilWritten,
   updateItem,
 } from '../table/requests.ts';
 import { byDueIndex } from '../table/table.ts';
@@ -28,6 +29,7 @@ export function reservationMethods(table: Table) {
   return methodsOn(table, {
     putReservation,
     issueReservation,
+    endChunked,
     keepUnconfirmed,
     deleteReservation,
     voidReservation,
@@ -75,22 +77,69 @@ async function putReservation(
 /**
  * pending → issued, with the entries that were admitted. Its tenant is then due at its death. `gone`: it was voided
  * meanwhile.
+ *
+ * @param input.chunked which of the entries arrive in chunks, and by when at the latest.
  */
 async function issueReservation(
   table: Table,
-  input: ReservationKey & { entries: ReadonlyMap<string, number> },
+  input: ReservationKey & {
+    entries: ReadonlyMap<string, number>;
+    chunked?: { oids: readonly string[]; untilMs: number } | undefined;
+  },
 ): Promise<'issued' | 'gone'> {
+  const issued = { state: 'issued', entries: Object.fromEntries(input.entries) };
+  const { oids, untilMs } = input.chunked ?? {};
   const result = await updateItem(table, {
     key: reservationKey(input),
     change: [
-      setting(
-        { state: 'issued', entries: Object.fromEntries(input.entries) },
-        { copies: { [byDueIndex.sk]: 'deadAtMs' } },
-      ),
+      oids
+        ? setting({ ...issued, ...chunkedFields(oids), chunkedUntilMs: untilMs, [byDueIndex.sk]: untilMs })
+        : setting(issued, { copies: { [byDueIndex.sk]: 'deadAtMs' } }),
     ],
-    condition: exists,
+    // A write that lands late must not bring back what has ended.
+    condition: oids ? all(exists, '(#state = :pending OR #chunked = :chunked)') : exists,
+    values: { ':pending': oids && 'pending' },
   });
   return result.ok ? 'issued' : 'gone';
+}
+
+const chunkedFields = (oids: Iterable<string>) => ({
+  chunked: Object.fromEntries([...oids].map((oid) => [oid, true])),
+});
+
+/**
+ * Ends the claim of a chunked upload. After the last one of its reservation, that lapses as any other does, but no sooner
+ * than now: a scan that began before may have missed what arrived. Once more, or late, it changes nothing.
+ *
+ * @param input.isGone nothing of it is stored, nor ever will be: its entry goes too.
+ * @param input.endedMs nothing of it arrives after this, by any clock.
+ * @returns `absent`: there's no such reservation, or no such upload in it.
+ */
+async function endChunked(
+  table: Table,
+  input: ReservationKey & { oid: string; isGone: boolean; endedMs: number },
+): Promise<'ended' | 'absent'> {
+  const { oid, isGone, endedMs } = input;
+  const key = reservationKey(input);
+  return await untilWritten(table, async () => {
+    const item = await getItem(table, key);
+    const before = item && parseReservation(item);
+    if (!item || !before?.chunked?.has(oid)) return { result: 'absent' as const };
+    const left = [...before.chunked].filter((each) => each !== oid);
+    const lapsedAtMs = Math.max(Number(item['lapsedAtMs']), endedMs);
+    const { ok } = await updateItem(table, {
+      key,
+      change: [
+        left.length > 0
+          ? setting(chunkedFields(left))
+          : setting({ ...chunkedFields(left), lapsedAtMs, [byDueIndex.sk]: before.lookAtMs ?? lapsedAtMs }),
+        ...(isGone ? [removingKeys('claims', [oid])] : []),
+      ],
+      condition: '#chunked = :before',
+      values: { ':before': item['chunked'] },
+    });
+    return ok ? { result: 'ended' as const } : undefined;
+  });
 }
 
 /**

@@ -49,6 +49,49 @@ export function reservationContract(table: OpenTable): void {
       expect(await read(tenant)).toEqual(reservation('r1', { state: 'issued', ...unconfirmed }));
     });
 
+    it('live as long as a chunked upload of theirs can, and then lapse when it ended', async () => {
+      const tenant = await create();
+      const key = { tenant, repo, reservationId: 'r1' };
+      const both = new Map([
+        [oid('a'), 10],
+        [oid('b'), 20],
+      ]);
+      await reserve(tenant, 'r1', { entries: both });
+      const chunked = { oids: [...both.keys()], untilMs: 9000 };
+      const issueInChunks = () => ledger.issueReservation({ ...key, entries: both, chunked });
+      for (let time = 0; time < 2; time += 1) expect(await issueInChunks()).toBe('issued');
+      const live = { state: 'issued', expiresAtMs: 9000, lapsedAtMs: 9000 } as const;
+      expect(await read(tenant)).toEqual(
+        reservation('r1', { ...live, entries: both, chunked: new Set(chunked.oids) }),
+      );
+      expect([await dueAt(tenant, 8999), await dueAt(tenant, 9000)]).toEqual(['nothing', 'some']);
+      const endA = () => ledger.endChunked({ ...key, oid: oid('a'), isGone: true, endedMs: 6000 });
+      expect([await endA(), await endA()]).toEqual(['ended', 'absent']);
+      const onlyB = { entries: new Map([[oid('b'), 20]]) };
+      expect(await read(tenant)).toEqual(
+        reservation('r1', { ...live, ...onlyB, chunked: new Set([oid('b')]) }),
+      );
+      // It lands late.
+      expect(await issueInChunks()).toBe('gone');
+      const endB = { ...key, oid: oid('b'), isGone: false, endedMs: 7000 };
+      expect(await ledger.endChunked(endB)).toBe('ended');
+      const { expiresAtMs } = reservation('r1');
+      const ended = { state: 'issued', expiresAtMs, lapsedAtMs: 7000 } as const;
+      expect(await read(tenant)).toEqual(reservation('r1', { ...ended, ...onlyB }));
+      expect([await dueAt(tenant, 6999), await dueAt(tenant, 7000)]).toEqual(['nothing', 'some']);
+      expect([await issueInChunks(), await ledger.endChunked(endB)]).toEqual(['gone', 'absent']);
+    });
+
+    it('are not ended with a chunked upload that they never had', async () => {
+      const tenant = await create();
+      const end = () =>
+        ledger.endChunked({ tenant, repo, reservationId: 'r1', oid: oid('a'), isGone: true, endedMs: 1 });
+      expect(await end()).toBe('absent');
+      await reserve(tenant, 'r1', { state: 'issued' });
+      expect(await end()).toBe('absent');
+      expect(await read(tenant)).toEqual(reservation('r1', { state: 'issued' }));
+    });
+
     it('are put as unconfirmed ones of deletes, which are due when they are to be looked at', async () => {
       const tenant = await create();
       const unconfirmed = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000, madeBy: 'github:7' } as const;

@@ -9,6 +9,7 @@ import { createDynamoDbExchangeRules } from '../../lambda/accounts/token-store.t
 import { createDynamoDbUsers } from '../../lambda/accounts/user-store.ts';
 import { createDynamoDbAlerts } from '../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../lambda/alerts/webhook-store.ts';
+import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
 import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
@@ -16,6 +17,7 @@ import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
 import { createDynamoDbFailures } from '../../lambda/status/failure-store.ts';
 import { alertsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
+import { chunkedUploadsContract } from './chunked-uploads.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
@@ -59,6 +61,7 @@ export function tableContract(table: OpenTable): void {
   tokenContract(table);
   requestKeyContract(table);
   auditLogContract(async () => createDynamoDbAuditLog(await table()));
+  chunkedUploadsContract(async () => createDynamoDbChunkedUploads(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   invitationsContract(async () => createDynamoDbInvitations(await table()));
   devicesContract(async () => createDynamoDbDevices(await table()));

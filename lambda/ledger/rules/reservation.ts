@@ -33,6 +33,11 @@ export interface Reservation {
   readonly deletedByMs?: number | undefined;
   /** Who asked for it: see {@link makerOf}. Absent: an older version did not say, or it is of a delete. */
   readonly madeBy?: string | undefined;
+  /**
+   * Objects that arrive in chunks. While there is one, the reservation neither expires nor lapses before its chunked uploads
+   * must have ended.
+   */
+  readonly chunked?: ReadonlySet<string>;
 }
 
 export interface ReservationKey {

@@ -8,18 +8,22 @@ import { printable } from './terminal.ts';
 
 export const mediaType = 'application/vnd.git-lfs+json';
 
-const action = z.object({ href: z.url(), header: z.record(z.string(), z.string()).default({}) });
+export const batchAction = z.object({ href: z.url(), header: z.record(z.string(), z.string()).default({}) });
 const answerShape = z.object({
   oid: z.string(),
   actions: z
-    .object({ upload: action.optional(), verify: action.optional(), download: action.optional() })
+    .object({
+      upload: batchAction.optional(),
+      verify: batchAction.optional(),
+      download: batchAction.optional(),
+    })
     .optional(),
   error: z.object({ code: z.number(), message: z.string() }).optional(),
 });
 const batchShape = z.object({ objects: z.array(answerShape) });
 const errorShape = z.object({ message: z.string() });
 
-export type BatchAction = z.output<typeof action>;
+export type BatchAction = z.output<typeof batchAction>;
 /** What is answered for an object. */
 export type BatchAnswer = z.output<typeof answerShape>;
 

@@ -4,7 +4,8 @@ import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
 import { askBatch, type BatchAnswer, type BatchPlace, type LfsObject, ownRepo } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import { type DownloadDeps, downloadFile, type Fetched, type Offer, TransferError } from './transfer.ts';
+import { transferEach } from './at-once.ts';
+import { type DownloadDeps, downloadFile, type Fetched, type Offer } from './transfer.ts';
 
 /** Downloads objects as git-lfs does. */
 
@@ -38,40 +39,19 @@ interface Downloads {
  */
 export async function downloadObjects(deps: BatchDeps, input: Downloads): Promise<void> {
   const { fileOf, onBytes, onFetched } = input;
-  const failed = new AbortController();
-  const stop = AbortSignal.any([deps.stop, failed.signal]);
-  const offered = offeredObjects(deps, input);
-  let failedInRow = 0;
-  const fetch = async ({ object, nextOffer }: OfferedObject): Promise<Fetched> => {
-    const { oid, sizeBytes } = object;
-    const part = `${fileOf(oid)}.part`;
-    try {
+  await transferEach(deps, {
+    atOnce: objectsAtOnce,
+    itemsOf: () => offeredObjects(deps, input),
+    nameOf: ({ object }) => object.oid,
+    async transfer({ object, nextOffer }, stop) {
+      const { oid, sizeBytes } = object;
+      const part = `${fileOf(oid)}.part`;
       const fetched = await downloadFile({ ...deps, stop }, { part, sizeBytes, oid, nextOffer, onBytes });
       if (fetched.kind === 'complete') await rename(part, fileOf(oid));
-      failedInRow = 0;
-      return fetched;
-    } catch (error) {
-      if (!(error instanceof TransferError)) throw error;
-      failedInRow += 1;
-      if (failedInRow < objectsAtOnce) return { kind: 'refused', message: error.message };
-      throw new TransferError(`${oid}: ${error.message}`, { cause: error });
-    }
-  };
-  const work = async () => {
-    for (;;) {
-      stop.throwIfAborted();
-      const next = await offered.next();
-      if (next.done) return;
-      onFetched(next.value.object, await fetch(next.value));
-    }
-  };
-  const workers = Array.from({ length: objectsAtOnce }, () =>
-    work().catch((error: unknown) => failed.abort(error)),
-  );
-  await Promise.all(workers);
-  // The first one that failed is the cause; the others were stopped.
-  deps.stop.throwIfAborted();
-  failed.signal.throwIfAborted();
+      onFetched(object, fetched);
+    },
+    onFailed: ({ object }, { message }) => onFetched(object, { kind: 'refused', message }),
+  });
 }
 
 interface OfferedObject {

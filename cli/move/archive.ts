@@ -91,7 +91,7 @@ async function* linesOf(file: FileHandle, index: PlacedFile): AsyncGenerator<[st
 }
 
 /** A file that is cut off ends early. */
-async function* piecesOf(
+export async function* piecesOf(
   file: FileHandle,
   { startByte, sizeBytes }: { startByte: number; sizeBytes: number },
   atOnce = pieceBytes,

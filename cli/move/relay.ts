@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { errorCode } from '../../local/system/durable-file.ts';
+import { transferEach } from '../export/at-once.ts';
 import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
 import {
   askBatch,
@@ -11,6 +10,7 @@ import {
   type Operation,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
+import { failedAttempt, idleMs, putObject, RefusedError, send } from './put.ts';
 
 /**
  * Copies objects to an LFS server, from another one or from an archive: each is streamed through this process, with no file. What breaks is begun
@@ -25,8 +25,6 @@ const batchesAhead = 3;
 const largeObjects = { atOnce: 8, fromBytes: 1024 ** 2 };
 /** Of small ones, half are waiting for one side, half for the other. */
 const smallObjectsAtOnce = 16;
-/** A transfer that gets nothing on for so long is given up. */
-const idleMs = 60_000;
 /** What LFS servers answer when an account is full. */
 const fullCodes: ReadonlySet<number> = new Set([507, 509]);
 
@@ -81,37 +79,23 @@ interface Copying extends Relay {
 
 async function copyAll(deps: DownloadDeps, copying: Copying): Promise<void> {
   const { relayed, atOnce, onBytes } = copying;
-  const failed = new AbortController();
-  const stop = AbortSignal.any([deps.stop, failed.signal]);
-  const offered = offeredCopies({ ...deps, stop }, copying);
-  let failedInRow = 0;
-  const work = async () => {
-    for (;;) {
-      stop.throwIfAborted();
-      const next = await offered.next();
-      if (next.done) return;
-      const { object } = next.value;
-      try {
-        const copied = await copy({ ...deps, stop }, { ...copying, offered: next.value });
-        if (copied.kind === 'full') relayed.full ??= copied.message;
-        else if (copied.kind === 'refused') relayed.failed.push({ object, message: copied.message });
-        else relayed[copied.kind].push(object);
-        if (copied.kind !== 'copied') onBytes(object.sizeBytes);
-        failedInRow = 0;
-      } catch (error) {
-        if (!(error instanceof TransferError)) throw error;
-        failedInRow += 1;
-        if (failedInRow >= atOnce) throw error;
-        relayed.failed.push({ object, message: error.message });
-        onBytes(object.sizeBytes);
-      }
-    }
-  };
-  const workers = Array.from({ length: atOnce }, () => work().catch((error: unknown) => failed.abort(error)));
-  await Promise.all(workers);
-  deps.stop.throwIfAborted();
-  // The first one that failed is the cause; the others were stopped.
-  failed.signal.throwIfAborted();
+  await transferEach(deps, {
+    atOnce,
+    itemsOf: (stop) => offeredCopies({ ...deps, stop }, copying),
+    nameOf: ({ object }) => object.oid,
+    async transfer(offered, stop) {
+      const { object } = offered;
+      const copied = await copy({ ...deps, stop }, { ...copying, offered });
+      if (copied.kind === 'full') relayed.full ??= copied.message;
+      else if (copied.kind === 'refused') relayed.failed.push({ object, message: copied.message });
+      else relayed[copied.kind].push(object);
+      if (copied.kind !== 'copied') onBytes(object.sizeBytes);
+    },
+    onFailed({ object }, { message }) {
+      relayed.failed.push({ object, message });
+      onBytes(object.sizeBytes);
+    },
+  });
 }
 
 interface OfferedCopy {
@@ -213,7 +197,7 @@ async function copy(deps: DownloadDeps, input: Copying & { readonly offered: Off
       if (!(error instanceof TransferError)) throw error;
       if (error instanceof RefusedError) refusals += 1;
       if (refusals > 1) return { kind: 'done', value: { kind: 'refused', message: error.message } };
-      return { kind: 'failed', error };
+      return failedAttempt(error);
     }
   });
 }
@@ -270,96 +254,15 @@ function offerOf({ actions, error }: BatchAnswer): SourceOffer {
   return { kind: 'refused', message: `the source: ${printable(error.message)} (${error.code})` };
 }
 
-/** @throws {TransferError} unless it is answered with success. */
-async function send(whose: Side, { href, header }: BatchAction, init: RequestInit): Promise<Response> {
-  const headers = new Headers({ ...(init.headers as Record<string, string> | undefined), ...header });
-  // Some servers ask for pieces. With a length, they take all of it as well.
-  headers.delete('transfer-encoding');
-  const response = await fetch(href, { ...init, headers }).catch((error) => throwOf(whose, error));
-  if (response.ok) return response;
-  await response.body?.cancel();
-  const isForNow = response.status >= 500 || response.status === 408 || response.status === 429;
-  const text = `The ${whose} returned ${response.status}.`;
-  throw isForNow ? new TransferError(text) : new RefusedError(text);
-}
-
-type Side = 'source' | 'target';
-
-/** Trying again with another URL might help, but once. */
-class RefusedError extends TransferError {}
-
-/**
- * Sends the bytes of a download as the body of an upload. The last piece is sent once all of them have the right SHA-256, so
- * that no server can store others.
- *
- * @throws {TransferError}
- */
+/** Sends the bytes of a download as the body of an upload, and tells the target that it's there. @throws {TransferError} */
 async function stream(
   { stop }: DownloadDeps,
-  input: Streamed & Pick<Relay, 'onBytes'> & { object: LfsObject },
+  { source, upload, verify, object, onBytes }: Streamed & Pick<Relay, 'onBytes'> & { object: LfsObject },
 ): Promise<void> {
-  const { source, upload, verify, object, onBytes } = input;
-  const idle = new AbortController();
-  const silent = new TransferError(`Nothing arrived for ${idleMs / 1000} s.`);
-  const timer = setTimeout(() => idle.abort(silent), idleMs);
-  const signal = AbortSignal.any([stop, idle.signal]);
-  try {
-    const pieces = checked(await source.open(signal), object, (bytes) => {
-      timer.refresh();
-      onBytes(bytes);
-    });
-    const stored = await send('target', upload, {
-      method: 'PUT',
-      headers: { 'content-length': String(object.sizeBytes), 'content-type': 'application/octet-stream' },
-      // An empty body of a stream would come in pieces, which no store takes.
-      ...(object.sizeBytes === 0 ? { body: '' } : { body: ReadableStream.from(pieces), duplex: 'half' }),
-      signal,
-    });
-    await stored.arrayBuffer().catch((error) => throwOf('target', error));
-    if (!verify) return;
-    const { oid, sizeBytes: size } = object;
-    const headers = { accept: mediaType, 'content-type': mediaType };
-    await send('target', verify, { method: 'POST', headers, body: JSON.stringify({ oid, size }), signal });
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** The pieces of an object. The last one comes once all of them are known to be right. @throws {TransferError} */
-async function* checked(
-  pieces: AsyncIterable<Uint8Array>,
-  { oid, sizeBytes }: LfsObject,
-  onBytes: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  let held: Uint8Array | undefined;
-  try {
-    for await (const piece of pieces) {
-      if (piece.length === 0) continue;
-      bytes += piece.length;
-      if (bytes > sizeBytes) break;
-      hash.update(piece);
-      if (held) yield held;
-      held = piece;
-      onBytes(piece.length);
-    }
-  } catch (error) {
-    throwOf('source', error);
-  }
-  if (bytes < sizeBytes) throw new TransferError('The source broke off.');
-  if (bytes > sizeBytes || hash.digest('hex') !== oid)
-    throw new RefusedError('The source sent other bytes than the pointer says.');
-  if (held) yield held;
-}
-
-/** The texts of `fetch` may have the URL, whose signature lets anybody in: of those the code alone is told. */
-function throwOf(whose: Side, error: unknown): never {
-  if (error instanceof TransferError) throw error;
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof TransferError) throw cause;
-  const code = errorCode(cause);
-  throw new TransferError(`The connection to the ${whose} failed${code === undefined ? '' : ` (${code})`}.`, {
-    cause: error,
-  });
+  await putObject({ stop }, { open: source.open, to: 'target', upload, object, onBytes });
+  if (!verify) return;
+  const { oid, sizeBytes: size } = object;
+  const headers = { accept: mediaType, 'content-type': mediaType };
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(idleMs)]);
+  await send('target', verify, { method: 'POST', headers, body: JSON.stringify({ oid, size }), signal });
 }

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { errorCode } from '../../local/system/durable-file.ts';
+import { retryAfterMsOf } from '../api-client.ts';
+import { TransferError } from '../export/transfer.ts';
+import type { BatchAction, LfsObject } from '../lfs-batch.ts';
+
+/** An upload that is streamed: nothing of it is kept, and its bytes are checked on their way. */
+
+/** A transfer that gets nothing on for so long is given up. */
+export const idleMs = 60_000;
+
+/** Whom a transfer is from, or to: for its errors. */
+type Side = 'source' | 'target' | 'store' | 'server';
+
+/** @throws {TransferError} unless it is answered with success. */
+export async function send(whose: Side, { href, header }: BatchAction, init: RequestInit): Promise<Response> {
+  const headers = new Headers(init.headers);
+  for (const [name, value] of Object.entries(header)) headers.set(name, value);
+  // Some servers ask for pieces. With a length, they take all of it as well.
+  headers.delete('transfer-encoding');
+  const response = await fetch(href, { ...init, headers }).catch((error) => throwOf(whose, error));
+  if (response.ok) return response;
+  await response.body?.cancel();
+  const isForNow = response.status >= 500 || response.status === 408 || response.status === 429;
+  const text = `The ${whose} returned ${response.status}.`;
+  throw isForNow
+    ? new BusyError(text, retryAfterMsOf(response.headers))
+    : new RefusedError(text, response.status);
+}
+
+/** Trying again with another URL might help, but once. */
+export class RefusedError extends TransferError {
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The bytes aren't those that were named. */
+export class WrongBytesError extends RefusedError {}
+
+/** It may succeed later. */
+class BusyError extends TransferError {
+  /** The shortest pause that the server asks for. */
+  readonly waitMs: number | undefined;
+
+  constructor(message: string, waitMs: number | undefined) {
+    super(message);
+    this.waitMs = waitMs;
+  }
+}
+
+/** An attempt that failed, to try again after as long as the server asks for. */
+export function failedAttempt(error: TransferError) {
+  return { kind: 'failed', error, waitMs: error instanceof BusyError ? error.waitMs : undefined } as const;
+}
+
+/**
+ * Sends the bytes of an object. The last piece is sent once all of them have the right SHA-256, so that no server can store
+ * others.
+ *
+ * @param input.open begins to read them. @throws {TransferError}
+ */
+export async function putObject(
+  { stop }: { readonly stop: AbortSignal },
+  input: {
+    readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+    readonly to: Side;
+    readonly upload: BatchAction;
+    readonly object: LfsObject;
+    readonly onBytes: (bytes: number) => void;
+  },
+): Promise<void> {
+  const { open, to, upload, object, onBytes } = input;
+  const idle = new AbortController();
+  const silent = new TransferError(`Nothing arrived for ${idleMs / 1000} s.`);
+  const timer = setTimeout(() => idle.abort(silent), idleMs);
+  const signal = AbortSignal.any([stop, idle.signal]);
+  try {
+    const pieces = checked(await open(signal), object, (bytes) => {
+      timer.refresh();
+      onBytes(bytes);
+    });
+    const stored = await send(to, upload, {
+      method: 'PUT',
+      headers: { 'content-length': String(object.sizeBytes), 'content-type': 'application/octet-stream' },
+      // An empty body of a stream would come in pieces, which no store takes.
+      ...(object.sizeBytes === 0 ? { body: '' } : { body: ReadableStream.from(pieces), duplex: 'half' }),
+      signal,
+    });
+    await stored.arrayBuffer().catch((error) => throwOf(to, error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The pieces of an object. The last one comes once all of them are known to be right. @throws {TransferError} */
+async function* checked(
+  pieces: AsyncIterable<Uint8Array>,
+  { oid, sizeBytes }: LfsObject,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let held: Uint8Array | undefined;
+  try {
+    for await (const piece of pieces) {
+      if (piece.length === 0) continue;
+      bytes += piece.length;
+      if (bytes > sizeBytes) break;
+      hash.update(piece);
+      if (held) yield held;
+      held = piece;
+      onBytes(piece.length);
+    }
+  } catch (error) {
+    throwOf('source', error);
+  }
+  if (bytes < sizeBytes) throw new TransferError('The source broke off.');
+  if (bytes > sizeBytes || hash.digest('hex') !== oid)
+    throw new WrongBytesError('The source sent other bytes than the pointer says.');
+  if (held) yield held;
+}
+
+/** The texts of `fetch` may have the URL, whose signature lets anybody in: of those the code alone is told. */
+export function throwOf(whose: Side, error: unknown): never {
+  if (error instanceof TransferError) throw error;
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (cause instanceof TransferError) throw cause;
+  const code = errorCode(cause);
+  throw new TransferError(`The connection to the ${whose} failed${code === undefined ? '' : ` (${code})`}.`, {
+    cause: error,
+  });
+}

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** Everything that the command line uses of the process around it. Tests replace it. */
 export interface CliContext {
   /** How the person calls the command line, such as `npx lfs-quota`. The help and all hints use it. */
@@ -18,10 +20,12 @@ export interface CliContext {
   readonly errColumns?: (() => number | undefined) | undefined;
   /** The folder that the command is called in. Default: that of the process. */
   readonly folder?: string;
-  /** How a shell calls the command line later, such as `lfs-quota`. Default: `program`. */
-  readonly self?: string;
+  /** The words that call the command line later, such as `lfs-quota`. Default: `program`. */
+  readonly self?: readonly [string, ...string[]];
   /** Asks for what must not be seen; undefined without a terminal. */
   readonly askSecret?: ((question: string) => Promise<string>) | undefined;
+  /** Standard input, for a command that another program talks to. */
+  readonly input?: Readable;
   /** All of standard input, up to 64 KiB. */
   readonly readInput?: () => Promise<string>;
   /** Asks the person at the terminal; undefined without a terminal. Resolves to '' when there is no answer. */

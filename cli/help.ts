@@ -110,6 +110,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota connect acme game', 'in the folder of a clone'],
     ['lfs-quota connect acme game --clone ~/game --read-only --expires 90d'],
   ],
+  agent: [['lfs-quota agent', 'as git-lfs calls it']],
   import: [
     ['lfs-quota import acme game --from https://github.com/acme/game.git', 'in a full clone of it'],
     ['lfs-quota import acme game --from https://github.com/acme/game.git --clone ~/game.git'],

@@ -5,7 +5,6 @@ import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { release, releaseText } from '../lambda/rules/release.ts';
 import { runCli } from './program.ts';
-import { shellWords } from './render.ts';
 
 /** Asks on standard error, so that the question never gets into piped output. Ctrl-C and Ctrl-D answer ''. */
 export async function askAtTerminal(question: string): Promise<string> {
@@ -80,6 +79,7 @@ try {
     errColumns: () => process.stderr.columns,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
     askSecret: process.stdin.isTTY && process.stderr.isTTY ? askSecretAtTerminal : undefined,
+    input: process.stdin,
     readInput,
     self: calledLater(process.argv[1] ?? ''),
     onInterrupt,
@@ -124,9 +124,8 @@ function calledAs(script: string): string {
   return /^[\w@%+=:,./-]+$/.test(script) ? script : `'${script}'`;
 }
 
-/** Git calls it from other folders, and with another PATH than a terminal's if it's not installed. */
-function calledLater(script: string): string {
-  return path.basename(script) === 'lfs-quota'
-    ? 'lfs-quota'
-    : shellWords([process.execPath, path.resolve(script)]);
+/** Git calls it from other folders, and with another PATH than a terminal's if it's not installed: npx has it elsewhere. */
+function calledLater(script: string): readonly [string, ...string[]] {
+  if (path.basename(script) === 'lfs-quota' && process.env['npm_command'] !== 'exec') return ['lfs-quota'];
+  return [process.execPath, path.resolve(script)];
 }

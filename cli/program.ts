@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import type { Register } from './command.ts';
+import { registerAgent } from './commands/agent.ts';
 import { auditCommand } from './commands/audit.ts';
 import { registerAuth, registerLogin, registerLogout, whoamiCommand } from './commands/auth.ts';
 import { registerBackup, registerRestore } from './commands/backup.ts';
@@ -49,6 +50,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
       mirrorCommand,
       gcCommands,
       registerDu,
+      registerAgent,
     ],
   ],
   [

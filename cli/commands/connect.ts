@@ -9,7 +9,7 @@ import { changeCredentials, readCredentials, withGitToken } from '../credentials
 import { CliError, refusalError } from '../errors.ts';
 import { gitSetting, gitText, ownLfsUrl } from '../git/git.ts';
 import { parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
-import { formatUntil } from '../render.ts';
+import { formatUntil, shellWords } from '../render.ts';
 import { openClient } from '../server.ts';
 import { printable } from '../terminal.ts';
 
@@ -85,6 +85,7 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
     if (!chosen.isKept)
       await changeCredentials(context, (all) => withGitToken(all, { url: baseUrl, username, token: ofGit }));
     await setHelper(clone, { baseUrl, place, context });
+    await setAgent(clone, context);
   } catch (error) {
     if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
     throw error;
@@ -254,11 +255,18 @@ async function setHelper(
   const helper = `credential.${baseUrl}.helper`;
   // The empty one ends the list of those that are set elsewhere.
   await gitText(clone, ['config', '--replace-all', helper, '']);
-  await gitText(clone, [
-    'config',
-    '--add',
-    helper,
-    `!${context.self ?? context.program} auth git-credential`,
-  ]);
+  const self = shellWords(context.self ?? [context.program]);
+  await gitText(clone, ['config', '--add', helper, `!${self} auth git-credential`]);
   await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, usernameOf(place)]);
+}
+
+/**
+ * Makes git-lfs offer the transfer `lfs-quota`, which `agent` is. It reads these settings only from git's own configuration,
+ * not from `.lfsconfig`. Its shell gets the path quoted and the arguments as they are.
+ */
+async function setAgent(clone: string, { self, program }: CliContext): Promise<void> {
+  const [path, ...words] = self ?? [program];
+  const args = shellWords([...words, 'agent']);
+  for (const [name, value] of Object.entries({ path, args, concurrent: 'false', direction: 'upload' }))
+    await gitText(clone, ['config', '--replace-all', `lfs.customtransfer.lfs-quota.${name}`, value]);
 }

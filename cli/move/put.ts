@@ -78,8 +78,11 @@ export async function putObject(
   const silent = new TransferError(`Nothing arrived for ${idleMs / 1000} s.`);
   const timer = setTimeout(() => idle.abort(silent), idleMs);
   const signal = AbortSignal.any([stop, idle.signal]);
+  let isOver = false;
   try {
     const pieces = checked(await open(signal), object, (bytes) => {
+      // Some are still read when the store has answered already.
+      if (isOver) return;
       timer.refresh();
       onBytes(bytes);
     });
@@ -92,6 +95,7 @@ export async function putObject(
     });
     await stored.arrayBuffer().catch((error) => throwOf(to, error));
   } finally {
+    isOver = true;
     clearTimeout(timer);
   }
 }

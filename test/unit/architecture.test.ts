@@ -227,6 +227,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'cli/doctor/profile.ts',
       'lambda/api/contract',
+      'lambda/chunks',
       'lambda/aws',
       'lambda/scan',
       'lambda/store',

@@ -112,6 +112,34 @@ describe('connect', () => {
     expect(statSync(join(home, 'logins')).mode & 0o077).toBe(0);
   });
 
+  it('makes git-lfs offer the transfer lfs-quota in this clone, once', async () => {
+    const settings = () => git('config', '--local', '--get-regexp', '^lfs\\.customtransfer\\.').split('\n');
+    const named = (name: string) => `lfs.customtransfer.lfs-quota.${name}`;
+    await connect();
+    await connect('--read-only');
+    expect(settings()).toEqual([
+      `${named('path')} lfs-quota`,
+      `${named('args')} agent`,
+      `${named('concurrent')} false`,
+      `${named('direction')} upload`,
+    ]);
+    expect(git('config', '-f', '.lfsconfig', '--list')).not.toContain('customtransfer');
+    // From a checkout, in a folder with a space: git-lfs quotes the path, and its shell reads the arguments.
+    await cli(['connect', 'acme', 'game', '--clone', clone, '--url', server.url], {
+      env: env(),
+      self: ['/opt/node 24/node', '/srv/my checkout/bin/lfs-quota.js'],
+    });
+    expect(settings()).toEqual([
+      `${named('path')} /opt/node 24/node`,
+      `${named('args')} '/srv/my checkout/bin/lfs-quota.js' agent`,
+      `${named('concurrent')} false`,
+      `${named('direction')} upload`,
+    ]);
+    expect(setting(clone, 'helper')).toBe(
+      "\n!'/opt/node 24/node' '/srv/my checkout/bin/lfs-quota.js' auth git-credential\n",
+    );
+  });
+
   it('warns without git-lfs', async () => {
     const warning = "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
     const bin = join(home, 'bin');

@@ -99,6 +99,7 @@ export async function cli(
     /** What standard input has. */
     input?: string;
     folder?: string;
+    self?: readonly [string, ...string[]];
     onInterrupt?: (listener: () => void) => () => void;
   } = {},
 ): Promise<CliResult> {
@@ -120,6 +121,7 @@ export async function cli(
     askSecret: options.askSecret,
     readInput: async () => options.input ?? '',
     ...(options.folder !== undefined && { folder: options.folder }),
+    ...(options.self && { self: options.self }),
     ...(options.onInterrupt && { onInterrupt: options.onInterrupt }),
   });
   return { code, out: out.join(''), err: err.join('') };

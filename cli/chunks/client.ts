@@ -1,0 +1,118 @@
+import type * as z from 'zod';
+import {
+  type chunksRequestSchema,
+  lfsChunksContract,
+  type WireChunkedUpload,
+  type WireChunks,
+} from '../../lambda/api/contract/lfs-chunks.ts';
+import { parseJson } from '../../lambda/rules/text.ts';
+import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
+import { type BatchAction, mediaType } from '../lfs-batch.ts';
+import { failedAttempt, RefusedError, send, throwOf } from '../move/put.ts';
+import { UploadError } from './pushed-file.ts';
+
+/** What the server says of one object that is uploaded in chunks, and is told. */
+
+/** The gateway ends a request after 30 s. */
+const requestMs = 35_000;
+/** Of each kind in a request. */
+const chunksMax = 100;
+
+const path = '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}';
+const statusShape = lfsChunksContract[`GET ${path}`].answers[200].schema;
+const postedShape = lfsChunksContract[`POST ${path}`].answers[200].schema;
+
+type Request = z.output<typeof chunksRequestSchema>;
+
+interface Asked {
+  /** A chunk that is there, and SHA-256's state before it. */
+  readonly stored?: Request['stored'][number];
+  /** A chunk to upload. */
+  readonly wanted?: Request['wanted'][number];
+}
+
+/** The upload ended in one way or another: its status says in which. */
+export class NotOpenError extends Error {
+  override readonly name = 'NotOpenError';
+}
+
+export class ChunkClient {
+  readonly #deps: DownloadDeps;
+  readonly #action: BatchAction;
+  #waiting: { asked: Asked; resolve: (posted: WireChunks) => void; reject: (error: unknown) => void }[] = [];
+  #isPosting = false;
+
+  constructor(deps: DownloadDeps, action: BatchAction) {
+    this.#deps = deps;
+    this.#action = action;
+  }
+
+  /** @throws {UploadError} if there's no such upload. @throws {TransferError} */
+  status(): Promise<WireChunkedUpload> {
+    return this.#ask(statusShape, { method: 'GET', headers: { accept: mediaType } });
+  }
+
+  /** Those who ask while a request is on its way share the next one. @throws as `status`. @throws {NotOpenError} */
+  post(asked: Asked): Promise<WireChunks> {
+    const posted = new Promise<WireChunks>((resolve, reject) =>
+      this.#waiting.push({ asked, resolve, reject }),
+    );
+    if (!this.#isPosting) void this.#postAll();
+    return posted;
+  }
+
+  /** Where a chunk is uploaded. @throws as `post`. */
+  async urlOf(wanted: NonNullable<Asked['wanted']>): Promise<BatchAction> {
+    const { urls } = await this.post({ wanted });
+    const url = urls.find(({ chunk }) => chunk === wanted.chunk);
+    if (url && URL.canParse(url.href)) return url;
+    throw new TransferError('The server returned no URL.');
+  }
+
+  async #postAll(): Promise<void> {
+    this.#isPosting = true;
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, chunksMax);
+      const stored = group.flatMap(({ asked }) => asked.stored ?? []);
+      const wanted = group.flatMap(({ asked }) => asked.wanted ?? []);
+      const headers = { accept: mediaType, 'content-type': mediaType };
+      const body = JSON.stringify({ stored, wanted });
+      await this.#ask(postedShape, { method: 'POST', headers, body }).then(
+        (posted) => {
+          for (const { resolve } of group) resolve(posted);
+        },
+        (error: unknown) => {
+          for (const { reject } of group) reject(error);
+        },
+      );
+    }
+    this.#isPosting = false;
+  }
+
+  async #ask<T>(shape: z.ZodType<T>, init: RequestInit): Promise<T> {
+    const { stop } = this.#deps;
+    return retrying<T>(this.#deps, async () => {
+      const signal = AbortSignal.any([stop, AbortSignal.timeout(requestMs)]);
+      try {
+        // A redirect would carry the upload's token to another place.
+        const response = await send('server', this.#action, { ...init, redirect: 'manual', signal });
+        const text = await response.text().catch((error) => throwOf('server', error));
+        const parsed = shape.safeParse(parseJson(text));
+        if (parsed.success) return { kind: 'done', value: parsed.data };
+        throw new TransferError('The server returned something that lfs-quota can’t read.');
+      } catch (error) {
+        stop.throwIfAborted();
+        if (error instanceof RefusedError) throw refusal(error);
+        if (error instanceof TransferError) return failedAttempt(error);
+        throw error;
+      }
+    });
+  }
+}
+
+function refusal({ status, message }: RefusedError): Error {
+  if (status === 409) return new NotOpenError(message);
+  if (status === 404)
+    return new UploadError('This upload expired. Push again: it continues where it was if it can.');
+  return new UploadError(`${message} Update lfs-quota, then push again.`);
+}

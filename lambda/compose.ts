@@ -24,6 +24,7 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from './aws/sqs.ts';
+import type { ChunkMessage } from './chunks/messages.ts';
 import type { ExportQueue } from './exports/messages.ts';
 import {
   type ExportSettings,
@@ -155,6 +156,12 @@ function count(name: string): number {
   return value;
 }
 
+/** The queue of chunked uploads. */
+function chunkQueue() {
+  const queueUrl = required('LFS_QUOTA_CHUNK_QUEUE_URL');
+  return createSqsMessageQueue<ChunkMessage>({ client: sqs(), queueUrl, clock, invocations });
+}
+
 /** The queue of what is to be sent to webhooks. */
 function webhookQueue() {
   const queueUrl = required('LFS_QUOTA_WEBHOOK_QUEUE_URL');
@@ -268,6 +275,7 @@ export function batchDeps() {
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     ledger: stores.ledger(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
     history: stores.history(tables),
     alerts: stores.alerts(tables),
     refusalTally: new RefusalTally(),
@@ -285,6 +293,17 @@ export function batchDeps() {
 export function verifyDeps() {
   const store = objectStore(bucketClient());
   return { ...common(), ledger: stores.ledger(table()), store, queue: queue() };
+}
+
+export function chunksDeps() {
+  const [tables, place] = [table(), bucketPlace()];
+  return {
+    ...common(),
+    chunkedUploads: stores.chunkedUploads(tables),
+    chunkQueue: chunkQueue(),
+    listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
+    signer: urlSigner(place),
+  };
 }
 
 export function locksDeps() {
@@ -445,6 +464,8 @@ export function refreshDeps() {
     metrics: metrics(),
     ...exportsOfDeployment(),
     exportJobs: stores.exportJobs(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
+    chunkQueue: chunkQueue(),
   };
 }
 

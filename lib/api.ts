@@ -169,7 +169,7 @@ const throttledPattern = FilterPattern.all(
 );
 
 /** Take part in every push and fetch. */
-const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);
+const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsChunks', 'lfsLocks']);
 /** Answer without a token. */
 const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'exchangeToken', 'signIn']);
 const isOpen = (route: Route) =>

@@ -26,6 +26,7 @@ import { create as createExportArchive } from '../lambda/handlers/export-archive
 import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
 import { create as createHealth } from '../lambda/handlers/health.ts';
 import { create as createLfsBatch } from '../lambda/handlers/lfs-batch.ts';
+import { create as createLfsChunks } from '../lambda/handlers/lfs-chunks.ts';
 import { create as createLfsLocks } from '../lambda/handlers/lfs-locks.ts';
 import { create as createLfsVerify } from '../lambda/handlers/lfs-verify.ts';
 import { create as createManagement } from '../lambda/handlers/management.ts';
@@ -276,6 +277,7 @@ export function createFunctions(
       health: createHealth(),
       lfsBatch: createLfsBatch(deps),
       lfsVerify: createLfsVerify(deps),
+      lfsChunks: createLfsChunks(deps),
       lfsLocks: createLfsLocks(deps),
       getSubscription: createGetSubscription(deps),
       exchangeToken: createExchangeToken(deps),

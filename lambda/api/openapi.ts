@@ -15,7 +15,7 @@ import {
 import { noQuery } from './contract/fields.ts';
 import { type Problem, type ProblemCode, problemTypes } from './contract/problems.ts';
 import { lfsMediaType } from './http.ts';
-import { verifyTokenHeader } from './lfs/http.ts';
+import { uploadTokenHeader, verifyTokenHeader } from './lfs/http.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -54,6 +54,12 @@ const securitySchemes = {
     in: 'header',
     name: verifyTokenHeader,
     description: 'The token in the header of a verify action.',
+  },
+  uploadToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: uploadTokenHeader,
+    description: "The token in the header of a chunked upload's action.",
   },
   session: {
     type: 'apiKey',

@@ -91,25 +91,24 @@ async function upload(
 ): Promise<Response> {
   const { tenant, repo, repoObjects, watch, who, batch, requestId } = request;
   if (batch.objects.size === 0) return batchAnswer(batch.invalid);
-  const { objects } = batch;
-  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, watch, ...who, objects });
+  const { objects, chunked } = batch;
+  const input = { tenant, repo, repoObjects, watch, ...who, objects, ...(chunked.size > 0 && { chunked }) };
+  const outcome = await admitUpload(deps, input);
   switch (outcome.kind) {
     case 'answered': {
       const context = {
         tenant: tenant.tenant,
-        verifyUrl: `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`,
+        lfsUrl: `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs`,
         consoleUrl: `${request.baseUrl}/#${tenant.tenant}`,
         nowMs: deps.clock.nowMs(),
       };
-      return batchAnswer([
-        ...[...batch.objects].map(([oid, size]) => {
-          const verdict = outcome.verdicts.get(oid);
-          // A client waits for ever for an oid that is not echoed, so a gap must not pass.
-          if (!verdict) throw new Error('An object of the batch got no verdict.');
-          return uploadAnswer({ oid, size }, verdict, context);
-        }),
-        ...batch.invalid,
-      ]);
+      const answers = [...batch.objects].map(([oid, size]) => {
+        const verdict = outcome.verdicts.get(oid);
+        // A client waits for ever for an oid that is not echoed, so a gap must not pass.
+        if (!verdict) throw new Error('An object of the batch got no verdict.');
+        return uploadAnswer({ oid, size }, verdict, context);
+      });
+      return batchAnswer([...answers, ...batch.invalid], batch);
     }
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));

@@ -2,6 +2,7 @@ import { deliverAlerts } from '../alerts/alerts.ts';
 import { queueNotices } from '../alerts/emails.ts';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
+import { wakeUploads } from '../chunks/wake.ts';
 import { refreshDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { wakeExports } from '../exports/start.ts';
@@ -23,6 +24,8 @@ export function create(
     | 'exportJobs'
     | 'exportQueue'
     | 'exportSettings'
+    | 'chunkedUploads'
+    | 'chunkQueue'
     | 'clock'
     | 'log'
     | 'invocations'
@@ -33,9 +36,10 @@ export function create(
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
     const exports = await wakeExports(deps);
+    const uploads = await wakeUploads(deps);
     const alerts = await deliverAlerts(deps);
     const notices = await queueNotices(deps);
-    deps.log.info('refresh', { queued, exports, alerts, notices });
+    deps.log.info('refresh', { queued, exports, uploads, alerts, notices });
     return { queued };
   };
   return withInvocation(deps.invocations, withMetrics(deps.metrics, run));

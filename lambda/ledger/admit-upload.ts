@@ -1,3 +1,5 @@
+import { beginUploads, type ChunkTicket, removeUploads, resumeUploads } from '../chunks/begin.ts';
+import { claimedForMs } from '../chunks/rules/upload.ts';
 import type { Deps } from '../deps.ts';
 import { PrefixSet, prefixText } from '../gc/rules/prefix-set.ts';
 import { isNoting } from '../gc/rules/watch.ts';
@@ -163,7 +165,10 @@ function reportAdmission(
     case 'answered': {
       const oidsOf = (kind: UploadVerdict['kind']) =>
         [...outcome.verdicts].filter(([, verdict]) => verdict.kind === kind).map(([oid]) => oid);
-      const admitted = oidsOf('upload');
+      const inChunks = [...outcome.verdicts].flatMap(([oid, verdict]) =>
+        verdict.kind === 'chunks' && !verdict.isResumed ? [oid] : [],
+      );
+      const admitted = [...oidsOf('upload'), ...inChunks];
       const admittedBytes = admitted.reduce((sum, oid) => sum + (objects.get(oid) ?? 0), 0);
       const refused = oidsOf('over-limit').length;
       if (admitted.length > 0) {
@@ -214,8 +219,10 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   }
   const attempt = newAttempt(deps, input);
   const { tenant, reservation } = attempt;
-  const [stored] = await Promise.all([
+  const { appliedEpoch: withoutItEpoch } = input.tenant;
+  const [stored, resumed] = await Promise.all([
     findStoredForUpload(deps, input),
+    resumeUploads(deps, { ...input, tenant }),
     deps.ledger.putReservation({
       tenant,
       reservation,
@@ -223,7 +230,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     }),
     noteNamed(deps, { ...input, attempt }),
   ]);
-  const { verdicts, missing } = dividedBy(stored, input.objects);
+  const { verdicts, missing } = dividedBy({ stored, resumed }, input.objects);
   const unconfirmedCheck = unconfirmedCheckOf(deps, { attempt, missing, madeBy: input.madeBy });
   const unconfirmed = await unconfirmedCheck(input.tenant);
   if (unconfirmed.kind === 'waits')
@@ -268,9 +275,9 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   switch (decision.kind) {
     case 'admit':
       if (!isExpectedToFit) await requestUploadReconcile();
-      return issue(deps, { attempt, verdicts, withoutItEpoch: input.tenant.appliedEpoch, ...decision });
+      return issue(deps, { attempt, asked: input, verdicts, withoutItEpoch, ...decision });
     case 'full': {
-      const { refusal, ownEpoch = input.tenant.appliedEpoch } = decision;
+      const { refusal, ownEpoch = withoutItEpoch } = decision;
       return refuseAll(deps, { attempt, verdicts, refusal, withoutItEpoch: ownEpoch });
     }
     case 'unknown':
@@ -292,17 +299,27 @@ async function deferOnHold(deps: AdmitUploadDeps, tenant: TenantRecord): Promise
 }
 
 /** What is there is answered, and what is missing is to be admitted. */
-function dividedBy(stored: ReadonlyMap<string, number>, objects: ReadonlyMap<string, number>) {
+function dividedBy(
+  {
+    stored,
+    resumed,
+  }: { stored: ReadonlyMap<string, number>; resumed: ReadonlyMap<string, ChunkTicket | 'full'> },
+  objects: ReadonlyMap<string, number>,
+) {
   const verdicts = new Map<string, UploadVerdict>();
   const missing = new Map<string, number>();
   for (const [oid, sizeBytes] of objects) {
     const storedBytes = stored.get(oid);
-    if (storedBytes === undefined) missing.set(oid, sizeBytes);
-    else
+    const ticket = resumed.get(oid);
+    if (storedBytes !== undefined)
       verdicts.set(
         oid,
         storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
       );
+    else if (ticket === 'full') verdicts.set(oid, { kind: 'busy' });
+    // It counts already.
+    else if (ticket) verdicts.set(oid, { kind: 'chunks', verifyToken: null, isResumed: true, ...ticket });
+    else missing.set(oid, sizeBytes);
   }
   return { verdicts, missing };
 }
@@ -370,6 +387,7 @@ async function issue(
   deps: AdmitUploadDeps,
   input: {
     attempt: BatchAttempt;
+    asked: AdmitUploadInput;
     verdicts: Map<string, UploadVerdict>;
     chosen: ReadonlyMap<string, number>;
     refusal: Refusal | undefined;
@@ -377,21 +395,35 @@ async function issue(
     withoutItEpoch: number;
   },
 ): Promise<AdmitUploadOutcome> {
-  const { attempt, verdicts, chosen, refusal } = input;
+  const { attempt, asked, verdicts, chosen, refusal } = input;
   const { tenant, reservation } = attempt;
+  const { repo, id: reservationId } = reservation;
+  // Before the reservation is issued: once a client knows of its uploads, they have records.
+  const begun = { ...asked, tenant, repo, reservationId, objects: chosen, nowMs: attempt.beganMs };
+  const inChunks = await beginUploads(deps, begun);
   // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every entry that was made a while
   // before it, although the function that made the entry may have been frozen before it wrote the reservation.
   if (deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs) {
     await deps.ledger.deleteReservation(keyOf(attempt));
+    await removeUploads(deps, { tenant, repo, tickets: inChunks });
     return retryLater(deps);
   }
-  const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), entries: chosen });
+  const chunked = inChunks.size > 0 && {
+    chunked: { oids: [...inChunks.keys()], untilMs: reservation.createdAtMs + claimedForMs },
+  };
+  const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), entries: chosen, ...chunked });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
-  if (issued === 'gone') return retryLater(deps);
+  if (issued === 'gone') {
+    await removeUploads(deps, { tenant, repo, tickets: inChunks });
+    return retryLater(deps);
+  }
   deps.knownObjects.offer(repoPrefix({ tenant, repo: reservation.repo }), chosen.keys());
   const verified = uploadsToVerify(chosen, { objects: reservation.entries.size });
   await Promise.all(
     [...chosen].map(async ([oid, sizeBytes]) => {
+      const verifyToken = verified.has(oid) ? attempt.verifyToken : null;
+      const ticket = inChunks.get(oid);
+      if (ticket) return verdicts.set(oid, { kind: 'chunks', verifyToken, isResumed: false, ...ticket });
       const put = await deps.signer.signUpload({
         key: objectKey({ tenant, repo: reservation.repo, oid }),
         oid,
@@ -400,8 +432,7 @@ async function issue(
         lifetimeMs: deps.settings.urlLifetimeMs,
       });
       const expiresInMs = reservation.createdAtMs + deps.settings.urlLifetimeMs - deps.clock.nowMs();
-      const verifyToken = verified.has(oid) ? attempt.verifyToken : null;
-      verdicts.set(oid, { kind: 'upload', put, verifyToken, expiresInMs });
+      return verdicts.set(oid, { kind: 'upload', put, verifyToken, expiresInMs });
     }),
   );
   if (refusal) {

@@ -1,3 +1,4 @@
+import type { ChunkTicket } from '../chunks/begin.ts';
 import type { Deps } from '../deps.ts';
 import type { Watch } from '../gc/rules/watch.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
@@ -147,6 +148,7 @@ export type AdmitUploadDeps = Pick<
   | 'alerts'
   | 'signer'
   | 'queue'
+  | 'chunkedUploads'
   | 'clock'
   | 'ids'
   | 'log'
@@ -166,6 +168,8 @@ export interface AdmitUploadInput {
   readonly user?: string | null;
   /** oid → bytes, valid and distinct, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
+  /** Those of the objects that are uploaded in chunks. Default: none. */
+  readonly chunked?: ReadonlySet<string>;
   /** Who asks: see {@link makerOf}. undefined: nobody who is held to account. */
   readonly madeBy?: string | undefined;
 }
@@ -182,6 +186,13 @@ export type UploadVerdict =
       readonly verifyToken: string | null;
       readonly expiresInMs: number;
     }
+  | ({
+      readonly kind: 'chunks';
+      readonly verifyToken: string | null;
+      readonly isResumed: boolean;
+    } & ChunkTicket)
+  /** Too many others upload it in chunks. */
+  | { readonly kind: 'busy' }
   /** Proven to be over the limit, as all objects of the refusal. */
   | { readonly kind: 'over-limit'; readonly refusal: Refusal };
 
@@ -217,6 +228,8 @@ export function newAttempt(
   const beganMs = clock.nowMs();
   const expiresAtMs = beganMs + settings.urlLifetimeMs + settings.reservationSlackMs;
   const verifyToken = `lfsv_${ids.random(40)}`;
+  // What is uploaded in chunks has times of its own.
+  const entries = new Map([...input.objects].filter(([oid]) => !input.chunked?.has(oid)));
   return {
     tenant: input.tenant.tenant,
     verifyToken,
@@ -228,7 +241,7 @@ export function newAttempt(
       entries: input.objects,
       createdAtMs: beganMs,
       expiresAtMs,
-      lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries: input.objects }),
+      lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries }),
       lookAtMs: null,
       ...(input.madeBy !== undefined && { madeBy: input.madeBy }),
     },

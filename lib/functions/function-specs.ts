@@ -24,6 +24,8 @@ export interface FunctionSpec {
   readonly bucket?: readonly BucketAction[];
   /** Actions on what exports store, beside what {@link FunctionSpec.objects} allows. */
   readonly archives?: readonly ArchiveAction[];
+  /** Actions on chunks of large objects, beside what {@link FunctionSpec.objects} allows. */
+  readonly chunks?: readonly ('PutObject' | 'DeleteObject')[];
   /** Puts the list of objects that an export is asked for. */
   readonly putsExportRequests?: true;
   /** Puts these files of gc runs, or signs URLs that do. */
@@ -31,6 +33,7 @@ export interface FunctionSpec {
   /** Knows how the stage makes exports, if it does. */
   readonly knowsExports?: true;
   readonly exportQueue?: readonly QueueUse[];
+  readonly chunkQueue?: readonly QueueUse[];
   readonly reconcileQueue?: readonly QueueUse[];
   readonly webhookQueue?: readonly QueueUse[];
   readonly emailQueue?: readonly QueueUse[];
@@ -81,6 +84,14 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject'],
     bucket: ['ListBucket'],
     reconcileQueue: ['send'],
+  },
+  lfsChunks: {
+    description: 'Chunked uploads: shows their progress, presigns URLs of chunks and queues proofs.',
+    timeoutSeconds: 25,
+    items: [{ actions: ['GetItem', 'Query', 'UpdateItem'], partitions: ['UPLOAD#*'] }],
+    chunks: ['PutObject'],
+    bucket: ['ListBucket'],
+    chunkQueue: ['send'],
   },
   lfsLocks: {
     description: 'Git LFS file locking: takes, lists and releases locks.',
@@ -146,12 +157,13 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   },
   refresh: {
     description:
-      'Queues reconciles of the tenants that are due, and steps of exports that nothing moves. Sends warnings.',
+      'Queues reconciles of the tenants that are due, and steps of exports and chunked uploads that nothing moves. Sends warnings.',
     timeoutSeconds: 300,
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'],
     indexes: [byDueIndex.name, byKindIndex.name],
     knowsExports: true,
     exportQueue: ['send'],
+    chunkQueue: ['send'],
     reconcileQueue: ['send'],
     webhookQueue: ['send'],
     emailQueue: ['send'],

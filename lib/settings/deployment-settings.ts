@@ -92,6 +92,7 @@ const memoryOfFunctions = section(
     health: memoryMb(128),
     lfsBatch: memoryMb(1_024),
     lfsVerify: memoryMb(512),
+    lfsChunks: memoryMb(512),
     lfsLocks: memoryMb(512),
     getSubscription: memoryMb(1_024),
     exchangeToken: memoryMb(512),

@@ -135,7 +135,7 @@ export function accessTests(api: () => Api): void {
 
 /**
  * Who may call each route. `all`: without credentials. `git`, `locks`: any token of the tenant. `verify`: the token of a
- * verify action. `identity`: who has an identity token. `holder`: any valid token. `anybody`: the same, or a session.
+ * verify action. `chunks`: that of an action for a chunked upload. `identity`: who has an identity token. `holder`: any valid token. `anybody`: the same, or a session.
  * `session`: a session alone. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage,
  * and the operator.
  */
@@ -146,6 +146,8 @@ const callers = {
   'GET /openapi.json': 'all',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',
   'POST /{tenant}/{repo}/info/lfs/verify': 'verify',
+  'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',
+  'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',
   'GET /{tenant}/{repo}/info/lfs/locks': 'git',
   'POST /{tenant}/{repo}/info/lfs/locks': 'git',
   'POST /{tenant}/{repo}/info/lfs/locks/verify': 'locks',
@@ -254,6 +256,7 @@ const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credent
   // A 404 would make a clone never look for locks again.
   locks: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 401, 401, 401, 401, 401, 'in'),
   verify: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401),
+  chunks: rowOf(404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404),
   // A token is no identity. A body without one is refused before anything is looked at.
   identity: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
   // A session makes no other one.
@@ -330,7 +333,8 @@ function scopeTests(api: () => Api): void {
       const names: Record<string, string> = { tenant: of.tenant, repo, oid: newOid() };
       const path = route.path.replaceAll(
         /\{(\w+)\}/g,
-        (_, name) => names[name] ?? '0'.repeat(name === 'exportId' ? 24 : 16),
+        (_, name: string) =>
+          names[name] ?? '0'.repeat(name === 'exportId' ? 24 : name === 'upload' ? 32 : 16),
       );
       const isLfs = path.includes('/info/lfs/');
       const query =
@@ -359,20 +363,19 @@ function scopeTests(api: () => Api): void {
       }
     });
 
-    it.each(routes.filter(({ path }) => path.includes('/info/lfs/') && !path.endsWith('/lfs/verify')))(
-      'of $method $path let anybody download from a public repo, and do nothing else',
-      async (route) => {
-        const isBatch = route.path.endsWith('/batch');
-        const isLook = route.path.endsWith('/locks/verify');
-        const refused = isLook ? 403 : 404;
-        const expected = isBatch
-          ? rowOf('in', 401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401)
-          : rowOf(401, 401, 401, 'in', 'in', 'in', refused, refused, 401, 401, 401, 401, 401, 401);
-        for (const who of credentials) {
-          expectTold(await ask(route, { tenant, repo: 'open' }, who), who, expected[who]);
-        }
-      },
-    );
+    it.each(
+      routes.filter(({ path }) => path.includes('/info/lfs/') && !/\/lfs\/(verify$|chunks\/)/.test(path)),
+    )('of $method $path let anybody download from a public repo, and do nothing else', async (route) => {
+      const isBatch = route.path.endsWith('/batch');
+      const isLook = route.path.endsWith('/locks/verify');
+      const refused = isLook ? 403 : 404;
+      const expected = isBatch
+        ? rowOf('in', 401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401)
+        : rowOf(401, 401, 401, 'in', 'in', 'in', refused, refused, 401, 401, 401, 401, 401, 401);
+      for (const who of credentials) {
+        expectTold(await ask(route, { tenant, repo: 'open' }, who), who, expected[who]);
+      }
+    });
 
     it.each(routes.filter(({ path }) => path.includes('{tenant}')))(
       'of $method $path tell a foreign token nothing: a tenant looks like one that is absent',

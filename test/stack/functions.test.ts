@@ -45,6 +45,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   notFound: [5, 128, []],
   lfsBatch: [25, 1_024, [...store, queue, table]],
   lfsVerify: [25, 512, [...store, queue, table]],
+  lfsChunks: [25, 512, [...store, table, 'LFS_QUOTA_CHUNK_QUEUE_URL']],
   lfsLocks: [25, 512, [table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   exchangeToken: [15, 512, [table]],

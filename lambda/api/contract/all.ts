@@ -11,6 +11,7 @@ import { gcContract } from './gc.ts';
 import { historyContract } from './history.ts';
 import { invitationContract } from './invitations.ts';
 import { lfsContract } from './lfs.ts';
+import { lfsChunksContract } from './lfs-chunks.ts';
 import { lfsLockContract } from './lfs-locks.ts';
 import { lockContract } from './locks.ts';
 import { objectContract } from './objects.ts';
@@ -81,6 +82,7 @@ const serviceContract = {
 export const contract = {
   ...serviceContract,
   ...lfsContract,
+  ...lfsChunksContract,
   ...lfsLockContract,
   ...sessionContract,
   ...signInContract,

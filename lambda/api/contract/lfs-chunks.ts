@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { listOf } from '../json.ts';
+import type { Contract } from './contract.ts';
 
 /** A chunked upload, as `lfs-quota agent` makes it. Bodies have the media type of the LFS API. */
 
@@ -133,7 +134,7 @@ export const lfsChunksContract = {
       429: null,
     },
   },
-} as const;
+} as const satisfies Contract;
 
 function notFound() {
   return "The upload doesn't exist, or this token isn't its token.";

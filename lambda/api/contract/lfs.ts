@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { chunkedTransfer, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { oidPattern } from '../../rules/names.ts';
 import { defaultSettings } from '../../rules/settings.ts';
 import { listOf } from '../json.ts';
@@ -17,7 +18,7 @@ const oid = z
   .string()
   .max(oidCharactersMax)
   .meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
-const size = z.number().meta({ type: 'integer', minimum: 0, maximum: defaultSettings.objectBytesMax });
+const size = z.number().meta({ type: 'integer', minimum: 0, maximum: uploadBytesMax(defaultSettings) });
 
 /** git-lfs names three or so. */
 const transfersMax = 100;
@@ -29,7 +30,8 @@ export const batchRequestSchema = z
       .optional()
       .meta({
         anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
-        description: 'Must be empty or contain "basic". Default: basic.',
+        description:
+          'Must be empty or contain "basic". Default: basic. "lfs-quota" offers to upload large files in chunks.',
       }),
     ref: z.unknown().optional().describe('Accepted and ignored.'),
     objects: listOf(z.object({ oid, size }), {
@@ -64,7 +66,9 @@ const batchObjectSchema = z
 
 const batchResponseSchema = z
   .object({
-    transfer: z.literal('basic'),
+    transfer: z
+      .enum(['basic', chunkedTransfer])
+      .describe('lfs-quota: some uploads go in chunks. The others are a PUT each, as with basic.'),
     objects: z.array(batchObjectSchema).describe('Each oid of the request once.'),
     hash_algo: z.literal('sha256'),
   })

@@ -1,31 +1,35 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { findPublicRepo } from '../../accounts/authenticate-host-user.ts';
 import { publicTokenId } from '../../accounts/rules/git-hosts.ts';
+import { chunkedTransfer, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
 import type { UploadVerdict } from '../../ledger/upload-batch.ts';
 import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { isByteCount } from '../../rules/sizes.ts';
 import { parseJson } from '../../rules/text.ts';
-import type { SignedRequest } from '../../store/rules/store.ts';
 import { batchRequestSchema, type WireAction, type WireObject } from '../contract/lfs.ts';
 import { baseUrl, pathRepo, pathTenant, type Response } from '../http.ts';
 import { firstIssue } from '../json.ts';
-import { lfs, lfsBody, lfsError, verifyTokenHeader } from './http.ts';
+import { lfs, lfsBody, lfsError, uploadTokenHeader, verifyTokenHeader, wireAction } from './http.ts';
 import {
   anonymousLimitReached,
+  chunksNeeded,
   invalid,
   objectDeleted,
   objectNotFound,
   publicLimitReached,
   sizeMismatch,
   storageLimitReached,
+  uploadedByOthers,
 } from './messages.ts';
 
 export interface BatchRequest {
   readonly operation: 'upload' | 'download';
   /** oid → bytes, each valid, once, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
+  /** Those that the client uploads in chunks. */
+  readonly chunked: ReadonlySet<string>;
   /** What was refused while decoding, as it is answered. */
   readonly invalid: readonly WireObject[];
 }
@@ -54,12 +58,23 @@ export function decodeBatch(settings: Settings, body: string): DecodedBatch {
   if (hash_algo !== undefined && hash_algo !== 'sha256') {
     return bad(409, invalid.hash(quote(hash_algo)));
   }
+  const sendsChunks = operation === 'upload' && transfers?.includes(chunkedTransfer);
+  const client: Client = { operation, sendsChunks };
+  const sorted = sortObjects(settings, objects, client);
+  const large = [...sorted.objects].filter(([, size]) => size > settings.chunkedAboveBytes);
+  const chunked = new Set(client.sendsChunks ? large.map(([oid]) => oid) : []);
   // An absent or empty list means basic (docs/api/batch.md).
-  if (transfers && transfers.length > 0 && !transfers.includes('basic')) {
+  if (transfers && transfers.length > 0 && !transfers.includes('basic') && chunked.size === 0) {
     return bad(422, invalid.transfers);
   }
   if (objects.length === 0) return bad(422, invalid.noObjects);
-  return { kind: 'batch', batch: { operation, ...sortObjects(settings, objects) } };
+  return { kind: 'batch', batch: { operation, chunked, ...sorted } };
+}
+
+/** What a client asks for, and whether it offers to upload in chunks. */
+interface Client {
+  readonly operation: BatchRequest['operation'];
+  readonly sendsChunks: boolean | undefined;
 }
 
 function objectCountOf(body: unknown): number {
@@ -67,13 +82,15 @@ function objectCountOf(body: unknown): number {
   return Array.isArray(value) ? value.length : 0;
 }
 
-function sortObjects(settings: Settings, objects: readonly { oid: string; size: number }[]) {
+function sortObjects(settings: Settings, objects: readonly { oid: string; size: number }[], client: Client) {
   const sizes = new Map<string, number>();
   const errors = new Map<string, WireObject>();
   for (const { oid, size } of objects) {
     const first = sizes.get(oid);
     const error =
-      first !== undefined && first !== size ? conflict(oid, size) : objectError(settings, { oid, size });
+      first !== undefined && first !== size
+        ? conflict(oid, size)
+        : objectError(settings, { oid, size }, client);
     if (error) errors.set(oid, error);
     if (first === undefined) sizes.set(oid, size);
   }
@@ -85,12 +102,18 @@ function conflict(oid: string, size: number): WireObject {
   return { oid, size, error: { code: 422, message: invalid.twoSizes } };
 }
 
-function objectError(settings: Settings, object: { oid: string; size: number }): WireObject | undefined {
+function objectError(
+  settings: Settings,
+  object: { oid: string; size: number },
+  { operation, sendsChunks }: Client,
+): WireObject | undefined {
   const error = (message: string): WireObject => ({ ...object, error: { code: 422, message } });
   if (!isOid(object.oid)) return error(invalid.oid);
   if (!isByteCount(object.size)) return error(invalid.size);
-  if (object.size > settings.objectBytesMax)
-    return error(invalid.tooLarge(object.size, settings.objectBytesMax));
+  const largestBytes = uploadBytesMax(settings);
+  if (object.size > largestBytes) return error(invalid.tooLarge(object.size, largestBytes));
+  if (operation === 'upload' && !sendsChunks && object.size > settings.objectBytesMax)
+    return error(chunksNeeded(object.size, settings.objectBytesMax));
   return undefined;
 }
 
@@ -99,14 +122,18 @@ function quote(text: string): string {
 }
 
 /** The answer to a batch, with what is said of each of its objects. */
-export function batchAnswer(objects: readonly WireObject[]): Response {
-  return lfs(200, { transfer: 'basic', objects, hash_algo: 'sha256' });
+export function batchAnswer(
+  objects: readonly WireObject[],
+  { chunked }: { chunked?: ReadonlySet<string> } = {},
+): Response {
+  const transfer = chunked?.size ? chunkedTransfer : 'basic';
+  return lfs(200, { transfer, objects, hash_algo: 'sha256' });
 }
 
-/** Where an upload is verified, and for whom. `nowMs` decides whether a time needs its date. */
+/** The repo's own URL, and for whom. `nowMs` decides whether a time needs its date. */
 interface UploadAnswerContext {
   readonly tenant: string;
-  readonly verifyUrl: string;
+  readonly lfsUrl: string;
   readonly consoleUrl: string;
   readonly nowMs: number;
 }
@@ -126,16 +153,19 @@ export function uploadAnswer(
       return {
         ...object,
         authenticated: true,
-        actions: {
-          upload: wireAction(verdict.put, verdict.expiresInMs),
-          ...(verdict.verifyToken !== null && {
-            verify: wireAction(
-              { href: context.verifyUrl, header: { [verifyTokenHeader]: verdict.verifyToken } },
-              verdict.expiresInMs,
-            ),
-          }),
-        },
+        actions: { upload: wireAction(verdict.put, verdict.expiresInMs), ...verifyAction(verdict, context) },
       };
+    case 'chunks': {
+      const href = `${context.lfsUrl}/chunks/${object.oid}/${verdict.upload}`;
+      const request = { href, header: { [uploadTokenHeader]: verdict.token } };
+      return {
+        ...object,
+        authenticated: true,
+        actions: { upload: wireAction(request, verdict.expiresInMs), ...verifyAction(verdict, context) },
+      };
+    }
+    case 'busy':
+      return { ...object, error: { code: 409, message: uploadedByOthers } };
     case 'over-limit':
       return {
         ...object,
@@ -145,6 +175,15 @@ export function uploadAnswer(
         },
       };
   }
+}
+
+function verifyAction(
+  { verifyToken, expiresInMs }: { verifyToken: string | null; expiresInMs: number },
+  { lfsUrl }: UploadAnswerContext,
+): { verify?: WireAction } {
+  if (verifyToken === null) return {};
+  const request = { href: `${lfsUrl}/verify`, header: { [verifyTokenHeader]: verifyToken } };
+  return { verify: wireAction(request, expiresInMs) };
 }
 
 /** What is answered of each object of a download. @param objects oid → bytes, as they were asked for. */
@@ -178,15 +217,6 @@ function downloadAnswer(object: { oid: string; size: number }, verdict: Download
 
 function sizeConflict(object: { oid: string; size: number }, storedBytes: number): WireObject {
   return { ...object, error: { code: 422, message: sizeMismatch(storedBytes, object.size) } };
-}
-
-/** An action from a signed request. */
-function wireAction(signed: SignedRequest, expiresInMs: number): WireAction {
-  return {
-    href: signed.href,
-    header: signed.header,
-    expires_in: Math.max(0, Math.floor(expiresInMs / 1000)),
-  };
 }
 
 type PublicDownloadDeps = Parameters<typeof offerPublicly>[0] &

@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Settings } from '../../rules/settings.ts';
+import type { SignedRequest } from '../../store/rules/store.ts';
 import {
   accepts,
   answer,
@@ -60,6 +61,15 @@ export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []
     },
     { 'lfs-authenticate': 'Basic realm="lfs-quota"' },
   );
+}
+
+/** What a client is to send, from a signed request. */
+export function wireAction(signed: SignedRequest, expiresInMs: number) {
+  return {
+    href: signed.href,
+    header: signed.header,
+    expires_in: Math.max(0, Math.floor(expiresInMs / 1000)),
+  };
 }
 
 /** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */

@@ -192,6 +192,30 @@ export function objectDeleted({ oid, atMs }: { oid: string; atMs: number }): str
   );
 }
 
+/** 422 for a file that one PUT can't carry, from a client that sends no chunks. */
+export function chunksNeeded(bytes: number, putBytesMax: number): string {
+  return `This file has ${formatBytes(bytes)}. Above ${formatBytes(putBytesMax)} you need lfs-quota's transfer agent. Run: lfs-quota connect, then push again.`;
+}
+
+/** 409 for a file of which too many uploads in chunks haven't ended. */
+export const uploadedByOthers =
+  'Others are uploading this file already. Pull it once they finish, or push again in an hour.';
+
+/** 404 for a chunked upload without its token. */
+export const uploadNotFound = 'Upload not found, or its token is invalid or expired. Push again.';
+
+/** 409 for a chunked upload that takes no more chunks. */
+export function chunksClosed(state: 'stored' | 'wrong' | 'ended'): string {
+  switch (state) {
+    case 'stored':
+      return 'The file is stored already. Push again to finish.';
+    case 'wrong':
+      return "The uploaded bytes aren't this file. Check it with git lfs fsck, then push again.";
+    case 'ended':
+      return 'This upload was canceled: it took over a week, or nothing arrived for a day. Push again.';
+  }
+}
+
 /** 422 or 409: the stored size isn't the requested one. */
 export function sizeMismatch(storedBytes: number, askedBytes: number): string {
   return `Size mismatch: ${storedBytes} bytes are stored, the request says ${askedBytes}. Check the pointer file.`;
@@ -239,6 +263,8 @@ export const lfsUrlIncomplete = (path: string) =>
 export const invalid = {
   json: "The body isn't valid JSON.",
   batch: (issue: string) => `Invalid batch request: ${issue}.`,
+  chunks: (issue: string) => `Invalid chunks request: ${issue}.`,
+  noChunk: (chunk: number, chunks: number) => `There's no chunk ${chunk}: the file has ${count(chunks)}.`,
   lock: (issue: string) => `Invalid lock request: ${issue}.`,
   verify: 'The body must be {"oid": SHA-256, "size": bytes}.',
   tooManyObjects: (asked: number, max: number) =>

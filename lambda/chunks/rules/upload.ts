@@ -78,7 +78,13 @@ export const assemblyMaxMs = 20 * 60 * 1000;
 const skewMs = 60 * 1000;
 
 const tokensMax = 8;
-const tokenForMs = day;
+export const tokenForMs = day;
+
+/** Uploads of one object, until they are removed. Each stores its own chunks, while their claims are one. */
+export const uploadsPerObjectMax = 4;
+
+/** The name of the transfer in batches. */
+export const chunkedTransfer = 'lfs-quota';
 
 /** The largest object that a client can upload, with chunks. */
 export function uploadBytesMax({ objectBytesMax, chunkBytes }: Settings): number {

@@ -1,0 +1,88 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { type ChunkedUpload, chunkCountOf, runsOf } from '../../chunks/rules/upload.ts';
+import { findUpload, progressOf, serveChunks } from '../../chunks/serve.ts';
+import type { Deps } from '../../deps.ts';
+import type { RouteKey } from '../../routes.ts';
+import { parseJson } from '../../rules/text.ts';
+import { chunksRequestSchema, type WireChunkedUpload, type WireChunks } from '../contract/lfs-chunks.ts';
+import { answer, header, lfsMediaType, pathOid, pathRepo, pathTenant, type Response } from '../http.ts';
+import { firstIssue } from '../json.ts';
+import { lfs, lfsBody, lfsError, lfsNotAccepted, uploadTokenHeader, wireAction } from './http.ts';
+import { chunksClosed, invalid, uploadNotFound } from './messages.ts';
+
+export type ChunkDeps = Pick<
+  Deps,
+  'chunkedUploads' | 'chunkQueue' | 'listing' | 'signer' | 'clock' | 'settings' | 'log' | 'invocations'
+>;
+
+type ChunkOperation = (
+  deps: ChunkDeps,
+  request: { upload: ChunkedUpload; event: APIGatewayProxyEventV2 },
+) => Promise<Response>;
+
+const show: ChunkOperation = async (deps, { upload, event }) => {
+  const notAccepted = lfsNotAccepted(event);
+  if (notAccepted) return notAccepted;
+  const { state, stored, proven, unproven } = await progressOf(deps, upload);
+  const isBetween = proven.chunks > 0 && proven.chunks < chunkCountOf(upload);
+  const body: WireChunkedUpload = {
+    state,
+    size: upload.sizeBytes,
+    chunkBytes: upload.chunkBytes,
+    stored: runsOf(stored),
+    proven: { chunks: proven.chunks, sha256State: isBetween ? proven.state : null },
+    unproven: runsOf(unproven),
+  };
+  return lfs(200, body);
+};
+
+const ask: ChunkOperation = async (deps, { upload, event }) => {
+  const { requestId } = event.requestContext;
+  const body = lfsBody(deps.settings, event);
+  if (!body.ok) return body.response;
+  const fail = (statusCode: number, message: string) => lfsError({ statusCode, message, requestId });
+  const value = parseJson(body.body);
+  if (value === undefined) return fail(400, invalid.json);
+  const parsed = chunksRequestSchema.safeParse(value);
+  if (!parsed.success) return fail(422, invalid.chunks(firstIssue(parsed.error)));
+  const outcome = await serveChunks(deps, upload, parsed.data);
+  switch (outcome.kind) {
+    case 'no-chunk':
+      return fail(422, invalid.noChunk(outcome.chunk, chunkCountOf(upload)));
+    case 'closed': {
+      const { state } = outcome;
+      return answer(409, lfsMediaType, { message: chunksClosed(state), request_id: requestId, state });
+    }
+    case 'served': {
+      const urls = outcome.urls.map(({ chunk, put, expiresInMs }) => ({
+        chunk,
+        ...wireAction(put, expiresInMs),
+      }));
+      const body: WireChunks = { state: outcome.state, urls, unproven: outcome.unproven };
+      return lfs(200, body);
+    }
+  }
+};
+
+const operations: Readonly<Record<RouteKey<'lfsChunks'>, ChunkOperation>> = {
+  'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': show,
+  'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': ask,
+};
+
+const byRouteKey: ReadonlyMap<string, ChunkOperation> = new Map(Object.entries(operations));
+
+/** A chunked upload's routes. Without its token they answer as if there were no such upload. */
+export async function answerChunks(deps: ChunkDeps, event: APIGatewayProxyEventV2): Promise<Response> {
+  const [tenant, repo, oid] = [pathTenant(event), pathRepo(event), pathOid(event)];
+  const id = event.pathParameters?.['upload'] ?? '';
+  const token = header(event, uploadTokenHeader.toLowerCase());
+  const operation = byRouteKey.get(event.routeKey);
+  const isNamed = tenant !== undefined && repo !== undefined && oid !== undefined && /^[\da-f]{32}$/.test(id);
+  const upload =
+    operation && isNamed && token !== undefined
+      ? await findUpload(deps, { tenant, repo, oid, upload: id, token })
+      : undefined;
+  if (operation && upload) return operation(deps, { upload, event });
+  const { requestId } = event.requestContext;
+  return lfsError({ statusCode: 404, message: uploadNotFound, requestId });
+}

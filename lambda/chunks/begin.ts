@@ -1,0 +1,111 @@
+import type { Deps } from '../deps.ts';
+import { forEachLimited, mapLimited } from '../rules/async.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import {
+  type ChunkedUpload,
+  isOpen,
+  newUpload,
+  renewed,
+  tokenForMs,
+  uploadsPerObjectMax,
+  withToken,
+} from './rules/upload.ts';
+
+/** What a client needs to go on with a chunked upload. */
+export interface ChunkTicket {
+  readonly upload: string;
+  readonly token: string;
+  readonly expiresInMs: number;
+}
+
+interface Objects {
+  readonly tenant: string;
+  readonly repo: string;
+  /** oid → bytes. */
+  readonly objects: ReadonlyMap<string, number>;
+  /** Those of them that are uploaded in chunks. */
+  readonly chunked?: ReadonlySet<string>;
+  readonly madeBy?: string | undefined;
+}
+
+const atOnce = 16;
+
+const chunkedOf = ({ objects, chunked }: Objects) =>
+  chunked ? [...objects].filter(([oid]) => chunked.has(oid)) : [];
+
+/**
+ * Puts the record of each upload of a batch. Its reservation is counted by then, and issued after it. If it is never issued,
+ * no client gets a token, and the schedule finds the record.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function beginUploads(
+  deps: Pick<Deps, 'chunkedUploads' | 'ids' | 'settings'>,
+  input: Objects & { reservationId: string; nowMs: number },
+): Promise<ReadonlyMap<string, ChunkTicket>> {
+  const { tenant, repo, reservationId: upload, madeBy = '', nowMs } = input;
+  const tickets = await mapLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
+    const { token, ticket } = newTicket(deps, upload);
+    const record = newUpload(deps.settings, { tenant, repo, oid, upload, sizeBytes, madeBy, nowMs });
+    await deps.chunkedUploads.put(withToken(record, token, nowMs));
+    return [oid, ticket] as const;
+  });
+  return new Map(tickets);
+}
+
+/** Removes the records of uploads that no client knows of. */
+export async function removeUploads(
+  { chunkedUploads }: Pick<Deps, 'chunkedUploads'>,
+  { tickets, ...place }: { tenant: string; repo: string; tickets: ReadonlyMap<string, ChunkTicket> },
+): Promise<void> {
+  await forEachLimited(tickets, atOnce, ([oid, { upload }]) =>
+    chunkedUploads.remove({ ...place, oid, upload }),
+  );
+}
+
+function newTicket({ ids }: Pick<Deps, 'ids'>, upload: string) {
+  const token = `lfsc_${ids.random(40)}`;
+  const ticket: ChunkTicket = { upload, token, expiresInMs: tokenForMs };
+  return { token: sha256Hex(token), ticket };
+}
+
+/**
+ * Open uploads of the same objects by the same maker, to be continued. They count already. `full`: so many others upload the
+ * object that no other can begin: each stores its own chunks, and all of them count once.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function resumeUploads(
+  deps: Pick<Deps, 'chunkedUploads' | 'ledger' | 'clock' | 'ids'>,
+  input: Objects,
+): Promise<ReadonlyMap<string, ChunkTicket | 'full'>> {
+  const found = new Map<string, ChunkTicket | 'full'>();
+  const { tenant, repo, madeBy } = input;
+  await forEachLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
+    const outcome = await resumeOne(deps, { tenant, repo, madeBy, oid, sizeBytes });
+    if (outcome) found.set(oid, outcome);
+  });
+  return found;
+}
+
+async function resumeOne(
+  deps: Parameters<typeof resumeUploads>[0],
+  input: Pick<Objects, 'tenant' | 'repo' | 'madeBy'> & { oid: string; sizeBytes: number },
+): Promise<ChunkTicket | 'full' | undefined> {
+  const nowMs = deps.clock.nowMs();
+  const isOwn = (upload: ChunkedUpload) =>
+    upload.madeBy === input.madeBy && upload.sizeBytes === input.sizeBytes && isOpen(upload, nowMs);
+  const uploads = await deps.chunkedUploads.ofObject(input);
+  for (const upload of uploads.filter(isOwn)) {
+    const { tenant, repo, oid } = upload;
+    const reservation = await deps.ledger.readReservation({ tenant, repo, reservationId: upload.upload });
+    // Its batch died before it issued the reservation: nothing of it is counted.
+    if (reservation?.state !== 'issued' || !reservation.chunked?.has(oid)) continue;
+    const { token, ticket } = newTicket(deps, upload.upload);
+    const outcome = await deps.chunkedUploads.change(upload, (now) =>
+      isOwn(now) ? withToken(renewed(now, nowMs), token, nowMs) : undefined,
+    );
+    if (outcome?.isChanged) return ticket;
+  }
+  return uploads.length >= uploadsPerObjectMax ? 'full' : undefined;
+}

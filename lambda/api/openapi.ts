@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { gitHostIdPattern } from '../accounts/rules/git-hosts.ts';
+import { uploadIdPattern } from '../chunks/rules/upload.ts';
 import { exportIdPattern } from '../exports/rules/job.ts';
 import { lockIdPattern } from '../locks/rules/locks.ts';
 import { type RouteKey, routes } from '../routes.ts';
@@ -193,6 +194,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   },
   oid: { type: 'string', pattern: oidPattern.source },
   exportId: { type: 'string', pattern: exportIdPattern.source },
+  upload: { type: 'string', pattern: uploadIdPattern.source },
   lockId: { type: 'string', pattern: lockIdPattern.source },
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   file: { type: 'string', pattern: '^[a-z-]+-([0-9a-f]{16}|[0-9A-Z]{8})\\.[a-z0-9]+$' },

@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { isOid, isRepoName, isTenantName } from '../rules/names.ts';
 import { parseJson } from '../rules/text.ts';
-import { chunksMax } from './rules/upload.ts';
+import { chunksMax, uploadIdPattern } from './rules/upload.ts';
 
 const path = {
   tenant: z.string().refine(isTenantName),
   repo: z.string().refine(isRepoName),
   oid: z.string().refine(isOid),
-  upload: z.string().regex(/^[0-9a-f]{32}$/),
+  upload: z.string().regex(uploadIdPattern),
   // For the log alone.
   correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 };

@@ -29,7 +29,7 @@ export class Sha256 {
   /** @param from the state after so many bytes, a multiple of 64. Default: the beginning. */
   static async create(from: { state: string; bytes: number } = { state: initialState, bytes: 0 }) {
     if (!/^[\da-f]{64}$/.test(from.state) || from.bytes % blockBytes !== 0)
-      throw new RangeError('SHA-256 can go on only from a state between two blocks.');
+      throw new RangeError('SHA-256 can continue only from a state between two blocks.');
     const hasher = (await createSHA256()).init();
     const saved = Buffer.from(hasher.save());
     saved.writeBigUInt64LE(BigInt(from.bytes), places.bytes);

@@ -57,6 +57,8 @@ export interface Settings {
   readonly objectBytesMax: number;
   /** Larger objects are uploaded in chunks, by clients that can. */
   readonly chunkedAboveBytes: number;
+  /** Largest object that is uploaded in chunks. 0: none is. */
+  readonly chunkedBytesMax: number;
   /** Size of a chunk. A multiple of 64, and 5 MiB or more: it becomes a part of a multipart upload. */
   readonly chunkBytes: number;
   /** Grace time between marking an object and deleting it. Must exceed the time limit of the function that marks. */
@@ -124,6 +126,7 @@ export const defaultSettings: Settings = {
   bodyBytesMax: 1024 * 1024,
   objectBytesMax: 5 * 1024 ** 3,
   chunkedAboveBytes: 5 * 1024 ** 3,
+  chunkedBytesMax: 5_000 * 1024 ** 3,
   chunkBytes: 64 * 1024 ** 2,
   deleteGraceMs: hour,
   unconfirmedEntriesMax: 100_000,

@@ -58,9 +58,32 @@ const rows = {
     [10_000, 1_000_000_000],
     '… its size at this rate. A slower upload is counted at the next scan.',
   ),
-  objectMaxMiB: row('objectBytesMax', mib, [1, 5_120], 'Largest file.', {
+  objectMaxMiB: row('objectBytesMax', mib, [1, 5_120], 'Largest file that is uploaded in one PUT.', {
     max: 'S3 accepts at most 5 GiB in one PUT',
   }),
+  chunkedMaxGiB: row(
+    'chunkedBytesMax',
+    gib,
+    [0, 5_000],
+    'Largest file that is uploaded in chunks. 0: no file is.',
+    { max: 'S3 stores at most 5 TiB in one object' },
+  ),
+  chunkedAboveMiB: row(
+    'chunkedAboveBytes',
+    mib,
+    [1, 5_120],
+    'Larger files are uploaded in chunks, if the client has the transfer agent.',
+  ),
+  chunkMiB: row(
+    'chunkBytes',
+    mib,
+    [5, 512],
+    'Size of a chunk. Files of over 10,000 chunks have chunks of 8 times this size.',
+    {
+      min: 'S3 makes objects only of parts of 5 MiB or more',
+      max: 'S3 copies at most 5 GiB into one part',
+    },
+  ),
   clockSkewSeconds: row(
     'clockSkewMs',
     second,

@@ -16,7 +16,7 @@ export const chunksRequestSchema = z
   .object({
     stored: upTo(
       z.object({ chunk, stateBefore: sha256.describe("SHA-256's internal state before the chunk.") }),
-    ).describe('Chunks whose PUT succeeded. Report again what `unproven` keeps listing.'),
+    ).describe('Chunks that are uploaded. Report again what `unproven` keeps listing.'),
     wanted: upTo(
       z.object({ chunk, sha256: sha256.describe('Of the chunk alone. It must never change.') }),
     ).describe('Chunks to sign URLs for.'),

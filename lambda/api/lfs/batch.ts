@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { findPublicRepo } from '../../accounts/authenticate-host-user.ts';
 import { publicTokenId } from '../../accounts/rules/git-hosts.ts';
-import { chunkedTransfer, uploadBytesMax } from '../../chunks/rules/upload.ts';
+import { chunkedTransfer, isChunked, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
 import type { UploadVerdict } from '../../ledger/upload-batch.ts';
 import { isOid } from '../../rules/names.ts';
@@ -61,7 +61,7 @@ export function decodeBatch(settings: Settings, body: string): DecodedBatch {
   const sendsChunks = operation === 'upload' && transfers?.includes(chunkedTransfer);
   const client: Client = { operation, sendsChunks };
   const sorted = sortObjects(settings, objects, client);
-  const large = [...sorted.objects].filter(([, size]) => size > settings.chunkedAboveBytes);
+  const large = [...sorted.objects].filter(([, size]) => isChunked(settings, size));
   const chunked = new Set(client.sendsChunks ? large.map(([oid]) => oid) : []);
   // An absent or empty list means basic (docs/api/batch.md).
   if (transfers && transfers.length > 0 && !transfers.includes('basic') && chunked.size === 0) {

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { type ChunkedUpload, chunkCountOf, runsOf } from '../../chunks/rules/upload.ts';
+import { type ChunkedUpload, chunkCountOf, runsOf, uploadIdPattern } from '../../chunks/rules/upload.ts';
 import { findUpload, progressOf, serveChunks } from '../../chunks/serve.ts';
 import type { Deps } from '../../deps.ts';
 import type { RouteKey } from '../../routes.ts';
@@ -77,7 +77,7 @@ export async function answerChunks(deps: ChunkDeps, event: APIGatewayProxyEventV
   const id = event.pathParameters?.['upload'] ?? '';
   const token = header(event, uploadTokenHeader.toLowerCase());
   const operation = byRouteKey.get(event.routeKey);
-  const isNamed = tenant !== undefined && repo !== undefined && oid !== undefined && /^[\da-f]{32}$/.test(id);
+  const isNamed = tenant !== undefined && repo !== undefined && oid !== undefined && uploadIdPattern.test(id);
   const upload =
     operation && isNamed && token !== undefined
       ? await findUpload(deps, { tenant, repo, oid, upload: id, token })

@@ -13,6 +13,9 @@ export interface UploadPath {
   readonly upload: string;
 }
 
+/** What an upload's id looks like: as that of a reservation. */
+export const uploadIdPattern = /^[0-9a-f]{32}$/;
+
 /** `stored`: the object is there. `wrong`: the bytes aren't the oid's. `ended`: it was given up. */
 export type UploadState = 'open' | 'assembling' | 'stored' | 'wrong' | 'ended';
 
@@ -53,7 +56,6 @@ export interface Proof {
 /** Where SHA-256 begins: FIPS 180-4, section 5.3.3. */
 export const initialState = '6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19';
 
-const gib = 1024 ** 3;
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
 
@@ -61,10 +63,6 @@ const day = 24 * hour;
 export const chunksMax = 10_000;
 /** Objects of more chunks than that have chunks of so many times the size. */
 const largerTimes = 8;
-/** The largest object that S3 stored when this was written is 5 TiB. */
-const storedBytesMax = 5_000 * gib;
-/** What one PUT carries on S3. A deployment that allows less takes no larger files. */
-const putBytesMax = 5 * gib;
 
 /** An upload that no client asks about is given up after this … */
 const activeForMs = day;
@@ -86,10 +84,16 @@ export const uploadsPerObjectMax = 4;
 /** The name of the transfer in batches. */
 export const chunkedTransfer = 'lfs-quota';
 
-/** The largest object that a client can upload, with chunks. */
-export function uploadBytesMax({ objectBytesMax, chunkBytes }: Settings): number {
-  if (objectBytesMax < putBytesMax) return objectBytesMax;
-  return Math.max(objectBytesMax, Math.min(chunksMax * largerTimes * chunkBytes, storedBytesMax));
+/** The largest object that a client can upload: in chunks, or by one PUT. */
+export function uploadBytesMax(settings: Settings): number {
+  const { objectBytesMax, chunkedBytesMax, chunkBytes } = settings;
+  return Math.max(objectBytesMax, Math.min(chunkedBytesMax, chunksMax * largerTimes * chunkBytes));
+}
+
+/** Whether an object is uploaded in chunks, by a client that can. It's no larger than {@link uploadBytesMax}. */
+export function isChunked(settings: Settings, sizeBytes: number): boolean {
+  const { objectBytesMax, chunkedAboveBytes, chunkedBytesMax } = settings;
+  return sizeBytes > Math.min(objectBytesMax, chunkedAboveBytes) && sizeBytes <= chunkedBytesMax;
 }
 
 /** How large the chunks of an object are. */

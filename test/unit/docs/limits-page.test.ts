@@ -89,7 +89,7 @@ it('docs/limits.md has the limits of the code', async () => {
   });
   const page = `# Limits
 
-Fixed limits that you can reach. Other limits are [settings](settings.md), such as the largest file (\`protocol.objectMaxMiB\`, 5 GiB).
+Fixed limits that you can reach. Other limits are [settings](settings.md), such as the largest file (\`protocol.chunkedMaxGiB\`, 5,000 GiB).
 
 *Generated: \`npx vitest run test/unit/docs/limits-page.test.ts -u\` rewrites it.*
 

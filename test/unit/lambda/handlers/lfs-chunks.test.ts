@@ -176,10 +176,10 @@ describe('a batch with a large object', () => {
   it('is refused beyond the largest object, or what the deployment takes', async () => {
     const giant = { oid, size: 5_000 * gib + 1 };
     expect((await batch([giant])).body.objects[0]?.error?.message).toContain('File too large');
-    const settings = { ...defaultSettings, objectBytesMax: gib };
+    const settings = { ...defaultSettings, chunkedBytesMax: 0 };
     for (const transfers of [withChunks, ['basic']])
       expect((await batch([large], { settings, transfers })).body.objects[0]?.error?.message).toContain(
-        'The maximum is 1 GiB',
+        'The maximum is 5 GiB',
       );
   });
 

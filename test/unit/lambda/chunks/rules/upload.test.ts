@@ -8,6 +8,7 @@ import {
   dueAtMs,
   initialState,
   inState,
+  isChunked,
   isOpen,
   newUpload,
   type Proof,
@@ -47,11 +48,22 @@ describe('the chunks of an object', () => {
     expect(lastBytes).toBeLessThanOrEqual(chunkBytes);
   });
 
-  it('allow objects up to 5,000 GiB, or of so many chunks, or those of one PUT if that is all a deployment takes', () => {
+  it('allow objects up to 5,000 GiB, or of so many chunks, or what a deployment takes', () => {
     expect(uploadBytesMax(defaultSettings)).toBe(5_000 * gib);
     expect(uploadBytesMax({ ...defaultSettings, chunkBytes: 5 * mib })).toBe(80_000 * 5 * mib);
     expect(uploadBytesMax({ ...defaultSettings, chunkBytes: 512 * mib })).toBe(5_000 * gib);
-    expect(uploadBytesMax({ ...defaultSettings, objectBytesMax: gib })).toBe(gib);
+    expect(uploadBytesMax({ ...defaultSettings, chunkedBytesMax: 0 })).toBe(5 * gib);
+  });
+
+  it.each([
+    [{}, 5 * gib, false],
+    [{}, 5 * gib + 1, true],
+    [{ chunkedAboveBytes: 10 }, 11, true],
+    [{ objectBytesMax: 10 }, 11, true],
+    [{ objectBytesMax: 10 }, 10, false],
+    [{ chunkedBytesMax: 0, chunkedAboveBytes: 10 }, 11, false],
+  ])('are there with %j for %d bytes: %s', (more, sizeBytes, expected) => {
+    expect(isChunked({ ...defaultSettings, ...more }, sizeBytes)).toBe(expected);
   });
 
   it('have keys that no tenant has, and that tell their number', () => {

@@ -37,8 +37,8 @@ export type UpstreamVerdict =
 const answerMs = 8_000;
 /** Objects of one request, as git-lfs asks for them. Each host takes so many. */
 const objectsAtOnce = 100;
-/** Of an answer: so much, and so much more for each of its objects. Signed URLs have some 2 kB. */
-const answerBytes = { least: 16_000, perObject: 8_000 };
+/** Of an answer: so much, and so much more for each of its objects: signed URLs have some 2 kB. Lambda answers 6 MB. */
+const answerBytes = { least: 16_000, perObject: 4_000 };
 const hrefCharactersMax = 4_096;
 const headersMax = 20;
 const mediaType = 'application/vnd.git-lfs+json';

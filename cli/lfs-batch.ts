@@ -64,7 +64,7 @@ export interface LfsObject {
 export type Operation = 'upload' | 'download';
 
 /**
- * Asks where up to 100 objects are transferred, again while the server is busy.
+ * Asks where up to 100 objects are transferred, again while the server is busy or out of reach.
  *
  * @returns oid → answer; `absent` if the tenant or the repo is not there for the token.
  * @throws {CliError}
@@ -75,11 +75,9 @@ export async function askBatch(
   { operation, objects }: { operation: Operation; objects: readonly LfsObject[] },
 ): Promise<ReadonlyMap<string, BatchAnswer> | 'absent'> {
   const { status, body } = await retrying(deps, async () => {
-    const answer = await repo.batch({
-      operation,
-      transfers: ['basic'],
-      objects: objects.map(({ oid, sizeBytes: size }) => ({ oid, size })),
-    });
+    const batch = { operation, transfers: ['basic'], objects: objects.map(wireObject) };
+    const answer = await repo.batch(batch).catch(connectionError);
+    if (answer instanceof CliError) return { kind: 'failed', error: answer };
     const isForNow = answer.status === 429 || answer.status >= 500;
     return isForNow
       ? { kind: 'failed', error: repo.refusal(operation, answer), waitMs: answer.retryAfterMs }
@@ -89,6 +87,14 @@ export async function askBatch(
   const parsed = batchShape.safeParse(body);
   if (status !== 200 || !parsed.success) throw repo.refusal(operation, { status, body });
   return new Map(parsed.data.objects.map((object) => [object.oid, object]));
+}
+
+const wireObject = ({ oid, sizeBytes: size }: LfsObject) => ({ oid, size });
+
+/** The error of a connection that broke. @throws any other. */
+function connectionError(error: unknown): CliError {
+  if (error instanceof CliError && error.failure === 'unavailable') return error;
+  throw error;
 }
 
 function refusal({ tenant }: BatchPlace, operation: Operation, { status, body }: Answer): CliError {

@@ -37,6 +37,7 @@ interface Place {
 
 const nameOf = ({ tenant, repo }: Place) => `${tenant}/${repo}`;
 const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], view);
+export const readThroughFlag = flag('--read-through', "download from there what isn't here yet");
 /** Of a command that changes one. */
 const change = { route: 'updateRepo', operands: ofRepo, wanted: managerToken } as const;
 
@@ -122,9 +123,10 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     },
     options: {
       repoId: option('--repo-id <number>', 'its number there (default: stored at first use)'),
+      readThrough: readThroughFlag,
     },
-    body: ({ operands: { host, name: repo }, options: { repoId } }) => ({
-      gitHost: { host, repo, repoId },
+    body: ({ operands: { host, name: repo }, options: { repoId, readThrough } }) => ({
+      gitHost: { host, repo, repoId, readThrough },
     }),
     print: (body, { operands }) => linkedText(nameOf(operands), body),
   }),
@@ -179,7 +181,12 @@ function publicText(path: string, { publicRead }: RepoBody): string {
 function linkedText(path: string, { gitHost }: RepoBody): string {
   if (!gitHost) return `${path} isn't linked to a git host any more. Users need a token of the tenant.\n`;
   const number = gitHost.repoId === null ? '' : ` (number ${gitHost.repoId})`;
-  return `${path} is linked to ${gitHost.repo}${number} on ${gitHost.host}: its users can pull and push here as they can there, with their own tokens.\n`;
+  return `${path} is linked to ${gitHost.repo}${number} on ${gitHost.host}: its users can pull and push here as they can there, with their own tokens.\n${readThroughText(gitHost)}`;
+}
+
+/** @param link of a repo or a tenant. */
+export function readThroughText({ readThrough }: { readThrough?: true | undefined }): string {
+  return readThrough ? "What's missing here is downloaded from there, with the user's token.\n" : '';
 }
 
 const pollMs = 2000;

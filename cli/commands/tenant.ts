@@ -16,6 +16,7 @@ import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } fro
 import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { type Colour, printable, type View } from '../terminal.ts';
+import { readThroughFlag, readThroughText } from './repo.ts';
 
 type TenantBody = BodyOf<'getTenant'>;
 
@@ -152,11 +153,13 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
         'repos that are public there are public here, up to this a month each',
         parseLimitOption,
       ),
+      readThrough: readThroughFlag,
     },
     wanted: managerToken,
     body: ({ operands: { host, organization }, options }) => ({
       host,
       organization,
+      readThrough: options.readThrough,
       publicRead: options.public && { monthlyLimitBytes: options.public.bytes },
     }),
     print: linkText,
@@ -259,10 +262,11 @@ function nameOf({ tenant, deleting }: TenantBody): string {
   return deleting ? `${tenant} (being deleted)` : tenant;
 }
 
-function linkText({ tenant, host, organization, publicRead }: BodyOf<'linkTenant'>): string {
+function linkText(link: BodyOf<'linkTenant'>): string {
+  const { tenant, host, organization, publicRead } = link;
   const place = `${printable(organization)}/REPO on ${printable(host)}`;
   const open = publicRead
     ? `public here. Monthly download limit of each: ${formatLimit(publicRead.monthlyLimitBytes)}`
     : 'private here';
-  return `Each repo ${tenant}/REPO is ${place}. Its users can log in with their own tokens.\nRepos that are public there are ${open}.\n`;
+  return `Each repo ${tenant}/REPO is ${place}. Its users can log in with their own tokens.\nRepos that are public there are ${open}.\n${readThroughText(link)}`;
 }

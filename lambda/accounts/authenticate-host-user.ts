@@ -42,6 +42,7 @@ type HostUserOutcome =
       readonly grant: HostGrant;
       readonly tenant: TenantRecord;
       readonly repo: RepoRecord | undefined;
+      readonly link: RepoLink;
     }
   /** For whatever reason. Who asks must not learn whether there is such a repo, or whether it is linked. */
   | { readonly kind: 'refused' }
@@ -80,7 +81,7 @@ export async function authenticateHostUser(
     known ?? (await verdictOn(deps, { tenant, linked, record: repoRecord, credential, key, kept }));
   switch (verdict.kind) {
     case 'granted':
-      return { kind: 'granted', grant: verdict.grant, tenant: tenantRecord, repo: repoRecord };
+      return { kind: 'granted', grant: verdict.grant, tenant: tenantRecord, repo: repoRecord, link: linked };
     case 'refused':
       return { kind: 'refused' };
     case 'limited':

@@ -174,6 +174,7 @@ class DynamoDbLinkedRepos extends DynamoDbRepoMarks<LinkedRepo> {
         host: z.string(),
         name: z.string(),
         linkedId: z.string().nullable(),
+        readThrough: z.boolean().optional(),
         sinceMs: z.number(),
       }),
       listedMax: 2 * linkedReposMax,
@@ -190,8 +191,8 @@ class DynamoDbLinkedRepos extends DynamoDbRepoMarks<LinkedRepo> {
     const { sinceMs, linkedId, ...path } = input;
     return this.change(path, (linked) => {
       if (linked?.sinceMs !== sinceMs || linked.linkedId !== null) return undefined;
-      const { host, name } = linked;
-      return { host, name, linkedId, sinceMs };
+      const { repo: _, ...fields } = linked;
+      return { ...fields, linkedId };
     });
   }
 }

@@ -22,6 +22,7 @@ export function createDynamoDbTenantLinks(table: Table) {
       organization: z.string(),
       organizationId: z.string().nullable().default(null),
       publicRead: z.object({ monthlyLimitBytes: z.number().nullable() }).nullable(),
+      readThrough: z.boolean().optional(),
       sinceMs: z.number(),
       pinnedCount: z.number(),
     }),

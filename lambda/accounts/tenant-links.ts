@@ -27,8 +27,8 @@ export async function findLink(
 ): Promise<RepoLink | undefined> {
   const [own, ofTenant] = await Promise.all([linkedRepos.find({ tenant, repo }), tenantLinks.find(tenant)]);
   if (own || !ofTenant) return own;
-  const { host, organization, sinceMs } = ofTenant;
-  return { repo, host, name: `${organization}/${repo}`, linkedId: null, sinceMs, ofTenant };
+  const { host, organization, readThrough, sinceMs } = ofTenant;
+  return { repo, host, name: `${organization}/${repo}`, linkedId: null, readThrough, sinceMs, ofTenant };
 }
 
 /** Whether it holds for the repo. A deleted one that is opened again is linked by its tenant, as any. */
@@ -37,13 +37,16 @@ export function isLinkInForce(link: RepoLink, record: RepoRecord | undefined): b
 }
 
 /**
- * Links a tenant to an organization, or changes the ceiling of its link. One to the same organization keeps what was noted.
+ * Links a tenant to an organization, or changes the options of its link. One to the same organization keeps what was noted.
  *
  * @returns what it was, and what holds now. @throws {LedgerUnavailableError}
  */
 export async function linkTenant(
   { tenantLinks, clock }: Pick<Deps, 'tenantLinks' | 'clock'>,
-  { tenant, to }: { tenant: string; to: Pick<TenantLink, 'host' | 'organization' | 'publicRead'> },
+  {
+    tenant,
+    to,
+  }: { tenant: string; to: Pick<TenantLink, 'host' | 'organization' | 'publicRead' | 'readThrough'> },
 ): Promise<{ before: TenantLink | undefined; after: TenantLink | undefined }> {
   const before = await tenantLinks.find(tenant);
   const nowMs = clock.nowMs();

@@ -20,17 +20,18 @@ import type {
   Downloads,
   PublicOffer,
 } from './download-store.ts';
+import { askUpstream, type UpstreamRepo, type UpstreamVerdict } from './upstream.ts';
 
 /**
- * Which of the objects that the store does not have were deleted by gc runs, and when. If the ledger does not answer, none:
- * it only says why something is missing.
+ * Which of the objects that the store does not have were deleted, and when.
  *
+ * @returns undefined: the ledger does not say.
  * @param input.oids if there are none, nothing is asked.
  */
 export async function findGone(
   { ledger, log }: Pick<Deps, 'ledger' | 'log'>,
   input: RepoPath & { oids: readonly string[] },
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, number> | undefined> {
   if (input.oids.length === 0) return new Map();
   try {
     const found = await ledger.goneOf({ ...input, oids: [...input.oids, emptiedName] });
@@ -39,7 +40,7 @@ export async function findGone(
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
     log.warn("can't tell why objects are missing", { tenant: input.tenant, repo: input.repo });
-    return new Map();
+    return undefined;
   }
 }
 
@@ -121,7 +122,9 @@ export function monthlyOffer(
 export type DownloadVerdict =
   | { readonly kind: 'download'; readonly get: SignedRequest; readonly expiresInMs: number }
   | { readonly kind: 'missing' }
-  /** A gc run has deleted it, because nothing needed it. */
+  /** It's missing here, and what the git host says of it. */
+  | UpstreamVerdict
+  /** It was deleted here. */
   | { readonly kind: 'gone'; readonly atMs: number }
   | { readonly kind: 'size-conflict'; readonly storedBytes: number };
 
@@ -152,8 +155,8 @@ interface FoundDownloads {
   readonly atMs: number;
   /** oid → stored bytes. */
   readonly stored: ReadonlyMap<string, number>;
-  /** oid → when a gc run deleted it. */
-  readonly gone: ReadonlyMap<string, number>;
+  /** oid → when it was deleted. undefined: the ledger does not say. */
+  readonly gone: ReadonlyMap<string, number> | undefined;
   /** oid → URL, of what is stored with the bytes that were asked for. */
   readonly signed: ReadonlyMap<string, SignedRequest>;
 }
@@ -164,14 +167,34 @@ type OfferDeps = FindOfferedDeps & Pick<Deps, 'signer' | 'downloads' | 'ledger' 
  * Signs a download for each object that is stored, and meters them. Downloads never depend on the limit of what is stored.
  *
  * @param input.tokenId whom it is metered for.
+ * @param input.upstream where else to ask for what is missing, but for what was deleted here. It is metered there.
  * @throws {StoreUnavailableError}
  * @throws {LedgerUnavailableError} only if the tenant has a limit: otherwise nothing waits for the meter.
  */
 export async function offerDownload(
   deps: OfferDeps,
-  input: DownloadQuestion & { tokenId: string },
+  input: DownloadQuestion & { tokenId: string; upstream?: UpstreamRepo | undefined },
 ): Promise<OfferDownloadOutcome> {
-  return offerFound(deps, { ...input, found: await findDownloads(deps, input) });
+  const found = await findDownloads(deps, input);
+  const elsewhere =
+    input.upstream && (await findUpstream(deps, { ...input, upstream: input.upstream, found }));
+  const outcome = await offerFound(deps, { ...input, found });
+  if (outcome.kind !== 'answered' || !elsewhere) return outcome;
+  return { kind: 'answered', verdicts: new Map([...outcome.verdicts, ...elsewhere]) };
+}
+
+async function findUpstream(
+  deps: OfferDeps,
+  input: DownloadQuestion & { upstream: UpstreamRepo; found: FoundDownloads },
+): Promise<ReadonlyMap<string, UpstreamVerdict> | undefined> {
+  const { tenant, repo, upstream, objects } = input;
+  const { stored, gone } = input.found;
+  // What may have been deleted here doesn't come back.
+  if (!gone) return undefined;
+  const missing = new Map([...objects].filter(([oid]) => !stored.has(oid) && !gone.has(oid)));
+  if (missing.size === 0) return undefined;
+  const lifetimeMs = deps.settings.urlLifetimeMs;
+  return askUpstream(deps, { tenant: tenant.tenant, repo, upstream, objects: missing, lifetimeMs });
 }
 
 /**
@@ -231,7 +254,7 @@ function verdictOf(oid: string, found: FoundDownloads & { expiresInMs: number })
   if (get) return { kind: 'download', get, expiresInMs };
   const storedBytes = stored.get(oid);
   if (storedBytes !== undefined) return { kind: 'size-conflict', storedBytes };
-  const goneAtMs = gone.get(oid);
+  const goneAtMs = gone?.get(oid);
   return goneAtMs === undefined ? { kind: 'missing' } : { kind: 'gone', atMs: goneAtMs };
 }
 

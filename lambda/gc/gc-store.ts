@@ -3,16 +3,7 @@ import { dueKey, inKey, parseRepo, repoKey, watchField } from '../ledger/items.t
 import { neverScanned } from '../ledger/repo-store.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import { absent, type Fields, removing, setting } from '../table/expressions.ts';
-import {
-  batchGet,
-  deleteItem,
-  getItem,
-  methodsOn,
-  pagesOf,
-  putItem,
-  type Table,
-  updateItem,
-} from '../table/requests.ts';
+import { batchGet, getItem, methodsOn, pagesOf, putItem, type Table, updateItem } from '../table/requests.ts';
 import { expiring, keyNames } from '../table/table.ts';
 import type { Gc } from './rules/gc.ts';
 import type { SeenNote, Watch } from './rules/watch.ts';
@@ -124,7 +115,6 @@ export function gcMethods(table: Table) {
     readGc,
     putGc,
     noteGone,
-    forgetGone,
     goneOf,
   });
 }
@@ -232,7 +222,7 @@ async function putGc(
   return now?.['writeId'] === writeId ? parseGc(now) : undefined;
 }
 
-/** Notes that a gc run has deleted objects, or with `emptiedName` that a repo was emptied. */
+/** Notes that objects are deleted, or with `emptiedName` that a repo was emptied. */
 async function noteGone(
   table: Table,
   input: RepoPath & { oids: readonly string[]; atMs: number },
@@ -247,12 +237,7 @@ async function noteGone(
   );
 }
 
-/** Forgets that a gc run has deleted an object. */
-async function forgetGone(table: Table, input: RepoPath & { oid: string }): Promise<void> {
-  await deleteItem(table, { key: goneKey(input) });
-}
-
-/** Which of these objects gc runs have deleted, and when for the last time. Some weeks later that is forgotten. */
+/** Which of these objects were deleted, and when for the last time. Some weeks later that is forgotten. */
 async function goneOf(
   table: Table,
   input: RepoPath & { oids: readonly string[] },

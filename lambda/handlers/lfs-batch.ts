@@ -26,6 +26,7 @@ import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws
 import { batchDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { offerDownload } from '../downloads/downloads.ts';
+import type { UpstreamRepo } from '../downloads/upstream.ts';
 import type { Watch } from '../gc/rules/watch.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
@@ -55,7 +56,12 @@ export function create(deps: BatchDeps): HttpHandler {
     const { tenant, repo, repoObjects, watch } = access;
     const request = { tenant, repo, repoObjects, batch: decoded.batch };
     if (decoded.batch.operation === 'download')
-      return download(deps, { ...request, tokenId: access.token.tokenId, requestId });
+      return download(deps, {
+        ...request,
+        upstream: access.upstream,
+        tokenId: access.token.tokenId,
+        requestId,
+      });
     if (!mayPush(access.token, repo)) {
       const message = readOnly(access.token.hostUser, 'push');
       return lfsError({ statusCode: 403, message, requestId });
@@ -128,11 +134,11 @@ async function upload(
 
 async function download(
   deps: BatchDeps,
-  request: Request & { tokenId: string; requestId: string },
+  request: Request & { upstream: UpstreamRepo | undefined; tokenId: string; requestId: string },
 ): Promise<Response> {
-  const { tenant, tokenId, repo, repoObjects, batch, requestId } = request;
+  const { tenant, tokenId, repo, batch, requestId } = request;
   const { objects } = batch;
-  const outcome = await offerDownload(deps, { tenant, tokenId, repo, repoObjects, objects });
+  const outcome = await offerDownload(deps, { ...request, objects });
   if (outcome.kind === 'over-limit') {
     const message = downloadLimitReached({ ...outcome, tenant: tenant.tenant });
     deps.log.info('downloads refused', {

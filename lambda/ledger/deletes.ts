@@ -129,11 +129,10 @@ export async function markObject(
 ): Promise<DeletePlan | 'full' | undefined> {
   const { ledger, store, queue, clock, settings } = deps;
   const { tenant, repo, oid, dryRun } = input;
-  const [stored, record, deletions, gone, heldMs] = await Promise.all([
+  const [stored, record, deletions, heldMs] = await Promise.all([
     store.head(objectKey({ tenant, repo, oid })),
     ledger.readRepo({ tenant, repo }),
     ledger.deletionsNaming({ tenant, repo, oids: [oid] }),
-    ledger.goneOf({ tenant, repo, oids: [oid] }),
     heldUntilMs(deps, { tenant, repo, oid }),
   ]);
   if (!stored) return undefined;
@@ -146,8 +145,6 @@ export async function markObject(
       deletion.objects.has(oid) &&
       !isVoid(settings, deletion, { repo: record, nowMs }),
   );
-  // A gc run had deleted it, and it was pushed again since. What goes now, it hasn't deleted.
-  if (!dryRun && gone.has(oid)) await ledger.forgetGone({ tenant, repo, oid });
   let dueAtMs = valid?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !valid) {
     const id = singleDeletionId(oid);

@@ -56,7 +56,7 @@ import { tenantMethods } from './tenant-store.ts';
  *   nobody has named since
  * - `openWatch`: not if a watch is open, nor if one has ended that was opened then or later
  * - `closeWatch`, `putGc`: only that watch, and only over the version that was read
- * - `noteSeen`, `noteGone`, `forgetGone`: the same item again. What is gone only says why an object is missing
+ * - `noteSeen`, `noteGone`: the same item again. What is gone only says why an object is missing
  * - `unmark`, `claimDeletion`, `endDeletion`, `dropRemoval`, `removeDeletion`: only in the state, and with the
  *   due time, deadline or run, that it read
  *

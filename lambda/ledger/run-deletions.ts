@@ -273,6 +273,8 @@ export async function runDeletion(
   const lost = isLarge && hasBegun ? await findMissing(deps, { tenant, repo, objects: left }) : noObjects;
   if (!lost) return { kind: 'unanswered' };
   let removal: Removal | undefined;
+  // Before they go: whoever misses one is told why. In a closed repo nobody asks.
+  if (!input.isClosed) await ledger.noteGone({ tenant, repo, oids: [...going.keys()], atMs: clock.nowMs() });
   if (going.size + lost.size > 0) {
     // A run that died may have deleted some of them.
     const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
@@ -283,11 +285,9 @@ export async function runDeletion(
     const objects = new Map([...removed, ...lost]);
     if (isLarge) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects };
   }
-  if (claim.deletion.sweep) {
-    await ledger.noteGone({ tenant, repo, oids: [...going.keys()], atMs: clock.nowMs() });
-    // A run that died may have deleted some of what is spared now.
-    if (hasBegun && named.size > 0) await markDirty(deps, { tenant, repo, isRecorded: false });
-  }
+  // A run that died may have deleted some of what is spared now.
+  if (claim.deletion.sweep && hasBegun && named.size > 0)
+    await markDirty(deps, { tenant, repo, isRecorded: false });
   await ledger.endDeletion({
     tenant,
     repo,

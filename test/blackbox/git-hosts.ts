@@ -24,6 +24,7 @@ const linkedShape = z.object({
       host: z.string(),
       repo: z.string(),
       repoId: z.string().nullable(),
+      readThrough: z.literal(true).optional(),
       since: z.iso.datetime(),
     })
     .optional(),
@@ -210,6 +211,39 @@ export function gitHostTests(api: () => Api): void {
       expectLfsError(await download(newTokenOfAda()), 401);
       expect(await map({ repoId: String(repoId) })).toMatchObject({ repoId: String(repoId) });
       expect((await download(tokens.ada)).status).toBe(200);
+    });
+
+    it('downloads from there what is missing here, once that is set, and says why it cannot', async () => {
+      const [upstream, nowhere] = [objectOf(900), objectOf(901)];
+      host.objects.set(upstream.oid, { size: upstream.size, href: 'https://forge.example/signed' });
+      const asked = { operation: 'download', objects: [stored, upstream, nowhere].map(pointer) };
+      const offered = async (token = tokens.grace) => {
+        const found = new Map(
+          objectsIn(await send(token, batchPath(place), asked)).map((each) => [each.oid, each]),
+        );
+        return [stored, upstream, nowhere].map(({ oid }) => found.get(oid));
+      };
+      expect((await map())?.readThrough).toBeUndefined();
+      expect((await offered())[1]?.error?.code).toBe(404);
+      expect((await map({ readThrough: true }))?.readThrough).toBe(true);
+      const [first, second, third] = await offered();
+      expect(first?.actions?.download).toBeDefined();
+      expect(second?.actions?.download?.href).toBe('https://forge.example/signed');
+      expect(third?.error).toEqual({ code: 404, message: expect.stringMatching(/here or on forge/) });
+      expect((await offered(place.writeToken))[1]?.error?.code).toBe(404);
+      host.state = 'down';
+      try {
+        const [stays, fails] = await offered();
+        expect(stays?.actions?.download).toBeDefined();
+        expect(fails?.error).toEqual({ code: 404, message: expect.stringMatching(/forge gave no valid/) });
+      } finally {
+        host.state = 'up';
+      }
+      const before = host.requests.length;
+      await download(tokens.grace);
+      expect(host.requests.slice(before)).toEqual([]);
+      expect((await map())?.readThrough).toBeUndefined();
+      expect((await offered())[1]?.error?.code).toBe(404);
     });
 
     it('keeps what the host said for a while, and asks once for many', async () => {

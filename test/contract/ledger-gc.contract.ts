@@ -174,15 +174,5 @@ export function gcContract(table: OpenTable): void {
       expect(await ledger.goneOf({ tenant, repo: 'other', oids: [oid('a')] })).toEqual(new Map());
       expect(await ledger.goneOf({ ...path, oids: [] })).toEqual(new Map());
     });
-
-    it('is forgotten by name', async () => {
-      const tenant = await create();
-      const path = { tenant, repo: 'app' };
-      const oids = [oid('a'), oid('b')];
-      await ledger.noteGone({ ...path, oids, atMs: 100 });
-      await ledger.forgetGone({ ...path, oid: oid('a') });
-      await ledger.forgetGone({ ...path, oid: oid('c') });
-      expect(await ledger.goneOf({ ...path, oids })).toEqual(new Map([[oid('b'), 100]]));
-    });
   });
 }

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -19,9 +22,12 @@ describeWithGitLfs('people with their tokens for a git host', () => {
   let mallory: GitUser;
   let remote: string;
   let workTree: string;
+  const missing = bytesOf('c', 200_000);
+  const upstream = createServer((_, response) => void response.end(missing));
   const lfsUrl = () => `${stack.url}/acme/game/info/lfs`;
 
   beforeAll(async () => {
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     const started = await startStandInHost('gitea', 'forge');
     forge = started;
     for (const [index, login] of ['ada', 'grace', 'mallory'].entries())
@@ -41,6 +47,7 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     await ada.commitFiles(workTree, new Map([['a.bin', bytesOf('a', 300_000)]]), 'A file');
   });
   afterAll(async () => {
+    upstream.close();
     await forge?.close();
   });
 
@@ -69,6 +76,19 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     const pushed = await grace.tryGit(clone, ['push', 'origin', 'main']);
     expect(pushed.code).not.toBe(0);
     expect(pushed.err).toMatch(/grace \(forge\) has read access there/);
+  });
+
+  it('get from there what was never pushed here, once the repo is linked with it', async () => {
+    const oid = createHash('sha256').update(missing).digest('hex');
+    const href = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/signed`;
+    forge.host.objects.set(oid, { size: missing.length, href });
+    await ada.commitFiles(workTree, new Map([['c.bin', missing]]), 'Pushed to the old server');
+    // The hook would upload it.
+    await ada.git(workTree, 'push', '--quiet', '--no-verify', 'origin', 'main');
+    await stack.cli('repo', 'link', 'acme', 'game', 'forge', 'acme/game', '--read-through');
+    await grace.git(grace.home, 'clone', '--quiet', remote, 'through');
+    expect(await readFile(join(grace.home, 'through', 'a.bin'))).toEqual(bytesOf('a', 300_000));
+    expect(await readFile(join(grace.home, 'through', 'c.bin'))).toEqual(missing);
   });
 
   it('lock files as themselves', async () => {

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ended, plainEnvironment, run, signalGroup } from '../support/process.ts';
+import { type Ended, plainEnvironment, run, runningGroups, signalGroup } from '../support/process.ts';
 
 export const projectRoot = join(import.meta.dirname, '..', '..');
 
@@ -61,9 +61,10 @@ export class Stack {
     return stack;
   }
 
-  /** Ends all that there are. */
+  /** Ends all that there are, also if one doesn't end by itself. */
   static async closeAll(): Promise<void> {
-    for (const stack of Stack.#all) await stack.close();
+    const ended = await Promise.allSettled([...Stack.#all].map((stack) => stack.close()));
+    for (const each of ended) if (each.status === 'rejected') throw each.reason;
   }
 
   /** Starts it on the same folder and ports. Resolves when it prints `ready`. */
@@ -76,6 +77,8 @@ export class Stack {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    // It ends with this process, whatever becomes of the test.
+    if (child.pid !== undefined) runningGroups.add(child.pid);
     this.#running = { pid: child.pid, closed };
     let began = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -113,6 +116,7 @@ export class Stack {
     this.#running = undefined;
     signalGroup(running?.pid, 'SIGKILL');
     await running?.closed;
+    if (running?.pid !== undefined) runningGroups.delete(running.pid);
   }
 
   /** Stops it and deletes its data. */

@@ -53,6 +53,8 @@ export class StandInHost {
   readonly requests: string[] = [];
   /** `down`: every request is answered 503. `limited`: 429. */
   state: 'up' | 'down' | 'limited' = 'up';
+  /** oid → where its bytes are, of the objects that its repositories have. */
+  readonly objects = new Map<string, { size: number; href: string }>();
   readonly #tokens = new Map<string, { id: number; login: string }>();
   readonly #people = new Map<string, number>();
   readonly #repositories = new Map<string, StandInRepository>();
@@ -175,7 +177,37 @@ export class StandInHost {
         .writeHead(this.kind === 'github' ? 204 : 200)
         .end(this.kind === 'github' ? '' : '{}');
     }
+    const [, lfs] = /^\/(.+)\.git\/info\/lfs\/objects\/batch$/.exec(path) ?? [];
+    if (lfs !== undefined) return void this.#answerLfs(lfs, request, { body, response });
     this.#answerApi(request, response);
+  }
+
+  /** The LFS API takes Basic alone. */
+  #answerLfs(
+    name: string,
+    { url, headers: { authorization = '' } }: IncomingMessage,
+    { body, response }: { body: string; response: ServerResponse },
+  ): void {
+    const [scheme, value = ''] = authorization.split(' ');
+    const login = Buffer.from(value, 'base64').toString('utf8');
+    const person = scheme === 'Basic' ? this.#tokens.get(login.slice(login.indexOf(':') + 1)) : undefined;
+    this.requests.push(`POST ${url}${person ? '' : ' (unknown token)'}`);
+    const reply = (status: number, answer: object) =>
+      void response
+        .writeHead(status, { 'content-type': 'application/vnd.git-lfs+json' })
+        .end(JSON.stringify(answer));
+    if (this.state === 'down') return void reply(503, {});
+    if (!person) return void reply(401, { message: 'Credentials needed' });
+    if (!this.#repositories.get(name)?.people.has(person.login))
+      return void reply(404, { message: 'Not Found' });
+    const asked = JSON.parse(body) as { objects: { oid: string; size: number }[] };
+    const objects = asked.objects.map(({ oid, size }) => {
+      const found = this.objects.get(oid);
+      return found?.size === size
+        ? { oid, size, actions: { download: { href: found.href, expires_in: 600 } } }
+        : { oid, size, error: { code: 404, message: 'Object does not exist' } };
+    });
+    reply(200, { transfer: 'basic', objects });
   }
 
   #answerApi(request: IncomingMessage, response: ServerResponse): void {

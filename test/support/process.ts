@@ -7,7 +7,7 @@ export interface Ended {
 }
 
 /** Groups that run now. They end with this process: what a terminal sends to its own group does not reach them. */
-const runningGroups = new Set<number>();
+export const runningGroups = new Set<number>();
 process.on('exit', () => {
   for (const pid of runningGroups) signalGroup(pid, 'SIGKILL');
 });

@@ -171,8 +171,9 @@ const shownFields: Readonly<Record<string, (value: unknown) => string | undefine
         : undefined;
   },
   gitHost: (value) => {
-    const { host, repo } = (value ?? {}) as Fields;
-    return value === null ? 'not linked' : value ? `${host}: ${repo}` : undefined;
+    const { host, repo, readThrough } = (value ?? {}) as Fields;
+    if (value === null) return 'not linked';
+    return value ? `${host}: ${repo}${readThrough ? ', with downloads from there' : ''}` : undefined;
   },
 };
 

@@ -54,6 +54,11 @@ export function webUrlOf({ kind, url }: Pick<GitHost, 'kind' | 'url'>): string {
   return kind === 'github' ? url.replace('://api.', '://').replace(/\/api\/v3$/, '') : url;
 }
 
+/** The LFS API of a repository there: each kind has it below the URL that git clones. */
+export function lfsUrlOf(host: Pick<GitHost, 'kind' | 'url'>, name: string): string {
+  return `${webUrlOf(host)}/${name.split('/').map(encodeURIComponent).join('/')}.git/info/lfs`;
+}
+
 export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
 export type GitHostKind = (typeof gitHostKinds)[number];
 
@@ -100,6 +105,8 @@ export interface LinkedRepo extends RepoMark {
   readonly name: string;
   /** The repository's number there, which nobody can take over as they can a name. null: not known yet. */
   readonly linkedId: string | null;
+  /** Whether its users download there what is missing here. */
+  readonly readThrough?: boolean | undefined;
 }
 
 /** Mapped repos of a tenant. They are read all at once. */
@@ -121,7 +128,9 @@ export interface TenantLink {
   readonly organizationId: string | null;
   /** The ceiling of each repo whose repository anybody may read there. null: none of them is public here. */
   readonly publicRead: Pick<PublicRead, 'monthlyLimitBytes'> | null;
-  /** When it was decided, but for the ceiling. */
+  /** As {@link LinkedRepo.readThrough}, of each repo that isn't linked itself. */
+  readonly readThrough?: boolean | undefined;
+  /** When it was decided, but for the ceiling and that. */
   readonly sinceMs: number;
   /** Repositories that were used: up to {@link pinnedReposMax}. */
   readonly pinnedCount: number;

@@ -34,6 +34,13 @@ export const gitHostId = z
   .regex(gitHostIdPattern, 'must be the id of a configured git host')
   .meta({ description: 'The id of a configured git host.', examples: ['github'] });
 
+export const readThrough = z
+  .boolean()
+  .optional()
+  .describe(
+    'Users of the git host download what is missing here from there. Objects that were deleted here stay deleted. Default: false.',
+  );
+
 const gitHost = z
   .strictObject({
     host: gitHostId,
@@ -46,6 +53,7 @@ const gitHost = z
       .regex(/^[1-9]\d{0,15}$/, 'must be the number of a repository, as text')
       .optional()
       .describe("Its number there, which can't be reused like a name. Without it, it's stored at first use."),
+    readThrough,
   })
   .nullable()
   .describe(
@@ -91,6 +99,7 @@ const linkedSchema = z
     host: z.string().meta({ description: 'The id of the git host.', examples: ['github'] }),
     repo: z.string().meta({ description: 'Full name of the repository there.', examples: ['acme/game'] }),
     repoId: stringOrNull.describe('Its number there. null: not used yet.'),
+    readThrough: onlyTrue.describe('Only if missing objects are downloaded from there.'),
     since: time.describe('Time of the last change.'),
     ofTenant: onlyTrue.describe("Only if it's by the tenant's link. Only in a response about one repo."),
   })

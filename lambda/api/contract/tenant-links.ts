@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { answer, type Contract, managed } from './contract.ts';
-import { bytesOrNull, time } from './fields.ts';
-import { gitHostId, publicReadLimit } from './repos.ts';
+import { bytesOrNull, onlyTrue, time } from './fields.ts';
+import { gitHostId, publicReadLimit, readThrough } from './repos.ts';
 
 const linkBody = z
   .strictObject({
@@ -21,6 +21,7 @@ const linkBody = z
       .describe(
         'Repos that anyone can read there are public here, up to this limit each. null or omitted: they stay private here.',
       ),
+    readThrough,
   })
   .meta({ id: 'LinkTenant' });
 
@@ -30,6 +31,7 @@ const linkSchema = z
     host: z.string(),
     organization: z.string(),
     publicRead: z.object({ monthlyLimitBytes: bytesOrNull }).nullable(),
+    readThrough: onlyTrue.describe('Only if missing objects are downloaded from there.'),
     since: time.describe('When the tenant was linked.'),
   })
   .meta({ id: 'TenantLink' });

@@ -8,6 +8,7 @@ import type { HostGrant } from '../../accounts/rules/host-user.ts';
 import type { Caller } from '../../accounts/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../../accounts/tokens.ts';
 import type { Deps } from '../../deps.ts';
+import type { UpstreamRepo } from '../../downloads/upstream.ts';
 import type { Watch } from '../../gc/rules/watch.ts';
 import {
   isThere,
@@ -22,24 +23,26 @@ import { credential, header, pathRepo, pathTenant, type Response } from '../http
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 import { hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
 
-export type LfsAccess =
-  | {
-      readonly ok: true;
-      readonly tenant: TenantRecord;
-      readonly repo: string;
-      /** How many objects the repo had when it was last counted. undefined: it never was. */
-      readonly repoObjects: number | undefined;
-      /** Whether there's a record of the repo: it was created, or pushed to. */
-      readonly isRepoKnown: boolean;
-      /** Whether a push may bring it into being, or it is there. */
-      readonly takesPushes: boolean;
-      /** Whether it is not known yet, and the tenant has as many repos as it may have. */
-      readonly isOneTooMany: boolean;
-      /** Whether a gc run is under way in the repo. */
-      readonly watch: Watch | undefined;
-      readonly token: Caller;
-    }
-  | Refused;
+export type LfsAccess = Granted | Refused;
+
+interface Granted {
+  readonly ok: true;
+  readonly tenant: TenantRecord;
+  readonly repo: string;
+  /** How many objects the repo had when it was last counted. undefined: it never was. */
+  readonly repoObjects: number | undefined;
+  /** Whether there's a record of the repo: it was created, or pushed to. */
+  readonly isRepoKnown: boolean;
+  /** Whether a push may bring it into being, or it is there. */
+  readonly takesPushes: boolean;
+  /** Whether it is not known yet, and the tenant has as many repos as it may have. */
+  readonly isOneTooMany: boolean;
+  /** Whether a gc run is under way in the repo. */
+  readonly watch: Watch | undefined;
+  readonly token: Caller;
+  /** Where a user of a git host can download what is missing here. undefined: nowhere. */
+  readonly upstream?: UpstreamRepo | undefined;
+}
 
 interface Refused {
   readonly ok: false;
@@ -81,7 +84,7 @@ export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEvent
 function granted(
   token: Caller,
   found: { tenant: TenantRecord; repo: string; repoRecord: RepoRecord | undefined },
-): LfsAccess {
+): Granted {
   const { tenant, repo, repoRecord } = found;
   const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
   const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
@@ -118,8 +121,12 @@ async function hostUserAccess(
   const outcome = await authenticateHostUser(deps, { ...path, credential: presented });
   switch (outcome.kind) {
     case 'granted': {
-      const { tenant, repo: repoRecord } = outcome;
-      return granted(callerOf(outcome.grant), { tenant, repo: path.repo, repoRecord });
+      const { tenant, repo: repoRecord, link } = outcome;
+      const access = granted(callerOf(outcome.grant), { tenant, repo: path.repo, repoRecord });
+      const host = link.readThrough && deps.gitHosts.find(({ id }) => id === link.host);
+      if (!host) return access;
+      const authorization = header(event, 'authorization') ?? '';
+      return { ...access, upstream: { host, name: link.name, authorization } };
     }
     case 'refused':
       return unauthenticated(deps, event, presented);

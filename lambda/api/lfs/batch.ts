@@ -18,6 +18,7 @@ import {
   invalid,
   objectDeleted,
   objectNotFound,
+  objectNotUpstream,
   publicLimitReached,
   sizeMismatch,
   storageLimitReached,
@@ -203,8 +204,16 @@ function downloadAnswer(object: { oid: string; size: number }, verdict: Download
         authenticated: true,
         actions: { download: wireAction(verdict.get, verdict.expiresInMs) },
       };
-    case 'missing':
-      return { ...object, error: { code: 404, message: objectNotFound } };
+    case 'upstream':
+      return {
+        ...object,
+        ...(verdict.isAuthenticated && { authenticated: true }),
+        actions: { download: wireAction(verdict.get, verdict.expiresInMs) },
+      };
+    case 'missing': {
+      const message = 'upstream' in verdict ? objectNotUpstream(verdict.upstream) : objectNotFound;
+      return { ...object, error: { code: 404, message } };
+    }
     case 'gone':
       return {
         ...object,

@@ -1,4 +1,5 @@
 import { type HostUser, nameOfHostUser } from '../../accounts/rules/host-user.ts';
+import type { UpstreamFailure } from '../../downloads/upstream.ts';
 import type { Refusal } from '../../ledger/upload-batch.ts';
 import { dayOf } from '../../rules/dates.ts';
 import { formatBytes } from '../../rules/sizes.ts';
@@ -183,11 +184,25 @@ export function tooManyRepos(tenant: string, reposMax: number): string {
 /** 404 for a download. */
 export const objectNotFound = 'Object not found. Push it from a clone that has it: git lfs push --all origin';
 
-/** 410 for a download of what garbage collection deleted. */
+/** The same once the git host that has the repository was asked, too. */
+export function objectNotUpstream({ host, why }: { host: string; why: UpstreamFailure }): string {
+  switch (why) {
+    case 'absent':
+      return `Object not found, here or on ${host}. Push it from a clone that has it: git lfs push --all origin`;
+    case 'rejected':
+      return `Object not found here, and ${host} rejected your token for LFS downloads. Use one that can read the repository's contents.`;
+    case 'limited':
+      return `Object not found here, and ${host} limits LFS requests. Pull again in a few minutes.`;
+    case 'unavailable':
+      return `Object not found here, and ${host} gave no valid LFS response. Pull again in a few minutes.`;
+  }
+}
+
+/** 410 for a download of what was deleted here. */
 export function objectDeleted({ oid, atMs }: { oid: string; atMs: number }): string {
   const day = new Date(atMs).toISOString().slice(0, 10);
   return (
-    `Deleted by garbage collection on ${day}: no branch or tag referenced it. ` +
+    `Deleted on ${day} by garbage collection or an admin. ` +
     `To restore: git lfs push --object-id origin ${oid}, from a clone that has it.`
   );
 }

@@ -253,7 +253,12 @@ async function prepareGitHost(
       'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or a URL.';
     return { refusal: problem('invalid-body', detail) };
   }
-  const to = gitHost && { host: gitHost.host, name: gitHost.repo, linkedId: gitHost.repoId ?? null };
+  const to = gitHost && {
+    host: gitHost.host,
+    name: gitHost.repo,
+    linkedId: gitHost.repoId ?? null,
+    readThrough: gitHost.readThrough === true,
+  };
   const kind = { marks: deps.linkedRepos, marksMax: linkedReposMax };
   return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
     field: 'gitHost',
@@ -463,8 +468,9 @@ function scannedAtOf(record: RepoRecord, { scanned, fullScannedAtMs }: TenantOfR
     : (scanned?.scannedAtMs ?? null);
 }
 
-function linkedBody({ host, name, linkedId, sinceMs }: LinkedRepo): NonNullable<RepoBody['gitHost']> {
-  return { host, repo: name, repoId: linkedId, since: iso(sinceMs) };
+function linkedBody(linked: LinkedRepo): NonNullable<RepoBody['gitHost']> {
+  const { host, name, linkedId, readThrough, sinceMs } = linked;
+  return { host, repo: name, repoId: linkedId, ...(readThrough && { readThrough }), since: iso(sinceMs) };
 }
 
 function publicReadBody({ monthlyLimitBytes, sinceMs }: PublicRead): NonNullable<RepoBody['publicRead']> {

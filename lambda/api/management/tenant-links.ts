@@ -15,7 +15,7 @@ export const tenantLinkOperations = operations(tenantLinkContract, {
 
   'PUT /v1/tenants/{tenant}/git-host': async (deps, { tenant: account, isAdmin, body, trail }) => {
     const { tenant } = account;
-    const { publicRead = null, ...place } = body;
+    const { publicRead = null, readThrough = false, ...place } = body;
     const host = deps.gitHosts.find(({ id }) => id === body.host);
     if (!host) return unknownGitHost(deps, 'host');
     if (!isLinkedName(`${body.organization}/repo`, host.kind))
@@ -23,7 +23,7 @@ export const tenantLinkOperations = operations(tenantLinkContract, {
     const aboveCeiling =
       isAdmin || !publicRead ? undefined : wrongCeiling(deps, { tenant: account, publicRead });
     if (aboveCeiling !== undefined) return problem('scope-too-small', aboveCeiling);
-    const { before, after } = await linkTenant(deps, { tenant, to: { ...place, publicRead } });
+    const { before, after } = await linkTenant(deps, { tenant, to: { ...place, publicRead, readThrough } });
     if (!after) throw new Error('A link that was written vanished.');
     if (before) trail.was(linkBody(tenant, before));
     trail.became(linkBody(tenant, after));
@@ -38,8 +38,16 @@ export const tenantLinkOperations = operations(tenantLinkContract, {
   },
 });
 
-function linkBody(tenant: string, { host, organization, publicRead, sinceMs }: TenantLink): TenantLinkBody {
-  return { tenant, host, organization, publicRead, since: iso(sinceMs) };
+function linkBody(tenant: string, link: TenantLink): TenantLinkBody {
+  const { host, organization, publicRead, readThrough, sinceMs } = link;
+  return {
+    tenant,
+    host,
+    organization,
+    publicRead,
+    ...(readThrough && { readThrough }),
+    since: iso(sinceMs),
+  };
 }
 
 function linkNotFound(tenant: string): Response {

@@ -315,6 +315,7 @@ const repoRuns: readonly Run[] = [
   run('repo private acme game', { publicRead: undefined }),
   run('repo link acme game github acme/game --repo-id 77', { gitHost }),
   run('repo link acme game github acme/game', { gitHost: { ...gitHost, repoId: null } }),
+  run('repo link acme game github acme/game --read-through', { gitHost: { ...gitHost, readThrough: true } }),
   run('repo link acme game github'),
   run('repo unlink acme game', { gitHost: undefined }),
   ...asked('repo limit acme game 1MiB', ['n', 'y'], { storedBytes: 4 * mib }),

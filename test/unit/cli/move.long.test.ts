@@ -202,6 +202,29 @@ describe('import', () => {
     expect(await stored()).toHaveLength(6);
   });
 
+  it('asks again if the connection breaks, but not for ever, and says how to go on', async () => {
+    const objects = made();
+    other.store(...objects);
+    commit(...objects);
+    const waited: number[] = [];
+    const sleep = async (...args: unknown[]) => void waited.push(args[0] as number);
+    other.batchAnswers.push('breaks off', 'breaks off', 'breaks off');
+    expect(await runImport({ sleep })).toMatchObject({ code: 0 });
+    expect(waited).toHaveLength(3);
+    expect(await stored()).toHaveLength(6);
+    // Something is still missing.
+    commit(randomBytes(7));
+    let batches = 0;
+    other.onRequest = () => {
+      batches += 1;
+    };
+    other.batchAnswers.push(...Array.from({ length: 50 }, () => 'breaks off' as const));
+    const broken = await runImport({ sleep });
+    expect(broken).toMatchObject({ code: 6, err: expect.stringMatching(/Can't reach http:\/\/127/) });
+    expect(broken.err).toContain('Run the command again: it continues');
+    expect(batches).toBe(6);
+  });
+
   it('refuses what is no full clone, and what is no repository', async () => {
     expect(await runImport({}, 'github.com/acme/game')).toMatchObject({
       code: 2,

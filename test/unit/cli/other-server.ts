@@ -17,7 +17,7 @@ export class OtherServer {
   /** What it sends instead of an object, by its oid. `undefined` within: it breaks the connection off after some bytes. */
   readonly lies = new Map<string, Buffer | undefined>();
   /** Answers of the next batches, before it does what it is asked. */
-  readonly batchAnswers: { status: number; headers?: Record<string, string> }[] = [];
+  readonly batchAnswers: ({ status: number; headers?: Record<string, string> } | 'breaks off')[] = [];
   /** Called with each request, before it is answered. */
   onRequest: (what: string) => void = () => undefined;
   readonly verified: string[] = [];
@@ -72,6 +72,7 @@ export class OtherServer {
 
   #batch(response: ServerResponse, { operation, objects }: BatchBody, authorization?: string): void {
     const forced = this.batchAnswers.shift();
+    if (forced === 'breaks off') return void response.destroy();
     if (forced) return void response.writeHead(forced.status, forced.headers ?? {}).end();
     if (this.login && authorization !== `Basic ${Buffer.from(this.login).toString('base64')}`)
       return void response.writeHead(401).end('{"message":"Credentials needed"}');

@@ -37,20 +37,6 @@ describe('an object that is marked for deletion', () => {
     expect(await mark()).toEqual(plan);
   });
 
-  it('was not deleted by a gc run that had deleted it before it was pushed again', async () => {
-    const oids = [oid, two];
-    const gone = () => world.ledger.goneOf({ ...path, oids });
-    await world.ledger.noteGone({ ...path, oids, atMs: 7 });
-    await mark({ dryRun: true });
-    expect(await gone()).toHaveProperty('size', 2);
-    const forget = vi.spyOn(world.ledger, 'forgetGone');
-    await mark();
-    expect(await gone()).toEqual(new Map([[two, 7]]));
-    // No write for what no gc run had deleted.
-    await mark();
-    expect(forget).toHaveBeenCalledTimes(1);
-  });
-
   const lifeMs = 36 * minute + 10_001;
   it.each([
     [
@@ -109,6 +95,8 @@ describe('an object that is marked for deletion', () => {
     expect(await world.isDue()).toBe(true);
     await world.consume();
     expect(await world.keys()).toEqual([`art/${oid}`, `game/${two}`]);
+    const gone = await world.ledger.goneOf({ ...path, oids: [oid, two] });
+    expect(gone).toEqual(new Map([[oid, world.nowMs]]));
     expect(await world.record()).toMatchObject({
       scanned: { storedBytes: 30, objectCount: 2 },
       committedBytes: 30,
@@ -132,6 +120,7 @@ describe('an object that is marked for deletion', () => {
     const steps: string[] = [];
     for (const name of [
       'claimDeletion',
+      'noteGone',
       'announceDelete',
       'putReservation',
       'markDirty',
@@ -150,7 +139,7 @@ describe('an object that is marked for deletion', () => {
     };
     await world.consume();
     expect(steps.join(', ')).toBe(
-      'claimDeletion, announceDelete, putReservation, the bytes, markDirty, removeIntent, endDeletion',
+      'claimDeletion, noteGone, announceDelete, putReservation, the bytes, markDirty, removeIntent, endDeletion',
     );
   });
 

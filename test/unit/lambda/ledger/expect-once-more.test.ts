@@ -456,8 +456,12 @@ describe('a deletion of a gc run', () => {
     expect((await world.usage()).storedBytes).toBe(2);
   });
 
-  it('leaves nothing that is said to be gone if it is none of a gc run', async () => {
-    await runIt(await world.mark({ [a]: 1 }));
-    expect(await world.ledger.goneOf({ tenant, repo, oids: [a] })).toEqual(new Map());
+  it('notes what goes before it goes, also if it is none of a gc run', async () => {
+    const beganMs = world.nowMs;
+    world.beforeDelete = () => {
+      throw new Error('The run dies.');
+    };
+    await expect(runIt(await world.mark({ [a]: 1 }))).rejects.toThrow('The run dies.');
+    expect(await world.ledger.goneOf({ tenant, repo, oids: [a] })).toEqual(new Map([[a, beganMs]]));
   });
 });

@@ -69,6 +69,9 @@ const texts = [
   messages.repoNotCreated('acme', 'gmae'),
   messages.tooManyRepos('acme', 100_000),
   messages.objectNotFound,
+  ...(['absent', 'rejected', 'limited', 'unavailable'] as const).map((why) =>
+    messages.objectNotUpstream({ host: 'github', why }),
+  ),
   messages.objectDeleted({ oid: 'ab'.repeat(32), atMs: nowMs }),
   messages.sizeMismatch(10, 12),
   messages.uploadMissing,

@@ -22,7 +22,7 @@ const pauseMs = 500;
 /** No server makes a person wait longer. */
 const waitMaxMs = 5 * 60_000;
 /** Bytes that are read at a time. */
-const pieceBytes = 1024 ** 2;
+const pieceBytes = 256 * 1024;
 /** The line is drawn anew. */
 const redrawMs = 500;
 

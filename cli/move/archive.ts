@@ -10,7 +10,7 @@ import type { Source } from './relay.ts';
 /** Lines of the index that are read at a time. */
 const linesAtOnce = 10_000;
 /** Bytes of an object that are read at a time. */
-const pieceBytes = 256 * 1024;
+const pieceBytes = 64 * 1024;
 
 interface OpenArchive extends Source {
   readonly objects: readonly LfsObject[];

@@ -91,6 +91,9 @@ export async function putObject(
       headers: { 'content-length': String(object.sizeBytes), 'content-type': 'application/octet-stream' },
       // An empty body of a stream would come in pieces, which no store takes.
       ...(object.sizeBytes === 0 ? { body: '' } : { body: ReadableStream.from(pieces), duplex: 'half' }),
+      // Otherwise `fetch` keeps a copy of all that it sends, for a redirect that a stream can't follow anyway.
+      redirect: 'error',
+      window: null,
       signal,
     });
     await stored.arrayBuffer().catch((error) => throwOf(to, error));

@@ -38,6 +38,12 @@ const readers: Readonly<Record<string, Before>> = {
     'My push was rejected':
       'echo small > small.psd && echo huge > art/huge.psd && git add . && git commit -qm large',
   },
+  'docs/large-files.md': {
+    '': [
+      'cd ~ && git lfs install && export LFS_QUOTA_URL=https://lfs.example.com LFS_QUOTA_TOKEN=lfsq_…',
+      'GIT_LFS_SKIP_SMUDGE=1 git clone -q git@git.example.com:acme/game.git && cd game',
+    ].join('\n'),
+  },
   'docs/migrate.md': {
     '': [
       'cd ~ && git lfs install && git config --global credential.helper store',

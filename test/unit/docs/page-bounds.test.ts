@@ -6,6 +6,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'README.md', most: 450, isForUsers: true },
   { page: 'docs/quickstart.md', most: 600, isForUsers: true },
   { page: 'docs/git-users.md', most: 1500, isForUsers: true },
+  { page: 'docs/large-files.md', most: 350, isForUsers: true },
   { page: 'docs/team-admins.md', most: 2590, isForUsers: true },
   { page: 'docs/saas-builders.md', most: 1500, isForUsers: true },
   { page: 'docs/deploy.md', most: 1700, isForUsers: true },

@@ -144,10 +144,11 @@ export async function serveChunks(
     const left = state === 'stored' ? 0 : unproven;
     return isAsking ? { kind: 'closed', state } : { kind: 'served', state, urls: [], unproven: left };
   }
-  await deps.chunkQueue.send([
+  const messages = [
     ...stored.map(({ chunk, stateBefore }) => ({ step: 'prove' as const, ...path, chunk, stateBefore })),
     ...(changed?.isChanged && now.askedAtMs === nowMs ? [{ step: 'assemble' as const, ...path }] : []),
-  ]);
+  ];
+  if (messages.length > 0) await deps.chunkQueue.send(messages);
   const { urlLifetimeMs: lifetimeMs } = deps.settings;
   const urls = await mapLimited(wanted, signedAtOnce, async ({ chunk, sha256 }) => {
     const sizeBytes = sizeOfChunk(upload, chunk);

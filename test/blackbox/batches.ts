@@ -167,8 +167,8 @@ const badSizes: readonly [size: number, message: RegExp][] = [
   [1e300, /size/],
   [2 ** 53, /size/],
   [-(2 ** 53), /size/],
-  [5 * gib + 1, /5 GiB/],
-  [Number.MAX_SAFE_INTEGER, /5 GiB/],
+  [5_000 * gib + 1, /4\.88 TiB/],
+  [Number.MAX_SAFE_INTEGER, /4\.88 TiB/],
 ];
 
 /** The Batch API's objects: what is wrong with one is said of that one, and the others go on. */

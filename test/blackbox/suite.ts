@@ -4,6 +4,7 @@ import { adoptedRepoTests } from './adopted-repos.ts';
 import { Api, type Target } from './api.ts';
 import { auditTests } from './audit.ts';
 import { batchObjectTests, batchRequestTests, pathTests } from './batches.ts';
+import { chunkTests } from './chunks.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests, downloadTests } from './downloads.ts';
 import { archiveTests, exportTests } from './exports.ts';
@@ -52,6 +53,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('batch requests', () => batchRequestTests(api));
   describe('batch objects', () => batchObjectTests(api));
   describe('uploads', () => uploadTests(api));
+  describe('uploads in chunks', () => chunkTests(api));
   describe('verify', () => verifyTests(api));
   describe('objects', () => objectTests(api));
   describe('downloads', () => downloadTests(api));

@@ -463,7 +463,9 @@ function expectTold(answer: Answer, who: Credential, expected: 'in' | number): v
   const { status, text } = answer;
   const isRefused =
     status === 401 ||
-    (status < 405 && status > 400 && /scope-too-small|tenant-not-found|Repository not found|Upload not found/.test(text));
+    (status < 405 &&
+      status > 400 &&
+      /scope-too-small|tenant-not-found|Repository not found|Upload not found/.test(text));
   // A repeated 401 of the LFS API.
   const told = /invalid, expired or revoked/.test(text) ? 401 : isRefused ? status : 'in';
   expect([who, told], text.slice(0, 500)).toEqual([who, expected]);

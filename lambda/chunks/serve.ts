@@ -133,8 +133,10 @@ export async function serveChunks(
   const path = { tenant, repo, oid, upload: id };
   const proofs = await deps.chunkedUploads.proofs(path);
   const unproven = count - new Set(proofs.map(({ chunk }) => chunk)).size;
+  // Of what is removed, nothing must come back.
+  const isFixable = isOpen(upload, nowMs);
   // What was asked for once can't be the same object as this.
-  const isOther = (await deps.chunkedUploads.fixSha256s(path, wanted)) === 'other';
+  const isOther = isFixable && (await deps.chunkedUploads.fixSha256s(path, wanted)) === 'other';
   const asked = { nowMs, isOther, isProven: unproven === 0, hasUrls: wanted.length > 0 };
   const changed = await deps.chunkedUploads.change(path, (before) => afterAsking(deps, before, asked));
   const now = changed?.upload ?? upload;

@@ -38,6 +38,7 @@ const cases: [FunctionName, unknown, object][] = [
   ['notFound', request('GET', '/nowhere'), { statusCode: 404 }],
   ['lfsBatch', request('POST', '/{tenant}/{repo}/info/lfs/objects/batch', repo), { statusCode: 401 }],
   ['lfsVerify', request('POST', '/{tenant}/{repo}/info/lfs/verify', repo), { statusCode: 401 }],
+  ['lfsChunks', request('GET', '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}', repo), { statusCode: 404 }],
   ['lfsLocks', request('POST', '/{tenant}/{repo}/info/lfs/locks', repo), { statusCode: 401 }],
   ['getSubscription', request('GET', '/v1/tenants/{tenant}/subscription', repo), { statusCode: 401 }],
   ['management', request('GET', '/v1/tenants'), { statusCode: 401 }],

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../rules/hash.ts';
 import { isRepoName, isTenantName } from '../../rules/names.ts';
-import type { Settings } from '../../rules/settings.ts';
+import { defaultSettings, type Settings } from '../../rules/settings.ts';
 
 /**
  * What one batch request reserved: entries whose upload URLs are about to be handed out (*pending*) or have been
@@ -153,7 +153,8 @@ export function storedAgainUntilMs(
   settings: Settings,
   stored: { sizeBytes: number; lastModifiedMs: number },
 ): number {
-  const entries = new Map([['', stored.sizeBytes]]);
+  // A larger one was made of chunks. An upload that can make it again is in a live reservation.
+  const entries = new Map([['', Math.min(stored.sizeBytes, defaultSettings.objectBytesMax)]]);
   const untilMsOf = (handedOutMs: number) => {
     const expiresAtMs = handedOutMs + settings.urlLifetimeMs + settings.reservationSlackMs;
     return unconfirmedUntilMs({ lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries }) });

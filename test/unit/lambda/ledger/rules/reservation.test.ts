@@ -9,6 +9,7 @@ import {
   lateAfterDelete,
   placeOf,
   reservationIdOf,
+  storedAgainUntilMs,
   sumEntries,
   unconfirmedForMs,
   uploadsToVerify,
@@ -164,6 +165,16 @@ describe('a reservation', () => {
   it('is named after its verify token, by 32 digits from which nobody finds the token', () => {
     // The SHA-256 of `abc`, from FIPS 180.
     expect(reservationIdOf('abc')).toBe('ba7816bf8f01cfea414140de5dae2223');
+  });
+});
+
+describe('an object that is deleted', () => {
+  it('of more than one PUT carries may come back as long as the largest PUT may, and no longer', () => {
+    const untilMsOf = (sizeBytes: number) =>
+      storedAgainUntilMs(defaultSettings, { sizeBytes, lastModifiedMs: 0 });
+    const [putMs, gib] = [untilMsOf(5 * 1024 ** 3), 1024 ** 3];
+    expect(untilMsOf(gib)).toBeLessThan(putMs);
+    expect(untilMsOf(5_000 * gib)).toBe(putMs);
   });
 });
 

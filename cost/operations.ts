@@ -258,11 +258,11 @@ const emptyReceives = 5 * 3 * monthMinutes;
 
 /** What is billed whether it's used or not. `test/stack/cost.test.ts` counts it in the template. */
 export const standing = {
-  alarms: { none: 0, basic: 10, full: 49 },
+  alarms: { none: 0, basic: 10, full: 55 },
   alarmsOfStoreEvents: { none: 0, basic: 0, full: 4 },
   dashboards: { none: 0, basic: 0, full: 1 },
-  /** Of reconciles, exports and webhooks. */
-  polledQueues: 3,
+  /** Of reconciles, exports, chunks and webhooks. */
+  polledQueues: 4,
   metrics: 17,
   /** That of the schedule. A metric is billed for the hours in which it's sent. */
   metricsWhileIdle: 1,

@@ -505,6 +505,22 @@ export function exportDeps() {
   };
 }
 
+export function assembleDeps() {
+  const [place, tables] = [bucketPlace(), table()];
+  return {
+    ...common(),
+    redelivery: redelivery('LFS_QUOTA_CHUNK_QUEUE_URL'),
+    archives: adoptedArchives(
+      new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
+      adoptedRepos(),
+    ),
+    ledger: stores.ledger(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
+    chunkQueue: chunkQueue(),
+    queue: queue(),
+  };
+}
+
 export function storeEventsDeps() {
   return { ...common(), adoptedRepos: adoptedRepos(), ledger: stores.ledger(table()), queue: queue() };
 }

@@ -112,8 +112,8 @@ export const defaultRouteFunction = 'notFound';
 export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
 /**
- * Functions without a route: the queue's consumer, the schedule's target, what sends to webhooks and, if the stage has
- * them, what sends e-mails, the workers of exports and the store's consumer.
+ * Functions without a route: the queue's consumer, the schedule's target, what sends to webhooks, the workers of chunked
+ * uploads and, if the stage has them, what sends e-mails, the workers of exports and the store's consumer.
  */
 type BackgroundFunction =
   | 'reconcile'
@@ -121,6 +121,7 @@ type BackgroundFunction =
   | 'sendWebhook'
   | 'sendEmail'
   | 'exportArchive'
+  | 'assembleUpload'
   | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
@@ -143,5 +144,6 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   sendWebhook: 'send-webhook.ts',
   sendEmail: 'send-email.ts',
   exportArchive: 'export-archive.ts',
+  assembleUpload: 'assemble-upload.ts',
   storeEvents: 'store-events.ts',
 };

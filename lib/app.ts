@@ -15,6 +15,7 @@ import { releaseText } from '../lambda/rules/release.ts';
 import { Api } from './api.ts';
 import {
   Background,
+  chunkWorkIn,
   EmailFeedback,
   exportWorkIn,
   ReconcileQueue,
@@ -26,12 +27,19 @@ import { Canary } from './canary.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
 import { functionSpecs } from './functions/function-specs.ts';
-import { exportScopes, Functions, gcScopes, objectsBelow } from './functions/functions.ts';
+import { chunkScope, exportScopes, Functions, gcScopes, objectsBelow } from './functions/functions.ts';
+import type { Watched } from './monitoring/alarm-specs.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
+
+interface Queues
+  extends Pick<Watched, 'reconciles' | 'webhookWork' | 'chunkWork' | 'emailWork' | 'exportWork'> {
+  /** Undefined if the stage receives no events of its store. */
+  readonly storeEvents: StoreEvents | undefined;
+}
 
 interface LfsQuotaStackProps extends StackProps {
   readonly settings: DeploymentSettings;
@@ -59,6 +67,7 @@ class LfsQuotaStack extends Stack {
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const reconciles = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
     const webhookWork = sendWorkIn(this, 'Webhook');
+    const chunkWork = chunkWorkIn(this);
     const emailWork = settings.email ? sendWorkIn(this, 'Email') : undefined;
     const feedback = emailWork && new EmailFeedback(this, 'EmailFeedback', { queue: emailWork.queue });
     const exportWork = exports.workers > 0 ? exportWorkIn(this) : undefined;
@@ -74,6 +83,7 @@ class LfsQuotaStack extends Stack {
         storage: this.storage,
         reconcileQueue: reconciles.queue,
         webhookQueue: webhookWork.queue,
+        chunkQueue: chunkWork.queue,
         email:
           settings.email && emailWork && feedback
             ? {
@@ -100,21 +110,28 @@ class LfsQuotaStack extends Stack {
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: reconciles.queue });
-    webhookWork.deliverTo(functions.get('sendWebhook').live, { maxConcurrency: sendersAtOnce });
-    emailWork?.deliverTo(functions.get('sendEmail').live, { maxConcurrency: sendersAtOnce });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
     if (emailWork) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
-    exportWork?.deliverTo(functions.get('exportArchive').live, { maxConcurrency: exports.workers });
-    storeEvents?.deliverTo(functions.get('storeEvents').live);
+    const queues = { reconciles, webhookWork, chunkWork, emailWork, exportWork, storeEvents };
+    deliverTo(functions, settings, queues);
 
     const { api } = this;
-    const queues = { reconciles, webhookWork, emailWork, exportWork, storeEvents };
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
     const watched = { settings, functions, ...queues, api, table: data.table };
     const alarms = settings.monitoring === 'none' ? undefined : new Alarms(this, 'Alarms', watched);
     this.canary = alarms && settings.canary ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
     if (alarms && settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
   }
+}
+
+/** Brings the messages of each queue to its function. */
+function deliverTo(functions: Functions, settings: DeploymentSettings, queues: Queues): void {
+  const { webhookWork, emailWork, exportWork, chunkWork, storeEvents } = queues;
+  webhookWork.deliverTo(functions.get('sendWebhook').live, { maxConcurrency: sendersAtOnce });
+  emailWork?.deliverTo(functions.get('sendEmail').live, { maxConcurrency: sendersAtOnce });
+  exportWork?.deliverTo(functions.get('exportArchive').live, { maxConcurrency: settings.exports.workers });
+  chunkWork.deliverTo(functions.get('assembleUpload').live, { maxConcurrency: settings.chunkWorkers });
+  storeEvents?.deliverTo(functions.get('storeEvents').live);
 }
 
 /** Every finding of cdk-nag's AwsSolutions that is accepted, and why. Any other finding fails the synth. */
@@ -140,7 +157,7 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    const { objects = [], archives = [], putsExportRequests, putsGc } = functionSpecs[name];
+    const { objects = [], archives = [], chunks = [], putsExportRequests, putsGc } = functionSpecs[name];
     for (const below of new Set(objects.map(objectsBelow))) {
       acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
         'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.',
@@ -155,6 +172,10 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
         'Exports have keys of their own, by tenant and export, and both come and go.',
       ]);
     }
+    if (chunks.length > 0)
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${chunkScope}]`, [
+        'Chunks have keys of their own, by tenant, repo, object and upload, and all come and go.',
+      ]);
     if (putsGc !== undefined)
       acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${gcScopes[putsGc]}]`, [
         'Clean-ups have keys of their own, by tenant and watch, and both come and go.',

@@ -219,6 +219,15 @@ export function exportWorkIn(scope: Construct): WorkQueue {
   });
 }
 
+/** The queue of what is to be done for chunked uploads, in any order. */
+export function chunkWorkIn(scope: Construct): WorkQueue {
+  return new WorkQueue(scope, 'ChunkWork', {
+    output: 'ChunkDlqUrl',
+    // As that of exports. A client reports again what is not proven.
+    visibilityTimeout: Duration.seconds(timeoutOf('assembleUpload') + spareSeconds),
+  });
+}
+
 /** Receivers that are waited for at a time, each for some seconds at most. Lambda runs a queue by two or more. */
 export const sendersAtOnce = 2;
 

@@ -3,6 +3,7 @@ import { AttributeType, Billing, type ITableV2, ProjectionType, TableV2 } from '
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { partsFolder } from '../lambda/chunks/rules/upload.ts';
 import { exportsFolder } from '../lambda/exports/rules/job.ts';
 import { gcFolder } from '../lambda/gc/rules/gc.ts';
 import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../lambda/table/table.ts';
@@ -163,6 +164,12 @@ export class ObjectStorage extends Construct {
           prefix: `${exportsFolder}/`,
           expiration: Duration.days(archiveDays + 2),
           // Whoever keeps what tenants delete need not keep archives of it.
+          noncurrentVersionExpiration: Duration.days(1),
+        },
+        {
+          // Uploads remove their chunks, after eight days at most. This is for what they could not.
+          prefix: `${partsFolder}/`,
+          expiration: Duration.days(10),
           noncurrentVersionExpiration: Duration.days(1),
         },
         {

@@ -20,6 +20,7 @@ import type { ChunkQueue } from '../lambda/chunks/messages.ts';
 import type { Deps } from '../lambda/deps.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/exports/rules/settings.ts';
+import { create as createAssembleUpload } from '../lambda/handlers/assemble-upload.ts';
 import { create as createConsole } from '../lambda/handlers/console.ts';
 import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
 import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
@@ -252,6 +253,7 @@ interface Functions {
   readonly reconcile: PumpConsumer;
   readonly refresh: ScheduledFunction;
   readonly exportArchive: PumpConsumer;
+  readonly assembleUpload: PumpConsumer;
   readonly sendWebhook: PumpConsumer;
   readonly sendEmail: PumpConsumer;
 }
@@ -288,6 +290,7 @@ export function createFunctions(
     reconcile: createReconcile({ ...deps, redelivery }),
     refresh: createRefresh(deps),
     exportArchive: createExportArchive({ ...deps, redelivery }),
+    assembleUpload: createAssembleUpload({ ...deps, redelivery }),
     sendWebhook: createSendWebhook({ ...deps, redelivery: webhooks }),
     sendEmail: createSendEmail({ ...deps, redelivery: emails, publicUrl }),
   };

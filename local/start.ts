@@ -166,7 +166,6 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     store,
     url,
     ...delivery.queues,
-    chunkQueue: { send: () => Promise.reject(new Error('Nothing delivers chunks yet.')) },
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
@@ -286,6 +285,7 @@ async function startBackground(
 ): Promise<void> {
   const running = await delivery.start({
     exportJobs: deps.exportJobs,
+    chunkedUploads: deps.chunkedUploads,
     consumersOf: ({ webhookPump: webhooks, emailPump: emails }) =>
       createFunctions(deps, { webhooks, emails, publicUrl: url }),
   });

@@ -34,7 +34,7 @@ const uploadItem = z.object({
   putsUntilMs: z.number(),
   askedAtMs: z.number(),
   tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number() })),
-  multipartId: z.string().nullable(),
+  multipart: z.object({ id: z.string(), beganAtMs: z.number() }).nullable(),
   version: z.number(),
   writeId: z.string(),
 });

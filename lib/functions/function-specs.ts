@@ -51,7 +51,12 @@ export interface FunctionSpec {
 
 type TableAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
 type IndexName = typeof byKindIndex.name | typeof byDueIndex.name;
-export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
+export type ObjectAction =
+  | 'GetObject'
+  | 'PutObject'
+  | 'DeleteObject'
+  | 'AbortMultipartUpload'
+  | 'ListMultipartUploadParts';
 type BucketAction = 'ListBucket' | 'ListBucketMultipartUploads';
 type ArchiveAction = 'PutObject' | 'DeleteObject' | 'AbortMultipartUpload' | 'ListMultipartUploadParts';
 /**
@@ -139,6 +144,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     putsGc: 'reachable sets',
     knowsExports: true,
     exportQueue: ['send', 'gauge'],
+    chunkQueue: ['gauge'],
     reconcileQueue: ['send', 'gauge'],
     webhookQueue: ['send', 'gauge'],
     emailQueue: ['send', 'gauge'],
@@ -192,6 +198,17 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     archives: ['PutObject', 'DeleteObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
     knowsExports: true,
     exportQueue: ['send', 'receive', 'delay'],
+  },
+  assembleUpload: {
+    description: 'Reads the chunks of large uploads, assembles them, and removes what is left of them.',
+    timeoutSeconds: 900,
+    table: ['GetItem', 'UpdateItem'],
+    items: [{ actions: ['Query', 'PutItem', 'DeleteItem'], partitions: ['UPLOAD#*'] }],
+    objects: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+    chunks: ['DeleteObject'],
+    bucket: ['ListBucket'],
+    chunkQueue: ['send', 'receive', 'delay'],
+    reconcileQueue: ['send'],
   },
   storeEvents: {
     description: 'Records what changed in the bucket, and queues reconciles.',

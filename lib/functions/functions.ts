@@ -14,6 +14,7 @@ import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { gitHostsToJson } from '../../lambda/accounts/rules/git-hosts.ts';
 import { issuersToJson } from '../../lambda/accounts/rules/identities.ts';
+import { partsFolder } from '../../lambda/chunks/rules/upload.ts';
 import { exportsFolder } from '../../lambda/exports/rules/job.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
 import { gcFolder } from '../../lambda/gc/rules/gc.ts';
@@ -181,6 +182,9 @@ export function functionNamesOf({ storeEvents, email, exports }: SwitchedSetting
   return names.filter((name) => !off.has(name));
 }
 
+/** What sends to the queue that invokes it. */
+const selfSending: ReadonlySet<FunctionName> = new Set(['reconcile', 'exportArchive', 'assembleUpload']);
+
 /** The functions of a stage, by name. */
 export class Functions extends Construct {
   readonly #byName: ReadonlyMap<FunctionName, HandlerFunction>;
@@ -223,8 +227,8 @@ export class Functions extends Construct {
       ...(spec.servesConsole && { servesConsole: true }),
       // A long reconcile continues with a new message in the queue that it came from. Lambda would stop that as a
       // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay. An export hands out its
-      // work in the same way, and ends within a day.
-      ...((name === 'reconcile' || name === 'exportArchive') && { sendsToOwnQueue: true }),
+      // work in the same way, and ends within a day. So does an upload that takes more than one run to assemble.
+      ...(selfSending.has(name) && { sendsToOwnQueue: true }),
     });
   }
 }
@@ -238,6 +242,7 @@ interface FunctionResources {
   readonly storage: ObjectStorage;
   readonly reconcileQueue: StageQueue;
   readonly webhookQueue: StageQueue;
+  readonly chunkQueue: StageQueue;
   /** Undefined if the stage sends no e-mail. */
   readonly email: EmailResources | undefined;
   /** Undefined if the stage makes no exports. */
@@ -287,6 +292,7 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.reconcileQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.reconcileQueue.queueUrl }),
+    ...(spec.chunkQueue?.includes('send') && { LFS_QUOTA_CHUNK_QUEUE_URL: resources.chunkQueue.queueUrl }),
     ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
     ...(spec.emailQueue && resources.email && { LFS_QUOTA_EMAIL_QUEUE_URL: resources.email.queue.queueUrl }),
     ...(spec.sendsEmail &&
@@ -301,17 +307,22 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
   };
 }
 
+/** The queues, and what a function does with each. */
+const queuesOf = (
+  spec: FunctionSpec,
+  resources: FunctionResources,
+): Readonly<Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined]>> => ({
+  reconciles: [spec.reconcileQueue, resources.reconcileQueue],
+  webhooks: [spec.webhookQueue, resources.webhookQueue],
+  emails: [spec.emailQueue, resources.email?.queue],
+  exports: [spec.exportQueue, resources.exports?.queue],
+  chunks: [spec.chunkQueue, resources.chunkQueue],
+  'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
+});
+
 /** The queues that a function may look at, each with its dead letters. */
 function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
-  const queues: Readonly<
-    Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined]>
-  > = {
-    reconciles: [spec.reconcileQueue, resources.reconcileQueue],
-    webhooks: [spec.webhookQueue, resources.webhookQueue],
-    emails: [spec.emailQueue, resources.email?.queue],
-    exports: [spec.exportQueue, resources.exports?.queue],
-    'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
-  };
+  const queues = queuesOf(spec, resources);
   const urls = Object.entries(queues).flatMap(([name, [uses, queue]]) => {
     const deadLetters = queue?.deadLetterQueue?.queue.queueUrl;
     return uses?.includes('gauge') && queue && deadLetters !== undefined
@@ -333,7 +344,7 @@ function exportVariables({ queue, store, settings }: ExportResources) {
 
 /** The policy statements of a function: exact actions on exact resources. */
 function statementsFor(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  const { table, storage, reconcileQueue, storeEventsQueue, adminSecretArn, signInSecretArns } = resources;
+  const { table, storage, adminSecretArn, signInSecretArns } = resources;
   const secretArns = [
     ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
     ...(spec.secrets?.includes('sign-in apps') ? signInSecretArns : []),
@@ -353,11 +364,8 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
       : adoptedStatements(spec, storage.bucket.bucketArn, resources.adoptedRepos)),
     ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
     ...(storage.bucket ? gcStatements(spec, storage.bucket.bucketArn) : []),
-    ...queueStatements(spec.exportQueue, resources.exports?.queue),
-    ...queueStatements(spec.reconcileQueue, reconcileQueue),
-    ...queueStatements(spec.webhookQueue, resources.webhookQueue),
-    ...queueStatements(spec.emailQueue, resources.email?.queue),
-    ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
+    ...(storage.bucket ? chunkStatements(spec, storage.bucket.bucketArn) : []),
+    ...queueStatements(spec, resources),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
     ...(spec.sendsEmail && resources.email ? emailStatements(resources.email, storage) : []),
     ...allow(
@@ -460,13 +468,27 @@ function gcStatements({ putsGc }: FunctionSpec, bucketArn: string): PolicyStatem
   return putsGc ? allow(['s3:PutObject'], [`${bucketArn}${gcScopes[putsGc]}`]) : [];
 }
 
-function queueStatements(uses: readonly QueueUse[] = [], queue?: StageQueue): PolicyStatement[] {
-  if (!queue) return [];
-  const deadLetters = queue.deadLetterQueue?.queue.queueArn;
-  return uses.flatMap((use) => [
-    ...allow(queueActions[use], [queue.queueArn]),
-    ...allow(queueActions[use], use === 'gauge' && deadLetters !== undefined ? [deadLetters] : []),
-  ]);
+/** Below this are the chunks of large objects. */
+export const chunkScope = `/${partsFolder}/*`;
+
+function chunkStatements({ chunks = [] }: FunctionSpec, bucketArn: string): PolicyStatement[] {
+  const actions = chunks.map((action) => `s3:${action}`);
+  return allow(actions, [`${bucketArn}${chunkScope}`]);
+}
+
+/** One statement for each queue, so that the CDK merges those of queues that are used alike: a policy has 10,240 bytes. */
+function queueStatements(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
+  return Object.values(queuesOf(spec, resources)).flatMap(([uses = [], queue]) => {
+    if (!queue) return [];
+    const deadLetters = uses.includes('gauge') ? queue.deadLetterQueue?.queue.queueArn : undefined;
+    return [
+      ...allow(
+        uses.flatMap((use) => queueActions[use]),
+        [queue.queueArn],
+      ),
+      ...allow(queueActions.gauge, deadLetters === undefined ? [] : [deadLetters]),
+    ];
+  });
 }
 
 /** One statement, or none if there is nothing to allow. */

@@ -25,6 +25,7 @@ export interface Watched {
   readonly functions: Functions;
   readonly reconciles: WorkQueue;
   readonly webhookWork: WorkQueue;
+  readonly chunkWork: WorkQueue;
   /** Undefined if the stage sends no e-mail. */
   readonly emailWork: WorkQueue | undefined;
   /** Undefined if the stage makes no exports. */
@@ -218,12 +219,18 @@ export function throttlesOf(table: Data['table']): { id: string; what: string; m
 const exportsAreLaterBy = 6;
 
 /** Of the queues besides that of reconciles, if the stage has them. */
-function queueAlarms({ settings, webhookWork, emailWork, exportWork, storeEvents }: Watched): AlarmSpec[] {
+function queueAlarms({ settings, ...watched }: Watched): AlarmSpec[] {
+  const { webhookWork, chunkWork, emailWork, exportWork, storeEvents } = watched;
   const queues = [
     [
       'Webhook',
       webhookWork,
       "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
+    ],
+    [
+      'Chunk',
+      chunkWork,
+      "A chunk of a large file couldn't be read, or the file couldn't be assembled. If nothing retries it, its push fails.",
     ],
     ['Email', emailWork, "An alert couldn't be e-mailed: the function sendEmail failed too often."],
     [

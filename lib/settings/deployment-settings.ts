@@ -84,6 +84,7 @@ const memoryMb = (defaultMb: number) => whole([128, 10_240], defaultMb, 'MB.');
  * - management 512: 256 is too slow for a list of 100 tenants.
  * - reconcile 512: a million open entries take 389 MB.
  * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
+ * - assembleUpload 1,024: SHA-256 of a chunk is as fast as its download.
  * - exchangeToken, signIn, console, sendWebhook and sendEmail: not measured.
  */
 const memoryOfFunctions = section(
@@ -104,6 +105,7 @@ const memoryOfFunctions = section(
     sendWebhook: memoryMb(256),
     sendEmail: memoryMb(256),
     exportArchive: memoryMb(2_048),
+    assembleUpload: memoryMb(1_024),
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>,
   'Memory of each function. 1,769 MB is one CPU core.',
@@ -388,6 +390,11 @@ export const everySetting = z.strictObject({
   reservedConcurrency,
   reconcile,
   exports: exportsOfDeployment,
+  chunkWorkers: whole(
+    [2, 1_000],
+    4,
+    'Concurrent functions that check and assemble files uploaded in chunks.',
+  ),
   alerts: alertsOfDeployment,
   email: emailOfDeployment,
   identityIssuers: z

@@ -263,7 +263,7 @@ function invalid(
 const stages: Readonly<Record<string, DeploymentSettingsInput>> = {
   /**
    * For trials: deleting the stack deletes its data. Its bucket must be emptied before. A new account runs ten functions
-   * at once: this leaves three of them to the API, whatever runs in the background.
+   * at once: this leaves one of them to the API, even if everything runs in the background.
    */
   dev: {
     keepData: false,
@@ -271,6 +271,7 @@ const stages: Readonly<Record<string, DeploymentSettingsInput>> = {
     logRetentionDays: 7,
     reconcile: { concurrency: 2 },
     exports: { workers: 2 },
+    chunkWorkers: 2,
     monitoring: 'basic',
   },
   prod: { objectStore: { kind: 'bucket', keepDeletedDays: 7 } },

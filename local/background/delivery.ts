@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { EmailMessage } from '../../lambda/alerts/rules/email.ts';
 import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
+import type { ChunkedUploads } from '../../lambda/chunks/upload-store.ts';
 import type { ExportJobs } from '../../lambda/exports/job-store.ts';
 import type { Clock, Invocations, Log } from '../../lambda/rules/clock-and-log.ts';
 import type { QueueGauge } from '../../lambda/status/rules/status.ts';
 import type { Table } from '../../lambda/table/requests.ts';
+import { ChunkPump } from './chunk-pump.ts';
 import { createInbox, pollInbox, type Queues } from './inbox.ts';
 import { Leader, type Term } from './leader.ts';
 import { ExportPump, type PumpConsumer, type QueueTiming } from './pump.ts';
@@ -30,6 +32,7 @@ interface Around {
 interface Consumers {
   readonly reconcile: PumpConsumer;
   readonly exportArchive: PumpConsumer;
+  readonly assembleUpload: PumpConsumer;
   readonly sendWebhook: PumpConsumer;
   readonly sendEmail: PumpConsumer;
   readonly refresh: ScheduledFunction;
@@ -45,6 +48,7 @@ function createPumps({ table, isDiskFull, ...around }: Around, term?: Term) {
       kept: openKeptReconciles(table, term),
     }),
     exportPump: new ExportPump(sending),
+    chunkPump: new ChunkPump(sending),
     webhookPump: new SendPump<WebhookMessage>({
       ...sending,
       kept: openKeptMessages(table, 'webhooks', term),
@@ -61,20 +65,21 @@ function createPumps({ table, isDiskFull, ...around }: Around, term?: Term) {
 export type Pumps = ReturnType<typeof createPumps>;
 
 /** What they say of themselves. */
-const gaugesOf = ({ queue, webhookPump, emailPump, exportPump }: Pumps): readonly QueueGauge[] =>
-  [queue, webhookPump, emailPump, exportPump].map((each) => each.gauge);
+const gaugesOf = ({ queue, webhookPump, emailPump, exportPump, chunkPump }: Pumps): readonly QueueGauge[] =>
+  [queue, webhookPump, emailPump, exportPump, chunkPump].map((each) => each.gauge);
 
 /** What is delivered, and by what. */
 interface Work {
   readonly exportJobs: Pick<ExportJobs, 'listDue' | 'change'>;
+  readonly chunkedUploads: Pick<ChunkedUploads, 'listDue' | 'change'>;
   readonly consumersOf: (pumps: Pumps) => Consumers;
 }
 
 /** Starts to deliver, and the schedule. @returns ends both. */
 async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): Promise<Repeated> {
-  const { queue, exportPump, webhookPump, emailPump } = pumps;
-  const { reconcile, exportArchive, sendWebhook, sendEmail, refresh } = around.consumersOf(pumps);
-  const parts: Repeated[] = [queue, exportPump, webhookPump, emailPump];
+  const { queue, exportPump, chunkPump, webhookPump, emailPump } = pumps;
+  const { refresh, ...consumers } = around.consumersOf(pumps);
+  const parts: Repeated[] = [queue, exportPump, chunkPump, webhookPump, emailPump];
   const close = async (graceMs: number) => {
     for (const part of parts.toReversed()) await part.close(graceMs);
   };
@@ -84,16 +89,24 @@ async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): 
     (...input: Input): Promise<Output> =>
       !term || term.isCurrent() ? run(...input) : new Promise(() => {});
   try {
-    await queue.deliverTo(whileLeading(reconcile));
-    await exportPump.deliverTo(whileLeading(exportArchive), around.exportJobs, term === undefined);
-    await webhookPump.deliverTo(whileLeading(sendWebhook));
-    await emailPump.deliverTo(whileLeading(sendEmail));
+    await queue.deliverTo(whileLeading(consumers.reconcile));
+    await exportPump.deliverTo(whileLeading(consumers.exportArchive), around.exportJobs, term === undefined);
+    const { chunkedUploads } = around;
+    await chunkPump.deliverTo(whileLeading(consumers.assembleUpload), chunkedUploads, term === undefined);
+    await webhookPump.deliverTo(whileLeading(consumers.sendWebhook));
+    await emailPump.deliverTo(whileLeading(consumers.sendEmail));
   } catch (error) {
     await close(0);
     throw error;
   }
   parts.push(startSchedule(whileLeading(refresh), around));
-  const takers = { reconciles: queue, exports: exportPump, webhooks: webhookPump, emails: emailPump };
+  const takers = {
+    reconciles: queue,
+    exports: exportPump,
+    chunks: chunkPump,
+    webhooks: webhookPump,
+    emails: emailPump,
+  };
   if (term) parts.push(pollInbox({ ...around, term, takers }));
   return { close };
 }
@@ -109,11 +122,12 @@ interface Delivery {
 /** By this process alone. */
 export function ownDelivery(around: Around): Delivery {
   const pumps = createPumps(around);
-  const { queue, exportPump, webhookPump, emailPump } = pumps;
+  const { queue, exportPump, chunkPump, webhookPump, emailPump } = pumps;
   return {
     queues: {
       queue,
       exportQueue: exportPump,
+      chunkQueue: chunkPump,
       webhookQueue: webhookPump,
       emailQueue: { isOn: true, send: (messages) => emailPump.send(messages) },
     },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EmailMessage, EmailQueue } from '../../lambda/alerts/rules/email.ts';
 import type { WebhookMessage, WebhookQueue } from '../../lambda/alerts/rules/webhook-delivery.ts';
+import type { ChunkMessage, ChunkQueue } from '../../lambda/chunks/messages.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/exports/messages.ts';
 import {
   isReconcileReason,
@@ -24,6 +25,7 @@ const requestsAtOnce = 16;
 export interface Queues {
   readonly queue: ReconcileQueue;
   readonly exportQueue: ExportQueue;
+  readonly chunkQueue: ChunkQueue;
   readonly webhookQueue: WebhookQueue;
   readonly emailQueue: EmailQueue;
 }
@@ -56,6 +58,7 @@ export function createInbox(table: Table, invocations: Invocations): Queues {
   return {
     queue: { request: (request) => requestAll([request]), requestAll },
     exportQueue: { send: each('exports') },
+    chunkQueue: { send: each('chunks') },
     webhookQueue: { send: each('webhooks') },
     emailQueue: { isOn: true, send: each('emails') },
   };
@@ -65,6 +68,7 @@ export function createInbox(table: Table, invocations: Invocations): Queues {
 interface Takers {
   readonly reconciles: Pick<ReconcileQueue, 'request'>;
   readonly exports: ExportQueue;
+  readonly chunks: ChunkQueue;
   readonly webhooks: Pick<SendPump<WebhookMessage>, 'accept'>;
   readonly emails: Pick<SendPump<EmailMessage>, 'accept'>;
 }
@@ -123,7 +127,7 @@ async function pollOnce({ table, term, takers, invocations, log }: Polling): Pro
 /** @returns undefined: nothing can take it. */
 function takerOf(
   item: Fields,
-  { reconciles, exports, webhooks, emails }: Takers,
+  { reconciles, exports, chunks, webhooks, emails }: Takers,
   invocations: Invocations,
 ): (() => Promise<void>) | undefined {
   const { queue, sk, message, correlationId } = item;
@@ -139,6 +143,8 @@ function takerOf(
     }
     case 'exports':
       return () => exports.send([message as ExportMessage]);
+    case 'chunks':
+      return () => chunks.send([message as ChunkMessage]);
     case 'webhooks':
       return () => webhooks.accept([{ messageId, message: message as WebhookMessage }]);
     case 'emails':

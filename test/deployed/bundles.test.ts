@@ -45,6 +45,7 @@ const cases: [FunctionName, unknown, object][] = [
   ['reconcile', { Records: [] }, { batchItemFailures: [] }],
   ['sendWebhook', { Records: [] }, { batchItemFailures: [] }],
   ['exportArchive', { Records: [] }, { batchItemFailures: [] }],
+  ['assembleUpload', { Records: [] }, { batchItemFailures: [] }],
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
 ];
 

@@ -32,6 +32,9 @@ describe('adopted repos', () => {
   it('below one folder are granted for exactly the keys of their objects', () => {
     const read = [`s3:GetObject on ${objects('lfs/')}`];
     expect(moreGrants([oids('lfs/')])).toEqual({
+      assembleUpload: ['AbortMultipartUpload', 'GetObject', 'ListMultipartUploadParts', 'PutObject'].map(
+        (action) => `s3:${action} on ${objects('lfs/')}`,
+      ),
       exportArchive: read,
       getSubscription: read,
       lfsBatch: [...read, `s3:PutObject on ${objects('lfs/')}`],

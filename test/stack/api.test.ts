@@ -88,6 +88,8 @@ describe('the API', () => {
     expect(RouteSettings).toEqual({
       'POST /{tenant}/{repo}/info/lfs/objects/batch': lfs,
       'POST /{tenant}/{repo}/info/lfs/verify': lfs,
+      'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': lfs,
+      'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': lfs,
       'POST /{tenant}/{repo}/info/lfs/locks': lfs,
       'GET /{tenant}/{repo}/info/lfs/locks': lfs,
       'POST /{tenant}/{repo}/info/lfs/locks/verify': lfs,

@@ -45,15 +45,15 @@ describe('the app', () => {
     expect(prod?.terminationProtection).toBe(true);
   });
 
-  it('leaves three of the ten functions that a new account runs at once to the API, in stage dev', () => {
+  it('leaves one of the ten functions that a new account runs at once to the API, in stage dev', () => {
     const { Resources } = appWith({ stage: 'dev' }).synth().getStackByName('lfs-quota-dev').template;
     const sources = Object.values<{
       Type: string;
       Properties: { ScalingConfig: { MaximumConcurrency: number } };
     }>(Resources).filter(({ Type }) => Type === 'AWS::Lambda::EventSourceMapping');
     const fromQueues = sources.map(({ Properties }) => Properties.ScalingConfig.MaximumConcurrency);
-    // Reconciles, exports and webhooks, of which SQS runs two at least, and the schedule.
-    expect(fromQueues).toEqual([2, 2, 2]);
+    // Reconciles, exports, chunks and webhooks, of which SQS runs two at least, and the schedule.
+    expect(fromQueues).toEqual([2, 2, 2, 2]);
   });
 
   it('costs little while nobody uses it, in stage dev', () => {

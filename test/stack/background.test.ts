@@ -5,7 +5,15 @@ import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { arnOf, givesUpTo, liveOf, templateOf } from './stack-template.ts';
 
-const background = ['reconcile', 'refresh', 'sendWebhook', 'sendEmail', 'exportArchive', 'storeEvents'];
+const background = [
+  'reconcile',
+  'refresh',
+  'sendWebhook',
+  'sendEmail',
+  'exportArchive',
+  'assembleUpload',
+  'storeEvents',
+];
 const names = functionNamesOf(parseDeploymentSettings('dev', {}));
 
 let template: Template;
@@ -85,11 +93,30 @@ describe('the queue of exports', () => {
   });
 });
 
+describe('the queue of chunked uploads', () => {
+  it('brings a message back a minute after the longest run, and has its own dead-letter queue', () => {
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      FifoQueue: Match.absent(),
+      VisibilityTimeout: 900 + 60,
+      RedrivePolicy: givesUpTo('ChunkWorkDeadLetterQueue'),
+    });
+  });
+
+  it.each([2, 4, 1_000])('delivers one message to a run, to %i at a time', (chunkWorkers) => {
+    templateOf({ chunkWorkers }).hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 1,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: chunkWorkers },
+      EventSourceArn: arnOf('ChunkWorkQueue'),
+    });
+  });
+});
+
 it('reconciles leave a new account, which may run 10 functions at once, half of them', () => {
   const sources = Object.values(
     templateOf({ exports: { workers: 0 } }).findResources('AWS::Lambda::EventSourceMapping'),
   );
-  expect(sources.map((source) => source['Properties'].ScalingConfig.MaximumConcurrency)).toEqual([2, 5]);
+  expect(sources.map((source) => source['Properties'].ScalingConfig.MaximumConcurrency)).toEqual([2, 4, 5]);
   // AWS refuses a reservation that leaves the account less than 100, so such an account could not deploy.
   template.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
 });
@@ -115,9 +142,11 @@ describe('the alarms', () => {
     ['DeadLetters', 1],
     ['WebhookDeadLetters', 1],
     ['ExportDeadLetters', 1],
+    ['ChunkDeadLetters', 1],
     ['ReconcilesLate', 3600],
     ['WebhookQueueLate', 3600],
     ['ExportQueueLate', 6 * 3600],
+    ['ChunkQueueLate', 3600],
     ['ReconcilesFailed', 1],
     ['ApiErrors', 5],
     ['RequestsThrottled', 10],

@@ -58,9 +58,9 @@ describe('a deployment that nobody uses', () => {
   }
 
   it.each([
-    ['none', 1.75],
+    ['none', 2],
     ['basic', 3],
-    ['full', 10],
+    ['full', 10.5],
   ] as const)('costs what the model has, with monitoring %s less than %f', (monitoring, most) => {
     const idle = { ...defaultWorkload, tenants: 0, pushes: 0, fetches: 0, monitoring };
     const dollars = dollarsOf(templateOf({ monitoring }));

@@ -118,6 +118,7 @@ describe('the bucket', () => {
             ExpiredObjectDeleteMarker: true,
           },
           Match.objectLike({ Prefix: '_exports/' }),
+          Match.objectLike({ Prefix: '_parts/' }),
           Match.objectLike({ Prefix: '_gc/' }),
         ],
       },
@@ -140,6 +141,7 @@ describe('the bucket', () => {
             ExpirationDate: Match.absent(),
           },
           Match.objectLike({ Prefix: '_exports/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
+          Match.objectLike({ Prefix: '_parts/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
           Match.objectLike({ Prefix: '_gc/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
         ],
       },
@@ -149,18 +151,19 @@ describe('the bucket', () => {
   });
 
   it.each([1, 7, 30])(
-    'expires what exports store two days after archives of %i days, and what gc runs do',
+    'expires what exports store two days after archives of %i days, and what uploads and gc runs leave',
     (keepDays) => {
       templateOf({ exports: { keepDays } }).hasResourceProperties('AWS::S3::Bucket', {
         LifecycleConfiguration: {
           Rules: [
             { ExpirationInDays: Match.absent() },
             { Status: 'Enabled', Prefix: '_exports/', ExpirationInDays: keepDays + 2 },
+            { Status: 'Enabled', Prefix: '_parts/', ExpirationInDays: 10 },
             { Status: 'Enabled', Prefix: '_gc/', ExpirationInDays: 32 },
           ],
         },
       });
-      expect([isTenantName('_exports'), isTenantName('_gc')]).toEqual([false, false]);
+      expect(['_exports', '_parts', '_gc'].filter(isTenantName)).toEqual([]);
     },
   );
 

@@ -34,6 +34,7 @@ const exports = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map
   (name) => `LFS_QUOTA_EXPORT_${name}`,
 );
 const webhooks = 'LFS_QUOTA_WEBHOOK_QUEUE_URL';
+const chunks = 'LFS_QUOTA_CHUNK_QUEUE_URL';
 const emails = ['CONFIGURATION_SET', 'FROM', 'QUEUE_URL'].map((name) => `LFS_QUOTA_EMAIL_${name}`);
 const emailQueue = 'LFS_QUOTA_EMAIL_QUEUE_URL';
 const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
@@ -45,7 +46,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   notFound: [5, 128, []],
   lfsBatch: [25, 1_024, [...store, queue, table]],
   lfsVerify: [25, 512, [...store, queue, table]],
-  lfsChunks: [25, 512, [...store, table, 'LFS_QUOTA_CHUNK_QUEUE_URL']],
+  lfsChunks: [25, 512, [...store, table, chunks]],
   lfsLocks: [25, 512, [table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   exchangeToken: [15, 512, [table]],
@@ -56,10 +57,11 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
     [admin, ...store, queue, table, ...exports, webhooks, emailQueue, 'LFS_QUOTA_GAUGED_QUEUES'],
   ],
   reconcile: [300, 512, [...store, queue, table]],
-  refresh: [300, 256, [queue, table, ...exports, 'LFS_QUOTA_EVENT_BUS', webhooks, emailQueue]],
+  refresh: [300, 256, [queue, table, ...exports, chunks, 'LFS_QUOTA_EVENT_BUS', webhooks, emailQueue]],
   sendWebhook: [30, 256, [table, webhooks]],
   sendEmail: [60, 256, [table, ...emails, 'LFS_QUOTA_PUBLIC_URL']],
   exportArchive: [300, 2_048, [...store, table, ...exports]],
+  assembleUpload: [900, 1_024, [...store, queue, table, chunks]],
   storeEvents: [60, 256, [queue, table]],
 };
 
@@ -122,14 +124,22 @@ describe('the functions', () => {
   });
 
   it('behind the API time out before API Gateway does', () => {
-    const background = ['reconcile', 'refresh', 'sendWebhook', 'sendEmail', 'exportArchive', 'storeEvents'];
+    const background = [
+      'reconcile',
+      'refresh',
+      'sendWebhook',
+      'sendEmail',
+      'exportArchive',
+      'assembleUpload',
+      'storeEvents',
+    ];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });
 
   it('may send to their own queue only if they continue their own work', () => {
     const looping = [...functions].filter(([, built]) => built.RecursiveLoop === 'Allow');
-    expect(looping.map(([name]) => name)).toEqual(['reconcile', 'exportArchive']);
+    expect(looping.map(([name]) => name)).toEqual(['reconcile', 'exportArchive', 'assembleUpload']);
   });
 
   it('have the memory, timeout and log level that the stage sets', () => {

@@ -15,6 +15,7 @@ const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
   'sign-in-items': (action) => `dynamodb:${action} on DataTable, partitions ${signInPartitions}`,
   'session-items': (action) => `dynamodb:${action} on DataTable, partitions LOGIN#* and TOKEN#*`,
+  'upload-items': (action) => `dynamodb:${action} on DataTable, partitions UPLOAD#*`,
   'email-items': (action) => `dynamodb:${action} on DataTable, partitions EMAIL#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
@@ -37,6 +38,8 @@ const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   'reachable-sets': (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/keep-*`,
   candidates: (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/*/candidates-*`,
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
+  chunk: (action) => `s3:${action} on ObjectStorageBucket/_parts/*`,
+  chunks: (action) => `sqs:${action} on ChunkWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,
   'dead-letters': (name) => `sqs:GetQueueAttributes on ${name}DeadLetterQueue`,
@@ -160,13 +163,14 @@ describe('grants', () => {
 
   const isOfExports = (line: string) => line.includes('/_exports/');
   const isOfGc = (line: string) => line.includes('/_gc/');
-  const isOwn = (line: string) => isOfExports(line) || isOfGc(line);
+  const isOfChunks = (line: string) => line.includes('/_parts/');
+  const isOwn = (line: string) => isOfExports(line) || isOfGc(line) || isOfChunks(line);
   const holdersOf = (isHeld: (line: string) => boolean) =>
     [...grants].filter(([, lines]) => lines.some(isHeld)).map(([name]) => name);
 
-  it('let only the batch function write objects, only reconcile delete them, and only below a tenant', () => {
+  it('let only the batch function, and what assembles uploads, write objects, only reconcile delete them, and only below a tenant', () => {
     const writers = holdersOf((line) => line.startsWith('s3:PutObject') && !isOwn(line));
-    expect(writers).toEqual(['lfsBatch']);
+    expect(writers).toEqual(['lfsBatch', 'assembleUpload']);
     const deleters = holdersOf((line) => line.startsWith('s3:DeleteObject') && !isOwn(line));
     expect(deleters).toEqual(['reconcile']);
     const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));
@@ -206,7 +210,7 @@ describe('grants', () => {
       held.filter((line) => line.endsWith('DeadLetterQueue')).map((line) => `${name} ${line.split(' ')[0]}`),
     );
     expect(new Set(lines)).toEqual(new Set(['management sqs:GetQueueAttributes']));
-    expect(lines).toHaveLength(5);
+    expect(lines).toHaveLength(6);
   });
 
   it('have no wildcard except for objects in the bucket, and for items of some kinds', () => {
@@ -217,11 +221,13 @@ describe('grants', () => {
     const on = (name: string, partitions: string, actions: string[]) =>
       actions.map((action) => ({ name, line: `dynamodb:${action} on DataTable, partitions ${partitions}` }));
     expect(others).toEqual([
+      ...on('lfsChunks', 'UPLOAD#*', ['GetItem', 'Query', 'UpdateItem']),
       ...on('exchangeToken', 'TOKEN#* and REQUEST#* and AUDIT#*', ['PutItem', 'UpdateItem']),
       ...on('signIn', 'LOGIN#* and TOKEN#*', ['DeleteItem']),
       ...on('signIn', signInPartitions, ['PutItem', 'UpdateItem']),
       ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
       ...on('sendEmail', 'EMAIL#*', ['GetItem', 'UpdateItem']),
+      ...on('assembleUpload', 'UPLOAD#*', ['DeleteItem', 'PutItem', 'Query']),
       { name: 'CanaryRole', line: 'cloudwatch:DescribeAlarms on *' },
     ]);
   });

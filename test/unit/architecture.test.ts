@@ -51,7 +51,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/chunks': {
-    imports: ['lambda/ledger', 'lambda/table', 'rules', 'lambda/deps.ts'],
+    imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
     packages: ['hash-wasm', 'zod'],
   },
   'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
@@ -175,6 +175,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   'lambda/compose.ts': {
     imports: [
       'lambda/aws',
+      'lambda/chunks',
       'lambda/exports',
       'lambda/accounts',
       'lambda/scan',

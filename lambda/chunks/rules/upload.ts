@@ -37,8 +37,8 @@ export interface ChunkedUpload extends UploadPath {
   readonly askedAtMs: number;
   /** Hashes of what clients show, the newest last. */
   readonly tokens: readonly { readonly sha256: string; readonly untilMs: number }[];
-  /** Of the multipart upload of the object's key, once there is one. */
-  readonly multipartId: string | null;
+  /** The multipart upload of the object's key, once there is one. */
+  readonly multipart: { readonly id: string; readonly beganAtMs: number } | null;
 }
 
 /** What a worker found when it read a chunk. */
@@ -112,9 +112,12 @@ export function sizeOfChunk({ sizeBytes, chunkBytes }: Plan, chunk: number): num
   return Math.min(chunkBytes, sizeBytes - chunk * chunkBytes);
 }
 
+/** All chunks are below it. No tenant's name begins like this. */
+export const partsFolder = '_parts';
+
 /** What the keys of an upload's chunks begin with, with its closing slash. */
 export function chunkFolder({ tenant, repo, oid, upload }: UploadPath): string {
-  return `_parts/${tenant}/${repo}/${oid}/${upload}/`;
+  return `${partsFolder}/${tenant}/${repo}/${oid}/${upload}/`;
 }
 
 const chunkName = (chunk: number) => String(chunk).padStart(5, '0');
@@ -156,7 +159,7 @@ export function newUpload(
     putsUntilMs: 0,
     askedAtMs: 0,
     tokens: [],
-    multipartId: null,
+    multipart: null,
   };
 }
 

@@ -53,6 +53,7 @@ export const statusParts = [
   'webhooks',
   'emails',
   'exports',
+  'chunks',
   'store-events',
   'failures',
 ] as const;
@@ -171,6 +172,11 @@ const queueTexts: Readonly<Record<QueuePartName, { what: string; function: strin
     function: 'exportArchive',
     advice: 'Then redrive them (docs/runbook.md#redrive), or purge them: the schedule continues exports.',
   },
+  chunks: {
+    what: 'Steps of chunked uploads',
+    function: 'assembleUpload',
+    advice: 'Then redrive them (docs/runbook.md#redrive), or purge them: the push or the schedule retries.',
+  },
   'store-events': {
     what: 'Events of the store',
     function: 'storeEvents',
@@ -274,7 +280,14 @@ export function ageText(ms: number): string {
 }
 
 /** Queues that the operator can look at. */
-export const gaugedQueues = ['reconciles', 'webhooks', 'emails', 'exports', 'store-events'] as const;
+export const gaugedQueues = [
+  'reconciles',
+  'webhooks',
+  'emails',
+  'exports',
+  'chunks',
+  'store-events',
+] as const;
 export type GaugedQueue = (typeof gaugedQueues)[number];
 
 /** How full a queue is, as it says itself: it may be some seconds behind, and count roughly. */

@@ -12,12 +12,14 @@ type Queue =
   | 'WebhookWorkQueue'
   | 'EmailWorkQueue'
   | 'ExportWorkQueue'
+  | 'ChunkWorkQueue'
   | 'StoreEventsQueue';
 const deadLettersOf = {
   ReconcileQueue: 'ReconcileQueueDeadLetterQueue',
   WebhookWorkQueue: 'WebhookWorkDeadLetterQueue',
   EmailWorkQueue: 'EmailWorkDeadLetterQueue',
   ExportWorkQueue: 'ExportWorkDeadLetterQueue',
+  ChunkWorkQueue: 'ChunkWorkDeadLetterQueue',
   StoreEventsQueue: 'StoreEventsDeadLetterQueue',
 } as const satisfies Record<Queue, string>;
 
@@ -155,6 +157,7 @@ const background: readonly FunctionName[] = [
   'sendWebhook',
   'sendEmail',
   'exportArchive',
+  'assembleUpload',
   'storeEvents',
 ];
 const ofApi = names.filter((name) => !background.includes(name));
@@ -192,6 +195,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     for (let request = 0; request < 20; request++) streams.answer(minute, 509);
     streams.invoke('storeEvents', minute);
     streams.invoke('exportArchive', minute);
+    streams.invoke('assembleUpload', minute);
     streams.invoke('sendWebhook', minute);
     streams.invoke('sendEmail', minute);
     streams.reconcile(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
@@ -201,6 +205,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.queueState('WebhookWorkQueue', minute, { oldestSeconds: 30 });
     streams.queueState('EmailWorkQueue', minute, { oldestSeconds: 30 });
     streams.queueState('ExportWorkQueue', minute, { oldestSeconds: 300 });
+    streams.queueState('ChunkWorkQueue', minute, { oldestSeconds: 60 });
   }
   outage(streams, { from: start + 400, minutes: 10 });
   // The table fails for five minutes.
@@ -300,6 +305,11 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       streams.deadLetter('ExportWorkQueue', faultBegins + 20 * 6),
     ),
   ],
+  ChunkDeadLetters: [
+    fault('a chunk cannot be read 20 times, in a quarter of an hour', 25, (streams) =>
+      streams.deadLetter('ChunkWorkQueue', faultBegins + 15),
+    ),
+  ],
   StoreEventsDeadLetters: [
     fault('an event cannot be recorded in two hours', 135, (streams) =>
       streams.deadLetter('StoreEventsQueue', faultBegins + 127),
@@ -309,6 +319,7 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
   WebhookQueueLate: waiting('WebhookWorkQueue', 70),
   EmailQueueLate: waiting('EmailWorkQueue', 70),
   StoreEventsQueueLate: waiting('StoreEventsQueue', 70),
+  ChunkQueueLate: waiting('ChunkWorkQueue', 70),
   ExportQueueLate: waiting('ExportWorkQueue', 370),
   ReconcilesFailed: [
     fault("one tenant's reconciles fail at once", 60, (streams) => {

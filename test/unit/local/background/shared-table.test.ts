@@ -78,7 +78,7 @@ it('leaves a request in the inbox that came while an older one was taken, even i
   pollInbox({
     table,
     term: { confirm: async () => true },
-    takers: { reconciles: { request }, exports: none, webhooks: none, emails: none },
+    takers: { reconciles: { request }, exports: none, chunks: none, webhooks: none, emails: none },
     invocations,
     timers: time,
     log: recordingLog().log,

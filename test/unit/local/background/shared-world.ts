@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AlertEvent } from '../../../../lambda/alerts/rules/alerts.ts';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
+import type { ChunkedUploads } from '../../../../lambda/chunks/upload-store.ts';
 import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
 import type { Redelivery } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { AwsServiceError } from '../../../../lambda/rules/errors.ts';
@@ -191,6 +192,15 @@ export class SharedWorld {
     },
   };
 
+  readonly chunkedUploads: Pick<ChunkedUploads, 'listDue' | 'change'> = {
+    listDue: () => {
+      throw new Error('Another process may assemble them.');
+    },
+    change: async () => {
+      throw new Error('Another process may assemble them.');
+    },
+  };
+
   /** A request takes effect. @param number of the term that sent it. */
   async land<O extends keyof Operations>(
     operation: O,
@@ -256,6 +266,7 @@ class Node {
     this.queues = delivery.queues;
     void delivery.start({
       exportJobs: world.exportJobs,
+      chunkedUploads: world.chunkedUploads,
       consumersOf: (pumps) => this.#consumersOf(pumps),
     });
   }
@@ -297,6 +308,7 @@ class Node {
     return {
       reconcile: consumer(({ tenant }) => String(tenant)),
       exportArchive: consumer(({ exportId }) => String(exportId)),
+      assembleUpload: consumer(({ upload }) => String(upload)),
       sendWebhook: consumer(({ event }) => String(Object(event).id), webhookPump),
       sendEmail: consumer(({ key }) => String(key), emailPump),
       refresh: async () => undefined,

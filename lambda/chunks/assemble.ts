@@ -1,0 +1,245 @@
+import type { Deps } from '../deps.ts';
+import { forEachLimited } from '../rules/async.ts';
+import { objectKey } from '../rules/names.ts';
+import {
+  type MultipartUpload,
+  ObjectExistsError,
+  SourceGoneError,
+  type UploadedPart,
+  UploadGoneError,
+} from '../store/rules/archive-store.ts';
+import {
+  assemblyMaxMs,
+  type ChunkedUpload,
+  checkChain,
+  chunkCountOf,
+  chunkFolder,
+  chunkKey,
+  inState,
+  type Proof,
+  type UploadPath,
+  type UploadState,
+} from './rules/upload.ts';
+
+type AssembleDeps = Pick<
+  Deps,
+  'archives' | 'chunkedUploads' | 'chunkQueue' | 'ledger' | 'queue' | 'clock' | 'settings'
+>;
+
+const copiesAtOnce = 64;
+
+type Attempt =
+  | 'stored'
+  /** A chunk has no proof, or not the one that it had. The client sees that. */
+  | 'unproven'
+  /** The time was over. Another message goes on. */
+  | 'unfinished'
+  /** The bytes are not the oid's. */
+  | 'wrong'
+  /** The reservation is gone, or something else is at the key. */
+  | 'ended';
+
+const stateAfter: Readonly<Record<Attempt, UploadState>> = {
+  stored: 'stored',
+  unproven: 'open',
+  unfinished: 'open',
+  wrong: 'wrong',
+  ended: 'ended',
+};
+
+type AssembleOutcome =
+  | Attempt
+  /** Another worker is at it. If it has died, the schedule goes on. */
+  | 'busy'
+  /** There is no such upload, or it has ended. */
+  | 'unwanted';
+
+/**
+ * Makes the object of an upload whose chunks are all proven. It may be asked for twice, also at the same time.
+ *
+ * @param input.deadlineMs no copy begins afterwards.
+ * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} The object is to be made again.
+ */
+export async function assembleUpload(
+  deps: AssembleDeps,
+  { path, deadlineMs }: { path: UploadPath; deadlineMs: number },
+): Promise<AssembleOutcome> {
+  const nowMs = deps.clock.nowMs();
+  const taken = await deps.chunkedUploads.change(path, (upload) =>
+    isFree(upload, nowMs) ? inState(upload, 'assembling', nowMs) : undefined,
+  );
+  // Whoever made it may have died before this.
+  if (taken?.upload.state === 'stored') return await finish(deps, path);
+  if (!taken?.isChanged) return taken?.upload.state === 'assembling' ? 'busy' : 'unwanted';
+  const { upload } = taken;
+  try {
+    const outcome = await attempt(deps, { upload, deadlineMs });
+    const state = stateAfter[outcome];
+    if (!(await changeOwn(deps, upload, (own) => inState(own, state, deps.clock.nowMs())))) return 'busy';
+    if (outcome === 'unfinished') await deps.chunkQueue.send([{ step: 'assemble', ...pathOf(path) }]);
+    return outcome === 'stored' ? await finish(deps, path) : outcome;
+  } catch (error) {
+    // The message comes again soon, and then nobody is to be waited for.
+    await changeOwn(deps, upload, (own) => inState(own, 'open', deps.clock.nowMs())).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Whether no worker is at it, or one that has died. */
+function isFree({ state, stateAtMs }: ChunkedUpload, nowMs: number): boolean {
+  return state === 'open' || (state === 'assembling' && nowMs > stateAtMs + assemblyMaxMs);
+}
+
+/** Changes an upload if no other worker has taken it over. @returns whether it did. */
+async function changeOwn(
+  { chunkedUploads }: Pick<Deps, 'chunkedUploads'>,
+  upload: ChunkedUpload,
+  changeOf: (own: ChunkedUpload) => ChunkedUpload,
+): Promise<boolean> {
+  const { state, stateAtMs } = upload;
+  const changed = await chunkedUploads.change(upload, (own) =>
+    own.state === state && own.stateAtMs === stateAtMs ? changeOf(own) : undefined,
+  );
+  return changed?.isChanged === true;
+}
+
+/** What is left to do once the object is there. May be repeated. */
+async function finish(deps: AssembleDeps, path: UploadPath): Promise<'stored'> {
+  await deps.queue.request({ tenant: path.tenant, reason: 'upload', full: false });
+  await deleteChunks(deps, path);
+  return 'stored';
+}
+
+/** Deletes all chunks of an upload. */
+export async function deleteChunks({ archives }: Pick<Deps, 'archives'>, path: UploadPath): Promise<void> {
+  for await (const keys of archives.list(chunkFolder(path))) await archives.delete(keys);
+}
+
+async function attempt(
+  deps: AssembleDeps,
+  { upload, deadlineMs }: { upload: ChunkedUpload; deadlineMs: number },
+): Promise<Attempt> {
+  const proofs = await deps.chunkedUploads.proofs(upload);
+  const chain = checkChain(upload, proofs);
+  if (chain !== 'whole') return chain === 'missing' ? 'unproven' : 'wrong';
+  if (!(await isClaimed(deps, upload))) return 'ended';
+  const before = await lookUp(deps, upload);
+  if (before !== 'none') return before;
+  const { multipart, parts } = await beginOrResume(deps, upload);
+  const isCopied = await copyChunks(deps, { upload, multipart, proofs, parts, deadlineMs });
+  if (!isCopied) return 'unproven';
+  if (parts.size < chunkCountOf(upload)) return 'unfinished';
+  // It may have taken long.
+  if (!(await isClaimed(deps, upload))) return 'ended';
+  return await complete(deps, { upload, multipart, parts });
+}
+
+/** Whether the object's place is reserved still, so that it is counted from the moment when it is there. */
+async function isClaimed({ ledger, clock }: AssembleDeps, upload: ChunkedUpload): Promise<boolean> {
+  const { tenant, repo, oid, sizeBytes } = upload;
+  const found = await ledger.readReservation({ tenant, repo, reservationId: upload.upload });
+  if (found?.state !== 'issued' || found.entries.get(oid) !== sizeBytes) return false;
+  return clock.nowMs() < found.expiresAtMs;
+}
+
+/** What is at the object's key. Nothing there is ever replaced. */
+async function lookUp(
+  { archives }: AssembleDeps,
+  upload: ChunkedUpload,
+): Promise<'stored' | 'ended' | 'none'> {
+  const found = await archives.head(objectKey(upload));
+  if (!found) return 'none';
+  return found.sizeBytes === upload.sizeBytes ? 'stored' : 'ended';
+}
+
+interface Making {
+  readonly multipart: MultipartUpload;
+  /** By number. Each was copied when all chunks were proven, so it has the right bytes, whoever copied it. */
+  readonly parts: Map<number, Pick<UploadedPart, 'number' | 'etag'>>;
+}
+
+/**
+ * The multipart upload of the object's key: the one of an earlier attempt, or a new one. Stores date an object by when its
+ * upload began. So one takes no longer than a PUT of that size is assumed to.
+ */
+async function beginOrResume(deps: AssembleDeps, upload: ChunkedUpload): Promise<Making> {
+  const { archives, clock, settings } = deps;
+  const key = objectKey(upload);
+  const parts: Making['parts'] = new Map();
+  if (upload.multipart) {
+    const { id: uploadId, beganAtMs } = upload.multipart;
+    const longestMs = settings.putGraceMs + (upload.sizeBytes / settings.putMinBytesPerSecond) * 1000;
+    if (clock.nowMs() < beganAtMs + longestMs) {
+      const multipart = { key, uploadId };
+      try {
+        for await (const page of archives.parts(multipart))
+          for (const part of page) parts.set(part.number, part);
+        return { multipart, parts };
+      } catch (error) {
+        if (!(error instanceof UploadGoneError)) throw error;
+        parts.clear();
+      }
+    }
+    await archives.abort({ key, uploadId });
+  }
+  const beganAtMs = clock.nowMs();
+  const multipart = await archives.createUpload(key);
+  // Before it has any bytes: if this function dies, the upload's record leads to it.
+  const isNoted = await changeOwn(deps, upload, (own) => ({
+    ...own,
+    multipart: { id: multipart.uploadId, beganAtMs },
+  }));
+  if (isNoted) return { multipart, parts };
+  await archives.abort(multipart);
+  throw new UploadGoneError('Another worker assembles this upload.');
+}
+
+/** Copies the chunks that are no parts yet, until the time is over. @returns false: one is not as it was proven. */
+async function copyChunks(
+  { archives, chunkedUploads, clock }: AssembleDeps,
+  input: Making & { upload: ChunkedUpload; proofs: readonly Proof[]; deadlineMs: number },
+): Promise<boolean> {
+  const { upload, multipart, proofs, parts, deadlineMs } = input;
+  let areAsProven = true;
+  await forEachLimited(proofs, copiesAtOnce, async (proof) => {
+    const { chunk, etag, sizeBytes } = proof;
+    const number = chunk + 1;
+    if (parts.has(number) || !areAsProven || clock.nowMs() >= deadlineMs) return;
+    try {
+      const source = { key: chunkKey(upload, chunk), etag };
+      parts.set(number, await archives.copyPart(multipart, { number, source, sizeBytes }));
+    } catch (error) {
+      if (!(error instanceof SourceGoneError)) throw error;
+      areAsProven = false;
+      await chunkedUploads.deleteProof(upload, proof);
+    }
+  });
+  return areAsProven;
+}
+
+/** Makes the parts the object, unless there is one. */
+async function complete(
+  deps: AssembleDeps,
+  { upload, multipart, parts }: Making & { upload: ChunkedUpload },
+): Promise<'stored' | 'ended'> {
+  const inOrder = [...parts.values()].sort((a, b) => a.number - b.number);
+  try {
+    await deps.archives.complete(multipart, inOrder, { ifAbsent: true, totalBytes: upload.sizeBytes });
+    return 'stored';
+  } catch (error) {
+    if (!(error instanceof ObjectExistsError || error instanceof UploadGoneError)) throw error;
+    // Somebody else made it, or an earlier attempt whose answer was lost.
+    await deps.archives.abort(multipart);
+    const found = await lookUp(deps, upload);
+    if (found === 'none') throw error;
+    return found;
+  }
+}
+
+/** Without what a message or a record has beside it. */
+export const pathOf = ({ tenant, repo, oid, upload }: UploadPath): UploadPath => ({
+  tenant,
+  repo,
+  oid,
+  upload,
+});

@@ -1,0 +1,73 @@
+import type { Context, SQSRecord } from 'aws-lambda';
+import { deployed } from '../aws/deployed.ts';
+import { consumeEach, delayRedelivery } from '../aws/function.ts';
+import { assembleUpload } from '../chunks/assemble.ts';
+import { type ChunkMessage, decodeChunkMessage } from '../chunks/messages.ts';
+import { proveChunk } from '../chunks/prove.ts';
+import { tidyUpload } from '../chunks/tidy.ts';
+import { assembleDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
+import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
+
+/** Time kept back from the function's limit, for the copies that are under way then, and to complete. */
+const reserveMs = 120_000;
+
+/** What failed comes again after this, later each time, at most after a minute. Somebody waits for it. */
+const retryMs = 5_000;
+const retryMaxMs = 60_000;
+
+type ConsumerDeps = Pick<
+  Deps,
+  | 'archives'
+  | 'chunkedUploads'
+  | 'chunkQueue'
+  | 'ledger'
+  | 'queue'
+  | 'settings'
+  | 'clock'
+  | 'log'
+  | 'invocations'
+> & { readonly redelivery: Redelivery };
+
+/** The consumer of what is to be done for chunked uploads. What fails is delivered again. */
+export function create(deps: ConsumerDeps) {
+  return consumeEach(deps.invocations, (record, context) => consumeRecord(deps, record, context));
+}
+
+async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {
+  const { clock, log } = deps;
+  const receiveCount = Number(record.attributes.ApproximateReceiveCount);
+  const message = decodeChunkMessage(record.body);
+  if (!message) {
+    // Not what it says: anybody who may send could have written anything.
+    log.error('unreadable message', { receiveCount });
+    return false;
+  }
+  const { tenant, repo, oid, upload, step } = message;
+  const named = { tenant, repo, oid, upload, step, ...(step === 'prove' && { chunk: message.chunk }) };
+  const beganAtMs = clock.nowMs();
+  try {
+    const deadlineMs = beganAtMs + context.getRemainingTimeInMillis() - reserveMs;
+    const outcome = await doStep(deps, message, deadlineMs);
+    log.info('chunked upload step', { ...named, outcome, durationMs: clock.nowMs() - beganAtMs });
+    return true;
+  } catch (error) {
+    log.warn('chunked upload step failed', { ...named, receiveCount, error });
+    const delayMs = Math.min(retryMs * Math.max(1, receiveCount || 1), retryMaxMs);
+    await delayRedelivery(deps, { receiptHandle: record.receiptHandle, delayMs });
+    return false;
+  }
+}
+
+function doStep(deps: ConsumerDeps, message: ChunkMessage, deadlineMs: number): Promise<string> {
+  switch (message.step) {
+    case 'prove':
+      return proveChunk(deps, { path: message, ...message });
+    case 'assemble':
+      return assembleUpload(deps, { path: message, deadlineMs });
+    case 'tidy':
+      return tidyUpload(deps, message);
+  }
+}
+
+export const handler = await deployed(create, assembleDeps);

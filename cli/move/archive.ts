@@ -10,7 +10,7 @@ import type { Source } from './relay.ts';
 /** Lines of the index that are read at a time. */
 const linesAtOnce = 10_000;
 /** Bytes of an object that are read at a time. */
-const pieceBytes = 64 * 1024;
+const pieceBytes = 256 * 1024;
 
 interface OpenArchive extends Source {
   readonly objects: readonly LfsObject[];
@@ -90,15 +90,16 @@ async function* linesOf(file: FileHandle, index: PlacedFile): AsyncGenerator<[st
     }
 }
 
-/** A file that is cut off ends early. */
+/** A file that is cut off ends early. A piece's memory is used again for the one after the next. */
 export async function* piecesOf(
   file: FileHandle,
   { startByte, sizeBytes }: { startByte: number; sizeBytes: number },
   atOnce = pieceBytes,
 ): AsyncGenerator<Buffer> {
-  for (let at = 0; at < sizeBytes; ) {
-    const piece = Buffer.allocUnsafe(Math.min(atOnce, sizeBytes - at));
-    const { bytesRead } = await file.read(piece, 0, piece.length, startByte + at);
+  const memory = [0, 1].map(() => Buffer.allocUnsafe(Math.min(atOnce, sizeBytes)));
+  for (let [at, turn] = [0, 0]; at < sizeBytes; turn = 1 - turn) {
+    const piece = memory[turn] as Buffer;
+    const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, sizeBytes - at), startByte + at);
     if (bytesRead === 0) return;
     yield piece.subarray(0, bytesRead);
     at += bytesRead;

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { errorCode } from '../../local/system/durable-file.ts';
 import { retryAfterMsOf } from '../api-client.ts';
 import { TransferError } from '../export/transfer.ts';
@@ -13,19 +16,27 @@ export const idleMs = 60_000;
 type Side = 'source' | 'target' | 'store' | 'server';
 
 /** @throws {TransferError} unless it is answered with success. */
-export async function send(whose: Side, { href, header }: BatchAction, init: RequestInit): Promise<Response> {
-  const headers = new Headers(init.headers);
+export async function send(whose: Side, action: BatchAction, init: RequestInit): Promise<Response> {
+  const headers = headersOf(action, init.headers);
+  const response = await fetch(action.href, { ...init, headers }).catch((error) => throwOf(whose, error));
+  if (!response.ok) await response.body?.cancel();
+  requireSuccess(whose, response.status, response.headers);
+  return response;
+}
+
+function headersOf({ header }: BatchAction, own: RequestInit['headers']): Headers {
+  const headers = new Headers(own);
   for (const [name, value] of Object.entries(header)) headers.set(name, value);
   // Some servers ask for pieces. With a length, they take all of it as well.
   headers.delete('transfer-encoding');
-  const response = await fetch(href, { ...init, headers }).catch((error) => throwOf(whose, error));
-  if (response.ok) return response;
-  await response.body?.cancel();
-  const isForNow = response.status >= 500 || response.status === 408 || response.status === 429;
-  const text = `The ${whose} returned ${response.status}.`;
-  throw isForNow
-    ? new BusyError(text, retryAfterMsOf(response.headers))
-    : new RefusedError(text, response.status);
+  return headers;
+}
+
+function requireSuccess(whose: Side, status: number, headers: Headers): void {
+  if (status >= 200 && status <= 299) return;
+  const text = `The ${whose} returned ${status}.`;
+  if (status >= 500 || status === 408 || status === 429) throw new BusyError(text, retryAfterMsOf(headers));
+  throw new RefusedError(text, status);
 }
 
 /** Trying again with another URL might help, but once. */
@@ -86,20 +97,45 @@ export async function putObject(
       timer.refresh();
       onBytes(bytes);
     });
-    const stored = await send(to, upload, {
-      method: 'PUT',
-      headers: { 'content-length': String(object.sizeBytes), 'content-type': 'application/octet-stream' },
-      // An empty body of a stream would come in pieces, which no store takes.
-      ...(object.sizeBytes === 0 ? { body: '' } : { body: ReadableStream.from(pieces), duplex: 'half' }),
-      // Otherwise `fetch` keeps a copy of all that it sends, for a redirect that a stream can't follow anyway.
-      redirect: 'error',
-      window: null,
-      signal,
-    });
-    await stored.arrayBuffer().catch((error) => throwOf(to, error));
+    await requestPut(to, { upload, sizeBytes: object.sizeBytes, pieces, signal });
   } finally {
     isOver = true;
     clearTimeout(timer);
+  }
+}
+
+/** By hand, as `fetch` keeps a copy of all that it sends. A piece isn't used any more once the next one is asked for. */
+async function requestPut(
+  to: Side,
+  input: { upload: BatchAction; sizeBytes: number; pieces: AsyncIterable<Uint8Array>; signal: AbortSignal },
+): Promise<void> {
+  const { upload, sizeBytes, pieces, signal } = input;
+  const own = { 'content-length': String(sizeBytes), 'content-type': 'application/octet-stream' };
+  const url = new URL(upload.href);
+  const { request: open } = url.protocol === 'https:' ? https : http;
+  const headers = Object.fromEntries(headersOf(upload, own));
+  const request = open(url, { method: 'PUT', headers, signal });
+  let response: IncomingMessage | undefined;
+  const answered = once(request, 'response').then(([first]) => {
+    response = first as IncomingMessage;
+    return response;
+  });
+  // It is thrown where it is waited for.
+  answered.catch(() => undefined);
+  try {
+    for await (const piece of pieces) {
+      await Promise.race([new Promise((written) => request.write(piece, written)), answered]);
+      if (response) break;
+    }
+    if (!response) request.end();
+    const { statusCode = 0, headers: told } = await answered;
+    const retryAfter = told['retry-after'];
+    requireSuccess(to, statusCode, new Headers(retryAfter ? { 'retry-after': retryAfter } : {}));
+    if (!request.writableEnded) throw new TransferError(`The ${to} answered too early.`);
+    for await (const _ of await answered);
+  } catch (error) {
+    request.destroy();
+    throwOf(to, error);
   }
 }
 

@@ -388,6 +388,8 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'gc run',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git lfs push and pull. Also connect and export local.',
   'POST /{tenant}/{repo}/info/lfs/verify': 'git lfs push',
+  'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'agent',
+  'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'agent',
   'POST /{tenant}/{repo}/info/lfs/locks': 'git lfs lock',
   'GET /{tenant}/{repo}/info/lfs/locks': 'git lfs locks',
   'POST /{tenant}/{repo}/info/lfs/locks/verify': 'git lfs push',

@@ -1,0 +1,529 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ChunkMessage } from '../../../../lambda/chunks/messages.ts';
+import {
+  assemblyMaxMs,
+  type ChunkedUpload,
+  chunkCountOf,
+  chunkKey,
+  claimedForMs,
+  dueAtMs,
+  initialState,
+  newUpload,
+  type UploadPath,
+} from '../../../../lambda/chunks/rules/upload.ts';
+import { Sha256 } from '../../../../lambda/chunks/sha256.ts';
+import type { Deps } from '../../../../lambda/deps.ts';
+import { create } from '../../../../lambda/handlers/assemble-upload.ts';
+import { objectKey } from '../../../../lambda/rules/names.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
+import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { messageEvent } from '../../../../local/background/pump.ts';
+import { lambdaContext } from '../../../../local/lambda-context.ts';
+import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
+import {
+  ManualClock,
+  memoryDeps,
+  recordingChunkQueue,
+  recordingQueue,
+} from '../../../support/memory/deps.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+
+const minute = 60_000;
+const chunkBytes = 128;
+const settings = { ...defaultSettings, chunkBytes };
+const timeLimitMs = 15 * minute;
+/** Four chunks, the last one of 17 bytes. */
+const content = randomBytes(3 * chunkBytes + 17);
+const oid = createHash('sha256').update(content).digest('hex');
+const place = { tenant: 'acme', repo: 'game', oid };
+const key = objectKey(place);
+
+let clock: ManualClock;
+let archives: MemoryArchiveStore;
+let messages: ChunkMessage[];
+let requests: unknown[];
+let deps: Deps;
+let log: ReturnType<typeof recordingLog>;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  archives = new MemoryArchiveStore({ limits: { partBytesMin: 64, wantsEqualParts: true } });
+  log = recordingLog();
+  const [chunks, reconciles] = [recordingChunkQueue(), recordingQueue()];
+  [messages, requests] = [chunks.messages, reconciles.requests];
+  deps = memoryDeps({
+    clock,
+    archives,
+    objects: archives.objects,
+    settings,
+    log: log.log,
+    chunkQueue: chunks.queue,
+    queue: reconciles.queue,
+  });
+});
+
+const idOf = (name: string) => createHash('md5').update(name).digest('hex');
+
+/** An issued reservation with a chunked upload, whose URLs end in half an hour. */
+async function begin(name = 'first'): Promise<ChunkedUpload> {
+  const [upload, nowMs] = [idOf(name), clock.nowMs()];
+  const entries = new Map([[oid, content.length]]);
+  const reservation = { tenant: place.tenant, repo: place.repo, reservationId: upload };
+  await deps.ledger.putReservation({
+    tenant: place.tenant,
+    reservation: {
+      id: upload,
+      repo: place.repo,
+      state: 'pending',
+      entries,
+      createdAtMs: nowMs,
+      expiresAtMs: nowMs + 31 * minute,
+      lapsedAtMs: nowMs + 40 * minute,
+      lookAtMs: null,
+    },
+  });
+  const chunked = { oids: [oid], untilMs: nowMs + claimedForMs };
+  await deps.ledger.issueReservation({ ...reservation, entries, chunked });
+  const made = newUpload(settings, { ...place, upload, sizeBytes: content.length, madeBy: 'ada', nowMs });
+  const record = { ...made, putsUntilMs: nowMs + 45 * minute };
+  await deps.chunkedUploads.put(record);
+  return record;
+}
+
+const bytesOf = (chunk: number, bytes: Uint8Array = content) =>
+  bytes.subarray(chunk * chunkBytes, (chunk + 1) * chunkBytes);
+
+/** The states before each chunk, as an honest client computes them. */
+async function statesOf(bytes: Uint8Array): Promise<string[]> {
+  const hash = await Sha256.create();
+  const states = [initialState];
+  for (let chunk = 0; (chunk + 1) * chunkBytes < bytes.length; chunk += 1) {
+    hash.update(bytesOf(chunk, bytes));
+    states.push(hash.state());
+  }
+  return states;
+}
+
+async function storeChunks(path: UploadPath, bytes: Uint8Array = content) {
+  for (let chunk = 0; chunk * chunkBytes < bytes.length; chunk += 1)
+    await archives.put(chunkKey(path, chunk), bytesOf(chunk, bytes));
+}
+
+/** The messages for all chunks, in the worst order. */
+async function proofsOf(
+  { tenant, repo, upload }: UploadPath,
+  bytes: Uint8Array = content,
+): Promise<ChunkMessage[]> {
+  const states = await statesOf(bytes);
+  return states
+    .map((stateBefore, chunk) => ({
+      step: 'prove' as const,
+      ...{ tenant, repo, oid, upload, chunk, stateBefore },
+    }))
+    .reverse();
+}
+
+const stepOf = (step: 'assemble' | 'tidy', { tenant, repo, upload }: UploadPath): ChunkMessage => ({
+  step,
+  ...{ tenant, repo, oid, upload },
+});
+
+/** Delivers one message. @returns whether it was taken. */
+async function deliver(message: ChunkMessage, by: Deps = deps): Promise<boolean> {
+  const handler = create({ ...by, redelivery: { delay: async () => undefined } });
+  const event = messageEvent({ queue: 'chunk', messageId: 'm', failures: 0, body: message });
+  const context = lambdaContext({ functionName: 'assembleUpload', timeLimitMs });
+  return (await handler(event, context)).batchItemFailures.length === 0;
+}
+
+/** Stores and proves all chunks of a new upload. */
+async function proven(name?: string, bytes: Uint8Array = content): Promise<ChunkedUpload> {
+  const upload = await begin(name);
+  await storeChunks(upload, bytes);
+  for (const message of await proofsOf(upload, bytes)) expect(await deliver(message)).toBe(true);
+  return upload;
+}
+
+const outcomes = () => log.entries.map(({ fields }) => (fields as { outcome?: string }).outcome);
+const stateOf = async (path: UploadPath) => (await deps.chunkedUploads.read(path))?.state;
+const stored = async () => archives.get(key);
+const keysLeft = () => archives.inventory().filter((line) => line.startsWith('_parts/'));
+const reservationOf = ({ tenant, repo, upload: reservationId }: UploadPath) =>
+  deps.ledger.readReservation({ tenant, repo, reservationId });
+
+/** Lets the time come at which what is left of an upload can go, and removes it. */
+async function tidy(path: UploadPath) {
+  const upload = await deps.chunkedUploads.read(path);
+  if (upload) clock.advance(Math.max(0, dueAtMs(upload) - clock.nowMs()) + 1);
+  expect(await deliver(stepOf('tidy', path))).toBe(true);
+}
+
+/**
+ * Nothing of an upload is left, but perhaps the object. A worker that dies before it knows the id of a multipart upload
+ * leaves one without parts: the bucket's lifecycle removes it.
+ */
+async function expectNothingLeft(path: UploadPath) {
+  expect([keysLeft(), archives.openUploads.filter(({ parts }) => parts > 0)]).toEqual([[], []]);
+  expect(await deps.chunkedUploads.read(path)).toBeUndefined();
+  expect(await deps.chunkedUploads.proofs(path)).toEqual([]);
+  expect((await reservationOf(path))?.chunked).toBeUndefined();
+}
+
+describe('a chunk', () => {
+  it('is proven by what its bytes make of the state before it, and its last one by the whole', async () => {
+    const upload = await proven();
+    const states = [...(await statesOf(content)), oid];
+    const proofs = await deps.chunkedUploads.proofs(upload);
+    expect(proofs.map(({ chunk, before, after }) => [chunk, before, after])).toEqual(
+      states.slice(0, -1).map((before, chunk) => [chunk, before, states[chunk + 1]]),
+    );
+  });
+
+  it('is read once, however often its message comes', async () => {
+    const upload = await proven();
+    const reads = archives.count('readInto');
+    for (const message of await proofsOf(upload)) await deliver(message);
+    expect([archives.count('readInto'), outcomes().slice(-4)]).toEqual([reads, Array(4).fill('known')]);
+  });
+
+  it('is not proven unless it is there, whole, and wanted', async () => {
+    const upload = await begin();
+    const all = await proofsOf(upload);
+    const [last] = all;
+    if (last?.step !== 'prove') throw new Error('No message.');
+    await deliver(last);
+    await archives.put(chunkKey(upload, 3), Buffer.from('short'));
+    await deliver(last);
+    await deliver({ ...last, chunk: chunkCountOf(upload) });
+    await deliver({ ...last, upload: idOf('other') });
+    expect(outcomes()).toEqual(['absent', 'absent', 'unwanted', 'unwanted']);
+    expect(await deps.chunkedUploads.proofs(upload)).toEqual([]);
+  });
+
+  it('begins with the standard’s state if it is the first, whatever the client says', async () => {
+    const upload = await begin();
+    await storeChunks(upload);
+    const first = (await proofsOf(upload)).at(-1);
+    if (first?.step !== 'prove') throw new Error('No message.');
+    await deliver({ ...first, stateBefore: 'f'.repeat(64) });
+    expect(await deps.chunkedUploads.readProof(upload, 0)).toMatchObject({ before: initialState });
+  });
+
+  it('that is replaced while it is read has no proof', async () => {
+    const upload = await begin();
+    await storeChunks(upload);
+    archives.before = ({ name }) => {
+      if (name === 'readInto')
+        archives.objects.putVersion(chunkKey(upload, 3), { sizeBytes: 17, etag: '"x"' });
+    };
+    const [last] = await proofsOf(upload);
+    if (last) await deliver(last);
+    expect(outcomes()).toEqual(['absent']);
+  });
+});
+
+describe('an object', () => {
+  it('is made of its chunks, and these go, then the claim of the upload', async () => {
+    const upload = await proven();
+    await deliver(stepOf('assemble', upload));
+    expect(await stored()).toEqual(Uint8Array.from(content));
+    expect([await stateOf(upload), keysLeft(), archives.openUploads]).toEqual(['stored', [], []]);
+    expect(requests).toEqual([{ tenant: 'acme', reason: 'upload', full: false }]);
+    // A URL may still store a chunk.
+    await deliver(stepOf('tidy', upload));
+    expect(outcomes().at(-1)).toBe('early');
+    await archives.put(chunkKey(upload, 1), bytesOf(1));
+    expect((await reservationOf(upload))?.chunked).toEqual(new Set([oid]));
+    await tidy(upload);
+    await expectNothingLeft(upload);
+    // As that of any object that has arrived.
+    expect((await reservationOf(upload))?.entries).toEqual(new Map([[oid, content.length]]));
+    await deliver(stepOf('tidy', upload));
+    await deliver(stepOf('assemble', upload));
+    expect(outcomes().slice(-2)).toEqual(['unwanted', 'unwanted']);
+  });
+
+  it('waits for all proofs', async () => {
+    const upload = await proven();
+    await deps.chunkedUploads.deleteProof(upload, { chunk: 2 });
+    await deliver(stepOf('assemble', upload));
+    expect([outcomes().at(-1), await stateOf(upload), archives.count('createUpload')]).toEqual([
+      'unproven',
+      'open',
+      0,
+    ]);
+  });
+
+  const other = Buffer.from(content);
+  other[chunkBytes + 5] = (other[chunkBytes + 5] ?? 0) ^ 1;
+  const lies: Record<string, (upload: ChunkedUpload) => Promise<void>> = {
+    'a state before a chunk that is not the one after the chunk before it': async (upload) => {
+      await storeChunks(upload);
+      for (const message of await proofsOf(upload))
+        await deliver(
+          message.step === 'prove' && message.chunk === 2 ? { ...message, stateBefore: oid } : message,
+        );
+    },
+    'other bytes, with the states of the right ones': async (upload) => {
+      await storeChunks(upload, other);
+      for (const message of await proofsOf(upload)) await deliver(message);
+    },
+    'other bytes, with their states': async (upload) => {
+      await storeChunks(upload, other);
+      for (const message of await proofsOf(upload, other)) await deliver(message);
+    },
+    'chunks that were swapped': async (upload) => {
+      await storeChunks(upload);
+      await archives.put(chunkKey(upload, 1), bytesOf(2));
+      await archives.put(chunkKey(upload, 2), bytesOf(1));
+      for (const message of await proofsOf(upload)) await deliver(message);
+    },
+  };
+  it.each(Object.entries(lies))('is never made of %s', async (_, lie) => {
+    const upload = await begin();
+    await lie(upload);
+    await deliver(stepOf('assemble', upload));
+    expect([await stateOf(upload), await stored(), archives.count('createUpload')]).toEqual([
+      'wrong',
+      undefined,
+      0,
+    ]);
+    await tidy(upload);
+    await expectNothingLeft(upload);
+    expect((await reservationOf(upload))?.entries.size).toBe(0);
+  });
+
+  it.each(['replaced', 'gone'])(
+    'is not made of a chunk that is %s since its proof, until that is proven again',
+    async (how) => {
+      const upload = await proven();
+      if (how === 'gone') await archives.delete([chunkKey(upload, 1)]);
+      else archives.objects.putVersion(chunkKey(upload, 1), { sizeBytes: chunkBytes, etag: '"other"' });
+      await deliver(stepOf('assemble', upload));
+      expect([outcomes().at(-1), await stateOf(upload), await stored()]).toEqual([
+        'unproven',
+        'open',
+        undefined,
+      ]);
+      expect(await deps.chunkedUploads.readProof(upload, 1)).toBeUndefined();
+      await storeChunks(upload);
+      for (const message of await proofsOf(upload)) await deliver(message);
+      await deliver(stepOf('assemble', upload));
+      expect(await stored()).toEqual(Uint8Array.from(content));
+      await tidy(upload);
+      await expectNothingLeft(upload);
+    },
+  );
+
+  it('is made once of two uploads, at the same time too', async () => {
+    const uploads = [await proven('first'), await proven('second')] as const;
+    await Promise.all(uploads.map((upload) => deliver(stepOf('assemble', upload))));
+    for (const upload of uploads) await deliver(stepOf('assemble', upload));
+    expect(await Promise.all(uploads.map(stateOf))).toEqual(['stored', 'stored']);
+    expect(await stored()).toEqual(Uint8Array.from(content));
+    for (const upload of uploads) await tidy(upload);
+    for (const upload of uploads) await expectNothingLeft(upload);
+  });
+
+  it('that comes to be by another PUT is left as it is', async () => {
+    const upload = await proven();
+    archives.before = ({ name }) => {
+      if (name === 'complete') archives.objects.putVersion(key, { sizeBytes: content.length, etag: '"put"' });
+    };
+    await deliver(stepOf('assemble', upload));
+    expect([await stateOf(upload), archives.openUploads]).toEqual(['stored', []]);
+    expect(await archives.head(key)).toMatchObject({ etag: '"put"' });
+  });
+
+  it('is not made over something of another size', async () => {
+    const upload = await proven();
+    await archives.put(key, Buffer.from('something'));
+    await deliver(stepOf('assemble', upload));
+    expect([await stateOf(upload), await stored()]).toEqual([
+      'ended',
+      Uint8Array.from(Buffer.from('something')),
+    ]);
+  });
+
+  it.each(['canceled', 'expired'])('is not made once its reservation is %s', async (how) => {
+    const upload = await proven();
+    if (how === 'expired') clock.advance(claimedForMs + 1);
+    else {
+      const { tenant, repo } = place;
+      await deps.ledger.deleteReservation({ tenant, repo, reservationId: upload.upload });
+    }
+    await deliver(stepOf('assemble', upload));
+    expect([await stateOf(upload), await stored()]).toEqual(['ended', undefined]);
+    await tidy(upload);
+    await expectNothingLeft(upload);
+  });
+
+  it('goes on after a failure of the store, and copies nothing twice', async () => {
+    const upload = await proven();
+    archives.before = ({ name }) => {
+      if (name === 'complete') throw new StoreUnavailableError('503');
+    };
+    expect(await deliver(stepOf('assemble', upload))).toBe(false);
+    expect([await stateOf(upload), archives.count('copyPart')]).toEqual(['open', 4]);
+    archives.before = () => undefined;
+    expect(await deliver(stepOf('assemble', upload))).toBe(true);
+    expect([await stateOf(upload), archives.count('copyPart')]).toEqual(['stored', 4]);
+  });
+
+  it('begins anew if an earlier attempt was so long ago that the store would date it wrongly', async () => {
+    const upload = await proven();
+    archives.before = ({ name }) => {
+      if (name === 'complete') throw new StoreUnavailableError('503');
+    };
+    await deliver(stepOf('assemble', upload));
+    archives.before = () => undefined;
+    clock.advance(settings.putGraceMs + minute);
+    await deliver(stepOf('assemble', upload));
+    expect([archives.count('createUpload'), archives.count('copyPart'), archives.openUploads]).toEqual([
+      2,
+      8,
+      [],
+    ]);
+  });
+
+  it('is there if the answer that it was made is lost', async () => {
+    const upload = await proven();
+    archives.after = ({ name }) => {
+      if (name === 'complete') throw new StoreUnavailableError('No answer.');
+    };
+    expect(await deliver(stepOf('assemble', upload))).toBe(false);
+    expect(await deliver(stepOf('assemble', upload))).toBe(true);
+    expect([await stateOf(upload), archives.count('complete')]).toEqual(['stored', 1]);
+  });
+
+  it('that takes longer than a run goes on in the next', async () => {
+    const upload = await proven();
+    const patient = { ...deps, settings: { ...settings, putGraceMs: 60 * minute } };
+    archives.before = ({ name }) => {
+      if (name === 'copyPart' && archives.count('copyPart') === 1) clock.advance(timeLimitMs);
+    };
+    await deliver(stepOf('assemble', upload), patient);
+    expect([outcomes().at(-1), await stateOf(upload), archives.count('copyPart')]).toEqual([
+      'unfinished',
+      'open',
+      1,
+    ]);
+    expect(messages).toEqual([stepOf('assemble', upload)]);
+    for (const message of messages) await deliver(message, patient);
+    expect([await stateOf(upload), archives.count('copyPart')]).toEqual(['stored', 4]);
+    expect(await stored()).toEqual(Uint8Array.from(content));
+  });
+
+  it('is made by one worker at a time, and by another if that one has died', async () => {
+    const upload = await proven();
+    await deps.chunkedUploads.change(upload, (now) => ({
+      ...now,
+      state: 'assembling',
+      stateAtMs: clock.nowMs(),
+    }));
+    await deliver(stepOf('assemble', upload));
+    expect([outcomes().at(-1), await stored()]).toEqual(['busy', undefined]);
+    clock.advance(assemblyMaxMs + 2 * minute);
+    await deliver(stepOf('tidy', upload));
+    expect([outcomes().at(-1), messages]).toEqual(['reassembled', [stepOf('assemble', upload)]]);
+    await deliver(stepOf('assemble', upload));
+    expect(await stateOf(upload)).toBe('stored');
+  });
+});
+
+describe('an upload that no client asks about', () => {
+  it('is given up after a day, its chunks go before its claim, and both before its record', async () => {
+    const upload = await proven();
+    await deliver(stepOf('tidy', upload));
+    expect([outcomes().at(-1), await stateOf(upload)]).toEqual(['early', 'open']);
+    clock.advance(dueAtMs(upload) - clock.nowMs());
+    await deps.chunkedUploads.change(upload, (now) => ({ ...now, putsUntilMs: clock.nowMs() + minute }));
+    await deliver(stepOf('tidy', upload));
+    expect([await stateOf(upload), keysLeft().length]).toEqual(['ended', 4]);
+    archives.before = ({ name }) => {
+      if (name === 'delete') throw new StoreUnavailableError('503');
+    };
+    clock.advance(minute);
+    expect(await deliver(stepOf('tidy', upload))).toBe(false);
+    expect((await reservationOf(upload))?.chunked).toEqual(new Set([oid]));
+    archives.before = () => undefined;
+    await tidy(upload);
+    await expectNothingLeft(upload);
+    expect((await reservationOf(upload))?.entries.size).toBe(0);
+  });
+
+  it('keeps its entry if the object is there: an attempt whose answer was lost has made it', async () => {
+    const upload = await proven();
+    archives.after = ({ name }) => {
+      if (name === 'complete') throw new StoreUnavailableError('No answer.');
+    };
+    await deliver(stepOf('assemble', upload));
+    clock.advance(dueAtMs(upload) - clock.nowMs());
+    await deliver(stepOf('tidy', upload));
+    await tidy(upload);
+    await expectNothingLeft(upload);
+    expect((await reservationOf(upload))?.entries.size).toBe(1);
+    expect(requests).toEqual([{ tenant: 'acme', reason: 'upload', full: false }]);
+  });
+});
+
+/** Dependencies of a worker that dies at its nth call: nothing that it calls then, or later, is done or answered. */
+function dying(at: number, when: 'before' | 'after') {
+  let calls = 0;
+  const gate = async <T>(run: () => T | Promise<T>): Promise<T> => {
+    calls += 1;
+    if (calls > at || (calls === at && when === 'before')) throw new Error('Dead.');
+    const done = await run();
+    if (calls >= at) throw new Error('Dead.');
+    return done;
+  };
+  const guarded = <T extends object>(object: T): T =>
+    new Proxy(object, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return (...input: unknown[]) => {
+          const call = () => Reflect.apply(member, target, input) as unknown;
+          if (name !== 'list' && name !== 'parts') return gate(call);
+          return (async function* () {
+            yield* (await gate(call)) as AsyncIterable<unknown>;
+          })();
+        };
+      },
+    });
+  const by: Deps = {
+    ...deps,
+    archives: guarded(deps.archives),
+    chunkedUploads: guarded(deps.chunkedUploads),
+    ledger: guarded(deps.ledger),
+    queue: guarded(deps.queue),
+    chunkQueue: guarded(deps.chunkQueue),
+  };
+  return { by, hasDied: () => calls >= at };
+}
+
+describe.each(['before', 'after'] as const)('a worker that dies %s any call', (when) => {
+  it('leaves nothing that another does not bring to the same end', async () => {
+    for (let at = 1, hasDied = true; hasDied; at += 1) {
+      const upload = await begin(`upload ${at}`);
+      await storeChunks(upload);
+      const worker = dying(at, when);
+      const steps = [...(await proofsOf(upload)), stepOf('assemble', upload)];
+      for (const message of steps) await deliver(message, worker.by);
+      hasDied = worker.hasDied();
+      // Messages come again, the client reports and asks again, and the schedule wakes what is due.
+      for (const message of steps.slice(0, -1)) expect(await deliver(message)).toBe(true);
+      if ((await stateOf(upload)) === 'assembling') clock.advance(assemblyMaxMs + 2 * minute);
+      await deliver(stepOf('assemble', upload));
+      expect([at, await stateOf(upload), await stored()]).toEqual([at, 'stored', Uint8Array.from(content)]);
+      // And one that dies while it tidies up.
+      const record = await deps.chunkedUploads.read(upload);
+      clock.advance(Math.max(0, dueAtMs(record ?? upload) - clock.nowMs()) + 1);
+      await deliver(stepOf('tidy', upload), dying(at, when).by);
+      await deliver(stepOf('tidy', upload));
+      await expectNothingLeft(upload);
+      await archives.delete([key]);
+    }
+  });
+});

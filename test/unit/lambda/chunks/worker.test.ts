@@ -119,14 +119,22 @@ async function proofsOf(
   return states
     .map((stateBefore, chunk) => ({
       step: 'prove' as const,
-      ...{ tenant, repo, oid, upload, chunk, stateBefore },
+      tenant,
+      repo,
+      oid,
+      upload,
+      chunk,
+      stateBefore,
     }))
     .reverse();
 }
 
 const stepOf = (step: 'assemble' | 'tidy', { tenant, repo, upload }: UploadPath): ChunkMessage => ({
   step,
-  ...{ tenant, repo, oid, upload },
+  tenant,
+  repo,
+  oid,
+  upload,
 });
 
 /** Delivers one message. @returns whether it was taken. */
@@ -201,7 +209,7 @@ describe('a chunk', () => {
     expect(await deps.chunkedUploads.proofs(upload)).toEqual([]);
   });
 
-  it('begins with the standard’s state if it is the first, whatever the client says', async () => {
+  it('begins in the first state if it is the first, whatever the client says', async () => {
     const upload = await begin();
     await storeChunks(upload);
     const first = (await proofsOf(upload)).at(-1);

@@ -4,6 +4,7 @@ import type { RouteContract } from '../lambda/api/contract/contract.ts';
 import { parseJson } from '../lambda/rules/text.ts';
 import { CliError, refusalError, unreachableError } from './errors.ts';
 import type { BusyLine } from './progress.ts';
+import { retryAfterMsOf } from './retry-after.ts';
 
 /** Routes of the management API, by the ids that the contract gives them: method, path and schemas come from there. */
 
@@ -206,12 +207,6 @@ export class ApiClient {
       end();
     }
   }
-}
-
-/** The pause that `Retry-After` asks for, in seconds. A date there is not read: nobody in this field sends one. */
-export function retryAfterMsOf(headers: Headers): number | undefined {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
 /** Only lfs-quota says so as a problem; a 404 of something else at that address is an error. */

@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { release, releaseText } from '../lambda/rules/release.ts';
-import { runCli } from './program.ts';
+import type { CliContext } from './context.ts';
+import { CliError } from './errors.ts';
 
 /** Asks on standard error, so that the question never gets into piped output. Ctrl-C and Ctrl-D answer ''. */
 export async function askAtTerminal(question: string): Promise<string> {
@@ -65,7 +66,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => en
 let interruptListeners = 0;
 
 try {
-  process.exitCode = await runCli(process.argv.slice(2), {
+  const context: CliContext = {
     program: calledAs(process.argv[1] ?? ''),
     version: releaseText(release),
     env: process.env,
@@ -83,11 +84,16 @@ try {
     readInput,
     self: calledLater(process.argv[1] ?? ''),
     onInterrupt,
-  });
+  };
+  // git-lfs starts it beside a push, where memory counts: it loads no other command.
+  if (process.argv.slice(2).join() === 'agent') await (await import('./commands/agent.ts')).runAgent(context);
+  else process.exitCode = await (await import('./program.ts')).runCli(process.argv.slice(2), context);
 } catch (error) {
   // Node itself would print the line that threw, which is the whole bundle.
   const trace = error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`error: This is a bug in lfs-quota.\n${trace}\n`);
+  const isExpected = error instanceof CliError;
+  const text = isExpected ? `${error.message}\n${error.hint}` : `This is a bug in lfs-quota.\n${trace}`;
+  process.stderr.write(`error: ${text}\n`);
   process.exitCode = 1;
 }
 

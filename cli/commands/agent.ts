@@ -43,7 +43,7 @@ export const registerAgent: Register = (program, context) => {
 };
 
 /** @throws {CliError} for what git-lfs doesn't say. */
-async function runAgent(context: CliContext): Promise<void> {
+export async function runAgent(context: CliContext): Promise<void> {
   if (!context.input) throw notGitLfs();
   const { input, out } = context;
   const gone = new AbortController();

@@ -1,8 +1,8 @@
 import { parseJson } from '../../lambda/rules/text.ts';
-import { retryAfterMsOf } from '../api-client.ts';
 import { CliError, UsageError, unreachableError } from '../errors.ts';
 import { gitText } from '../git/git.ts';
 import { type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
 
 /** A repo of another LFS server, asked as git-lfs asks it: with the login that git has for it. */
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { errorCode } from '../../local/system/durable-file.ts';
-import { retryAfterMsOf } from '../api-client.ts';
 import { TransferError } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
 
 /** An upload that is streamed: nothing of it is kept, and its bytes are checked on their way. */
 

@@ -91,7 +91,14 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     const { components } = z.object({ components: z.array(component) }).parse(sbom);
     const names = components.map((each) => each['bom-ref'].replace(/@[^@]+$/, ''));
     expect(names).toEqual(
-      expect.arrayContaining(['@aws-sdk/client-s3', 'classic-level', 'commander', 'preact', 'zod']),
+      expect.arrayContaining([
+        '@aws-sdk/client-s3',
+        'classic-level',
+        'commander',
+        'hash-wasm',
+        'preact',
+        'zod',
+      ]),
     );
     expect(names).not.toContain('esbuild');
     const notice = await readFile(inPackage('dist', 'NOTICE'), 'utf8');
@@ -120,6 +127,20 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     const wrong = await lfsQuota('token', 'revoke', 'acme', '?');
     expect(wrong).toMatchObject({ code: 2, out: '' });
     expect(wrong.err).toContain('lfs-quota token list TENANT');
+  });
+
+  it('answers git-lfs, and says who starts what it starts', async () => {
+    const agent = (line: string) => {
+      const script = `echo '${line}' | "${installed}" agent`;
+      return run('/bin/sh', ['-c', script], { cwd: elsewhere, env: { PATH: onlyNode }, timeoutMs });
+    };
+    const init = '{"event":"init","operation":"upload","remote":"origin","concurrent":false}';
+    expect(await agent(init)).toEqual({ code: 0, out: '{}\n', err: '' });
+    expect(await agent('hello')).toEqual({
+      code: 1,
+      out: '',
+      err: 'error: Only git-lfs can start this command.\nRun this in your clone, then push: lfs-quota connect TENANT REPO\n',
+    });
   });
 
   it('has all of the SDK in it, and none of its warnings', async () => {

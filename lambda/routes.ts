@@ -111,7 +111,7 @@ export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
 /**
  * Functions without a route: the queue's consumer, the schedule's target, what sends to webhooks and, if the stage has
- * them, what sends e-mails, the workers of exports and the store's consumer.
+ * them, what sends e-mails, the workers of exports, the store's consumer, and what copies from git hosts.
  */
 type BackgroundFunction =
   | 'reconcile'
@@ -119,7 +119,8 @@ type BackgroundFunction =
   | 'sendWebhook'
   | 'sendEmail'
   | 'exportArchive'
-  | 'storeEvents';
+  | 'storeEvents'
+  | 'copyObject';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -141,4 +142,5 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   sendEmail: 'send-email.ts',
   exportArchive: 'export-archive.ts',
   storeEvents: 'store-events.ts',
+  copyObject: 'copy-object.ts',
 };

@@ -15,12 +15,15 @@ import { releaseText } from '../lambda/rules/release.ts';
 import { Api } from './api.ts';
 import {
   Background,
+  copiesAtOnce,
+  copyWorkIn,
   EmailFeedback,
   exportWorkIn,
   ReconcileQueue,
   StoreEvents,
   sendersAtOnce,
   sendWorkIn,
+  type WorkQueue,
 } from './background.ts';
 import { Canary } from './canary.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
@@ -62,6 +65,7 @@ class LfsQuotaStack extends Stack {
     const emailWork = settings.email ? sendWorkIn(this, 'Email') : undefined;
     const feedback = emailWork && new EmailFeedback(this, 'EmailFeedback', { queue: emailWork.queue });
     const exportWork = exports.workers > 0 ? exportWorkIn(this) : undefined;
+    const copyWork = settings.gitHosts.length > 0 ? copyWorkIn(this) : undefined;
     const storeEvents =
       settings.storeEvents && this.storage.bucket
         ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
@@ -74,19 +78,13 @@ class LfsQuotaStack extends Stack {
         storage: this.storage,
         reconcileQueue: reconciles.queue,
         webhookQueue: webhookWork.queue,
-        email:
-          settings.email && emailWork && feedback
-            ? {
-                queue: emailWork.queue,
-                from: settings.email.from,
-                configurationSet: feedback.configurationSet,
-              }
-            : undefined,
+        email: emailOf(settings.email, emailWork, feedback),
         exports: exportWork && {
           queue: exportWork.queue,
           store: exportStoreOf(objectStore),
           settings: exports,
         },
+        copyQueue: copyWork?.queue,
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
         signInSecretArns: signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn),
@@ -105,16 +103,27 @@ class LfsQuotaStack extends Stack {
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
     if (emailWork) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
     exportWork?.deliverTo(functions.get('exportArchive').live, { maxConcurrency: exports.workers });
+    copyWork?.deliverTo(functions.get('copyObject').live, { maxConcurrency: copiesAtOnce });
     storeEvents?.deliverTo(functions.get('storeEvents').live);
 
     const { api } = this;
-    const queues = { reconciles, webhookWork, emailWork, exportWork, storeEvents };
+    const queues = { reconciles, webhookWork, emailWork, exportWork, copyWork, storeEvents };
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
     const watched = { settings, functions, ...queues, api, table: data.table };
     const alarms = settings.monitoring === 'none' ? undefined : new Alarms(this, 'Alarms', watched);
     this.canary = alarms && settings.canary ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
     if (alarms && settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
   }
+}
+
+/** How the stage sends e-mails, if it does. */
+function emailOf(
+  email: DeploymentSettings['email'],
+  work: WorkQueue | undefined,
+  feedback: EmailFeedback | undefined,
+) {
+  if (!email || !work || !feedback) return undefined;
+  return { queue: work.queue, from: email.from, configurationSet: feedback.configurationSet };
 }
 
 /** Every finding of cdk-nag's AwsSolutions that is accepted, and why. Any other finding fails the synth. */

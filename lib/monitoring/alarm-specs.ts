@@ -29,6 +29,8 @@ export interface Watched {
   readonly emailWork: WorkQueue | undefined;
   /** Undefined if the stage makes no exports. */
   readonly exportWork: WorkQueue | undefined;
+  /** Undefined if the stage has no git hosts. */
+  readonly copyWork: WorkQueue | undefined;
   /** Undefined if the stage receives no events of its store. */
   readonly storeEvents: WorkQueue | undefined;
 }
@@ -218,7 +220,8 @@ export function throttlesOf(table: Data['table']): { id: string; what: string; m
 const exportsAreLaterBy = 6;
 
 /** Of the queues besides that of reconciles, if the stage has them. */
-function queueAlarms({ settings, webhookWork, emailWork, exportWork, storeEvents }: Watched): AlarmSpec[] {
+function queueAlarms(watched: Watched): AlarmSpec[] {
+  const { settings, webhookWork, emailWork, exportWork, copyWork, storeEvents } = watched;
   const queues = [
     [
       'Webhook',
@@ -230,6 +233,11 @@ function queueAlarms({ settings, webhookWork, emailWork, exportWork, storeEvents
       'Export',
       exportWork,
       'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
+    ],
+    [
+      'Copy',
+      copyWork,
+      "An object of a git host couldn't be copied: the function copyObject failed too often.",
     ],
     [
       'StoreEvents',

@@ -84,7 +84,7 @@ const memoryMb = (defaultMb: number) => whole([128, 10_240], defaultMb, 'MB.');
  * - management 512: 256 is too slow for a list of 100 tenants.
  * - reconcile 512: a million open entries take 389 MB.
  * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
- * - exchangeToken, signIn, console, sendWebhook and sendEmail: not measured.
+ * - exchangeToken, signIn, console, sendWebhook, sendEmail and copyObject: not measured.
  */
 const memoryOfFunctions = section(
   {
@@ -104,6 +104,7 @@ const memoryOfFunctions = section(
     sendEmail: memoryMb(256),
     exportArchive: memoryMb(2_048),
     storeEvents: memoryMb(256),
+    copyObject: memoryMb(512),
   } satisfies Record<FunctionName, z.ZodType>,
   'Memory of each function. 1,769 MB is one CPU core.',
 );

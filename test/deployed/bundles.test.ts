@@ -45,6 +45,7 @@ const cases: [FunctionName, unknown, object][] = [
   ['sendWebhook', { Records: [] }, { batchItemFailures: [] }],
   ['exportArchive', { Records: [] }, { batchItemFailures: [] }],
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
+  ['copyObject', { Records: [] }, { batchItemFailures: [] }],
 ];
 
 describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
@@ -54,7 +55,8 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
   beforeAll(() => {
     // The stage has every function that a stage can have.
     const settings = join(folder, 'settings.json');
-    writeFileSync(settings, JSON.stringify({ storeEvents: true }));
+    const gitHosts = [{ id: 'github', kind: 'github', url: 'https://api.github.com' }];
+    writeFileSync(settings, JSON.stringify({ storeEvents: true, gitHosts }));
     const context = { stage: 'dev', settings, 'aws:cdk:enable-asset-metadata': true };
     const assembly = buildApp({ outdir: folder, context }).synth();
     for (const [id, resource] of Object.entries(

@@ -11,7 +11,7 @@ const grants: readonly {
    * Sends ten messages in one request. On AWS `sqs:SendMessage` grants that too, and no other action exists
    * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html).
    */
-  { functions: ['refresh', 'management', 'exportArchive'], actions: ['sqs:SendMessageBatch'] },
+  { functions: ['lfsBatch', 'refresh', 'management', 'exportArchive'], actions: ['sqs:SendMessageBatch'] },
   /**
    * Items of some partitions only. The emulator puts no `dynamodb:LeadingKeys` into a request, and the grants require
    * it: `test/stack/grants.test.ts` has them.

@@ -12,12 +12,14 @@ type Queue =
   | 'WebhookWorkQueue'
   | 'EmailWorkQueue'
   | 'ExportWorkQueue'
+  | 'CopyWorkQueue'
   | 'StoreEventsQueue';
 const deadLettersOf = {
   ReconcileQueue: 'ReconcileQueueDeadLetterQueue',
   WebhookWorkQueue: 'WebhookWorkDeadLetterQueue',
   EmailWorkQueue: 'EmailWorkDeadLetterQueue',
   ExportWorkQueue: 'ExportWorkDeadLetterQueue',
+  CopyWorkQueue: 'CopyWorkDeadLetterQueue',
   StoreEventsQueue: 'StoreEventsDeadLetterQueue',
 } as const satisfies Record<Queue, string>;
 
@@ -156,6 +158,7 @@ const background: readonly FunctionName[] = [
   'sendEmail',
   'exportArchive',
   'storeEvents',
+  'copyObject',
 ];
 const ofApi = names.filter((name) => !background.includes(name));
 
@@ -194,6 +197,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.invoke('exportArchive', minute);
     streams.invoke('sendWebhook', minute);
     streams.invoke('sendEmail', minute);
+    streams.invoke('copyObject', minute);
     streams.reconcile(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
@@ -201,6 +205,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.queueState('WebhookWorkQueue', minute, { oldestSeconds: 30 });
     streams.queueState('EmailWorkQueue', minute, { oldestSeconds: 30 });
     streams.queueState('ExportWorkQueue', minute, { oldestSeconds: 300 });
+    streams.queueState('CopyWorkQueue', minute, { oldestSeconds: 120 });
   }
   outage(streams, { from: start + 400, minutes: 10 });
   // The table fails for five minutes.
@@ -300,6 +305,11 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       streams.deadLetter('ExportWorkQueue', faultBegins + 20 * 6),
     ),
   ],
+  CopyDeadLetters: [
+    fault('a run of a copy dies five times, each found after 16 minutes', 100, (streams) =>
+      streams.deadLetter('CopyWorkQueue', faultBegins + 5 * 16),
+    ),
+  ],
   StoreEventsDeadLetters: [
     fault('an event cannot be recorded in two hours', 135, (streams) =>
       streams.deadLetter('StoreEventsQueue', faultBegins + 127),
@@ -310,6 +320,7 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
   EmailQueueLate: waiting('EmailWorkQueue', 70),
   StoreEventsQueueLate: waiting('StoreEventsQueue', 70),
   ExportQueueLate: waiting('ExportWorkQueue', 370),
+  CopyQueueLate: waiting('CopyWorkQueue', 70),
   ReconcilesFailed: [
     fault("one tenant's reconciles fail at once", 60, (streams) => {
       streams.failingReconcile(faultBegins, { runMinutes: 0 });

@@ -25,6 +25,8 @@ import {
   quickLimits,
 } from './aws/sqs.ts';
 import type { ChunkMessage } from './chunks/messages.ts';
+import { createCopier } from './downloads/copier.ts';
+import type { CopyMessage, CopyQueue } from './downloads/rules/copies.ts';
 import type { ExportQueue } from './exports/messages.ts';
 import {
   type ExportSettings,
@@ -178,6 +180,14 @@ function emailQueue(): EmailQueue {
   };
 }
 
+/** The queue of copies from git hosts. Without it the stage copies nothing. */
+function copyQueue(): CopyQueue {
+  const queueUrl = optional('LFS_QUOTA_COPY_QUEUE_URL');
+  if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
+  const queue = createSqsMessageQueue<CopyMessage>({ client: sqs(), queueUrl, clock, invocations });
+  return { isOn: true, ...queue };
+}
+
 /** The queues that the operator can look at, each with its dead letters: `{"reconciles": [URL, URL], …}`. */
 function queueGauges(): QueueGauge[] {
   const urls = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
@@ -286,8 +296,14 @@ export function batchDeps() {
     store: objectStore(client),
     signer: urlSigner(place),
     queue: queue(),
+    copies: stores.copies(tables),
+    copyQueue: copyQueue(),
     metrics: metrics(),
   };
+}
+
+export function copyDeps() {
+  return { ...common(), copier: createCopier(), redelivery: redelivery('LFS_QUOTA_COPY_QUEUE_URL') };
 }
 
 export function verifyDeps() {

@@ -17,7 +17,9 @@ import type { WebhookQueue, WebhookSender, WebhookUrls } from './alerts/rules/we
 import type { Webhooks } from './alerts/webhook-store.ts';
 import type { ChunkQueue } from './chunks/messages.ts';
 import type { ChunkedUploads } from './chunks/upload-store.ts';
+import type { Copies } from './downloads/copy-store.ts';
 import type { Downloads } from './downloads/download-store.ts';
+import type { Copier, CopyQueue } from './downloads/rules/copies.ts';
 import type { ExportJobs } from './exports/job-store.ts';
 import type { ExportQueue } from './exports/messages.ts';
 import type { ExportSettings } from './exports/rules/settings.ts';
@@ -53,6 +55,9 @@ export interface Deps {
   readonly audit: AuditLog;
   readonly downloads: Downloads;
   readonly publicReads: PublicReads;
+  readonly copies: Copies;
+  readonly copyQueue: CopyQueue;
+  readonly copier: Copier;
   readonly gitHosts: readonly GitHost[];
   readonly hostClient: HostClient;
   readonly signInHosts: SignInHosts;

@@ -113,7 +113,8 @@ export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
 /**
  * Functions without a route: the queue's consumer, the schedule's target, what sends to webhooks, the workers of chunked
- * uploads and, if the stage has them, what sends e-mails, the workers of exports and the store's consumer.
+ * uploads and, if the stage has them, what sends e-mails, the workers of exports, the store's consumer, and what copies from
+ * git hosts.
  */
 type BackgroundFunction =
   | 'reconcile'
@@ -122,7 +123,8 @@ type BackgroundFunction =
   | 'sendEmail'
   | 'exportArchive'
   | 'assembleUpload'
-  | 'storeEvents';
+  | 'storeEvents'
+  | 'copyObject';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -146,4 +148,5 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   exportArchive: 'export-archive.ts',
   assembleUpload: 'assemble-upload.ts',
   storeEvents: 'store-events.ts',
+  copyObject: 'copy-object.ts',
 };

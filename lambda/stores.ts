@@ -24,6 +24,7 @@ export { createDynamoDbAlerts as alerts } from './alerts/alert-store.ts';
 export { createDynamoDbEmails as emails } from './alerts/email-store.ts';
 export { createDynamoDbWebhooks as webhooks } from './alerts/webhook-store.ts';
 export { createDynamoDbChunkedUploads as chunkedUploads } from './chunks/upload-store.ts';
+export { createDynamoDbCopies as copies } from './downloads/copy-store.ts';
 export { createDynamoDbDownloads as downloads } from './downloads/download-store.ts';
 export { createDynamoDbExportJobs as exportJobs } from './exports/job-store.ts';
 export { createDynamoDbHistory as history } from './history/history-store.ts';

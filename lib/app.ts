@@ -16,12 +16,15 @@ import { Api } from './api.ts';
 import {
   Background,
   chunkWorkIn,
+  copiesAtOnce,
+  copyWorkIn,
   EmailFeedback,
   exportWorkIn,
   ReconcileQueue,
   StoreEvents,
   sendersAtOnce,
   sendWorkIn,
+  type WorkQueue,
 } from './background.ts';
 import { Canary } from './canary.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
@@ -36,7 +39,10 @@ import type { DeploymentSettings } from './settings/deployment-settings.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
 
 interface Queues
-  extends Pick<Watched, 'reconciles' | 'webhookWork' | 'chunkWork' | 'emailWork' | 'exportWork'> {
+  extends Pick<
+    Watched,
+    'reconciles' | 'webhookWork' | 'chunkWork' | 'emailWork' | 'exportWork' | 'copyWork'
+  > {
   /** Undefined if the stage receives no events of its store. */
   readonly storeEvents: StoreEvents | undefined;
 }
@@ -71,6 +77,7 @@ class LfsQuotaStack extends Stack {
     const emailWork = settings.email ? sendWorkIn(this, 'Email') : undefined;
     const feedback = emailWork && new EmailFeedback(this, 'EmailFeedback', { queue: emailWork.queue });
     const exportWork = exports.workers > 0 ? exportWorkIn(this) : undefined;
+    const copyWork = settings.gitHosts.length > 0 ? copyWorkIn(this) : undefined;
     const storeEvents =
       settings.storeEvents && this.storage.bucket
         ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
@@ -84,19 +91,13 @@ class LfsQuotaStack extends Stack {
         reconcileQueue: reconciles.queue,
         webhookQueue: webhookWork.queue,
         chunkQueue: chunkWork.queue,
-        email:
-          settings.email && emailWork && feedback
-            ? {
-                queue: emailWork.queue,
-                from: settings.email.from,
-                configurationSet: feedback.configurationSet,
-              }
-            : undefined,
+        email: emailOf(settings.email, emailWork, feedback),
         exports: exportWork && {
           queue: exportWork.queue,
           store: exportStoreOf(objectStore),
           settings: exports,
         },
+        copyQueue: copyWork?.queue,
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
         signInSecretArns: signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn),
@@ -112,7 +113,7 @@ class LfsQuotaStack extends Stack {
     new Background(this, 'Background', { settings, functions, queue: reconciles.queue });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
     if (emailWork) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
-    const queues = { reconciles, webhookWork, chunkWork, emailWork, exportWork, storeEvents };
+    const queues = { reconciles, webhookWork, chunkWork, emailWork, exportWork, copyWork, storeEvents };
     deliverTo(functions, settings, queues);
 
     const { api } = this;
@@ -126,12 +127,23 @@ class LfsQuotaStack extends Stack {
 
 /** Brings the messages of each queue to its function. */
 function deliverTo(functions: Functions, settings: DeploymentSettings, queues: Queues): void {
-  const { webhookWork, emailWork, exportWork, chunkWork, storeEvents } = queues;
+  const { webhookWork, emailWork, exportWork, chunkWork, copyWork, storeEvents } = queues;
   webhookWork.deliverTo(functions.get('sendWebhook').live, { maxConcurrency: sendersAtOnce });
   emailWork?.deliverTo(functions.get('sendEmail').live, { maxConcurrency: sendersAtOnce });
   exportWork?.deliverTo(functions.get('exportArchive').live, { maxConcurrency: settings.exports.workers });
   chunkWork.deliverTo(functions.get('assembleUpload').live, { maxConcurrency: settings.chunkWorkers });
+  copyWork?.deliverTo(functions.get('copyObject').live, { maxConcurrency: copiesAtOnce });
   storeEvents?.deliverTo(functions.get('storeEvents').live);
+}
+
+/** How the stage sends e-mails, if it does. */
+function emailOf(
+  email: DeploymentSettings['email'],
+  work: WorkQueue | undefined,
+  feedback: EmailFeedback | undefined,
+) {
+  if (!email || !work || !feedback) return undefined;
+  return { queue: work.queue, from: email.from, configurationSet: feedback.configurationSet };
 }
 
 /** Every finding of cdk-nag's AwsSolutions that is accepted, and why. Any other finding fails the synth. */

@@ -242,6 +242,19 @@ export function sendWorkIn(scope: Construct, kind: 'Webhook' | 'Email'): WorkQue
   });
 }
 
+/** Objects that are copied from git hosts at a time. */
+export const copiesAtOnce = 10;
+
+/** The queue of copies from git hosts, in any order. Its messages have URLs that expire within the hour. */
+export function copyWorkIn(scope: Construct): WorkQueue {
+  return new WorkQueue(scope, 'CopyWork', {
+    output: 'CopyDlqUrl',
+    visibilityTimeout: Duration.seconds(timeoutOf('copyObject') + spareSeconds),
+    // Three are for what fails. More are only for runs that died.
+    attemptsMax: 5,
+  });
+}
+
 /**
  * How SES tells of e-mails that came back: by the account's event bus, into the queue of what is to be e-mailed. Its
  * function then ends the e-mails to that address.

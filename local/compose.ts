@@ -8,20 +8,18 @@ import { KnownHostUsers } from '../lambda/accounts/rules/host-user.ts';
 import type { IdentityIssuer } from '../lambda/accounts/rules/identities.ts';
 import { createSignInHosts } from '../lambda/accounts/sign-in-hosts.ts';
 import type { EmailQueue, Mailer } from '../lambda/alerts/rules/email.ts';
-import {
-  isLoopbackHost,
-  isWebhookUrl,
-  type WebhookQueue,
-  type WebhookSender,
-} from '../lambda/alerts/rules/webhook-delivery.ts';
-import { createWebhookSender } from '../lambda/alerts/webhook-sender.ts';
+import { isLoopbackHost, isWebhookUrl, type WebhookQueue } from '../lambda/alerts/rules/webhook-delivery.ts';
+import { createWebhookSender, type SenderOptions } from '../lambda/alerts/webhook-sender.ts';
 import { createConsoleFiles } from '../lambda/aws/function-environment.ts';
 import type { ChunkQueue } from '../lambda/chunks/messages.ts';
 import type { Deps } from '../lambda/deps.ts';
+import { createCopier } from '../lambda/downloads/copier.ts';
+import type { CopyQueue } from '../lambda/downloads/rules/copies.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/exports/rules/settings.ts';
 import { create as createAssembleUpload } from '../lambda/handlers/assemble-upload.ts';
 import { create as createConsole } from '../lambda/handlers/console.ts';
+import { create as createCopyObject } from '../lambda/handlers/copy-object.ts';
 import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
 import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
 import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
@@ -67,19 +65,24 @@ import type { RunningStore } from './store/start-store.ts';
 import { storesOn } from './table/table.ts';
 import type { Turns } from './turns.ts';
 
-/** For tests and development: receivers on this machine are reached by plain HTTP. All others as they always are. */
-function withLoopback(sender: WebhookSender): WebhookSender {
+/** For tests and development: what is on this machine is reached by plain HTTP. All else as it always is. */
+function loopbackOptions(url: string): SenderOptions | undefined {
+  const { protocol, hostname, port } = new URL(url);
+  if (protocol !== 'http:' || !isLoopbackHost(hostname)) return undefined;
   return {
-    post(input) {
-      const { protocol, hostname, port } = new URL(input.url);
-      if (protocol !== 'http:' || !isLoopbackHost(hostname)) return sender.post(input);
-      const plain = createWebhookSender({
-        resolve: async () => [hostname.replace(/^\[|\]$/g, '')],
-        isPublic: () => true,
-        request: (options) => request({ ...options, port: port || 80 }),
-      });
-      return plain.post(input);
-    },
+    resolve: async () => [hostname.replace(/^\[|\]$/g, '')],
+    isPublic: () => true,
+    request: (options) => request({ ...options, port: port || 80 }),
+  };
+}
+
+/** What reaches addresses that others name. */
+function outgoing(allowsLoopback: boolean): Pick<Deps, 'webhookSender' | 'webhookUrls' | 'copier'> {
+  const optionsFor = (url: string) => (allowsLoopback ? loopbackOptions(url) : undefined);
+  return {
+    webhookSender: { post: (input) => createWebhookSender(optionsFor(input.url)).post(input) },
+    webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
+    copier: { copy: (input) => createCopier(optionsFor(input.from)).copy(input) },
   };
 }
 
@@ -138,6 +141,8 @@ interface ComposeInput {
   readonly exportQueue: ExportQueue;
   readonly chunkQueue: ChunkQueue;
   readonly webhookQueue: WebhookQueue;
+  /** Default: nothing is copied. */
+  readonly copyQueue?: CopyQueue;
   readonly emailQueue: EmailQueue;
   readonly mailer: Mailer;
   readonly queueGauges: readonly QueueGauge[];
@@ -165,7 +170,6 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
   const { kind, exportsAs, head, serve, ...place } = input.store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
-  const { allowsLoopbackWebhooks: allowsLoopback } = input;
   const client = new BucketClient({ ...place, timeoutFactor });
   const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos);
@@ -186,10 +190,10 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
     webhookQueue: input.webhookQueue,
+    copyQueue: input.copyQueue ?? { isOn: false, send: async () => undefined },
     emailQueue: input.emailQueue,
     mailer: input.mailer,
-    webhookSender: allowsLoopback ? withLoopback(createWebhookSender()) : createWebhookSender(),
-    webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
+    ...outgoing(input.allowsLoopbackWebhooks),
     admin: { sha256s: async () => [adminSha256] },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
     store: adoptedStore(
@@ -256,6 +260,7 @@ interface Functions {
   readonly assembleUpload: PumpConsumer;
   readonly sendWebhook: PumpConsumer;
   readonly sendEmail: PumpConsumer;
+  readonly copyObject: PumpConsumer;
 }
 
 /** The queue of this process waits by itself before it delivers again. */
@@ -293,5 +298,6 @@ export function createFunctions(
     assembleUpload: createAssembleUpload({ ...deps, redelivery }),
     sendWebhook: createSendWebhook({ ...deps, redelivery: webhooks }),
     sendEmail: createSendEmail({ ...deps, redelivery: emails, publicUrl }),
+    copyObject: createCopyObject({ ...deps, redelivery }),
   };
 }

@@ -9,6 +9,7 @@ import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
 import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
 import type { Table } from '../lambda/table/requests.ts';
+import { CopyPump } from './background/copy-pump.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/pump.ts';
 import { startExpirySweep, systemTimers } from './background/schedule.ts';
@@ -161,11 +162,13 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   onProgress(`object store ${store.endpoint}`);
 
   const delivery = deliveryOf(options, { table: database, log, invocations });
+  const copyPump = new CopyPump({ timers: systemTimers, log });
   const composed = composeEmbedded({
     database,
     store,
     url,
     ...delivery.queues,
+    copyQueue: copyPump,
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
@@ -184,7 +187,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   metrics?.watch({ ...deps, isDiskFull: database.isDiskFull, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
-  await startBackground(delivery, { deps, url, cleanup, graceMs });
+  await startBackground(delivery, { deps, url, cleanup, graceMs, copyPump });
   const demo = createsDemo ? await ensureDemo(deps, { folder: folder.path, apiUrl: url }) : undefined;
   functions.resolve(createFunctions(deps).http);
 
@@ -281,8 +284,11 @@ const loggingMailer = (log: Log): Mailer => ({
 /** Starts what runs without a request. */
 async function startBackground(
   delivery: ReturnType<typeof deliveryOf>,
-  { deps, url, cleanup, graceMs }: { deps: Deps; url: string; cleanup: Cleanup; graceMs: number },
+  input: { deps: Deps; url: string; cleanup: Cleanup; graceMs: number; copyPump: CopyPump },
 ): Promise<void> {
+  const { deps, url, cleanup, graceMs, copyPump } = input;
+  copyPump.deliverTo(createFunctions(deps).copyObject);
+  cleanup.add(() => copyPump.close(graceMs));
   const running = await delivery.start({
     exportJobs: deps.exportJobs,
     chunkedUploads: deps.chunkedUploads,

@@ -78,12 +78,12 @@ export interface SenderOptions {
  * nothing. The certificate has to be that of the name. No redirect is followed.
  */
 export function createWebhookSender(options: SenderOptions = {}): WebhookSender {
-  const { resolve = addressesOf, isPublic = isPublicAddress, request = httpsRequest } = options;
+  const { request = httpsRequest } = options;
   return {
     async post({ url, headers, body }) {
       const { hostname, pathname, search } = new URL(url);
       const timeout = AbortSignal.timeout(options.timeoutMs ?? answerMs);
-      const address = await chosenAddress({ hostname, resolve, isPublic, timeout });
+      const address = await publicAddress(hostname, { ...options, timeout });
       if (typeof address !== 'string') return address;
       return answerTo(
         request({
@@ -114,13 +114,12 @@ async function addressesOf(hostname: string): Promise<readonly string[]> {
   return found.map(({ address }) => address);
 }
 
-async function chosenAddress(input: {
-  hostname: string;
-  resolve: (hostname: string) => Promise<readonly string[]>;
-  isPublic: (address: string) => boolean;
-  timeout: AbortSignal;
-}): Promise<string | Extract<Sent, { kind: 'failed' }>> {
-  const { hostname, resolve, isPublic, timeout } = input;
+/** An address of a name, if all of its addresses are public. */
+export async function publicAddress(
+  hostname: string,
+  options: Pick<SenderOptions, 'resolve' | 'isPublic'> & { readonly timeout: AbortSignal },
+): Promise<string | Extract<Sent, { kind: 'failed' }>> {
+  const { resolve = addressesOf, isPublic = isPublicAddress, timeout } = options;
   let addresses: readonly string[] = [];
   try {
     addresses = await orAborted(resolve(hostname), timeout);

@@ -2,7 +2,7 @@ import { nameOfHostUser } from '../accounts/rules/host-user.ts';
 import type { Caller } from '../accounts/rules/tokens.ts';
 import { mayPush } from '../accounts/rules/tokens.ts';
 import { baseUrl, type Response } from '../api/http.ts';
-import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
+import { type LfsAccess, type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import {
   answerAnybody,
   type BatchRequest,
@@ -25,15 +25,14 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { offerDownload } from '../downloads/downloads.ts';
-import type { UpstreamRepo } from '../downloads/upstream.ts';
+import { type DownloadVerdict, offerDownload } from '../downloads/downloads.ts';
 import type { Watch } from '../gc/rules/watch.ts';
+import { type AdmitCopiesDeps, admitCopies, type UpstreamOffer } from '../ledger/admit-copies.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
 import { crowdedEntries, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
-import type { AdmitUploadDeps } from '../ledger/upload-batch.ts';
 
-type BatchDeps = AdmitUploadDeps &
+type BatchDeps = AdmitCopiesDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &
   Pick<Deps, 'downloads' | 'publicReads' | 'invocations'> & {
     readonly publicUrl?: string | undefined;
@@ -55,13 +54,7 @@ export function create(deps: BatchDeps): HttpHandler {
     if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
     const { tenant, repo, repoObjects, watch } = access;
     const request = { tenant, repo, repoObjects, batch: decoded.batch };
-    if (decoded.batch.operation === 'download')
-      return download(deps, {
-        ...request,
-        upstream: access.upstream,
-        tokenId: access.token.tokenId,
-        requestId,
-      });
+    if (decoded.batch.operation === 'download') return download(deps, { ...request, access, requestId });
     if (!mayPush(access.token, repo)) {
       const message = readOnly(access.token.hostUser, 'push');
       return lfsError({ statusCode: 403, message, requestId });
@@ -134,11 +127,12 @@ async function upload(
 
 async function download(
   deps: BatchDeps,
-  request: Request & { upstream: UpstreamRepo | undefined; tokenId: string; requestId: string },
+  request: Request & { access: Extract<LfsAccess, { ok: true }>; requestId: string },
 ): Promise<Response> {
-  const { tenant, tokenId, repo, batch, requestId } = request;
+  const { tenant, repo, batch, access, requestId } = request;
   const { objects } = batch;
-  const outcome = await offerDownload(deps, { ...request, objects });
+  const { tokenId } = access.token;
+  const outcome = await offerDownload(deps, { ...request, tokenId, upstream: access.upstream, objects });
   if (outcome.kind === 'over-limit') {
     const message = downloadLimitReached({ ...outcome, tenant: tenant.tenant });
     deps.log.info('downloads refused', {
@@ -149,7 +143,24 @@ async function download(
     });
     return lfsError({ statusCode: 509, message, requestId });
   }
+  const { watch, takesPushes, isOneTooMany } = access;
+  if (access.upstream && takesPushes && !isOneTooMany) {
+    const offers = upstreamOffers(objects, outcome.verdicts);
+    await admitCopies(deps, { tenant, repo, repoObjects: request.repoObjects, watch, offers });
+  }
   return batchAnswer([...downloadAnswers(objects, outcome.verdicts), ...batch.invalid]);
+}
+
+/** oid → what the git host offers of it. */
+function upstreamOffers(
+  objects: ReadonlyMap<string, number>,
+  verdicts: ReadonlyMap<string, DownloadVerdict>,
+): ReadonlyMap<string, UpstreamOffer> {
+  return new Map(
+    [...verdicts].flatMap(([oid, verdict]) =>
+      verdict.kind === 'upstream' ? [[oid, { ...verdict, sizeBytes: objects.get(oid) ?? 0 }]] : [],
+    ),
+  );
 }
 
 export const handler = await deployed(create, batchDeps, warmUpTableAndScan);

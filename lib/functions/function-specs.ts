@@ -37,6 +37,7 @@ export interface FunctionSpec {
   readonly reconcileQueue?: readonly QueueUse[];
   readonly webhookQueue?: readonly QueueUse[];
   readonly emailQueue?: readonly QueueUse[];
+  readonly copyQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly ('admin token' | 'sign-in apps')[];
   /** Publishes alerts to the account's event bus, if the stage does. */
@@ -80,6 +81,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
     reconcileQueue: ['send'],
+    copyQueue: ['send'],
     answersLinks: true,
   },
   lfsVerify: {
@@ -216,5 +218,11 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: ['GetItem', 'Query', 'PutItem'],
     reconcileQueue: ['send'],
     storeEventsQueue: ['receive'],
+  },
+  copyObject: {
+    description:
+      'Copies objects from git hosts by signed URLs. It reaches the internet, and no other service.',
+    timeoutSeconds: 900,
+    copyQueue: ['receive', 'delay'],
   },
 };

@@ -168,16 +168,17 @@ interface FunctionsProps {
   readonly resources: FunctionResources;
 }
 
-type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents' | 'email'> & {
+type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents' | 'email' | 'gitHosts'> & {
   readonly exports: Pick<DeploymentSettings['exports'], 'workers'>;
 };
 
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
-export function functionNamesOf({ storeEvents, email, exports }: SwitchedSettings): FunctionName[] {
+export function functionNamesOf({ storeEvents, email, exports, gitHosts }: SwitchedSettings): FunctionName[] {
   const names = Object.keys(handlerFiles) as FunctionName[];
   const off = new Set<FunctionName>();
   if (!storeEvents) off.add('storeEvents');
   if (!email) off.add('sendEmail');
+  if (gitHosts.length === 0) off.add('copyObject');
   if (exports.workers === 0) off.add('exportArchive');
   return names.filter((name) => !off.has(name));
 }
@@ -247,6 +248,8 @@ interface FunctionResources {
   readonly email: EmailResources | undefined;
   /** Undefined if the stage makes no exports. */
   readonly exports: ExportResources | undefined;
+  /** Undefined if the stage has no git hosts. */
+  readonly copyQueue: StageQueue | undefined;
   /** Undefined if the stage receives no events of its store. */
   readonly storeEventsQueue: StageQueue | undefined;
   readonly adminSecretArn: string;
@@ -300,6 +303,7 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
         LFS_QUOTA_EMAIL_FROM: resources.email.from,
         LFS_QUOTA_EMAIL_CONFIGURATION_SET: resources.email.configurationSet,
       }),
+    ...(spec.copyQueue && resources.copyQueue && { LFS_QUOTA_COPY_QUEUE_URL: resources.copyQueue.queueUrl }),
     ...gaugeVariables(spec, resources),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
@@ -478,7 +482,9 @@ function chunkStatements({ chunks = [] }: FunctionSpec, bucketArn: string): Poli
 
 /** One statement for each queue, so that the CDK merges those of queues that are used alike: a policy has 10,240 bytes. */
 function queueStatements(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  return Object.values(queuesOf(spec, resources)).flatMap(([uses = [], queue]) => {
+  // Nobody looks at copies: what isn't copied is asked for again.
+  const copies = [spec.copyQueue, resources.copyQueue] as const;
+  return [...Object.values(queuesOf(spec, resources)), copies].flatMap(([uses = [], queue]) => {
     if (!queue) return [];
     const deadLetters = uses.includes('gauge') ? queue.deadLetterQueue?.queue.queueArn : undefined;
     return [

@@ -30,6 +30,8 @@ export interface Watched {
   readonly emailWork: WorkQueue | undefined;
   /** Undefined if the stage makes no exports. */
   readonly exportWork: WorkQueue | undefined;
+  /** Undefined if the stage has no git hosts. */
+  readonly copyWork: WorkQueue | undefined;
   /** Undefined if the stage receives no events of its store. */
   readonly storeEvents: WorkQueue | undefined;
 }
@@ -220,7 +222,7 @@ const exportsAreLaterBy = 6;
 
 /** Of the queues besides that of reconciles, if the stage has them. */
 function queueAlarms({ settings, ...watched }: Watched): AlarmSpec[] {
-  const { webhookWork, chunkWork, emailWork, exportWork, storeEvents } = watched;
+  const { webhookWork, chunkWork, emailWork, exportWork, copyWork, storeEvents } = watched;
   const queues = [
     [
       'Webhook',
@@ -237,6 +239,11 @@ function queueAlarms({ settings, ...watched }: Watched): AlarmSpec[] {
       'Export',
       exportWork,
       'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
+    ],
+    [
+      'Copy',
+      copyWork,
+      "An object of a git host couldn't be copied: the function copyObject failed too often.",
     ],
     [
       'StoreEvents',

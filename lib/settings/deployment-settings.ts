@@ -85,7 +85,7 @@ const memoryMb = (defaultMb: number) => whole([128, 10_240], defaultMb, 'MB.');
  * - reconcile 512: a million open entries take 389 MB.
  * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
  * - assembleUpload 1,024: SHA-256 of a chunk is as fast as its download.
- * - exchangeToken, signIn, console, sendWebhook and sendEmail: not measured.
+ * - exchangeToken, signIn, console, sendWebhook, sendEmail and copyObject: not measured.
  */
 const memoryOfFunctions = section(
   {
@@ -107,6 +107,7 @@ const memoryOfFunctions = section(
     exportArchive: memoryMb(2_048),
     assembleUpload: memoryMb(1_024),
     storeEvents: memoryMb(256),
+    copyObject: memoryMb(512),
   } satisfies Record<FunctionName, z.ZodType>,
   'Memory of each function. 1,769 MB is one CPU core.',
 );

@@ -132,7 +132,7 @@ export function toSqsEvent(message: QueueMessage): SQSEvent {
 
 /** The event that SQS sends for one message. */
 export function messageEvent(message: {
-  queue: 'reconcile.fifo' | 'export' | 'chunk' | 'webhook' | 'email';
+  queue: 'reconcile.fifo' | 'export' | 'chunk' | 'webhook' | 'email' | 'copy';
   messageId: string;
   body: unknown;
   /** Deliveries before this one. */
@@ -182,7 +182,7 @@ export interface Delivery<M> {
 
 interface PumpOptions<M> {
   readonly timers: Timers;
-  readonly queue: 'export' | 'chunk' | 'webhook' | 'email';
+  readonly queue: 'export' | 'chunk' | 'webhook' | 'email' | 'copy';
   readonly functionName: FunctionName;
   readonly timeLimitMs: number;
   /** Runs at a time. */

@@ -47,6 +47,7 @@ const cases: [FunctionName, unknown, object][] = [
   ['exportArchive', { Records: [] }, { batchItemFailures: [] }],
   ['assembleUpload', { Records: [] }, { batchItemFailures: [] }],
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
+  ['copyObject', { Records: [] }, { batchItemFailures: [] }],
 ];
 
 describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
@@ -56,7 +57,8 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
   beforeAll(() => {
     // The stage has every function that a stage can have.
     const settings = join(folder, 'settings.json');
-    writeFileSync(settings, JSON.stringify({ storeEvents: true }));
+    const gitHosts = [{ id: 'github', kind: 'github', url: 'https://api.github.com' }];
+    writeFileSync(settings, JSON.stringify({ storeEvents: true, gitHosts }));
     const context = { stage: 'dev', settings, 'aws:cdk:enable-asset-metadata': true };
     const assembly = buildApp({ outdir: folder, context }).synth();
     for (const [id, resource] of Object.entries(

@@ -12,7 +12,7 @@ const grants: readonly {
    * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html).
    */
   {
-    functions: ['refresh', 'management', 'exportArchive', 'assembleUpload'],
+    functions: ['lfsBatch', 'refresh', 'management', 'exportArchive', 'assembleUpload'],
     actions: ['sqs:SendMessageBatch'],
   },
   /**

@@ -37,6 +37,8 @@ const webhooks = 'LFS_QUOTA_WEBHOOK_QUEUE_URL';
 const chunks = 'LFS_QUOTA_CHUNK_QUEUE_URL';
 const emails = ['CONFIGURATION_SET', 'FROM', 'QUEUE_URL'].map((name) => `LFS_QUOTA_EMAIL_${name}`);
 const emailQueue = 'LFS_QUOTA_EMAIL_QUEUE_URL';
+const copies = 'LFS_QUOTA_COPY_QUEUE_URL';
+const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
 const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
 /** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
@@ -44,7 +46,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   console: [5, 256, []],
   health: [5, 128, []],
   notFound: [5, 128, []],
-  lfsBatch: [25, 1_024, [...store, queue, table]],
+  lfsBatch: [25, 1_024, [...store, queue, table, copies]],
   lfsVerify: [25, 512, [...store, queue, table]],
   lfsChunks: [25, 512, [...store, table, chunks]],
   lfsLocks: [25, 512, [table]],
@@ -63,6 +65,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   exportArchive: [300, 2_048, [...store, table, ...exports]],
   assembleUpload: [900, 1_024, [...store, queue, table, chunks]],
   storeEvents: [60, 256, [queue, table]],
+  copyObject: [900, 512, [copies]],
 };
 
 describe('the functions', () => {
@@ -70,7 +73,7 @@ describe('the functions', () => {
   let functions: Map<string, FunctionProperties>;
 
   beforeAll(() => {
-    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' } });
+    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, gitHosts });
     functions = functionsOf(template);
   });
 
@@ -78,9 +81,13 @@ describe('the functions', () => {
     expect([...functions.keys()].sort()).toEqual([...names].sort());
   });
 
-  it('include storeEvents and sendEmail only if the stage switches them on', () => {
+  it('include storeEvents, sendEmail and copyObject only if the stage switches them on', () => {
     expect([...functionsOf(templateOf()).keys()].sort()).toEqual([...usual].sort());
-    expect(names.filter((name) => !usual.includes(name)).sort()).toEqual(['sendEmail', 'storeEvents']);
+    expect(names.filter((name) => !usual.includes(name)).sort()).toEqual([
+      'copyObject',
+      'sendEmail',
+      'storeEvents',
+    ]);
   });
 
   it('include exportArchive unless the stage makes no exports', () => {
@@ -132,6 +139,7 @@ describe('the functions', () => {
       'exportArchive',
       'assembleUpload',
       'storeEvents',
+      'copyObject',
     ];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);

@@ -23,6 +23,7 @@ const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   archives: (action) => `s3:${action} on ObjectStorageBucket/_exports/*`,
   requests: (action) => `s3:${action} on ObjectStorageBucket/_exports/*/*/work/request.json`,
   webhooks: (action) => `sqs:${action} on WebhookWorkQueue`,
+  copies: (action) => `sqs:${action} on CopyWorkQueue`,
   emails: (action) => `sqs:${action} on EmailWorkQueue`,
   ses: (action) =>
     [
@@ -66,15 +67,16 @@ function documentedGrants(): Map<string, string[]> {
   );
 }
 
-/** On the queues of the store's events and of e-mails, or those of their dead letters. */
-const isOfEvents = (line: string) => / on (StoreEvents|EmailWork)(DeadLetter)?Queue$/.test(line);
+/** On the queues of the store's events, e-mails and copies, or those of their dead letters. */
+const isOfEvents = (line: string) => / on (StoreEvents|EmailWork|CopyWork)(DeadLetter)?Queue$/.test(line);
 
 describe('grants', () => {
   let template: Template;
   let grants: Map<string, string[]>;
 
   beforeAll(() => {
-    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' } });
+    const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
+    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, gitHosts });
     grants = grantsOf(template);
   });
 
@@ -82,10 +84,11 @@ describe('grants', () => {
     expect(grants.get(name)).toEqual(documentedGrants().get(name));
   });
 
-  it('are the same without store events and e-mail, except for their functions and on their queues', () => {
+  it('are the same without store events, e-mail and git hosts, except for their functions and on their queues', () => {
     const {
       storeEvents: _,
       sendEmail: __,
+      copyObject: ___,
       ...usual
     } = Object.fromEntries(
       [...grants].map(([name, lines]) => [name, lines.filter((line) => !isOfEvents(line))]),
@@ -107,6 +110,13 @@ describe('grants', () => {
     expect(receivers.map(([name]) => name)).toEqual(['sendWebhook']);
   });
 
+  it('let what copies from git hosts reach nothing but its queue', () => {
+    const lines = (grants.get('copyObject') ?? []).filter((line) => !line.startsWith('logs:'));
+    expect(lines.filter((line) => !line.endsWith(' on CopyWorkQueue'))).toEqual([]);
+    const senders = [...grants].filter(([, all]) => all.includes('sqs:SendMessage on CopyWorkQueue'));
+    expect(senders.map(([name]) => name)).toEqual(['lfsBatch']);
+  });
+
   it('are none on the event bus if the stage publishes nothing', () => {
     const without = grantsOf(templateOf({ alerts: { eventBus: false } }));
     expect([...without.values()].flat().filter((line) => line.startsWith('events:'))).toEqual([]);
@@ -119,9 +129,10 @@ describe('grants', () => {
     const gitHosts = [
       { id: 'one', kind: 'gitea' as const, url, signIn: app('one') },
       { id: 'two', kind: 'gitlab' as const, url, signIn: app('two') },
-      { id: 'three', kind: 'gitlab' as const, url },
+      { id: 'three', kind: 'gitlab' as const, url, signIn: undefined },
     ];
-    const before = new Map(grantsOf(templateOf()));
+    const withoutApps = gitHosts.map(({ signIn: _, ...host }) => host);
+    const before = new Map(grantsOf(templateOf({ gitHosts: withoutApps })));
     const added = [...grantsOf(templateOf({ gitHosts }))].flatMap(([name, lines]) =>
       lines.filter((line) => !before.get(name)?.includes(line)).map((line) => [name, line]),
     );
@@ -249,7 +260,7 @@ describe('grants with an external store', () => {
   it('replace S3 by the secret with the credentials of the store', () => {
     const external = grantsOf(templateOf({ objectStore: externalStore }));
     for (const [name, documented] of documentedGrants()) {
-      if (name === 'storeEvents' || name === 'sendEmail') continue;
+      if (['storeEvents', 'sendEmail', 'copyObject'].includes(name)) continue;
       const reachesStore = documented.some((line) => line.startsWith('s3:'));
       const expected = [
         ...documented.filter((line) => !line.startsWith('s3:') && !isOfEvents(line)),

@@ -13,6 +13,7 @@ describe('the outputs of the stack', () => {
   const all = outputsOf({
     storeEvents: true,
     email: { from: 'quota@example.com' },
+    gitHosts: [{ id: 'github', kind: 'github', url: 'https://api.github.com' }],
     domain: { name: 'lfs.example.com', certificateArn },
   });
 
@@ -36,6 +37,7 @@ describe('the outputs of the stack', () => {
 
   it('are only of what the stage has', () => {
     expect(all.filter((name) => !outputsOf().includes(name))).toEqual([
+      'CopyDlqUrl',
       'DomainTarget',
       'EmailDlqUrl',
       'StoreEventsDlqUrl',

@@ -83,7 +83,15 @@ describe('the settings that become code', () => {
     // Each log line has it.
     expect(new Set(functionsWith('a version'))).toEqual(new Set([...composed, 'health']));
     // What sends keys to the store, or hears of keys.
-    const withoutKeys = ['lfsLocks', 'exchangeToken', 'signIn', 'refresh', 'sendWebhook', 'sendEmail'];
+    const withoutKeys = [
+      'lfsLocks',
+      'exchangeToken',
+      'signIn',
+      'refresh',
+      'sendWebhook',
+      'sendEmail',
+      'copyObject',
+    ];
     expect(functionsWith('stageJson.adoptedRepos')).toEqual(
       composed.filter((name) => !withoutKeys.includes(name)),
     );

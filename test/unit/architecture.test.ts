@@ -79,8 +79,8 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/downloads': {
-    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/scan', 'lambda/table', 'rules'],
-    packages: ['zod'],
+    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/alerts', 'lambda/scan', 'lambda/table', 'rules'],
+    packages: ['node:http', 'node:https', 'node:stream/promises', 'zod'],
   },
   'lambda/alerts': {
     imports: ['lambda/deps.ts', 'lambda/history', 'lambda/table', 'rules'],
@@ -176,6 +176,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'lambda/aws',
       'lambda/chunks',
+      'lambda/downloads',
       'lambda/exports',
       'lambda/accounts',
       'lambda/scan',
@@ -435,7 +436,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|accounts\/(git-hosts|identity-verifier)|scan\/list-objects|alerts\/webhook-sender)\.ts$/;
+      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|accounts\/(git-hosts|identity-verifier)|scan\/list-objects|alerts\/webhook-sender|downloads\/copier)\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

@@ -17,7 +17,8 @@ import {
 } from './scenarios.ts';
 
 const basic = alarmsOf(templateOf({ monitoring: 'basic' }));
-const full = alarmsOf(templateOf({ storeEvents: true, email: { from: 'quota@example.com' } }));
+const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
+const full = alarmsOf(templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, gitHosts }));
 const alarms = new Map([...basic, ...full]);
 
 function alarmNamed(name: string): AlarmProperties {

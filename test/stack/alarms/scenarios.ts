@@ -13,6 +13,7 @@ type Queue =
   | 'EmailWorkQueue'
   | 'ExportWorkQueue'
   | 'ChunkWorkQueue'
+  | 'CopyWorkQueue'
   | 'StoreEventsQueue';
 const deadLettersOf = {
   ReconcileQueue: 'ReconcileQueueDeadLetterQueue',
@@ -20,6 +21,7 @@ const deadLettersOf = {
   EmailWorkQueue: 'EmailWorkDeadLetterQueue',
   ExportWorkQueue: 'ExportWorkDeadLetterQueue',
   ChunkWorkQueue: 'ChunkWorkDeadLetterQueue',
+  CopyWorkQueue: 'CopyWorkDeadLetterQueue',
   StoreEventsQueue: 'StoreEventsDeadLetterQueue',
 } as const satisfies Record<Queue, string>;
 
@@ -159,6 +161,7 @@ const background: readonly FunctionName[] = [
   'exportArchive',
   'assembleUpload',
   'storeEvents',
+  'copyObject',
 ];
 const ofApi = names.filter((name) => !background.includes(name));
 
@@ -198,6 +201,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.invoke('assembleUpload', minute);
     streams.invoke('sendWebhook', minute);
     streams.invoke('sendEmail', minute);
+    streams.invoke('copyObject', minute);
     streams.reconcile(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
@@ -206,6 +210,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.queueState('EmailWorkQueue', minute, { oldestSeconds: 30 });
     streams.queueState('ExportWorkQueue', minute, { oldestSeconds: 300 });
     streams.queueState('ChunkWorkQueue', minute, { oldestSeconds: 60 });
+    streams.queueState('CopyWorkQueue', minute, { oldestSeconds: 120 });
   }
   outage(streams, { from: start + 400, minutes: 10 });
   // The table fails for five minutes.
@@ -310,6 +315,11 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       streams.deadLetter('ChunkWorkQueue', faultBegins + 15),
     ),
   ],
+  CopyDeadLetters: [
+    fault('a run of a copy dies five times, each found after 16 minutes', 100, (streams) =>
+      streams.deadLetter('CopyWorkQueue', faultBegins + 5 * 16),
+    ),
+  ],
   StoreEventsDeadLetters: [
     fault('an event cannot be recorded in two hours', 135, (streams) =>
       streams.deadLetter('StoreEventsQueue', faultBegins + 127),
@@ -321,6 +331,7 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
   StoreEventsQueueLate: waiting('StoreEventsQueue', 70),
   ChunkQueueLate: waiting('ChunkWorkQueue', 70),
   ExportQueueLate: waiting('ExportWorkQueue', 370),
+  CopyQueueLate: waiting('CopyWorkQueue', 70),
   ReconcilesFailed: [
     fault("one tenant's reconciles fail at once", 60, (streams) => {
       streams.failingReconcile(faultBegins, { runMinutes: 0 });

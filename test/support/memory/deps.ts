@@ -54,6 +54,8 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
     webhookQueue: recordingWebhookQueue().queue,
+    copyQueue: { isOn: false, send: async () => undefined },
+    copier: { copy: async () => ({ kind: 'failed', reason: 'there is none' }) },
     webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
     webhookUrls: () => true,
     emailQueue: { isOn: false, send: async () => undefined },

@@ -1,12 +1,13 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WireObject } from '../../../../lambda/api/contract/lfs.ts';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
 import type { Deps } from '../../../../lambda/deps.ts';
+import type { CopyMessage } from '../../../../lambda/downloads/rules/copies.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { storesOn } from '../../../../local/table/table.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
-import { memoryDeps } from '../../../support/memory/deps.ts';
+import { type ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { serve } from '../../../support/serve.ts';
@@ -31,9 +32,12 @@ describe('a repo that reads through to its git host', () => {
   let asked: { authorization: string | undefined; oids: string[] }[];
   let requests: string[];
   let deps: Deps;
+  /** What the host answers for each object that it has. */
+  let action: object;
 
   beforeEach(async () => {
     asked = [];
+    action = { href, expires_in: 600 };
     requests = [];
     const url = await serve(async (request, response) => {
       let body = '';
@@ -42,7 +46,7 @@ describe('a repo that reads through to its git host', () => {
       asked.push({ authorization: request.headers.authorization, oids: objects.map(({ oid }) => oid) });
       const found = objects.filter(({ oid }) => oid !== nowhere);
       response.end(
-        JSON.stringify({ objects: found.map((each) => ({ ...each, actions: { download: { href } } })) }),
+        JSON.stringify({ objects: found.map((each) => ({ ...each, actions: { download: action } })) }),
       );
     });
     const table = memoryTable();
@@ -175,6 +179,86 @@ describe('a repo that reads through to its git host', () => {
     (deps.listing as MemoryObjectStore).put(`acme/game/${here}`, 6);
     expect((await download(theirs, here)).told).toEqual([422]);
     expect(asked).toEqual([]);
+  });
+
+  describe('and copies what it offered', () => {
+    let queued: CopyMessage[];
+
+    beforeEach(() => {
+      queued = [];
+      const copyQueue = { isOn: true, send: async (all: readonly CopyMessage[]) => void queued.push(...all) };
+      deps = { ...deps, copyQueue };
+    });
+
+    const reservations = async () => {
+      const found = [];
+      for await (const page of deps.ledger.reservationsOf({ tenant: 'acme', repo: 'game' }))
+        found.push(...page);
+      return found;
+    };
+
+    it('by two signed URLs, reserved as an upload that no user is held to account for', async () => {
+      await download(theirs, here, there, nowhere, deleted);
+      expect(queued).toEqual([
+        {
+          ...path,
+          oid: there,
+          sizeBytes: 5,
+          from: href,
+          to: { href: ours, header: {} },
+          untilMs: deps.clock.nowMs() + 600_000,
+        },
+      ]);
+      expect(await reservations()).toMatchObject([
+        { state: 'issued', entries: new Map([[there, 5]]), madeBy: 'read-through' },
+      ]);
+      expect(JSON.stringify(queued)).not.toContain(theirs);
+    });
+
+    it('once, however many pull it, until its URLs have expired', async () => {
+      for (let times = 0; times < 3; times += 1) await download(theirs, there);
+      expect(queued).toHaveLength(1);
+      expect(await reservations()).toHaveLength(1);
+      (deps.clock as ManualClock).advance(deps.settings.urlLifetimeMs + 1);
+      await download(theirs, there);
+      expect(queued).toHaveLength(2);
+    });
+
+    it.each([
+      ['needs headers, which can have the token', { header: { authorization: 'Basic secret' } }],
+      ['expires in a moment', { expires_in: 30 }],
+    ])('but nothing that %s', async (_what, more) => {
+      action = { href, expires_in: 600, ...more };
+      expect((await download(theirs, there)).told).toEqual([href]);
+      expect([queued, await reservations()]).toEqual([[], []]);
+    });
+
+    it('but nothing beyond the limit, which nobody is told of', async () => {
+      const scanned = { storedBytes: 90, objectCount: 1, scannedAtMs: deps.clock.nowMs() };
+      const read = deps.ledger.readTenant;
+      const full = (limitBytes: number) =>
+        vi.spyOn(deps.ledger, 'readTenant').mockImplementation(async (tenant) => {
+          const record = await read(tenant);
+          return record && { ...record, limitBytes, scanned, committedBytes: 90 };
+        });
+      full(94);
+      expect((await download(theirs, there)).told).toEqual([href]);
+      expect([queued, await reservations()]).toEqual([[], []]);
+      full(95);
+      await download(theirs, there);
+      expect(queued).toHaveLength(1);
+    });
+
+    it('and offers it all the same if that fails', async () => {
+      deps = { ...deps, copyQueue: { isOn: true, send: () => Promise.reject(new Error('Down.')) } };
+      const { statusCode, told } = await download(theirs, there);
+      expect([statusCode, told]).toEqual([200, [href]]);
+    });
+
+    it('asks for nothing more if all is here', async () => {
+      await download(theirs, here);
+      expect([queued, await reservations()]).toEqual([[], []]);
+    });
   });
 
   it('does so for each repo of a tenant that is linked with it', async () => {

@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CopyMessage, CopyOutcome } from '../../../../lambda/downloads/rules/copies.ts';
+import { create } from '../../../../lambda/handlers/copy-object.ts';
+import { messageEvent } from '../../../../local/background/pump.ts';
+import { lambdaContext } from '../../../../local/lambda-context.ts';
+import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+
+describe('what copies from git hosts', () => {
+  const clock = new ManualClock();
+  let outcome: CopyOutcome;
+  let copied: unknown[];
+  let delays: number[];
+  let logged: ReturnType<typeof recordingLog>;
+  const message: CopyMessage = {
+    tenant: 'acme',
+    repo: 'game',
+    oid: 'a'.repeat(64),
+    sizeBytes: 5,
+    from: 'https://store.example.com/signed?signature=theirs',
+    to: { href: 'https://bucket.example.com/key?signature=ours', header: { 'x-amz-a': 'b' } },
+    untilMs: clock.nowMs() + 60_000,
+  };
+
+  beforeEach(() => {
+    outcome = { kind: 'copied' };
+    copied = [];
+    delays = [];
+    logged = recordingLog();
+  });
+
+  async function run(body: unknown, failures = 0): Promise<boolean> {
+    const copier = {
+      copy: async ({ stop, ...input }: { stop: AbortSignal }) => {
+        copied.push(input);
+        return outcome;
+      },
+    };
+    const redelivery = { delay: async ({ delayMs }: { delayMs: number }) => void delays.push(delayMs) };
+    const deps = { ...memoryDeps({ clock, copier, log: logged.log }), redelivery };
+    const event = messageEvent({ queue: 'copy', messageId: 'm', body, failures });
+    const { batchItemFailures } = await create(deps)(
+      event,
+      lambdaContext({ functionName: 'copyObject', timeLimitMs: 900_000 }),
+    );
+    expect(JSON.stringify(logged.entries)).not.toMatch(/signature|signed/);
+    return batchItemFailures.length === 0;
+  }
+
+  it('copies by the two URLs, and says what', async () => {
+    expect(await run(message)).toBe(true);
+    const { from, to, sizeBytes } = message;
+    expect(copied).toEqual([{ from, to, sizeBytes }]);
+    expect(logged.entries).toMatchObject([
+      { message: 'object copied', fields: { tenant: 'acme', repo: 'game', sizeBytes: 5 } },
+    ]);
+  });
+
+  it('tries again what may succeed, twice', async () => {
+    outcome = { kind: 'failed', reason: 'connection' };
+    const ended = [];
+    for (const failures of [0, 1, 2]) ended.push(await run(message, failures));
+    expect(ended).toEqual([false, false, true]);
+    expect(delays).toEqual([30_000, 30_000]);
+  });
+
+  it('gives up what would fail again, and what has expired', async () => {
+    outcome = { kind: 'refused', reason: 'store-400' };
+    expect(await run(message)).toBe(true);
+    expect(logged.entries).toMatchObject([{ message: 'object not copied', fields: { reason: 'store-400' } }]);
+    copied = [];
+    expect(await run({ ...message, untilMs: clock.nowMs() })).toBe(true);
+    expect(copied).toEqual([]);
+  });
+
+  it.each([
+    ['no message', 'x'],
+    ['another tenant', { ...message, tenant: '../x' }],
+    ['no oid', { ...message, oid: 'x' }],
+    ['a URL of another scheme', { ...message, from: 'file:///etc/passwd' }],
+    ['no length', { ...message, sizeBytes: -1 }],
+  ])('does nothing for %s', async (_what, body) => {
+    expect(await run(body)).toBe(false);
+    expect(copied).toEqual([]);
+    expect(logged.entries).toMatchObject([{ level: 'error', message: 'unreadable message' }]);
+  });
+});

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/lib.sh
 
 seeds="${NIGHTLY_SEEDS:-20000}"
-focuses=(everything slow large-repos adopted)
+focuses=(everything slow large-repos adopted chunks)
 piece=1000
 # A day has 100,000 seeds. The same day has the same ones.
 first=$((300000000 + $(date +%s) / 86400 % 10000 * 100000))

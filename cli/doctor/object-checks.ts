@@ -133,6 +133,16 @@ export const largeChecks: readonly Check[] = [
     if (why === undefined) return 'A part can be copied from another object.';
     return warning(`A part can't be copied from another object: ${why}.`);
   }),
+  // The last one, because a store that does not refuse it overwrites what the others copy.
+  check('complete-absent', 'Files above 5 GiB need this. Smaller ones work without.', async (probe) => {
+    const whole = await wholeParts(probe);
+    if (whole.why !== undefined) return skipped("Multipart uploads aren't supported.");
+    const { why } = await uploadParts(probe, [one], { over: whole.key });
+    if (why === undefined) return warning('A multipart upload with If-None-Match overwrites an object.');
+    if (why.startsWith('PreconditionFailed'))
+      return 'A multipart upload with If-None-Match overwrites nothing.';
+    return warning(`Multipart uploads with If-None-Match don't work: ${why}.`);
+  }),
 ];
 
 /** Halving ends here: a store that refuses this has another reason. */
@@ -197,17 +207,21 @@ function partRule(
   return check(id, "lfs-quota sends equal parts, and downloads what it can't copy.", async (probe) => {
     const whole = await wholeParts(probe);
     if (whole.why !== undefined) return skipped("Multipart uploads aren't supported.");
-    return judge((await uploadParts(probe, parts, whole.key)).why);
+    return judge((await uploadParts(probe, parts, { copied: whole.key })).why);
   });
 }
 
-/** Uploads an object in parts, and looks whether it has all of them. `why`: it has not. */
+/**
+ * Uploads an object in parts, and looks whether it has all of them. `why`: it has not.
+ *
+ * @param input.over a key at which there is an object, that must not be overwritten.
+ */
 async function uploadParts(
   probe: Probe,
   parts: readonly (Buffer | 'copy')[],
-  copied = '',
+  { copied = '', over }: { copied?: string; over?: string } = {},
 ): Promise<{ key: string; why?: string }> {
-  const key = probe.newKey();
+  const key = over ?? probe.newKey();
   const where = { Bucket: probe.target.bucket, Key: key };
   const CopySource = `${where.Bucket}/${escapePath(copied)}`;
   const copy = { CopySource, CopySourceRange: `bytes=0-${partBytes - 1}` };
@@ -228,7 +242,12 @@ async function uploadParts(
       Parts.push({ PartNumber: index + 1, ETag: sent.ETag });
       sizeBytes += source === 'copy' ? partBytes : source.length;
     }
-    const complete = new CompleteMultipartUploadCommand({ ...where, UploadId, MultipartUpload: { Parts } });
+    const complete = new CompleteMultipartUploadCommand({
+      ...where,
+      UploadId,
+      MultipartUpload: { Parts },
+      ...(over !== undefined && { IfNoneMatch: '*' }),
+    });
     await probe.send((client) => client.send(complete));
     probe.partUploads.delete(UploadId);
     const stored = (await probe.head(key))?.sizeBytes;

@@ -47,6 +47,6 @@ export async function proveChunk(
   }
   const isLast = chunk === chunkCountOf(upload) - 1;
   const after = isLast ? hash.digest() : hash.state();
-  await chunkedUploads.putProof(path, { chunk, before, after, etag, sizeBytes });
+  await chunkedUploads.putProof(upload, { chunk, before, after, etag, sizeBytes });
   return 'proven';
 }

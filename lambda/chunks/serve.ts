@@ -136,7 +136,7 @@ export async function serveChunks(
   // Of what is removed, nothing must come back.
   const isFixable = isOpen(upload, nowMs);
   // What was asked for once can't be the same object as this.
-  const isOther = isFixable && (await deps.chunkedUploads.fixSha256s(path, wanted)) === 'other';
+  const isOther = isFixable && (await deps.chunkedUploads.fixSha256s(upload, wanted)) === 'other';
   const asked = { nowMs, isOther, isProven: unproven === 0, hasUrls: wanted.length > 0 };
   const changed = await deps.chunkedUploads.change(path, (before) => afterAsking(deps, before, asked));
   const now = changed?.upload ?? upload;
@@ -152,7 +152,9 @@ export async function serveChunks(
   ];
   if (messages.length > 0) await deps.chunkQueue.send(messages);
   const { urlLifetimeMs: lifetimeMs } = deps.settings;
-  const urls = await mapLimited(wanted, signedAtOnce, async ({ chunk, sha256 }) => {
+  // One whose time is over is assembled to its end, and nobody waits for what else would arrive.
+  const signed = isFixable && isOpen(now, nowMs) ? wanted : [];
+  const urls = await mapLimited(signed, signedAtOnce, async ({ chunk, sha256 }) => {
     const sizeBytes = sizeOfChunk(upload, chunk);
     const target = { key: chunkKey(path, chunk), oid: sha256, sizeBytes };
     const put = await deps.signer.signUpload({ ...target, signedAtMs: nowMs, lifetimeMs });

@@ -55,10 +55,10 @@ async function removeUpload(deps: TidyDeps, upload: ChunkedUpload): Promise<void
   if (multipart) await archives.abort({ key, uploadId: multipart.id });
   await deleteChunks(deps, upload);
   const isStored = upload.state === 'stored' || (await archives.head(key)) !== undefined;
-  // An attempt whose answer was lost may have made it.
-  if (isStored && upload.state !== 'stored') await queue.request({ tenant, reason: 'upload', full: false });
   const isGone = !isStored && !multipart;
   const endedMs = clock.nowMs() + 2 * settings.clockSkewMs;
   await ledger.endChunked({ tenant, repo, reservationId: upload.upload, oid, isGone, endedMs });
+  // Up to then its claim is in the confirmed usage. And an attempt whose answer was lost may have made the object.
+  await queue.request({ tenant, reason: 'upload', full: false });
   await chunkedUploads.remove(upload);
 }

@@ -16,8 +16,8 @@ import {
   untilWritten,
   updateItem,
 } from '../table/requests.ts';
-import { byKindIndex } from '../table/table.ts';
-import { type ChunkedUpload, dueAtMs, type Proof, type UploadPath } from './rules/upload.ts';
+import { byKindIndex, expiring } from '../table/table.ts';
+import { type ChunkedUpload, claimedForMs, dueAtMs, type Proof, type UploadPath } from './rules/upload.ts';
 
 const uploadItem = z.object({
   tenant: z.string(),
@@ -55,6 +55,8 @@ const uploadKey = (path: UploadPath) => ({ pk: partitionOf(path), sk: path.uploa
 const chunkPartition = ({ upload }: UploadPath) => `UPLOAD#${upload}`;
 const number = (chunk: number) => String(chunk).padStart(5, '0');
 const proofKey = (path: UploadPath, chunk: number) => ({ pk: chunkPartition(path), sk: number(chunk) });
+/** What a frozen function writes may land when its upload is removed. The table removes it then. */
+const expiry = ({ createdAtMs }: ChunkedUpload) => expiring(createdAtMs + claimedForMs);
 /** Before all proofs. */
 const sha256Key = (path: UploadPath, chunk: number) => ({
   pk: chunkPartition(path),
@@ -197,14 +199,14 @@ function pathOfKey(key: Fields): UploadPath {
  */
 async function fixSha256s(
   table: Table,
-  path: UploadPath,
+  upload: ChunkedUpload,
   chunks: readonly { readonly chunk: number; readonly sha256: string }[],
 ): Promise<'fixed' | 'other'> {
   let outcome: 'fixed' | 'other' = 'fixed';
   await forEachLimited(chunks, writesAtOnce, async ({ chunk, sha256 }) => {
     const { ok } = await updateItem(table, {
-      key: sha256Key(path, chunk),
-      change: [setting({ sha256 })],
+      key: sha256Key(upload, chunk),
+      change: [setting({ sha256, ...expiry(upload) })],
       condition: `${absent} OR #sha256 = :sha256`,
     });
     if (!ok) outcome = 'other';
@@ -213,8 +215,8 @@ async function fixSha256s(
 }
 
 /** Replaces the proof of the same chunk. @throws {LedgerUnavailableError} */
-async function putProof(table: Table, path: UploadPath, proof: Proof): Promise<void> {
-  const item = { ...proofKey(path, proof.chunk), ...proof };
+async function putProof(table: Table, upload: ChunkedUpload, proof: Proof): Promise<void> {
+  const item = { ...proofKey(upload, proof.chunk), ...proof, ...expiry(upload) };
   await putItem(table, { item, condition: `${absent} OR ${exists}` });
 }
 

@@ -1,5 +1,10 @@
 import { limitRepo } from '../../lambda/accounts/repos.ts';
 import { createTenant, updateTenant } from '../../lambda/accounts/tenants.ts';
+import { assembleUpload } from '../../lambda/chunks/assemble.ts';
+import { proveChunk } from '../../lambda/chunks/prove.ts';
+import { findUpload, progressOf, serveChunks } from '../../lambda/chunks/serve.ts';
+import { tidyUpload } from '../../lambda/chunks/tidy.ts';
+import { wakeUploads } from '../../lambda/chunks/wake.ts';
 import { offerDownload } from '../../lambda/downloads/downloads.ts';
 import { cancelExport } from '../../lambda/exports/start.ts';
 import { cancelGc, openGc, startRun } from '../../lambda/gc/gc.ts';
@@ -25,24 +30,31 @@ export const code = {
   KnownObjects,
   depsOf,
   admitUpload,
+  assembleUpload,
   cancelExport,
   cancelGc,
   cancelReservations,
   createTenant,
   deleteRepo,
   deleteTenant,
+  findUpload,
   getSubscription,
   limitRepo,
   markObject,
   offerDownload,
   openGc,
+  progressOf,
+  proveChunk,
   recordStoreEvents,
   refresh,
   runReconcile,
+  serveChunks,
   startExport,
   startRun,
+  tidyUpload,
   updateTenant,
   verifyUpload,
+  wakeUploads,
 };
 
 export type Code = typeof code;

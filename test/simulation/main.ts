@@ -3,14 +3,24 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Mix } from './actor.ts';
-import { type Focus, focuses, mixesOf, runSeed, shrink } from './seeds.ts';
+import { chunkMixes, runChunks } from './chunks.ts';
+import {
+  mixesOf,
+  runSeed,
+  type Focus as ScenarioFocus,
+  focuses as scenarioFocuses,
+  shrink,
+} from './seeds.ts';
 
 /**
  * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE] [--focus FOCUS]`: runs N scenarios, beginning
  * with seed S, in J processes. Each runs with one of the mixes of faults. The first one that fails is shrunk and printed.
  * Its seed replays it.
  */
-interface Chunk {
+const focuses = [...scenarioFocuses, 'chunks'] as const;
+type Focus = ScenarioFocus | 'chunks';
+
+interface Share {
   readonly from: number;
   readonly count: number;
   readonly step: number;
@@ -25,25 +35,29 @@ interface Report {
 
 const reportEverySeeds = 50;
 
-async function work(chunk: Chunk, report: (report: Report) => void): Promise<void> {
+async function work(share: Share, report: (report: Report) => void): Promise<void> {
   let totals: Record<string, number> = {};
   let failures: { seed: number; error: string }[] = [];
   let done = 0;
-  for (let run = 0; run < chunk.count; run += 1) {
-    const seed = chunk.from + run * chunk.step;
+  for (let run = 0; run < share.count; run += 1) {
+    const seed = share.from + run * share.step;
     try {
-      for (const [name, count] of Object.entries(await runSeed(seed, { focus: chunk.focus })))
+      for (const [name, count] of Object.entries(await runOne(seed, share.focus)))
         totals[name] = (totals[name] ?? 0) + count;
     } catch (error) {
       failures.push({ seed, error: String(error) });
     }
     done += 1;
-    if (done < reportEverySeeds && run < chunk.count - 1) continue;
+    if (done < reportEverySeeds && run < share.count - 1) continue;
     report({ done, totals, failures });
     totals = {};
     failures = [];
     done = 0;
   }
+}
+
+function runOne(seed: number, focus: Focus): Promise<object> {
+  return focus === 'chunks' ? runChunks(seed) : runSeed(seed, { focus });
 }
 
 async function main(): Promise<void> {
@@ -96,21 +110,24 @@ async function main(): Promise<void> {
     failures,
   };
   if (values.json) writeFileSync(values.json, `${JSON.stringify(summary, null, 2)}\n`);
-  print(summary, mixesOf(focus));
+  print(summary, focus === 'chunks' ? chunkMixes : mixesOf(focus));
   const worst = failures[0];
   if (worst) {
     for (const { seed, error } of failures.slice(0, 20)) process.stdout.write(`  seed ${seed}: ${error}\n`);
-    process.stdout.write(`\nShrinking seed ${worst.seed} …\n`);
-    process.stdout.write(`${JSON.stringify(await shrink(worst.seed, focus), null, 2)}\n`);
+    // What happens to chunked uploads is no list of actions.
+    if (focus !== 'chunks') {
+      process.stdout.write(`\nShrinking seed ${worst.seed} …\n`);
+      process.stdout.write(`${JSON.stringify(await shrink(worst.seed, focus), null, 2)}\n`);
+    }
     const replay = `npm run simulate -- --seed ${worst.seed} --seeds 1`;
     process.stdout.write(`Replay: ${replay}${focus === 'everything' ? '' : ` --focus ${focus}`}\n`);
     process.exit(1);
   }
 }
 
-function inProcess(chunk: Chunk, take: (report: Report) => void): Promise<void> {
+function inProcess(share: Share, take: (report: Report) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = fork(new URL(import.meta.url), ['--worker', JSON.stringify(chunk)], {
+    const child = fork(new URL(import.meta.url), ['--worker', JSON.stringify(share)], {
       execArgv: process.execArgv,
     });
     child.on('message', (report) => take(report as Report));
@@ -136,8 +153,8 @@ function print(
 }
 
 if (process.argv[2] === '--worker') {
-  const chunk = JSON.parse(process.argv[3] ?? '{}') as Chunk;
-  await work(chunk, (report) => process.send?.(report));
+  const share = JSON.parse(process.argv[3] ?? '{}') as Share;
+  await work(share, (report) => process.send?.(report));
   process.disconnect?.();
 } else {
   await main();

@@ -1,5 +1,7 @@
 import { createDynamoDbRequestKeys } from '../../lambda/accounts/token-store.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
+import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
+import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
 import type { Deps } from '../../lambda/deps.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
@@ -21,7 +23,7 @@ import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import { type KnownObjects, ListingPace } from '../../lambda/scan/rules/known-objects.ts';
 import { adoptedListing, adoptedStore } from '../../lambda/store/adopted.ts';
 import type { AdoptedRepos } from '../../lambda/store/rules/adopted-repos.ts';
-import type { ArchiveStore } from '../../lambda/store/rules/archive-store.ts';
+import type { MultipartUpload } from '../../lambda/store/rules/archive-store.ts';
 import {
   type ObjectListing,
   type ObjectStore,
@@ -36,8 +38,8 @@ import { MemoryAlerts, MemoryHistory } from '../support/memory/stores.ts';
 import { memoryTable } from '../support/memory/table.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
+import { archivesOf } from './archives-port.ts';
 import { Violation } from './invariants.ts';
-import { replacing } from './replacing.ts';
 import { tableOf } from './table.ts';
 
 /** The method of the ledger → what makes it and a few others. */
@@ -139,9 +141,12 @@ interface WorldPorts {
   readonly table: Table;
   readonly store: MemoryObjectStore;
   readonly adoptedRepos: AdoptedRepos;
-  /** Files beside what tenants store. */
+  /** Files beside what tenants store, and what objects are made of. */
   readonly archives: MemoryArchiveStore;
-  /** Whether they come back cut. */
+  onCreated(upload: MultipartUpload): void;
+  onMade(upload: MultipartUpload): Promise<void>;
+  sendChunkMessages(messages: readonly ChunkMessage[]): void;
+  /** Whether files come back cut. */
   readonly areFilesLost: boolean;
   readonly signer: UrlSigner;
   /** Fixes what is known of a request now. @returns sends it. */
@@ -169,7 +174,7 @@ const unused = memoryDeps();
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
-  const { signer, metrics, settings, knownObjects, archives } = world;
+  const { signer, metrics, settings, knownObjects } = world;
   const table = tableOf(actor, world);
   const clock: Clock = { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) };
   // What a function catches, it logs. A mistake of ours, and a violation, end the run all the same.
@@ -192,17 +197,13 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     store,
     listing: store,
     adoptedRepos: world.adoptedRepos,
-    archives: replacing<ArchiveStore>(archives, {
-      put: (key, bytes) => actor.operation('file', () => archives.put(key, bytes)),
-      get: (key) =>
-        actor.operation('file', async () => {
-          const bytes = await archives.get(key);
-          return world.areFilesLost ? bytes?.subarray(0, bytes.length / 2) : bytes;
-        }),
-      delete: (keys) => actor.operation('file', () => archives.delete(keys)),
-    }),
+    archives: archivesOf(actor, world),
     downloads: createDynamoDbDownloads(table),
     exportJobs: createDynamoDbExportJobs(table),
+    chunkedUploads: createDynamoDbChunkedUploads(table),
+    chunkQueue: {
+      send: (messages) => actor.operation('queue', async () => world.sendChunkMessages(messages)),
+    },
     signer,
     queue: {
       request: (request) => {

@@ -9,6 +9,9 @@ import type { Settings } from '../../lambda/rules/settings.ts';
 /** Whoever looks last may have a clock that is ahead. */
 const lookMarginMs = 60_000;
 
+/** A message of SQS whose function died, twice, keeps back those behind it for so long. */
+const endedForMs = 2 * 60 * 60_000;
+
 /** What one batch was granted. */
 interface Granted {
   readonly repo: string;
@@ -25,6 +28,8 @@ export interface Issued {
   readonly reservation: Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'entries' | 'madeBy'>;
   /** Of what was asked for, what is issued. */
   readonly entries: ReadonlyMap<string, number>;
+  /** Those that arrive in chunks: they are live until they have ended. */
+  readonly chunked?: ReadonlySet<string> | undefined;
 }
 
 interface NamedBytes {
@@ -40,6 +45,13 @@ export class Promises {
   readonly #settings: Settings;
   /** By the ids of reservations. */
   readonly #granted = new Map<string, Granted>();
+  /** Of chunked uploads that have ended, what the confirmed usage has until a reconcile that began afterwards. */
+  #ended: {
+    readonly name: string;
+    readonly sizeBytes: number;
+    reconciles: number;
+    readonly untilMs: number;
+  }[] = [];
   /** (repo/oid) → bytes of what was ever removed. */
   readonly #removed = new Map<string, number>();
 
@@ -48,14 +60,44 @@ export class Promises {
   }
 
   /** A batch has issued its reservation. Until it has answered, it may have URLs of all that it claims. */
-  add({ reservation, entries }: Issued): void {
+  add({ reservation, entries, chunked }: Issued): void {
     const { id, repo, createdAtMs, entries: asked, madeBy } = reservation;
     // The write may happen again, after the answer.
     if (this.#granted.has(id)) return;
     const { urlLifetimeMs, reservationSlackMs } = this.#settings;
     const expiresAtMs = createdAtMs + urlLifetimeMs + reservationSlackMs;
     const lapsed = lapsedAtMs(this.#settings, { expiresAtMs, entries: asked });
-    this.#granted.set(id, { repo, madeBy, lapsedAtMs: lapsed, entries, isNarrowed: false });
+    const untilMs = chunked ? Number.POSITIVE_INFINITY : lapsed;
+    this.#granted.set(id, { repo, madeBy, lapsedAtMs: untilMs, entries, isNarrowed: false });
+  }
+
+  /**
+   * What is uploaded in chunks has ended.
+   *
+   * @param input.isGone its entry is gone, too.
+   * @param input.lapsedAtMs of the rest, if nothing else of it is uploaded in chunks.
+   */
+  endChunked(
+    id: string,
+    input: { oid: string; isGone: boolean; lapsedAtMs: number | undefined; nowMs: number },
+  ): void {
+    const granted = this.#granted.get(id);
+    if (!granted) return;
+    const { oid, isGone, lapsedAtMs, nowMs } = input;
+    const entries = new Map([...granted.entries].filter(([each]) => !isGone || each !== oid));
+    this.#granted.set(id, { ...granted, entries, ...(lapsedAtMs !== undefined && { lapsedAtMs }) });
+    this.#ended.push({
+      name: `${granted.repo}/${oid}`,
+      sizeBytes: granted.entries.get(oid) ?? 0,
+      // The first one may have begun before.
+      reconciles: 2,
+      untilMs: nowMs + endedForMs,
+    });
+  }
+
+  noteReconcile(): void {
+    for (const ended of this.#ended) ended.reconciles -= 1;
+    this.#ended = this.#ended.filter(({ reconciles }) => reconciles > 0);
   }
 
   /** It has answered, with URLs of these objects. */
@@ -72,6 +114,7 @@ export class Promises {
 
   *live(nowMs: number): Iterable<NamedBytes> {
     for (const granted of this.#granted.values()) if (!isLapsed(granted, nowMs)) yield* namesOf(granted);
+    yield* this.#ended.filter(({ untilMs }) => nowMs <= untilMs);
   }
 
   *late(nowMs: number): Iterable<NamedBytes> {

@@ -89,7 +89,15 @@ function falseSize(sizeBytes: number): number {
  */
 export async function askOnce(
   world: TenantWorld,
-  request: { repo: string; objects: ReadonlyMap<string, number>; madeBy?: string | undefined },
+  request: {
+    repo: string;
+    objects: ReadonlyMap<string, number>;
+    madeBy?: string | undefined;
+    /** Those that the client can upload in chunks. */
+    chunked?: ReadonlySet<string>;
+    /** Called with each upload in chunks that it has got. */
+    onChunks?: (oid: string, upload: string) => void;
+  },
 ): Promise<ReadonlyMap<string, UploadVerdict> | number | Held | 'error' | 'absent'> {
   const { tenant, invariants, scheduler, coverage } = world;
   coverage.batches += 1;
@@ -120,10 +128,11 @@ export async function askOnce(
     // Only a batch that ends within its time limit is promised to be right: nobody gets an answer after that.
     const isUnconfirmed = scheduler.nowMs > beganMs + world.settings.batchTimeLimitMs;
     if (isUnconfirmed) coverage.lateAnswers += 1;
-    const kinds = new Set([...answer.verdicts.values()].map((verdict) => verdict.kind));
+    const kinds = new Set([...answer.verdicts.values()].map(kindOf));
     for (const [oid, verdict] of answer.verdicts) {
       if (verdict.kind === 'stored' && !isUnconfirmed)
         invariants.reportStored({ repo: request.repo, oid }, beganMs);
+      if (verdict.kind === 'chunks') request.onChunks?.(oid, verdict.upload);
       if (verdict.kind !== 'upload') continue;
       const { expiresAtMs } = JSON.parse(verdict.put.href) as { expiresAtMs: number };
       const sizeBytes = request.objects.get(oid) ?? 0;
@@ -131,17 +140,17 @@ export async function askOnce(
       if (sizeBytes === world.sizeOf(oid))
         world.truth.hold({ repo: request.repo, oid, sizeBytes, expiresAtMs });
     }
-    if (kinds.has('upload')) {
+    if (kinds.has('upload') || kinds.has('chunks')) {
       coverage.admissions += 1;
       if (request.madeBy !== undefined) invariants.checkMaker(request.madeBy, scheduler.nowMs);
       // Empty objects take up nothing, so they are admitted above a limit too.
-      const bytes = [...answer.verdicts].map(([oid, { kind }]) =>
-        kind === 'upload' ? (request.objects.get(oid) ?? 0) : 0,
+      const bytes = [...answer.verdicts].map(([oid, verdict]) =>
+        ['upload', 'chunks'].includes(kindOf(verdict)) ? (request.objects.get(oid) ?? 0) : 0,
       );
       if (Math.max(...bytes) > 0) invariants.checkAdmission(open, scheduler.nowMs);
     }
     if (kinds.has('over-limit')) {
-      if (kinds.has('upload')) coverage.partial += 1;
+      if (kinds.has('upload') || kinds.has('chunks')) coverage.partial += 1;
       else coverage.refusals += 1;
       if (!isUnconfirmed) invariants.checkRefusal(open);
       // A reconcile that comes before its batch is done may count what the batch then adds. The deployed queue's come later.
@@ -152,6 +161,10 @@ export async function askOnce(
     invariants.end(open, scheduler.nowMs);
   }
 }
+
+/** What goes on in chunks was admitted before. */
+const kindOf = (verdict: UploadVerdict) =>
+  verdict.kind === 'chunks' && verdict.isResumed ? 'resumed' : verdict.kind;
 
 /** Of a batch that was refused nothing is left soon after the last one. */
 async function checkForgotten(world: TenantWorld): Promise<void> {
@@ -178,7 +191,9 @@ async function grantedOnly(
   });
   const outcome = await admit({ ...deps, ledger });
   const verdicts = outcome.kind === 'answered' ? outcome.verdicts : noVerdicts;
-  const oids = [...verdicts].filter(([, { kind }]) => kind === 'upload').map(([oid]) => oid);
+  const oids = [...verdicts]
+    .filter(([, { kind }]) => kind === 'upload' || kind === 'chunks')
+    .map(([oid]) => oid);
   if (issuedId !== undefined) truth.narrow(issuedId, new Set(oids));
   return outcome;
 }

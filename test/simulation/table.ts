@@ -68,11 +68,10 @@ export function watchLedger(
     if (before === undefined || after === undefined) return;
     const tenant = tenantOfPartition(pk);
     const isIssued = before['state'] === 'pending' && after['state'] === 'issued';
-    if (isIssued && sk.startsWith('RESERVATION#'))
-      tell.onIssue(tenant, {
-        reservation: parseReservation(fromStored(before)),
-        entries: parseReservation(fromStored(after)).entries,
-      });
+    if (isIssued && sk.startsWith('RESERVATION#')) {
+      const { entries, chunked } = parseReservation(fromStored(after));
+      tell.onIssue(tenant, { reservation: parseReservation(fromStored(before)), entries, chunked });
+    }
     const isOpened = before['closedAtMs'] !== undefined && after['closedAtMs'] === undefined;
     if (isOpened && sk.startsWith('REPO#')) tell.onOpening({ tenant, repo: String(after['repo']) });
   });

@@ -128,6 +128,7 @@ export class Truth {
     const { record, reservations } = this.ledger.inspect(this.tenant);
     if (record === this.record && reservations === this.reservations) return;
     this.version += 1;
+    if (record?.appliedEpoch !== this.record?.appliedEpoch) this.promises.noteReconcile();
     this.record = record;
     this.reservations = reservations;
   }

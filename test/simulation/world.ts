@@ -1,3 +1,4 @@
+import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
 import type { Deps } from '../../lambda/deps.ts';
 import type { offerDownload } from '../../lambda/downloads/downloads.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
@@ -7,6 +8,7 @@ import type { Metrics } from '../../lambda/rules/metrics.ts';
 import { repoPrefix } from '../../lambda/rules/names.ts';
 import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
 import { AdoptedRepos } from '../../lambda/store/rules/adopted-repos.ts';
+import type { MultipartUpload } from '../../lambda/store/rules/archive-store.ts';
 import type { UrlSigner } from '../../lambda/store/rules/store.ts';
 import type { TableClient } from '../../lambda/table/table.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
@@ -43,6 +45,10 @@ export interface Mutant {
   readonly offerDownload?: typeof offerDownload;
 }
 
+function notSimulated(): never {
+  throw new Error('Nothing is uploaded in chunks here.');
+}
+
 const functionLimitMs = 25_000;
 /** Kept back from the time limit of the queue's consumer. */
 const consumerReserveMs = 10_000;
@@ -75,8 +81,15 @@ export class World {
   readonly table: MemoryTable;
   /** The table as nobody else sees it: nothing takes time or fails. */
   readonly ledger: MemoryLedger;
-  /** Files beside what tenants store. */
-  readonly archives = new MemoryArchiveStore();
+  /** Files beside what tenants store, and what objects are made of, in the same bucket. */
+  readonly archives = new MemoryArchiveStore({
+    objects: this.store,
+    limits: { partBytesMin: 1, wantsEqualParts: true },
+  });
+  /** What a simulation of chunked uploads does when a function sends their messages, or makes an object of parts. */
+  sendChunkMessages: (messages: readonly ChunkMessage[]) => void = notSimulated;
+  onCreated: (upload: MultipartUpload) => void = notSimulated;
+  onMade: (upload: MultipartUpload) => Promise<void> = notSimulated;
   readonly exportJobs: MemoryExportJobs;
   readonly downloads: MemoryDownloads;
   /** Its own random source, so that it does not change other choices. */
@@ -108,6 +121,8 @@ export class World {
     seed: number;
     mix: Mix;
     sizes: readonly number[];
+    /** oid → true bytes, if the oids are not those of `sizes`. */
+    objects?: ReadonlyMap<string, number>;
     tenants: readonly { hasLies: boolean }[];
     mutant?: Mutant;
     table?: Scenario['table'];
@@ -122,7 +137,7 @@ export class World {
     this.#processes = new Processes(input.seed, input.other);
     this.mix = input.mix;
     const stage = input.stage ?? stageOf(input.seed);
-    this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
+    this.#sizes = input.objects ?? new Map(input.sizes.map((size, index) => [oidName(index), size]));
     // The grace time is short enough to overlap with other actions, and longer than a batch can take.
     this.settings = {
       ...defaultSettings,
@@ -341,8 +356,8 @@ export class World {
     const { table: mutantTable } = this.#mutant;
     const actor = new its.Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
-      signUpload: async ({ key, signedAtMs, lifetimeMs }) => ({
-        href: JSON.stringify({ key, expiresAtMs: signedAtMs + lifetimeMs }),
+      signUpload: async ({ key, oid, sizeBytes, signedAtMs, lifetimeMs }) => ({
+        href: JSON.stringify({ key, oid, sizeBytes, expiresAtMs: signedAtMs + lifetimeMs }),
         header: {},
       }),
       signDownload: async () => ({ href: '', header: {} }),

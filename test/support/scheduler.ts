@@ -24,6 +24,8 @@ export class Scheduler {
   readonly beganMs = Date.UTC(2026, 0, 1);
   nowMs = this.beganMs;
   events = 0;
+  /** Work that Node does outside of its queue of microtasks. Until it is done, no event begins. */
+  outside = 0;
   readonly #heap: Event[] = [];
   readonly #random: Random;
   /** An event runs, or what it has set free. */
@@ -53,7 +55,7 @@ export class Scheduler {
     await new Promise<void>((resolve, reject) => {
       let isOver = false;
       const step = () => {
-        if (isOver) return;
+        if (isOver || this.outside > 0) return;
         try {
           isOver = this.#isLastStep(options);
           if (isOver) resolve();

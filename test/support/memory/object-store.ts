@@ -41,6 +41,11 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
     return found && { sizeBytes: found.object.sizeBytes, etag: etagText(found.etag) };
   }
 
+  /** The keys that begin so, up to a thousand. */
+  keysBelow(prefix: string): string[] {
+    return this.#objects.page({ prefix }).entries.map(({ key }) => key);
+  }
+
   /** How many objects there are. */
   get objectCount(): number {
     return this.#objects.size;

@@ -3,6 +3,8 @@ import type { Misbehaving } from './examined.ts';
 
 const isCompletion = ({ method, query }: AskedRequest) => method === 'POST' && query.has('uploadId');
 
+const isConditional = ({ headers }: AskedRequest) => headers['if-none-match'] !== undefined;
+
 const isCreation = ({ method, query }: AskedRequest) => method === 'POST' && query.has('uploads');
 
 const halfOf = (body: unknown) => String(body).slice(0, 90);
@@ -92,13 +94,34 @@ export const misbehavingParts: readonly Misbehaving[] = [
     found: { 'copy-part': 'warning' },
   },
   {
+    name: 'overwrites what a completed upload must not',
+    faults: {
+      // Without its headers.
+      instead: (request, store) =>
+        isCompletion(request) && isConditional(request) ? store.ask(request) : undefined,
+    },
+    found: { 'complete-absent': 'warning' },
+    says: { 'complete-absent': /overwrites an object/ },
+  },
+  {
+    name: 'knows no condition of a completion',
+    faults: {
+      instead: (request) =>
+        isCompletion(request) && isConditional(request)
+          ? errorReply(501, 'NotImplemented', 'No If-None-Match.')
+          : undefined,
+    },
+    found: { 'complete-absent': 'warning' },
+    says: { 'complete-absent': /don't work: NotImplemented: No If-None-Match\.$/ },
+  },
+  {
     name: 'does not end uploads that were begun',
     faults: {
       instead: ({ method, query }) =>
         method === 'DELETE' && query.has('uploadId') ? errorReply(500, 'InternalError') : undefined,
     },
     found: { cleanup: 'warning' },
-    says: { cleanup: /1 unfinished multipart uploads/ },
+    says: { cleanup: /2 unfinished multipart uploads/ },
   },
   {
     name: 'sends half of what it answers about parts',

@@ -113,11 +113,13 @@ async function proveAll(path: UploadPath, count = 113) {
     ...Array.from({ length: count }, (_, chunk) => String(chunk).padStart(64, '0')),
   ];
   states[113] = oid;
+  const upload = await deps.chunkedUploads.read(path);
+  if (!upload) throw new Error('There is no such upload.');
   for (let chunk = 0; chunk < count; chunk += 1) {
     const [before = '', after = ''] = [states[chunk], states[chunk + 1]];
     const sizeBytes = chunk === 112 ? 5 : 64 * mib;
     objects.putVersion(chunkKey(path, chunk), { sizeBytes, etag: `"${chunk}"` });
-    await deps.chunkedUploads.putProof(path, { chunk, before, after, etag: `"${chunk}"`, sizeBytes });
+    await deps.chunkedUploads.putProof(upload, { chunk, before, after, etag: `"${chunk}"`, sizeBytes });
   }
   return states;
 }

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { runChunks } from './chunks.ts';
+import { runsOf } from './seeds.ts';
+
+/** How often each of these must happen at least, in 100 runs: a third of what was seen. */
+const least = {
+  uploads: 80,
+  resumed: 25,
+  proofs: 180,
+  made: 30,
+  wrong: 25,
+  ended: 18,
+  refusals: 10,
+  deletes: 5,
+  kills: 120,
+  lateWrites: 100,
+};
+const seeds = runsOf({ local: 14, ci: 60, nightly: 700 });
+
+describe('chunked uploads, while people lie and functions die', () => {
+  it(`never store wrong bytes, nor more than the limit, nor leave anything, in ${seeds} random runs`, async () => {
+    const total = new Map<string, number>();
+    for (let seed = 0; seed < seeds; seed += 1) {
+      const coverage = await runChunks(seed).catch((cause: unknown) => {
+        const replay = `npm run simulate -- --focus chunks --seed ${seed} --seeds 1`;
+        throw new Error(`Seed ${seed}: replay it with ${replay}`, { cause });
+      });
+      for (const [name, count] of Object.entries(coverage)) total.set(name, (total.get(name) ?? 0) + count);
+    }
+    for (const [name, count] of Object.entries(least))
+      expect(total.get(name), name).toBeGreaterThanOrEqual(Math.floor((count * seeds) / 100));
+  });
+
+  it('replay a seed exactly', async () => {
+    expect(await runChunks(5)).toEqual(await runChunks(5));
+  });
+});

@@ -10,7 +10,11 @@ import {
   type AdoptedRepo,
   AdoptedRepos,
 } from '../../../../lambda/store/rules/adopted-repos.ts';
-import { type ArchiveStore, SourceGoneError } from '../../../../lambda/store/rules/archive-store.ts';
+import {
+  type ArchiveStore,
+  ObjectExistsError,
+  SourceGoneError,
+} from '../../../../lambda/store/rules/archive-store.ts';
 import type { UrlSigner } from '../../../../lambda/store/rules/store.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
@@ -112,6 +116,29 @@ describe('archives of an adopted repo', () => {
   beforeEach(() => {
     inner = new MemoryArchiveStore({ limits: { partBytesMin: 1 } });
     archives = adoptedArchives(inner, repos);
+  });
+
+  it('may be objects of it, made of parts where they are stored', async () => {
+    const other = oid.replace('a', 'b');
+    const [whole, storedWhole] = [`acme/game/${other}`, `lfs/bb/cd/${other.slice(4)}`];
+    const upload = await archives.createUpload(whole);
+    expect(upload.key).toBe(whole);
+    expect(inner.openUploads).toMatchObject([{ key: storedWhole }]);
+    const part = await archives.uploadPart(upload, { number: 1, bytes: Buffer.from('part') });
+    for await (const parts of archives.parts(upload)) expect(parts).toEqual([part]);
+    await archives.complete(upload, [part], { ifAbsent: true, totalBytes: 4 });
+    expect([await inner.get(storedWhole), await inner.get(whole)]).toEqual([
+      Uint8Array.from(Buffer.from('part')),
+      undefined,
+    ]);
+    const again = await archives.createUpload(whole);
+    const same = await archives.uploadPart(again, { number: 1, bytes: Buffer.from('part') });
+    await expect(archives.complete(again, [same], { ifAbsent: true })).rejects.toThrow(ObjectExistsError);
+    await archives.abort(again);
+    expect(inner.openUploads).toEqual([]);
+    await expect(archives.createUpload('acme/game/readme')).rejects.toThrow(
+      'An adopted repo has only objects.',
+    );
   });
 
   it('are made of its objects where they are stored', async () => {

@@ -51,8 +51,8 @@ const proofItem = z.object({
 const partitionOf = ({ tenant, repo, oid }: Omit<UploadPath, 'upload'>) => `UPLOAD#${tenant}#${repo}#${oid}`;
 const uploadKey = (path: UploadPath) => ({ pk: partitionOf(path), sk: path.upload });
 
-/** Of an upload's chunks: there are up to 10,000. Ids of uploads are hashes, so no two share it. */
-const chunkPartition = ({ upload }: UploadPath) => `UPLOAD#${upload}`;
+/** Of an upload's chunks: there are up to 10,000. All large objects of a batch have its reservation's id. */
+const chunkPartition = ({ upload, oid }: UploadPath) => `UPLOAD#${upload}#${oid}`;
 const number = (chunk: number) => String(chunk).padStart(5, '0');
 const proofKey = (path: UploadPath, chunk: number) => ({ pk: chunkPartition(path), sk: number(chunk) });
 /** What a frozen function writes may land when its upload is removed. The table removes it then. */

@@ -16,7 +16,7 @@ import type { Fields } from './expressions.ts';
  * | … seen      | SEEN#{name}#{watch} | {batch's begin}#{id} |                            |                               |
  * | … gone      | GONE#{name}#{repo} | {oid}               |                               |                               |
  * | chunked upload | UPLOAD#{name}#{repo}#{oid} | {upload}    | UPLOADS, next look#upload     |                               |
- * | … proof, SHA-256 of a chunk | UPLOAD#{upload} | {chunk}, #{chunk} |             |                               |
+ * | … proof, SHA-256 of a chunk | UPLOAD#{upload}#{oid} | {chunk}, #{chunk} |       |                               |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | … session   | TOKEN#{id}     | SESSION#{id} (of the operator: below TOKEN#operator) |  |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |

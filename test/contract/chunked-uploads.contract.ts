@@ -139,6 +139,18 @@ export function chunkedUploadsContract(open: () => Promise<ChunkedUploads>): voi
       expect(await uploads.proofs(upload)).toEqual([]);
     });
 
+    it('share nothing with those of the same batch, which have the same id', async () => {
+      const upload = await put();
+      const beside = await put({ ...upload, oid: oid('b') });
+      await uploads.putProof(upload, proofOf(0));
+      await uploads.fixSha256s(upload, [{ chunk: 1, sha256: 'a'.repeat(64) }]);
+      expect([await uploads.proofs(beside), await uploads.readProof(beside, 0)]).toEqual([[], undefined]);
+      expect(await uploads.fixSha256s(beside, [{ chunk: 1, sha256: 'b'.repeat(64) }])).toBe('fixed');
+      await uploads.remove(beside);
+      expect(await uploads.proofs(upload)).toEqual([proofOf(0)]);
+      expect(await uploads.read(upload)).toEqual(upload);
+    });
+
     it('are removed with all that is known of their chunks, and of no other upload', async () => {
       const upload = await put();
       const other = await put({ ...upload, upload: 'e'.repeat(32) });

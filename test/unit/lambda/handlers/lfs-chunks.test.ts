@@ -82,7 +82,12 @@ function pathOfAction({ href }: Action): UploadPath {
   return { tenant, repo, oid, upload };
 }
 
-async function call(method: 'GET' | 'POST', action: Action, sent?: unknown) {
+async function call(
+  method: 'GET' | 'POST',
+  action: Action,
+  sent?: unknown,
+  path: UploadPath = pathOfAction(action),
+) {
   const event = httpEvent({
     method,
     routeKey: `${method} /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}`,
@@ -92,7 +97,7 @@ async function call(method: 'GET' | 'POST', action: Action, sent?: unknown) {
         Object.entries(action.header).map(([name, value]) => [name.toLowerCase(), value]),
       ),
     },
-    pathParameters: { ...pathOfAction(action), repo: `${repo}.git` },
+    pathParameters: { ...path, repo: `${repo}.git` },
     ...(sent !== undefined && { body: JSON.stringify(sent) }),
   });
   const { statusCode, body = '' } = await create(deps)(event, noContext);
@@ -365,6 +370,19 @@ describe('a chunked upload', () => {
     expect([other.statusCode, other.body.state]).toEqual([409, 'wrong']);
     expect((await show(action)).body.state).toBe('wrong');
     expect((await ask(action, { wanted: [{ chunk: 1, sha256 }] })).statusCode).toBe(409);
+  });
+
+  it('has chunks of its own beside another of the same batch', async () => {
+    const { body } = await batch([large, { oid: 'e'.repeat(64), size: 6 * gib }]);
+    for (const [at, { oid: each, actions }] of body.objects.entries()) {
+      const { href = '', header = {} } = actions?.upload ?? {};
+      const path = { ...pathOfAction({ href: href.replace(each, oid), header, expires_in: 0 }), oid: each };
+      const wanted = [{ chunk: 1, sha256: `${at}`.repeat(64) }];
+      expect(
+        (await call('POST', { href, header, expires_in: 0 }, { stored: [], wanted }, path)).body.state,
+      ).toBe('open');
+    }
+    expect(body.objects.length).toBe(2);
   });
 
   it.each([

@@ -101,7 +101,7 @@ export class Deployment {
       ],
       checkout,
     );
-    await allowAsOnAws(this.emulator);
+    await allowAsOnAws(this.emulator, { isOlder: checkout !== projectRoot });
     const { [stackName]: outputs } = outputsShape.parse(JSON.parse(await readFile(outputsFile, 'utf8')));
     return { outputs, printed };
   }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { release, releaseText } from '../lambda/rules/release.ts';
 import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';
@@ -85,9 +86,12 @@ try {
     self: calledLater(process.argv[1] ?? ''),
     onInterrupt,
   };
-  // git-lfs starts it beside a push, where memory counts: it loads no other command.
-  if (process.argv.slice(2).join() === 'agent') await (await import('./commands/agent.ts')).runAgent(context);
-  else process.exitCode = await (await import('./program.ts')).runCli(process.argv.slice(2), context);
+  if (process.argv.slice(2).join() === 'agent') {
+    // git-lfs starts it beside a push, where memory counts. So it loads no other command, and V8's young generation, which
+    // what is sent would fill, stays small.
+    setFlagsFromString('--semi-space-growth-factor=1');
+    await (await import('./commands/agent.ts')).runAgent(context);
+  } else process.exitCode = await (await import('./program.ts')).runCli(process.argv.slice(2), context);
 } catch (error) {
   // Node itself would print the line that threw, which is the whole bundle.
   const trace = error instanceof Error ? error.stack : String(error);

@@ -455,6 +455,7 @@ export function reconcileDeps() {
     locks: stores.locks(tables),
     publicReads: stores.publicReads(tables),
     linkedRepos: stores.linkedRepos(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
     tenantLinks: stores.tenantLinks(tables),
     archives: new S3TextFiles({ client }),
     queue: queue(),

@@ -15,6 +15,8 @@ import { UploadError } from './pushed-file.ts';
 
 /** The gateway ends a request after 30 s. */
 const requestMs = 35_000;
+/** A hundred signed URLs take up to 0.3 MB. */
+const answerBytesMax = 4_000_000;
 /** Of each kind in a request. */
 const chunksMax = 100;
 
@@ -96,7 +98,7 @@ export class ChunkClient {
       try {
         // A redirect would carry the upload's token to another place.
         const response = await send('server', this.#action, { ...init, redirect: 'manual', signal });
-        const text = await response.text().catch((error) => throwOf('server', error));
+        const text = await textOf(response).catch((error) => throwOf('server', error));
         const parsed = shape.safeParse(parseJson(text));
         if (parsed.success) return { kind: 'done', value: parsed.data };
         throw new TransferError('The server returned something that lfs-quota can’t read.');
@@ -108,6 +110,18 @@ export class ChunkClient {
       }
     });
   }
+}
+
+/** @throws {TransferError} if it's longer than any answer. */
+async function textOf({ body }: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body ?? []) {
+    bytes += piece.length;
+    if (bytes > answerBytesMax) throw new TransferError("The server's answer is too long.");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }
 
 function refusal({ status, message }: RefusedError): Error {

@@ -135,8 +135,29 @@ class ChunksOnTheirWay {
     this.#hashedTo = chunk + 1;
     const isLast = chunk === plan.count - 1;
     const after = isLast ? hash.digest() : hash.state();
-    if (isLast && after !== this.#input.object.oid) throw changed();
+    if (isLast && after !== this.#input.object.oid) {
+      await this.#disownProven(plan, stop);
+      throw changed();
+    }
     return { chunk, startByte, sizeBytes, oid, stateBefore: before, after };
+  }
+
+  /**
+   * What was proven before may be of a file that was damaged then. If this one is right, the server learns it: a chunk that is
+   * asked for with another SHA-256 ends the upload, and the next push begins a new one. Else each would go on with this one.
+   *
+   * @throws {NotOpenError} once it has.
+   */
+  async #disownProven(plan: Plan, stop: AbortSignal): Promise<void> {
+    const hash = await Sha256.create();
+    const wanted: { chunk: number; sha256: string }[] = [];
+    for (let chunk = 0; chunk < plan.count; chunk += 1) {
+      const part = { startByte: chunk * plan.chunkBytes, sizeBytes: sizeOfChunk(plan, chunk) };
+      const sha256 = await this.#file.sha256Of(part, stop, (piece) => hash.update(piece));
+      if (chunk < plan.proven.chunks) wanted.push({ chunk, sha256 });
+    }
+    if (hash.digest() === this.#input.object.oid)
+      await Promise.all(wanted.map((each) => this.#client.post({ wanted: each })));
   }
 
   /** Waits while the server proves the chunks and puts them together. @returns false: nothing happened for a while. */
@@ -180,7 +201,8 @@ function planOf(status: WireChunkedUpload, { sizeBytes }: LfsObject): Plan {
   const { size, chunkBytes, proven } = status;
   const count = chunkCountOf({ sizeBytes, chunkBytes });
   const fits = (runs: WireChunkedUpload['stored']) =>
-    runs.every(([first, last]) => 0 <= first && first <= last && last < count);
+    runs.length <= count &&
+    runs.every(([first, last], at) => (runs[at - 1]?.[1] ?? -1) < first && first <= last && last < count);
   if (
     size !== sizeBytes ||
     count > chunksMax ||

@@ -26,7 +26,12 @@ export async function send(whose: Side, action: BatchAction, init: RequestInit):
 
 function headersOf({ header }: BatchAction, own: RequestInit['headers']): Headers {
   const headers = new Headers(own);
-  for (const [name, value] of Object.entries(header)) headers.set(name, value);
+  try {
+    for (const [name, value] of Object.entries(header)) headers.set(name, value);
+  } catch {
+    // Its text has the value, which may be secret.
+    throw new RefusedError('The server returned an invalid header.');
+  }
   // Some servers ask for pieces. With a length, they take all of it as well.
   headers.delete('transfer-encoding');
   return headers;
@@ -112,6 +117,7 @@ async function requestPut(
   const { upload, sizeBytes, pieces, signal } = input;
   const own = { 'content-length': String(sizeBytes), 'content-type': 'application/octet-stream' };
   const url = new URL(upload.href);
+  if (!/^https?:$/.test(url.protocol)) throw new RefusedError('The server returned no HTTP address.');
   const { request: open } = url.protocol === 'https:' ? https : http;
   const headers = Object.fromEntries(headersOf(upload, own));
   const request = open(url, { method: 'PUT', headers, signal });

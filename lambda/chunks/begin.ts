@@ -37,20 +37,24 @@ const chunkedOf = ({ objects, chunked }: Objects) =>
  * Puts the record of each upload of a batch. Its reservation is counted by then, and issued after it. If it is never issued,
  * no client gets a token, and the schedule finds the record.
  *
+ * @returns `isFull`: others that began at the same time leave no room for one of them. None may be issued then.
  * @throws {LedgerUnavailableError}
  */
 export async function beginUploads(
   deps: Pick<Deps, 'chunkedUploads' | 'ids' | 'settings'>,
   input: Objects & { reservationId: string; nowMs: number },
-): Promise<ReadonlyMap<string, ChunkTicket>> {
+): Promise<{ tickets: ReadonlyMap<string, ChunkTicket>; isFull: boolean }> {
   const { tenant, repo, reservationId: upload, madeBy = '', nowMs } = input;
+  let isFull = false;
   const tickets = await mapLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
     const { token, ticket } = newTicket(deps, upload);
     const record = newUpload(deps.settings, { tenant, repo, oid, upload, sizeBytes, madeBy, nowMs });
     await deps.chunkedUploads.put(withToken(record, token, nowMs));
+    // Each puts its own before it counts, so of many at once no more than that go on.
+    if ((await deps.chunkedUploads.ofObject(record)).length > uploadsPerObjectMax) isFull = true;
     return [oid, ticket] as const;
   });
-  return new Map(tickets);
+  return { tickets: new Map(tickets), isFull };
 }
 
 /** Removes the records of uploads that no client knows of. */

@@ -40,6 +40,8 @@ const objectsAtOnce = 100;
 /** Of an answer: so much, and so much more for each of its objects: signed URLs have some 2 kB. Lambda answers 6 MB. */
 const answerBytes = { least: 16_000, perObject: 4_000 };
 const hrefCharactersMax = 4_096;
+/** A client that can't read one number reads nothing of the answer. */
+const expiresInMsMax = 7 * 24 * 3_600_000;
 const headersMax = 20;
 const mediaType = 'application/vnd.git-lfs+json';
 
@@ -155,7 +157,7 @@ function offerOf(
   const { href, header, expires_in: seconds, expires_at: expiresAt } = actions.download;
   if (objects.get(oid) !== size || !isDownloadUrl(href, upstream.host)) return [];
   const leftMs = typeof seconds === 'number' ? 1000 * seconds : Date.parse(expiresAt ?? '') - nowMs;
-  const expiresInMs = Number.isFinite(leftMs) ? Math.max(0, leftMs) : lifetimeMs;
+  const expiresInMs = Number.isFinite(leftMs) ? Math.min(Math.max(0, leftMs), expiresInMsMax) : lifetimeMs;
   const get = { href, header: header ?? {} };
   return [[oid, { kind: 'upstream', get, expiresInMs, isAuthenticated: authenticated === true }]];
 }

@@ -29,6 +29,7 @@ type ConsumerDeps = ReconcileDeps &
     | 'publicReads'
     | 'linkedRepos'
     | 'tenantLinks'
+    | 'chunkedUploads'
     | 'webhooks'
     | 'emails'
     | 'failures'

@@ -400,10 +400,11 @@ async function issue(
   const { repo, id: reservationId } = reservation;
   // Before the reservation is issued: once a client knows of its uploads, they have records.
   const begun = { ...asked, tenant, repo, reservationId, objects: chosen, nowMs: attempt.beganMs };
-  const inChunks = await beginUploads(deps, begun);
+  const { tickets: inChunks, isFull } = await beginUploads(deps, begun);
   // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every entry that was made a while
   // before it, although the function that made the entry may have been frozen before it wrote the reservation.
-  if (deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs) {
+  const isTooLate = deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs;
+  if (isTooLate || isFull) {
     await deps.ledger.deleteReservation(keyOf(attempt));
     await removeUploads(deps, { tenant, repo, tickets: inChunks });
     return retryLater(deps);

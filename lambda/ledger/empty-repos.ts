@@ -1,3 +1,4 @@
+import { endUploads } from '../chunks/end.ts';
 import type { Deps } from '../deps.ts';
 import { lockPageMax } from '../locks/rules/locks.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
@@ -95,7 +96,7 @@ export async function removeLocks(
 }
 
 type EmptyReposDeps = DeletionDeps &
-  Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'linkedRepos' | 'history'>;
+  Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'linkedRepos' | 'history' | 'chunkedUploads'>;
 
 /**
  * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
@@ -146,6 +147,7 @@ async function emptyAndOpen(
   deps: EmptyReposDeps,
   input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
 ): Promise<EmptyReposOutcome | 'unanswered'> {
+  await endUploads(deps, input);
   const outcome = await emptyRepo(deps, input);
   if (outcome === 'not-empty') return 'done';
   if (outcome !== 'empty') return outcome;

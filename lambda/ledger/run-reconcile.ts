@@ -18,7 +18,8 @@ import { runDeletions } from './run-deletions.ts';
 
 type RunReconcileDeps = ReconcileDeps &
   GcDeps &
-  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'linkedRepos' | 'tenantLinks' | 'webhooks' | 'emails'>;
+  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'linkedRepos' | 'tenantLinks' | 'webhooks' | 'emails'> &
+  Pick<Deps, 'chunkedUploads'>;
 
 /** While a large repo is emptied or cleaned up, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;

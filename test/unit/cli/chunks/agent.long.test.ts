@@ -115,6 +115,7 @@ const failed = (message: string | RegExp) => ({
   ...done,
   error: { code: 1, message: typeof message === 'string' ? message : expect.stringMatching(message) },
 });
+const wrong = "The uploaded chunks aren't this file. Run git lfs fsck, then push again.";
 const changed = 'The file is damaged, or changed while it was uploaded. Run git lfs fsck, then push again.';
 
 describe('the protocol', () => {
@@ -298,6 +299,7 @@ describe('a large object', () => {
       /^Chunk \d: The connection to the store failed/,
     ],
     ['there is none', undefined, /^Chunk \d: The server returned no URL\. Push again: it continues\.$/],
+    ['is a file', 'file:///secret', /^Chunk \d: The server returned no HTTP address\./],
     ['is none', 'no URL', /^Chunk \d: The server returned no URL\. Push again: it continues\.$/],
   ])('fails if a URL is where %s', async (_, href, message) => {
     server.urlOf = () => href;
@@ -326,7 +328,7 @@ describe('a large object', () => {
   });
 
   it.each([
-    ['wrong', "The uploaded chunks aren't this file. Run git lfs fsck, then push again."],
+    ['wrong', wrong],
     ['ended', 'This upload expired. Push again: it starts over.'],
   ] as const)('ends with what to do if it is %s', async (state, message) => {
     server.state = state;
@@ -378,11 +380,26 @@ describe('a large object', () => {
     server.onRequest = () => undefined;
     expect(server.chunks.has(19)).toBe(false);
     expect(server.state).toBe('open');
-    // What was damaged before, too: the last chunk stays here.
-    expect(await new GitLfs().push()).toEqual(failed(changed));
+    // What was damaged before, too: its chunks aren't those that were asked for.
+    expect(await new GitLfs().push()).toEqual(failed(wrong));
+    server.state = 'open';
     rmSync(file);
     expect((await new GitLfs().push()).error?.message).toContain("Can't read");
     expect(server.chunks.has(19)).toBe(false);
+  });
+
+  it.each([1, 17])('that was damaged in chunk %i, and is right again, begins anew', async (chunk) => {
+    const damaged = Buffer.from(bytes);
+    damaged[chunk * chunkBytes + 5] = (bytes[chunk * chunkBytes + 5] ?? 0) ^ 1;
+    writeFileSync(file, damaged);
+    for (let time = 0; time < 2; time += 1) {
+      expect(await new GitLfs().push()).toEqual(failed(changed));
+      expect(server.state).toBe('open');
+    }
+    writeFileSync(file, bytes);
+    expect(await new GitLfs().push()).toEqual(failed(wrong));
+    // The next push gets a new upload.
+    expect(server.state).toBe('wrong');
   });
 
   it.each([
@@ -393,6 +410,12 @@ describe('a large object', () => {
     { proven: { chunks: 3, sha256State: null } },
     { stored: [[0, 1e9]] },
     { stored: [[-1, 0]] },
+    {
+      unproven: [
+        [0, 3],
+        [3, 4],
+      ],
+    },
   ])('refuses a plan that fits no such file: %j', async (lie) => {
     const status = {
       state: 'open',
@@ -409,5 +432,26 @@ describe('a large object', () => {
       failed("The server's answer doesn't fit this file. Update lfs-quota, then push again."),
     );
     liar.close();
+  });
+
+  it('ends a server that answers without an end, and one whose headers are none', async () => {
+    const endless = createServer((_, response) => {
+      const write = () => {
+        while (response.write(Buffer.alloc(100_000, ' ')));
+      };
+      response.on('drain', write);
+      write();
+    });
+    await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
+    const href = server.action.href.replace(/:\d+/, `:${(endless.address() as AddressInfo).port}`);
+    expect(await new GitLfs().push({ action: { href } })).toEqual(
+      failed("The server's answer is too long. Push again: it continues."),
+    );
+    endless.closeAllConnections();
+    endless.close();
+    const git = new GitLfs();
+    const { error } = await git.push({ action: { href, header: { a: 'secret\r\nhost: x' } } });
+    expect(error?.message).toMatch(/^The server returned an invalid header\./);
+    expect(git.err + error?.message).not.toContain('secret');
   });
 });

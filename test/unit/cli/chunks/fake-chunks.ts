@@ -25,6 +25,8 @@ export class FakeChunks {
   object: Buffer | undefined;
   readonly chunks = new Map<number, Buffer>();
   readonly proofs = new Map<number, { before: string; after: string }>();
+  /** The first SHA-256 that each chunk was asked for with. */
+  readonly sha256s = new Map<number, string>();
   /** Called with each request, such as `PUT 3`, before it's answered. What it returns is answered instead. */
   onRequest: (what: string) => Lie | undefined = () => undefined;
   /** Called once a chunk is stored. */
@@ -136,6 +138,10 @@ export class FakeChunks {
   }
 
   async #posted({ stored, wanted }: Posted) {
+    for (const { chunk, sha256 } of wanted) {
+      if (this.state === 'open' && (this.sha256s.get(chunk) ?? sha256) !== sha256) this.state = 'wrong';
+      this.sha256s.set(chunk, this.sha256s.get(chunk) ?? sha256);
+    }
     const urls = wanted.flatMap(({ chunk, sha256 }) => {
       const href = this.urlOf(`${this.url}/chunk/${chunk}?sha256=${sha256}&signature=secret`);
       const header = { 'x-amz-checksum-sha256': sha256 };

@@ -143,6 +143,17 @@ describe('what is missing, asked at a git host', () => {
     expect(second).toMatchObject({ get: { href, header: {} }, expiresInMs: 60_000, isAuthenticated: false });
   });
 
+  it.each([
+    [1e300, 7 * 86_400_000],
+    [-1e300, 0],
+    [1e308, lifetimeMs],
+  ])('has an expiry that every client can read, also if it says %f s', async (expires_in, expiresInMs) => {
+    const url = await hostOf(
+      json({ objects: [{ oid: a, size: 5, actions: { download: { href, expires_in } } }] }),
+    );
+    expect((await ask(url)).get(a)).toMatchObject({ kind: 'upstream', expiresInMs });
+  });
+
   it('is asked in pieces that every host takes', async () => {
     const url = await hostOf((response, { body }) => {
       const { objects } = JSON.parse(body) as { objects: { oid: string; size: number }[] };

@@ -246,6 +246,17 @@ describe('a push that is repeated', () => {
     expect(pathOfAction(await begin())).not.toEqual(path);
   });
 
+  it('is one of four at most, also if many begin at once', async () => {
+    // Room for all of them, until they are counted as one.
+    await deps.ledger.updateTenant({ tenant, settingsVersion: 0, limitBytes: 1_000 * gib });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => batch([large])));
+    const issued = answers.filter(({ statusCode }) => statusCode === 200).length;
+    expect(issued).toBeLessThanOrEqual(4);
+    expect((await deps.chunkedUploads.ofObject({ tenant, repo, oid })).length).toBe(issued);
+    expect(answers.filter(({ statusCode }) => statusCode === 429).length).toBe(20 - issued);
+    expect((await batch([large])).statusCode).toBe(200);
+  });
+
   it('begins anew after the bytes were wrong, up to four uploads at a time', async () => {
     const uploads = new Set<string>();
     for (let time = 0; time < 4; time += 1) {

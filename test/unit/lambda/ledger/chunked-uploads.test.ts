@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { inState } from '../../../../lambda/chunks/rules/upload.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
+import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 const repo = 'app';
@@ -115,6 +117,25 @@ describe('the claim of a chunked upload', () => {
     expect((await world.usage()).committedBytes).toBe(0);
     await world.pass(2 * day);
     expect(world.reservations).toEqual([]);
+  });
+
+  it('does not hold up the delete of its repo, which ends it', async () => {
+    const upload = await begin();
+    const path = { tenant, repo, oid: large, upload };
+    const state = async () => (await world.deps.chunkedUploads.read(path))?.state;
+    await deleteRepo(world.deps, { tenant, repo, dryRun: false });
+    await world.deps.chunkedUploads.change(path, (before) => inState(before, 'assembling', world.nowMs));
+    await world.consume();
+    // Its worker ends it.
+    expect(await state()).toBe('assembling');
+    await world.deps.chunkedUploads.change(path, (before) => inState(before, 'open', world.nowMs));
+    await world.pass(10 * minute);
+    expect(await state()).toBe('ended');
+    expect((await world.repo(repo))?.closedAtMs).not.toBeNull();
+    // As the schedule's look at it.
+    await end(upload, true);
+    await world.pass(hour);
+    expect((await world.repo(repo))?.closedAtMs).toBeNull();
   });
 
   it('does not make the small objects beside it count twice', async () => {

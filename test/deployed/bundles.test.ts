@@ -90,6 +90,8 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
         LFS_QUOTA_S3_REGION: 'eu-central-1',
         LFS_QUOTA_QUEUE_URL: 'http://127.0.0.1:9/none',
         LFS_QUOTA_WEBHOOK_QUEUE_URL: 'http://127.0.0.1:9/none',
+        LFS_QUOTA_CHUNK_QUEUE_URL: 'http://127.0.0.1:9/none',
+        LFS_QUOTA_COPY_QUEUE_URL: 'http://127.0.0.1:9/none',
         LFS_QUOTA_GAUGED_QUEUES: '{}',
         LFS_QUOTA_EXPORT_QUEUE_URL: 'http://127.0.0.1:9/none',
         LFS_QUOTA_EXPORT_STORE: 's3',

@@ -53,7 +53,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage with events of the store', (
       headers: { authorization: `Bearer ${writeToken}`, 'content-type': 'application/vnd.git-lfs+json' },
       body: JSON.stringify({ operation: 'upload', objects: [{ oid, size: 1024 ** 2 + 1 }] }),
     });
-    expect(await response.text()).toContain('The maximum is 1 MiB');
+    expect(await response.text()).toContain('Above 1 MiB you need');
   });
 
   describe('changed without the API', () => {

@@ -167,7 +167,7 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     });
     await store.stop();
     expect(ended).toMatchObject({ code: 0, err: '' });
-    expect(ended.out).toMatch(/\n49 checks: 47 pass, 2 skipped\.\n$/);
+    expect(ended.out).toMatch(/\n50 checks: 48 pass, 2 skipped\.\n$/);
   });
 
   it('serves the API and the console, with Node alone', async () => {

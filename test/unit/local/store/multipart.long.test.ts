@@ -142,7 +142,6 @@ describe('the request to complete an upload', () => {
       more: { headers: { 'x-amz-checksum-crc32': crc32Base64(body) } },
       code: 'NotImplemented',
     },
-    { name: 'If-None-Match', more: { headers: { 'if-none-match': '*' } }, code: 'NotImplemented' },
   ])('is refused with $name, and can be sent again', async ({ more, code }) => {
     const id = await begin();
     const { headers } = await sendPart(id);

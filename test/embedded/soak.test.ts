@@ -197,7 +197,7 @@ class Day {
    */
   async before(): Promise<void> {
     for (let turn = 0; turn < turns; turn += 1)
-      for (const name of ['old', 'older'])
+      for (const name of ['older', 'old'])
         await Promise.all(tenants.map((tenant) => this.push(tenant, `${name}-${turn}`)));
     // What runs ends before the leap: no function may find that it took hours.
     await this.#wait(120, 1000);

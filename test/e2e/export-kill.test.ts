@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { archiveTools, pythonHashes, runTool } from '../support/archive-tools.ts';
 import { describeWith } from '../support/describe-with.ts';
 import { bytesOf } from '../support/payload.ts';
@@ -33,6 +33,7 @@ describeWith({ title: 'a server that is killed during exports', ...archiveTools 
     await stack.cliJson('tenant', 'create', 'acme', '--limit', '1GiB');
     await importInto(stack, 'acme/game', objects);
   });
+  afterAll(() => Stack.closeAll());
 
   it('ends them all, whole, and leaves nothing else behind', { timeout: 150_000 }, async () => {
     const formats = ['tar', 'zip', 'tar'] as const;

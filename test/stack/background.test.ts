@@ -3,17 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/rules/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
-import { arnOf, givesUpTo, liveOf, templateOf } from './stack-template.ts';
+import { arnOf, backgroundFunctions, givesUpTo, liveOf, templateOf } from './stack-template.ts';
 
-const background = [
-  'reconcile',
-  'refresh',
-  'sendWebhook',
-  'sendEmail',
-  'exportArchive',
-  'assembleUpload',
-  'storeEvents',
-];
 const names = functionNamesOf(parseDeploymentSettings('dev', {}));
 
 let template: Template;
@@ -160,8 +151,8 @@ describe('the alarms', () => {
     ['Drift', 100 * 1024 ** 3],
     ['ReconcileAgeHigh', 36 * 3_600_000],
     ...names.flatMap((name) => [
-      [`${name}Errors`, background.includes(name) ? 1 : 3] as const,
-      [`${name}Throttles`, background.includes(name) ? 3 : 10] as const,
+      [`${name}Errors`, backgroundFunctions.includes(name) ? 1 : 3] as const,
+      [`${name}Throttles`, backgroundFunctions.includes(name) ? 3 : 10] as const,
     ]),
   ] as const;
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterAll, expect } from 'vitest';
+import type { FunctionName } from '../../lambda/routes.ts';
 import { addStack } from '../../lib/app.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { DeploymentSettingsError, parseDeploymentSettings } from '../../lib/settings/stages.ts';
@@ -78,3 +79,15 @@ export const liveOf = (name: string) => ({
 
 /** That a queue gives up a message after 20 deliveries, and leaves it to a queue whose logical id begins so. */
 export const givesUpTo = (id: string) => ({ maxReceiveCount: 20, deadLetterTargetArn: arnOf(id) });
+
+/** Functions that no request waits for, of a stage that has all of them. */
+export const backgroundFunctions: readonly FunctionName[] = [
+  'reconcile',
+  'refresh',
+  'sendWebhook',
+  'sendEmail',
+  'exportArchive',
+  'assembleUpload',
+  'storeEvents',
+  'copyObject',
+];

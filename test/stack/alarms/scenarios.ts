@@ -1,5 +1,6 @@
 import { redeliveryDelayMs } from '../../../lambda/aws/function.ts';
 import { type FunctionName, handlerFiles } from '../../../lambda/routes.ts';
+import { backgroundFunctions } from '../stack-template.ts';
 import type { Sample } from './alarm-evaluation.ts';
 
 /** From this minute on alarms are evaluated, and faults begin a little later. Before it the stage runs as ever. */
@@ -153,17 +154,7 @@ export class MetricStreams {
 
 const gib = 1024 ** 3;
 const names = Object.keys(handlerFiles) as FunctionName[];
-const background: readonly FunctionName[] = [
-  'reconcile',
-  'refresh',
-  'sendWebhook',
-  'sendEmail',
-  'exportArchive',
-  'assembleUpload',
-  'storeEvents',
-  'copyObject',
-];
-const ofApi = names.filter((name) => !background.includes(name));
+const ofApi = names.filter((name) => !backgroundFunctions.includes(name));
 
 /** When the observed day ends. */
 export const dayEnds = start + 26 * 60;
@@ -180,7 +171,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     for (const name of ofApi) streams.invoke(name, minute, minute % 6 === 0 ? 'fails' : 'succeeds');
     for (let request = 0; request < 9 && minute % 60 === 0; request++)
       streams.invoke('lfsVerify', minute, 'is throttled');
-    for (const name of background) {
+    for (const name of backgroundFunctions) {
       if (minute % 60 === 0) streams.invoke(name, minute, 'is throttled');
       // A run that crashes, and is retried.
       if (minute % 360 === 90 && name !== 'refresh') streams.invoke(name, minute, 'fails');

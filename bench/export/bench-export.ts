@@ -22,13 +22,14 @@ const tenant = 'large';
  * workers, so all of that is slowed down: then bandwidth and waits are what takes time, as in Lambda.
  *
  * Options: `--objects=N` (600) of 2 to 8 MB, `--workers=N,…` (8,4,2,1), `--slowdown=N` (10; 0: without the model, at full
- * speed), `--kind=s3|r2|grid|stream` (s3): how the store copies parts.
+ * speed), `--kind=s3|r2|grid|stream` (s3): how the store copies parts, `--format=tar|zip` (tar).
  */
 export async function benchExport(print: (text: string) => void, options: readonly string[]): Promise<void> {
-  const defaults = { objects: '600', workers: '8,4,2,1', slowdown: '10', kind: 's3' };
+  const defaults = { objects: '600', workers: '8,4,2,1', slowdown: '10', kind: 's3', format: 'tar' };
   const values = optionsOf(options, defaults);
   const kind = exportStoreKinds.find((each) => each === values.kind);
   if (kind === undefined) throw new Error(`--kind takes ${exportStoreKinds.join(', ')}.`);
+  const format = values.format === 'zip' ? 'zip' : 'tar';
   const [objects, slowdown] = [Number(values.objects), Number(values.slowdown)];
   const network = {
     // JSON has no infinity.
@@ -46,12 +47,12 @@ export async function benchExport(print: (text: string) => void, options: readon
     const rows: { name: string; samples: Exported[] }[] = [];
     for (const workers of numbersOf(values.workers)) {
       const child = await startChild<ExportApi>(program);
-      const exported = await child.call('export', { endpoint, tenant, kind, workers, network });
+      const exported = await child.call('export', { endpoint, tenant, kind, format, workers, network });
       rows.push({ name: String(workers), samples: [exported] });
       await child.end();
     }
     print(
-      `${digits(objects)} objects on ${storeName()}, ${kind}, by workers; seconds at slowdown ${slowdown}`,
+      `${digits(objects)} objects as a ${format} on ${storeName()}, ${kind}, by workers; seconds at slowdown ${slowdown}`,
     );
     print(`${tableOf(columns, rows)}\n`);
   } finally {

@@ -13,7 +13,7 @@ import { ArchiveClient } from '../../lambda/store/archive-client.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import type { ArchiveStore } from '../../lambda/store/rules/archive-store.ts';
 import { S3ArchiveStore } from '../../lambda/store/s3-archives.ts';
-import { wholeTenant as request } from '../../test/support/export-request.ts';
+import { wholeTenant } from '../../test/support/export-request.ts';
 import { MemoryExportJobs } from '../../test/support/memory/stores.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 import { bucketAt } from '../store.ts';
@@ -86,6 +86,7 @@ interface ExportInput {
   readonly endpoint: string;
   readonly tenant: string;
   readonly kind: ExportStoreKind;
+  readonly format: 'tar' | 'zip';
   readonly workers: number;
   readonly network: Network & { readonly recordMs: number; readonly queueMs: number };
 }
@@ -118,7 +119,8 @@ function slowJobs(jobs: MemoryExportJobs, recordMs: number): AdvanceDeps['export
 
 /** One export from start to end, by several workers that share records and a queue. Each has a network of its own. */
 async function exportAll(input: ExportInput): Promise<Exported> {
-  const { tenant, workers, network } = input;
+  const { tenant, format, workers, network } = input;
+  const request = { ...wholeTenant, format };
   const place = bucketAt(input.endpoint);
   const archives = new S3ArchiveStore({ client: new ArchiveClient(place) });
   const settings = exportSettingsFor(input.kind, { workers });

@@ -33,7 +33,7 @@ import {
   withFailure,
   withUnitDone,
 } from './rules/job.ts';
-import type { CopyOrder, HashOrder } from './rules/orders.ts';
+import { type CopyOrder, type HashOrder, hashesAtOnce, isHashedByCopy } from './rules/orders.ts';
 
 export type UnitStep = Extract<ExportStep, { kind: 'unit' }>;
 
@@ -110,12 +110,7 @@ export class UnitReport {
   }
 }
 
-const objectsAtOnce = 32;
 const readsAtOnce = 8;
-/** A smaller object is read sooner than it is copied, and for less. */
-const copyFromBytes = 1024 ** 2;
-/** Stores copy no more in one request. */
-const copyBytesMax = 5 * 1024 ** 3;
 const pieceBytes = 4 * 1024 ** 2;
 /** Parts that an upload can have. */
 const partsMax = 10_000;
@@ -142,9 +137,7 @@ export async function hashObjects(
 ): Promise<Map<string, number> | undefined> {
   const { path, objects, onObject, isOver } = input;
   const found = new Map<string, number>();
-  const isCopied = ({ sizeBytes }: HashedObject) =>
-    exportSettings.tellsCrc32 && sizeBytes >= copyFromBytes && sizeBytes <= copyBytesMax;
-  const copied = objects.filter(isCopied).slice(0, partsMax);
+  const copied = objects.filter((object) => isHashedByCopy(object, exportSettings)).slice(0, partsMax);
   const key = scratchKey(path, input);
   // One that a killed worker left behind is aborted with all others: another may be at the same unit now.
   const scratch = copied.length === 0 ? undefined : await archives.createUpload(key, { withCrc32: true });
@@ -155,7 +148,7 @@ export async function hashObjects(
       found.set(object.oid, crc32);
       await onObject({ hashedBytes: object.sizeBytes, requests });
     };
-    await forEachLimited(copied.entries(), objectsAtOnce, async ([index, object]) => {
+    await forEachLimited(copied.entries(), hashesAtOnce(exportSettings.pace), async ([index, object]) => {
       if (isOver() || !scratch) return;
       const { sizeBytes } = object;
       const copy = { number: index + 1, source: object, sizeBytes };

@@ -74,7 +74,7 @@ export class ExportStack {
       ...given,
       limits,
       // So slow that an export has many units.
-      pace: { workers: 2, bytesPerSecond: 500, requestSeconds: 1, requestsAtOnce: 2 },
+      pace: { workers: 4, bytesPerSecond: 500, requestSeconds: 1, requestsAtOnce: 2 },
       plan: {
         cellBytes: 200,
         uploadBytesMax: 1024,

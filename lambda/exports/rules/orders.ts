@@ -4,14 +4,18 @@ import { type ByteRange, type Layout, overlapOf, sizeOf } from './layout.ts';
 import type { StoredObject } from './objects.ts';
 import type { Part } from './parts.ts';
 import { type PartFigures, partFigures, type ShardPart, type VolumePlan } from './plan.ts';
-import type { WorkerPace } from './settings.ts';
+import type { ExportSettings, WorkerPace } from './settings.ts';
 
 /** An export has no more units: each is an order in the store, and a message. */
 const unitsMax = 400;
-/** What a unit is meant to take: messages and orders are to be little beside it, and a worker that fails loses little. */
+/** Shorter units aren't made to be shared: between two, a worker's network is idle for some 0.7 s. */
 const unitSecondsAim = 2;
 /** A unit takes at least as long, or messages and orders would take most of the time. */
 const unitSecondsMin = 0.5;
+/** As many units for each worker, so that those that begin late, or are slow, leave theirs to the others. */
+const unitsOfWorker = 4;
+/** What a worker with nobody to share with does at a time. It must end within one run of its function. */
+const aloneSeconds = 120;
 
 /** A part of an archive, and what a worker needs for it. */
 interface PlannedPart {
@@ -65,7 +69,10 @@ export function* unitsOf<T extends { readonly seconds: number }>(
 /** How many units there are to be: as many for each worker, unless they would be too short or too many. */
 function unitCountOf({ seconds, pace }: { seconds: number; pace: WorkerPace }): number {
   const { workers } = pace;
-  const forEach = Math.min(Math.ceil(seconds / workers / unitSecondsAim), Math.floor(unitsMax / workers));
+  const each = seconds / workers;
+  const shared = Math.max(Math.min(Math.ceil(each / unitSecondsAim), unitsOfWorker), each / aloneSeconds);
+  const wanted = Math.ceil(workers === 1 ? each / aloneSeconds : shared);
+  const forEach = Math.min(wanted, Math.floor(unitsMax / workers));
   return Math.max(
     1,
     Math.min(Math.max(1, forEach) * workers, Math.floor(seconds / unitSecondsMin), unitsMax),
@@ -80,29 +87,41 @@ export function secondsOf(part: PartFigures, pace: WorkerPace): number {
   return Math.max(throughBytes / pace.bytesPerSecond, (requests * pace.requestSeconds) / pace.requestsAtOnce);
 }
 
-/** Objects whose CRC-32 one worker finds at a time, and seconds of reading them: at least as many, if there are more. */
-const hashedObjectsMin = 1000;
-const hashSecondsMin = 10;
+/** Copies of whole objects that all workers ask for at a time: S3 takes 3,500 requests a second below a prefix. */
+const hashesAtOnceMax = 256;
 
-/** Shares the objects whose CRC-32 is to be found out to units: at most 1,000. */
+/** Copies that one worker asks for at a time to learn CRC-32s. */
+export function hashesAtOnce({ workers }: Pick<WorkerPace, 'workers'>): number {
+  return Math.min(128, Math.max(8, Math.floor(hashesAtOnceMax / workers)));
+}
+
+/** A smaller object is read sooner than it is copied, and for less. */
+const copyFromBytes = 1024 ** 2;
+/** Stores copy no more in one request. */
+const copyBytesMax = 5 * 1024 ** 3;
+
+/** Whether the store is to tell an object's CRC-32 with a copy of it. Otherwise a worker reads it. */
+export function isHashedByCopy(
+  { sizeBytes }: Pick<StoredObject, 'sizeBytes'>,
+  { tellsCrc32 }: Pick<ExportSettings, 'tellsCrc32'>,
+): boolean {
+  return tellsCrc32 && sizeBytes >= copyFromBytes && sizeBytes <= copyBytesMax;
+}
+
+/** Shares the objects whose CRC-32 is to be found out to units. */
 export function* hashUnits(
   objects: readonly StoredObject[],
-  { pace }: { pace: WorkerPace },
+  settings: Pick<ExportSettings, 'pace' | 'tellsCrc32'>,
 ): Generator<readonly StoredObject[]> {
-  const allBytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  const bytesMax = Math.max(hashSecondsMin * pace.bytesPerSecond, allBytes / unitsMax);
-  const objectsMax = Math.max(hashedObjectsMin, Math.ceil(objects.length / unitsMax));
-  let first = 0;
-  let bytes = 0;
-  for (const [index, { sizeBytes }] of objects.entries()) {
-    if (index > first && (index - first >= objectsMax || bytes + sizeBytes > bytesMax)) {
-      yield objects.slice(first, index);
-      first = index;
-      bytes = 0;
-    }
-    bytes += sizeBytes;
-  }
-  if (first < objects.length) yield objects.slice(first);
+  const { pace } = settings;
+  const { requestSeconds, bytesPerSecond } = pace;
+  const hashed = objects.map((object) => {
+    const isCopied = isHashedByCopy(object, settings);
+    const readSeconds = isCopied ? 0 : object.sizeBytes / bytesPerSecond;
+    return { object, seconds: Math.max(requestSeconds / hashesAtOnce(pace), readSeconds) };
+  });
+  const seconds = hashed.reduce((sum, each) => sum + each.seconds, 0);
+  for (const unit of unitsOf(hashed, { seconds, pace })) yield unit.map(({ object }) => object);
 }
 
 /** Bytes that are made: heads, padding, manifest, index, directory, end. */

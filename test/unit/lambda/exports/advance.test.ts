@@ -49,7 +49,7 @@ describe('the next step of an export', () => {
     const stack = await begun({ format: 'zip' });
     await advanceExport(stack.deps, exportPath);
     const units = stack.messages.splice(0);
-    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'f' }));
+    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'ffff' }));
     // No unit has left its result.
     expect(await advanceExport(stack.deps, exportPath)).toBe('hashing');
     expect(stack.messages).toEqual(units);
@@ -63,7 +63,7 @@ describe('the next step of an export', () => {
     for (let unit = 0; unit < (hashing.planned?.units ?? 0); unit += 1)
       await stack.archives.put(hashesKey(hashing, { ...hashing, unit }), Buffer.from('[]'));
     await stack.archives.delete([listKey(hashing, 1)]);
-    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'f' }));
+    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'ffff' }));
     stack.messages = [];
     stack.clock.advance(5);
     expect(await advanceExport(stack.deps, exportPath)).toBe('planning');
@@ -74,12 +74,17 @@ describe('the next step of an export', () => {
   it('is tried again if the store does not answer when all is hashed, and nothing is planned anew', async () => {
     const stack = await begun({ format: 'zip' });
     await advanceExport(stack.deps, exportPath);
-    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'f' }));
+    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'ffff' }));
     stack.archives.before = ({ name }) => {
       if (name === 'get') throw new Error('The store does not answer.');
     };
     await expect(advanceExport(stack.deps, exportPath)).rejects.toThrow('The store does not answer.');
-    expect(await stack.job()).toMatchObject({ state: 'hashing', round: 1, doneUnits: 'f', leaseUntilMs: 0 });
+    expect(await stack.job()).toMatchObject({
+      state: 'hashing',
+      round: 1,
+      doneUnits: 'ffff',
+      leaseUntilMs: 0,
+    });
   });
 
   it('fails the export once it takes longer than it may', async () => {

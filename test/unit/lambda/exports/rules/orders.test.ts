@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tarFormat, zipFormat } from '../../../../../lambda/exports/rules/archive-formats.ts';
 import { entrySizesOf, Layout } from '../../../../../lambda/exports/rules/layout.ts';
-import { memberName } from '../../../../../lambda/exports/rules/objects.ts';
-import { hashUnits, plannedParts, secondsOf, unitsOf } from '../../../../../lambda/exports/rules/orders.ts';
+import { memberName, type StoredObject } from '../../../../../lambda/exports/rules/objects.ts';
+import {
+  hashesAtOnce,
+  hashUnits,
+  plannedParts,
+  secondsOf,
+  unitsOf,
+} from '../../../../../lambda/exports/rules/orders.ts';
 import { figuresOf, planExport } from '../../../../../lambda/exports/rules/plan.ts';
 import { quickestSettings, s3Limits } from '../../../../../lambda/exports/rules/settings.ts';
 import { contentStore, readArchive, readRange, subject } from '../../../../support/export-archive.ts';
@@ -200,20 +206,32 @@ describe('units of hashing', () => {
   const objects = (count: number, sizeBytes: number) =>
     Array.from({ length: count }, (_, index) => ({ oid: String(index), sizeBytes, etag: 'e', key: 'k' }));
 
-  it('have all objects, at most a thousand of them, or a four-hundredth', () => {
+  const units = (of: readonly StoredObject[], settings: { tellsCrc32: boolean; workers?: number }) => {
+    const { tellsCrc32, workers = 2 } = settings;
+    return [...hashUnits(of, { pace: { ...slow, workers }, tellsCrc32 })];
+  };
+
+  it('have all objects, in their order', () => {
     const small = objects(2500, 0);
-    const units = [...hashUnits(small, { pace: slow })];
-    expect(units.map((unit) => unit.length)).toEqual([1000, 1000, 500]);
-    expect(units.flat()).toEqual(small);
-    expect([...hashUnits(objects(800_000, 0), { pace: slow })].length).toBe(400);
-    expect([...hashUnits([], { pace: slow })]).toEqual([]);
+    expect(units(small, { tellsCrc32: true }).flat()).toEqual(small);
+    expect(units(small, { tellsCrc32: true }).length).toBe(8);
+    expect(units([], { tellsCrc32: true })).toEqual([]);
+    expect(units(objects(800_000, 0), { tellsCrc32: true, workers: 1000 }).length).toBe(400);
   });
 
-  it('take ten seconds of reading, or a four-hundredth of all', () => {
-    expect([...hashUnits(objects(20, 500), { pace: slow })].map((unit) => unit.length)).toEqual(
-      Array.from({ length: 10 }, () => 2),
-    );
-    expect([...hashUnits(objects(4, 5000), { pace: slow })].length).toBe(4);
-    expect([...hashUnits(objects(90_000, 1000), { pace: slow })].length).toBeLessThanOrEqual(801);
+  it('take by their requests where the store tells the CRC-32, and by their bytes where it is read', () => {
+    const large = objects(3000, 5_000_000);
+    const quick = { ...slow, bytesPerSecond: 75e6, requestSeconds: 0.1, workers: 8 };
+    // 256 copies at a time: 1.2 s for 3,000 of them.
+    expect([...hashUnits(large, { pace: quick, tellsCrc32: true })].length).toBe(8);
+    // 200 s of reading.
+    expect([...hashUnits(large, { pace: quick, tellsCrc32: false })].length).toBe(32);
+    const sizes = [...hashUnits(large, { pace: quick, tellsCrc32: false })].map((unit) => unit.length);
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
+  });
+
+  it('ask S3 for no more than it takes, however many workers there are', () => {
+    for (const workers of [1, 2, 8, 32]) expect(workers * hashesAtOnce({ workers })).toBeLessThanOrEqual(256);
+    expect(hashesAtOnce({ workers: 1 })).toBe(128);
   });
 });

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
-import { absent } from '../table/expressions.ts';
-import { firstItems, getItem, inPartition, putItem, type Table, untilWritten } from '../table/requests.ts';
-import { expiring } from '../table/table.ts';
+import { changeItem, firstItems, getItem, inPartition, putItem, type Table } from '../table/requests.ts';
+import { expiring, expiryAttribute } from '../table/table.ts';
 import {
   type LinkedRepo,
   linkedReposMax,
@@ -33,7 +32,7 @@ export class DynamoDbRepoMarks<M extends RepoMark> {
     readonly field: string;
     readonly listedMax: number;
   };
-  readonly #item: z.ZodType<{ repo: string; version: number; mark?: FieldsOf<M> | undefined }>;
+  readonly #item: z.ZodType<{ repo: string; mark?: FieldsOf<M> | undefined }>;
 
   /** @param kind.field the attribute that has it. It is absent once it has ended. */
   constructor(
@@ -49,18 +48,17 @@ export class DynamoDbRepoMarks<M extends RepoMark> {
     this.#table = table;
     this.#kind = kind;
     this.#item = z
-      .object({ repo: z.string(), version: z.number() })
+      .object({ repo: z.string() })
       .loose()
-      .transform(({ repo, version, [kind.field]: found }) => ({
+      .transform(({ repo, [kind.field]: found }) => ({
         repo,
-        version,
         mark: found === undefined ? undefined : kind.fields.parse(found),
       }));
   }
 
   /** One read of one item, whether or not there is such a repo, or tenant. @throws {LedgerUnavailableError} */
   async find(path: RepoPath): Promise<M | undefined> {
-    return (await this.#read(path)).mark;
+    return this.#markIn(await getItem(this.#table, this.#keyOf(path)));
   }
 
   /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
@@ -73,7 +71,7 @@ export class DynamoDbRepoMarks<M extends RepoMark> {
       ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#mark': field },
       Limit: listedMax,
     });
-    return items.flatMap((item) => this.#parse(item).mark ?? []);
+    return items.flatMap((item) => this.#markIn(item) ?? []);
   }
 
   /** Replaces what was decided before. A write that lands late changes nothing. @throws {LedgerUnavailableError} */
@@ -87,14 +85,15 @@ export class DynamoDbRepoMarks<M extends RepoMark> {
    * @param change from what was read, undefined: there is none. Its result is written; undefined: nothing is.
    * @returns what holds now.
    */
-  change(path: RepoPath, change: (before: M | undefined) => FieldsOf<M> | undefined): Promise<M | undefined> {
-    return untilWritten(this.#table, async () => {
-      const { version, mark } = await this.#read(path);
-      const fields = change(mark);
-      if (fields === undefined) return { result: mark };
-      const isWritten = await this.#write(path, { version, fields: { [this.#kind.field]: fields } });
-      return isWritten ? { result: { ...fields, repo: path.repo } as unknown as M } : undefined;
+  async change(
+    path: RepoPath,
+    change: (before: M | undefined) => FieldsOf<M> | undefined,
+  ): Promise<M | undefined> {
+    const { item } = await changeItem(this.#table, this.#keyOf(path), (found) => {
+      const fields = change(this.#markIn(found));
+      return fields && { repo: path.repo, [this.#kind.field]: fields, [expiryAttribute]: undefined };
     });
+    return this.#markIn(item);
   }
 
   /**
@@ -103,41 +102,23 @@ export class DynamoDbRepoMarks<M extends RepoMark> {
    * @returns what there was. undefined: nothing was decided.
    * @throws {LedgerUnavailableError}
    */
-  end({ atMs, ...path }: RepoPath & { atMs: number }): Promise<M | undefined> {
-    return untilWritten(this.#table, async () => {
-      const { version, mark } = await this.#read(path);
-      if (!mark) return { result: undefined };
-      const fields = expiring(atMs + endedKeptMs);
-      return (await this.#write(path, { version, fields })) ? { result: mark } : undefined;
+  async end({ atMs, ...path }: RepoPath & { atMs: number }): Promise<M | undefined> {
+    let ended: M | undefined;
+    await changeItem(this.#table, this.#keyOf(path), (found) => {
+      ended = this.#markIn(found);
+      return ended && { [this.#kind.field]: undefined, ...expiring(atMs + endedKeptMs) };
     });
+    return ended;
   }
 
   #keyOf({ tenant, repo }: RepoPath) {
     return { pk: this.#kind.partition(tenant), sk: `REPO#${repo}` };
   }
 
-  /** @returns version 0 if there is no item. */
-  async #read(path: RepoPath): Promise<{ version: number; mark?: M }> {
-    const item = await getItem(this.#table, this.#keyOf(path));
-    return item ? this.#parse(item) : { version: 0 };
-  }
-
-  #parse(item: unknown): { version: number; mark?: M } {
-    const { repo, version, mark } = this.#item.parse(item);
-    return { version, ...(mark && { mark: { repo, ...mark } as unknown as M }) };
-  }
-
-  async #write(
-    path: RepoPath,
-    { version, fields }: { version: number; fields: Readonly<Record<string, unknown>> },
-  ): Promise<boolean> {
-    const { ok } = await putItem(this.#table, {
-      item: { ...this.#keyOf(path), repo: path.repo, version: version + 1, ...fields },
-      ...(version === 0
-        ? { condition: absent }
-        : { condition: '#version = :version', values: { ':version': version } }),
-    });
-    return ok;
+  /** @returns undefined if there is no item, or its mark has ended. */
+  #markIn(item: unknown): M | undefined {
+    const { repo, mark } = item === undefined ? {} : this.#item.parse(item);
+    return mark && ({ repo, ...mark } as unknown as M);
   }
 }
 

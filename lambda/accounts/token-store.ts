@@ -9,6 +9,7 @@ import {
   getItem,
   inPartition,
   methodsOn,
+  ofKind,
   pagesOf,
   putItem,
   type Table,
@@ -259,7 +260,7 @@ const listUsers = (table: Table, tenant: string) => listKind(table, `USERS#${ten
 
 async function listKind(table: Table, kind: string): Promise<readonly TokenRecord[]> {
   const keys: Record<string, string>[] = [];
-  for await (const items of pagesOf(table, kindQuery(kind)))
+  for await (const items of pagesOf(table, ofKind(kind)))
     keys.push(...items.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
   return readTokens(table, keys);
 }
@@ -269,14 +270,10 @@ async function listPage(
   table: Table,
   input: { tenant: string; pageSize: number; cursor?: string },
 ): Promise<TokenPage> {
-  const query = kindQuery(`TOKENS#${input.tenant}`);
-  // One more than the page, to know whether another follows.
   const items = await firstItems(table, {
-    ...query,
-    KeyConditionExpression: `${query.KeyConditionExpression} AND #name > :after`,
-    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#name': byKindIndex.sk },
     // A space sorts before every digit.
-    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':after': input.cursor ?? ' ' },
+    ...ofKind(`TOKENS#${input.tenant}`, { after: input.cursor ?? ' ' }),
+    // One more than the page, to know whether another follows.
     Limit: input.pageSize + 1,
   });
   const page = items.slice(0, input.pageSize);
@@ -287,13 +284,6 @@ async function listPage(
     nextCursor: last ? String(last[byKindIndex.sk]) : null,
   };
 }
-
-const kindQuery = (kind: string) => ({
-  IndexName: byKindIndex.name,
-  KeyConditionExpression: '#kind = :kind',
-  ExpressionAttributeNames: { '#kind': byKindIndex.pk },
-  ExpressionAttributeValues: { ':kind': kind },
-});
 
 /** The index may still name a token that was revoked: what counts is its item. */
 async function readTokens(

@@ -3,13 +3,12 @@ import { absent, exists } from '../table/expressions.ts';
 import {
   allItems,
   batchGet,
+  changeItem,
   deleteItem,
-  getItem,
   inPartition,
   methodsOn,
   putItem,
   type Table,
-  untilWritten,
 } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
 import type { HostOrganization } from './rules/host-user.ts';
@@ -63,7 +62,6 @@ const tenantsItem = z.object({
   host: z.string(),
   organizationId: z.string(),
   tenants: z.array(z.string()),
-  version: z.number(),
 });
 
 const loginKey = (loginId: string) => ({ pk: `LOGIN#${loginId}`, sk: 'LOGIN' });
@@ -133,29 +131,19 @@ async function findAllowed(
   return (await batchGet(table, keys)).map(allowedOrganizationIn);
 }
 
-/** @param change undefined: there would be too many. @returns whether it was changed. */
-function changeTenants(
+/** @param change undefined: there would be too many. @returns whether there weren't. */
+async function changeTenants(
   table: Table,
   { host, organizationId }: OrganizationKey,
   change: (tenants: readonly string[]) => readonly string[] | undefined,
 ): Promise<boolean> {
-  const key = tenantsKey({ host, organizationId });
-  return untilWritten(table, async () => {
-    const item = await getItem(table, key);
-    const before = item ? tenantsItem.parse(item) : { tenants: [], version: 0 };
-    const tenants = change(before.tenants);
-    if (!tenants) return { result: false };
-    const { version } = before;
+  let tenants: readonly string[] | undefined;
+  await changeItem(table, tenantsKey({ host, organizationId }), (item) => {
+    tenants = change(item ? tenantsItem.parse(item).tenants : []);
     // What no tenant has ever allowed leaves nothing, whatever numbers somebody makes up.
-    if (version === 0 && tenants.length === 0) return { result: true };
-    const { ok } = await putItem(table, {
-      item: { ...key, host, organizationId, tenants, version: version + 1 },
-      ...(version === 0
-        ? { condition: absent }
-        : { condition: '#version = :version', values: { ':version': version } }),
-    });
-    return ok ? { result: true } : undefined;
+    return tenants && (item || tenants.length > 0) ? { host, organizationId, tenants } : undefined;
   });
+  return tenants !== undefined;
 }
 
 /** A sign-in that starts. The table's TTL removes it. @throws {LedgerUnavailableError} */

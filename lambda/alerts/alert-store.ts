@@ -1,10 +1,12 @@
 import * as z from 'zod';
+import { kindKey } from '../ledger/items.ts';
 import { adding, all, removing, setting } from '../table/expressions.ts';
 import {
   deleteItem,
   firstItems,
   getItem,
   methodsOn,
+  ofKind,
   type Table,
   untilWritten,
   updateItem,
@@ -41,7 +43,6 @@ const alertKey = (tenant: string) => ({ pk: `ALERT#${tenant}`, sk: 'ALERT' });
 
 /** In the index as long as something is pending. */
 const pendingKind = 'ALERTS';
-const pendingKeys = (tenant: string) => ({ [byKindIndex.pk]: pendingKind, [byKindIndex.sk]: tenant });
 
 /** Of a tenant, alerts that nobody has handed over yet: with more, no other is raised until they are. */
 export const pendingAlertsMax = 20;
@@ -154,7 +155,7 @@ async function raise(
   const { ok } = await updateItem(table, {
     key: alertKey(tenant),
     change: [
-      setting({ ...changes, ...pendingKeys(tenant) }, { appends: { pending: [{ ...alert }] } }),
+      setting({ ...changes, ...kindKey(pendingKind, tenant) }, { appends: { pending: [{ ...alert }] } }),
       adding({ seq: 1 }),
     ],
     condition: all(condition, '(attribute_not_exists(#pending) OR size(#pending) < :pendingMax)'),
@@ -187,12 +188,6 @@ function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }):
 
 /** Some tenants with pending alerts. Eventually consistent. @throws {LedgerUnavailableError} */
 async function listPending(table: Table, { tenantsMax }: { tenantsMax: number }): Promise<readonly string[]> {
-  const items = await firstItems(table, {
-    IndexName: byKindIndex.name,
-    KeyConditionExpression: '#kind = :kind',
-    ExpressionAttributeNames: { '#kind': byKindIndex.pk },
-    ExpressionAttributeValues: { ':kind': pendingKind },
-    Limit: tenantsMax,
-  });
+  const items = await firstItems(table, { ...ofKind(pendingKind), Limit: tenantsMax });
   return items.map((item) => String(item[byKindIndex.sk]));
 }

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { absent, all, exists, removing, setting } from '../table/expressions.ts';
+import { kindKey, noKind } from '../ledger/items.ts';
 import {
+  changeItem,
   deleteItem,
   firstItems,
   getItem,
   methodsOn,
+  ofKind,
   type Table,
-  untilWritten,
-  updateItem,
 } from '../table/requests.ts';
 import { byKindIndex } from '../table/table.ts';
 import { type Emails, emailEnds, isSubscribed } from './rules/email.ts';
@@ -27,7 +27,6 @@ const emailsItem = z.object({
   lookedAtMs: z.number(),
   /** The next day on which the schedule looks at the tenant. */
   nextDay: z.string(),
-  version: z.number(),
 });
 
 const emailsKey = (tenant: string) => ({ pk: `EMAIL#${tenant}`, sk: 'EMAIL' });
@@ -49,7 +48,8 @@ export type EmailStore = ReturnType<typeof createDynamoDbEmails>;
 
 /** Strongly consistent. @throws {LedgerUnavailableError} */
 async function read(table: Table, tenant: string): Promise<Emails> {
-  return (await readItem(table, tenant)) ?? nobody;
+  const item = await getItem(table, emailsKey(tenant));
+  return item ? emailsItem.parse(item) : nobody;
 }
 
 /**
@@ -60,7 +60,7 @@ async function read(table: Table, tenant: string): Promise<Emails> {
  * @returns them as they became. undefined: nothing was changed.
  * @throws {LedgerUnavailableError}
  */
-function change(
+async function change(
   table: Table,
   input: {
     tenant: string;
@@ -69,29 +69,17 @@ function change(
   },
 ): Promise<Emails | undefined> {
   const { tenant } = input;
-  return untilWritten(table, async () => {
-    const item = await readItem(table, tenant);
-    const changed = input.change(item ?? nobody);
-    if (!changed) return { result: undefined };
+  const { item, isChanged } = await changeItem(table, emailsKey(tenant), (found) => {
+    const before = found && emailsItem.parse(found);
+    const changed = input.change(before ?? nobody);
+    if (!changed) return undefined;
     const { addresses, asked, lookedAtMs } = changed;
-    const nextDay = input.nextDay ?? item?.nextDay ?? '';
-    const fields = { addresses, asked, lookedAtMs, nextDay, version: (item?.version ?? 0) + 1 };
+    const nextDay = input.nextDay ?? before?.nextDay ?? '';
     const isDue = addresses.some(isSubscribed);
-    const { ok } = await updateItem(table, {
-      key: emailsKey(tenant),
-      change: isDue
-        ? [setting({ ...fields, [byKindIndex.pk]: dueKind, [byKindIndex.sk]: `${nextDay}#${tenant}` })]
-        : [setting(fields), removing(byKindIndex.pk, byKindIndex.sk)],
-      condition: item ? all(exists, '#version = :before') : absent,
-      ...(item && { values: { ':before': item.version } }),
-    });
-    return ok ? { result: changed } : undefined;
+    const index = isDue ? kindKey(dueKind, `${nextDay}#${tenant}`) : noKind;
+    return { addresses, asked, lookedAtMs, nextDay, ...index };
   });
-}
-
-async function readItem(table: Table, tenant: string) {
-  const item = await getItem(table, emailsKey(tenant));
-  return item && emailsItem.parse(item);
+  return isChanged ? emailsItem.parse(item) : undefined;
 }
 
 /** Some tenants at which the schedule has not looked on this day. Eventually consistent. @throws {LedgerUnavailableError} */
@@ -100,11 +88,8 @@ async function listDue(
   { day, tenantsMax }: { day: string; tenantsMax: number },
 ): Promise<readonly string[]> {
   const items = await firstItems(table, {
-    IndexName: byKindIndex.name,
-    KeyConditionExpression: '#kind = :kind AND #due < :until',
-    ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#due': byKindIndex.sk },
     // `$` is the character after `#`.
-    ExpressionAttributeValues: { ':kind': dueKind, ':until': `${day}$` },
+    ...ofKind(dueKind, { before: `${day}$` }),
     Limit: tenantsMax,
   });
   return items.map((item) => String(item[byKindIndex.sk]).replace(/^[^#]*#/, ''));

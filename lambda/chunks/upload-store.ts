@@ -1,22 +1,23 @@
 import * as z from 'zod';
-import { kindKey } from '../ledger/items.ts';
+import { kindKey, timeText } from '../ledger/items.ts';
 import { forEachLimited } from '../rules/async.ts';
 import { absent, exists, type Fields, setting } from '../table/expressions.ts';
 import {
   allItems,
+  changeItem,
   deleteItem,
   getItem,
   inPartition,
   methodsOn,
   newWriteId,
+  ofKind,
   onePage,
   pagesOf,
   putItem,
   type Table,
-  untilWritten,
   updateItem,
 } from '../table/requests.ts';
-import { byKindIndex, expiring } from '../table/table.ts';
+import { expiring } from '../table/table.ts';
 import { type ChunkedUpload, claimedForMs, dueAtMs, type Proof, type UploadPath } from './rules/upload.ts';
 
 const uploadItem = z.object({
@@ -35,8 +36,6 @@ const uploadItem = z.object({
   askedAtMs: z.number(),
   tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number() })),
   multipart: z.object({ id: z.string(), beganAtMs: z.number() }).nullable(),
-  version: z.number(),
-  writeId: z.string(),
 });
 
 const proofItem = z.object({
@@ -67,11 +66,8 @@ const allProofs = { from: '0', to: '~' };
 /** The kind of uploads in the index that a worker has to look at, in the order of the times by which. */
 const dueKind = 'UPLOADS';
 
-/** Times in the index have one length, so that they sort as numbers do. */
-const dueText = (atMs: number) => String(Math.trunc(atMs)).padStart(16, '0');
-
 const fieldsOf = (upload: ChunkedUpload): Fields => ({
-  ...kindKey(dueKind, `${dueText(dueAtMs(upload))}#${upload.upload}`),
+  ...kindKey(dueKind, `${timeText(dueAtMs(upload))}#${upload.upload}`),
   ...upload,
 });
 
@@ -104,17 +100,8 @@ async function put(table: Table, upload: ChunkedUpload): Promise<void> {
 
 /** Strongly consistent. @throws {LedgerUnavailableError} */
 async function read(table: Table, path: UploadPath): Promise<ChunkedUpload | undefined> {
-  return (await readWithVersion(table, path))?.upload;
-}
-
-async function readWithVersion(table: Table, path: UploadPath) {
   const item = await getItem(table, uploadKey(path));
-  return item && parse(item);
-}
-
-function parse(item: unknown) {
-  const { version, writeId, ...upload } = uploadItem.parse(item);
-  return { upload, version, writeId };
+  return item && uploadItem.parse(item);
 }
 
 /** Uploads of an object that are read, at most. Others of so many are not found. */
@@ -123,12 +110,11 @@ const ofObjectMax = 100;
 /** Those of an object, in any state. @throws {LedgerUnavailableError} */
 async function ofObject(table: Table, object: Omit<UploadPath, 'upload'>): Promise<readonly ChunkedUpload[]> {
   const { items } = await onePage(table, { ...inPartition(partitionOf(object)), Limit: ofObjectMax });
-  return items.map((item) => parse(item).upload);
+  return items.map((item) => uploadItem.parse(item));
 }
 
 /**
- * Changes an upload by a function of it, as if nobody else changed it meanwhile: it is read and asked again if somebody
- * did.
+ * Changes an upload as {@link changeItem} does.
  *
  * @param changeOf answers undefined to leave it as it is.
  * @returns the upload as it is now, and whether the function changed it. undefined: there is none.
@@ -139,23 +125,11 @@ async function change(
   path: UploadPath,
   changeOf: (upload: ChunkedUpload) => ChunkedUpload | undefined,
 ): Promise<{ upload: ChunkedUpload; isChanged: boolean } | undefined> {
-  const writeId = newWriteId();
-  return await untilWritten<{ upload: ChunkedUpload; isChanged: boolean } | undefined>(table, async () => {
-    const found = await readWithVersion(table, path);
-    if (found === undefined) return { result: undefined };
-    const { upload, version } = found;
-    // The answer to an earlier attempt was lost. Its change must not be made twice.
-    if (found.writeId === writeId) return { result: { upload, isChanged: true } };
-    const changed = changeOf(upload);
-    if (changed === undefined) return { result: { upload, isChanged: false } };
-    const { ok } = await updateItem(table, {
-      key: uploadKey(path),
-      change: [setting({ ...fieldsOf(changed), version: version + 1, writeId })],
-      condition: '#version = :before',
-      values: { ':before': version },
-    });
-    return ok ? { result: { upload: changed, isChanged: true } } : undefined;
+  const { item, isChanged } = await changeItem(table, uploadKey(path), (found) => {
+    const changed = found && changeOf(uploadItem.parse(found));
+    return changed && fieldsOf(changed);
   });
+  return item && { upload: uploadItem.parse(item), isChanged };
 }
 
 const writesAtOnce = 16;
@@ -176,12 +150,7 @@ async function remove(table: Table, path: UploadPath): Promise<void> {
  * @throws {LedgerUnavailableError}
  */
 async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncIterable<readonly UploadPath[]> {
-  const pages = pagesOf(table, {
-    IndexName: byKindIndex.name,
-    KeyConditionExpression: '#kind = :kind AND #name < :after',
-    ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#name': byKindIndex.sk },
-    ExpressionAttributeValues: { ':kind': dueKind, ':after': dueText(nowMs + 1) },
-  });
+  const pages = pagesOf(table, ofKind(dueKind, { before: timeText(nowMs + 1) }));
   for await (const keys of pages) yield keys.map(pathOfKey);
 }
 

@@ -2,8 +2,16 @@ import * as z from 'zod';
 import { publicPartition } from '../accounts/repo-mark-store.ts';
 import { dayOf, monthOf } from '../rules/dates.ts';
 import { adding, all, type Fields, setting } from '../table/expressions.ts';
-import { batchGet, firstItems, getItem, methodsOn, type Table, updateItem } from '../table/requests.ts';
-import { expiring, keyNames } from '../table/table.ts';
+import {
+  batchGet,
+  firstItems,
+  getItem,
+  inPartition,
+  methodsOn,
+  type Table,
+  updateItem,
+} from '../table/requests.ts';
+import { expiring } from '../table/table.ts';
 
 /** How much was offered for download. */
 export interface DownloadSum {
@@ -243,14 +251,7 @@ async function days(
   const first = after && textOf(after) > from ? `${textOf(after)} ` : from;
   if (first > `${to}~`) return { days: [], next: null };
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :first AND :last',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: {
-      ':pk': partitionOf(tenant),
-      ':first': dayPrefix + first,
-      ':last': `${dayPrefix}${to}~`,
-    },
-    ConsistentRead: true,
+    ...inPartition(partitionOf(tenant), { from: dayPrefix + first, to: `${dayPrefix}${to}~` }),
     // One more than the page, to know whether another follows.
     Limit: pageSize + 1,
   });

@@ -1,19 +1,22 @@
 import * as z from 'zod';
-import { kindKey } from '../ledger/items.ts';
+import { kindKey, noKind, timeText } from '../ledger/items.ts';
 import { absent, type Fields } from '../table/expressions.ts';
 import {
   batchGet,
+  changeItem,
   deleteItem,
   firstItems,
   getItem,
+  inPartition,
   methodsOn,
   newWriteId,
+  ofKind,
   pagesOf,
   putItem,
   type Table,
   untilWritten,
 } from '../table/requests.ts';
-import { byKindIndex, expiring, keyNames } from '../table/table.ts';
+import { expiring } from '../table/table.ts';
 import { dueAtMs, type ExportJob, type ExportPath } from './rules/job.ts';
 
 /** Records of exports as items. They are a few KB: what has one entry for each object lies in the store. */
@@ -100,9 +103,6 @@ const keptAfterMs = 7 * 24 * 60 * 60 * 1000;
 /** The kind of exports in the index that somebody has to look at, in the order of the times by which. */
 const dueKind = 'EXPORTS';
 
-/** Times in the index have one length, so that they sort as numbers do. */
-const dueText = (dueAtMs: number) => String(Math.trunc(dueAtMs)).padStart(16, '0');
-
 const partitionStart = 'EXPORTS#';
 /** What the sort keys of records begin with. */
 export const exportStart = 'EXPORT#';
@@ -127,8 +127,7 @@ function exportFields(job: ExportJob): Fields {
   const { tenant, exportId } = job;
   const dueMs = dueAtMs(job);
   return {
-    ...exportKey(job),
-    ...(dueMs !== null && kindKey(dueKind, `${dueText(dueMs)}#${tenant}#${exportId}`)),
+    ...(dueMs === null ? noKind : kindKey(dueKind, `${timeText(dueMs)}#${tenant}#${exportId}`)),
     ...job,
     // Older versions read no record without them.
     request: { ...job.request, prefer: 'time' },
@@ -255,7 +254,10 @@ async function create(
   // A repetition finds the record, or the place that it took.
   if (await read(table, job)) return 'created';
   if ((await takePlace(table, job, options)) === 'full') return 'full';
-  await putItem(table, { item: { ...exportFields(job), writeId: newWriteId() }, condition: absent });
+  await putItem(table, {
+    item: { ...exportKey(job), ...exportFields(job), writeId: newWriteId() },
+    condition: absent,
+  });
   return 'created';
 }
 
@@ -266,8 +268,7 @@ async function read(table: Table, path: ExportPath): Promise<ExportJob | undefin
 }
 
 /**
- * Changes a record by a function of it, as if nobody else changed it meanwhile: it is read and asked again if somebody
- * did. The version is counted here.
+ * Changes a record as {@link changeItem} does.
  *
  * @param change answers undefined to leave the record as it is.
  * @returns the record as it is now. undefined: there is none.
@@ -278,23 +279,11 @@ async function changeJob(
   path: ExportPath,
   change: (job: ExportJob) => ExportJob | undefined,
 ): Promise<ExportJob | undefined> {
-  const writeId = newWriteId();
-  return await untilWritten(table, async () => {
-    const item = await getItem(table, exportKey(path));
-    if (item === undefined) return { result: undefined };
-    const job = parseExport(item);
-    // The answer to an earlier attempt was lost. Its change must not be made twice.
-    if (item['writeId'] === writeId) return { result: job };
-    const changed = change(job);
-    if (changed === undefined) return { result: job };
-    const next = { ...changed, version: job.version + 1 };
-    const { ok } = await putItem(table, {
-      item: { ...exportFields(next), writeId },
-      condition: '#version = :before',
-      values: { ':before': job.version },
-    });
-    return ok ? { result: next } : undefined;
+  const { item } = await changeItem(table, exportKey(path), (found) => {
+    const changed = found && change(parseExport(found));
+    return changed && exportFields(changed);
   });
+  return item && parseExport(item);
 }
 
 /** The jobs of a tenant. @throws {LedgerUnavailableError} */
@@ -304,15 +293,8 @@ async function list(
 ): Promise<ExportJobPage> {
   const { tenant, pageSize, cursor } = input;
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: {
-      ':pk': exportPartition(tenant),
-      ':from': exportStart,
-      // `~` is after every character of an id.
-      ':to': `${exportStart}${cursor ?? '~'}`,
-    },
-    ConsistentRead: true,
+    // `~` is after every character of an id.
+    ...inPartition(exportPartition(tenant), { from: exportStart, to: `${exportStart}${cursor ?? '~'}` }),
     ScanIndexForward: false,
     // The cursor's own, which BETWEEN includes, and one more to know whether another follows.
     Limit: pageSize + 2,
@@ -329,11 +311,6 @@ async function list(
  * @throws {LedgerUnavailableError}
  */
 async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncIterable<readonly ExportPath[]> {
-  const pages = pagesOf(table, {
-    IndexName: byKindIndex.name,
-    KeyConditionExpression: '#kind = :kind AND #name < :after',
-    ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#name': byKindIndex.sk },
-    ExpressionAttributeValues: { ':kind': dueKind, ':after': dueText(nowMs + 1) },
-  });
+  const pages = pagesOf(table, ofKind(dueKind, { before: timeText(nowMs + 1) }));
   for await (const keys of pages) yield keys.map(exportOfKey);
 }

@@ -261,6 +261,12 @@ export function kindKey(kind: string, sortKey: string) {
   return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
 }
 
+/** Attributes that take an item out of it. */
+export const noKind = { [byKindIndex.pk]: undefined, [byKindIndex.sk]: undefined };
+
+/** A time in a sort key. All have one length, so that they sort as numbers do. */
+export const timeText = (atMs: number) => String(Math.trunc(atMs)).padStart(16, '0');
+
 /**
  * Parses an item once, for as long as it is the same object that nobody can change: so the table in this process answers.
  * DynamoDB's answers are new.

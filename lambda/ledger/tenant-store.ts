@@ -9,8 +9,17 @@ import {
   removing,
   setting,
 } from '../table/expressions.ts';
-import { batchGet, getItem, methodsOn, onePage, putItem, type Table, updateItem } from '../table/requests.ts';
-import { byKindIndex, formatValues, inKnownFormat, knownFormat } from '../table/table.ts';
+import {
+  batchGet,
+  getItem,
+  methodsOn,
+  ofKind,
+  onePage,
+  putItem,
+  type Table,
+  updateItem,
+} from '../table/requests.ts';
+import { formatValues, inKnownFormat, knownFormat } from '../table/table.ts';
 import {
   counterField,
   kindKey,
@@ -196,11 +205,8 @@ async function listTenants(
   input: { after?: string; pageSize: number },
 ): Promise<readonly TenantRecord[]> {
   const { items } = await onePage(table, {
-    IndexName: byKindIndex.name,
-    KeyConditionExpression: '#kind = :kind AND #name > :after',
-    ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#name': byKindIndex.sk },
     // A space sorts before every character of a name.
-    ExpressionAttributeValues: { ':kind': 'TENANT', ':after': input.after ?? ' ' },
+    ...ofKind('TENANT', { after: input.after ?? ' ' }),
     Limit: input.pageSize,
   });
   const names = items.map((item) => tenantOfPartition(String(item['pk'])));

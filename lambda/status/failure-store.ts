@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { getItem, methodsOn, putItem, type Table, untilWritten } from '../table/requests.ts';
+import { changeItem, getItem, methodsOn, type Table } from '../table/requests.ts';
 import { type Failure, failureReasons, withFailureNoted } from './rules/status.ts';
 
 const failuresKey = { pk: 'FAILURES', sk: 'FAILURES' } as const;
 
 const failuresItem = z.object({
-  version: z.number().default(0),
   failures: z
     .array(
       z.object({
@@ -34,23 +33,13 @@ export function createDynamoDbFailures(table: Table) {
 export type Failures = ReturnType<typeof createDynamoDbFailures>;
 
 /** Notes one beside those that are kept, as {@link withFailureNoted} says. @throws {LedgerUnavailableError} */
-function note(table: Table, failure: Failure): Promise<void> {
-  return untilWritten(table, async () => {
-    const { version, failures } = await read(table);
-    const { ok } = await putItem(table, {
-      item: { ...failuresKey, version: version + 1, failures: withFailureNoted(failures, failure) },
-      condition: version === 0 ? 'attribute_not_exists(#version)' : '#version = :version',
-      ...(version > 0 && { values: { ':version': version } }),
-    });
-    return ok ? { result: undefined } : undefined;
-  });
+async function note(table: Table, failure: Failure): Promise<void> {
+  await changeItem(table, failuresKey, (item) => ({ failures: withFailureNoted(failuresIn(item), failure) }));
 }
 
 /** The newest first. @throws {LedgerUnavailableError} */
 async function list(table: Table): Promise<readonly Failure[]> {
-  return (await read(table)).failures;
+  return failuresIn(await getItem(table, failuresKey));
 }
 
-async function read(table: Table) {
-  return failuresItem.parse((await getItem(table, failuresKey)) ?? {});
-}
+const failuresIn = (item: unknown) => failuresItem.parse(item ?? {}).failures;

@@ -7,11 +7,12 @@ import {
   type Clause,
   definedOf,
   type Fields,
+  removing,
   setting,
   updateExpression,
 } from './expressions.ts';
 import { fromStored, stored } from './stored-names.ts';
-import { keyNames, type Query, type TableClient } from './table.ts';
+import { byKindIndex, keyNames, type Query, type TableClient } from './table.ts';
 
 /** How a request waits before it is sent again. */
 interface Pausing {
@@ -41,6 +42,45 @@ export async function untilWritten<T>(
     await pauseUpTo(Math.min(delayMaxMs, baseDelayMs * 2 ** (number - 1)));
   }
   throw new LedgerUnavailableError(`An item was changed by others in each of ${attemptsMax} attempts.`);
+}
+
+interface ChangedItem {
+  readonly item: Fields | undefined;
+  readonly isChanged: boolean;
+}
+
+/**
+ * Changes an item by a function of it, as if nobody else changed it at the same time: it's read and asked again if
+ * somebody did. Its `version` is counted here. By an update: some functions have no right to put.
+ *
+ * @param change gets the item, undefined: there is none. Its fields are set, and those that are undefined removed. Others
+ *   stay. It answers undefined to leave the item as it is.
+ * @returns the item as it is now, and whether it was changed.
+ * @throws {LedgerUnavailableError} It may have been changed.
+ */
+export async function changeItem(
+  table: Table,
+  key: Key,
+  change: (item: Fields | undefined) => Fields | undefined,
+): Promise<ChangedItem> {
+  const writeId = newWriteId();
+  return await untilWritten<ChangedItem>(table, async () => {
+    const item = await getItem(table, key);
+    // The answer to an earlier attempt was lost. Its change must not be made twice.
+    if (item?.['writeId'] === writeId) return { result: { item, isChanged: true } };
+    const changed = change(item);
+    if (changed === undefined) return { result: { item, isChanged: false } };
+    const before = item?.['version'];
+    const fields = { ...changed, version: Number(before ?? 0) + 1, writeId };
+    const removed = Object.keys(changed).filter((name) => changed[name] === undefined);
+    const { ok } = await updateItem(table, {
+      key,
+      change: [setting(fields), removing(...removed)],
+      condition: before === undefined ? 'attribute_not_exists(#version)' : '#version = :before',
+      values: { ':before': before },
+    });
+    return ok ? { result: { item: { ...item, ...fields }, isChanged: true } } : undefined;
+  });
 }
 
 const pauseByChance = (atMostMs: number) =>
@@ -271,6 +311,23 @@ export function inPartition(
     ExpressionAttributeNames: aliasesIn(condition),
     ExpressionAttributeValues: definedOf({ ':pk': pk, ':prefix': prefix, ':from': from, ':to': to }),
     ConsistentRead: true,
+  } as const;
+}
+
+/**
+ * The query for a kind's items in the by-kind index: all, or those after or before a sort key. It finds their keys alone.
+ * Eventually consistent: one that has just changed may be among them, or missing.
+ */
+export function ofKind(kind: string, { after, before }: { after?: string; before?: string } = {}) {
+  const conditions = [`#${byKindIndex.pk} = :kind`];
+  if (after !== undefined) conditions.push(`#${byKindIndex.sk} > :after`);
+  if (before !== undefined) conditions.push(`#${byKindIndex.sk} < :before`);
+  const condition = conditions.join(' AND ');
+  return {
+    IndexName: byKindIndex.name,
+    KeyConditionExpression: condition,
+    ExpressionAttributeNames: aliasesIn(condition),
+    ExpressionAttributeValues: definedOf({ ':kind': kind, ':after': after, ':before': before }),
   } as const;
 }
 

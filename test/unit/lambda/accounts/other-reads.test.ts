@@ -100,7 +100,7 @@ describe('a list beside the ledger', () => {
     [
       'exports that are due',
       () => allPages(createDynamoDbExportJobs(table).listDue({ nowMs: 41 })),
-      { ':kind': 'EXPORTS', ':after': '0000000000000042' },
+      { ':kind': 'EXPORTS', ':before': '0000000000000042' },
     ],
   ];
 

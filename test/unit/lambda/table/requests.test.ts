@@ -3,6 +3,7 @@ import { AwsServiceError, LedgerUnavailableError } from '../../../../lambda/rule
 import { adding, removingKeys, setting } from '../../../../lambda/table/expressions.ts';
 import {
   batchGet,
+  changeItem,
   deleteItem,
   firstItems,
   getItem,
@@ -15,6 +16,7 @@ import {
   untilWritten,
   updateItem,
 } from '../../../../lambda/table/requests.ts';
+import { memoryTable } from '../../../support/memory/table.ts';
 import { FakeTable } from './fake-table.ts';
 
 describe('pages', () => {
@@ -362,5 +364,53 @@ describe('a write over what was read', () => {
   it('has a name of its own', () => {
     expect(newWriteId()).toMatch(/^[0-9a-f-]{36}$/);
     expect(newWriteId()).not.toBe(newWriteId());
+  });
+});
+
+describe('a change of an item', () => {
+  const key = { pk: 'SCHEDULE', sk: 'SCHEDULE' };
+  const read = async (table: Parameters<typeof getItem>[0]) => (await getItem(table, key)) ?? {};
+
+  it('sets fields, removes those that are undefined, keeps others, and counts', async () => {
+    const table = memoryTable();
+    const first = await changeItem(table, key, () => ({ a: 1, b: 1, c: 1 }));
+    expect(first).toMatchObject({ item: { a: 1, version: 1 }, isChanged: true });
+    const second = await changeItem(table, key, () => ({ a: 2, b: undefined }));
+    expect(await read(table)).toEqual({ ...key, a: 2, c: 1, version: 2, writeId: expect.any(String) });
+    expect(second).toEqual({ item: { ...(await read(table)), b: undefined }, isChanged: true });
+  });
+
+  it('that leaves it as it is writes nothing', async () => {
+    const table = memoryTable();
+    expect(await changeItem(table, key, () => undefined)).toEqual({ item: undefined, isChanged: false });
+    expect([...table.store.all()]).toEqual([]);
+  });
+
+  it('is of what an older version wrote without a count', async () => {
+    const table = memoryTable();
+    await putItem(table, { item: { ...key, a: 1 }, condition: 'attribute_not_exists(#pk)' });
+    await changeItem(table, key, (item) => ({ a: Number(item?.['a']) + 1 }));
+    expect(await read(table)).toMatchObject({ a: 2, version: 1 });
+  });
+
+  it('is not made again after a lost answer', async () => {
+    const table = memoryTable();
+    const refused = new AwsServiceError({
+      code: 'ConditionalCheckFailedException',
+      message: 'No.',
+      status: 400,
+    });
+    // The write lands, the client sends it again, and its own version is in the way.
+    const client: typeof table.client = {
+      send: async (operation, input) => {
+        const output = await table.client.send(operation, input);
+        if (operation === 'UpdateItem') throw refused;
+        return output;
+      },
+    };
+    const change = vi.fn(() => ({ a: 1 }));
+    const changed = await changeItem({ ...table, client }, key, change);
+    expect(changed).toMatchObject({ item: { a: 1, version: 1 }, isChanged: true });
+    expect(change).toHaveBeenCalledTimes(1);
   });
 });

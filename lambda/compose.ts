@@ -317,6 +317,7 @@ export function chunksDeps() {
     ...common(),
     chunkedUploads: stores.chunkedUploads(tables),
     chunkQueue: chunkQueue(),
+    tokens: stores.tokens(tables),
     listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
     signer: urlSigner(place),
   };
@@ -407,6 +408,7 @@ export function managementDeps() {
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
     ledger: stores.ledger(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
     audit: stores.audit(tables),
     history: stores.history(tables),
     alerts: stores.alerts(tables),

@@ -37,7 +37,7 @@ export const reservationCommands = group('reservation', 'List uploads in progres
     operands: { tenant: tenantOperand },
     options: {
       repo,
-      id: option('--id <id>', 'only this one'),
+      id: option('--id <id>', 'only this one; also ends its uploads in chunks'),
       madeBy: option('--made-by <id>', 'only those of this token, rule or user'),
       all: flag('--all', 'all of the tenant'),
       yes: flag('-y, --yes', 'skip the prompt; required without a terminal'),
@@ -81,7 +81,7 @@ function cancelledText(
   { cancelledCount, bytes }: { cancelledCount: number; bytes: number },
 ): string {
   if (cancelledCount === 0)
-    return `Canceled nothing: only reservations in the state "unconfirmed" can be canceled. See them: lfs-quota reservation list ${tenant}\n`;
+    return `Canceled nothing: only unconfirmed reservations can be canceled, and by --id uploads in chunks. See them: lfs-quota reservation list ${tenant}\n`;
   return `Canceled ${formatReservations(cancelledCount)}, ${formatBytes(bytes)}. A reconcile frees their space.\n`;
 }
 

@@ -26,6 +26,7 @@ interface Objects {
   /** Those of them that are uploaded in chunks. */
   readonly chunked?: ReadonlySet<string>;
   readonly madeBy?: string | undefined;
+  readonly tokenId?: string | undefined;
 }
 
 const atOnce = 16;
@@ -47,7 +48,7 @@ export async function beginUploads(
   const { tenant, repo, reservationId: upload, madeBy = '', nowMs } = input;
   let isFull = false;
   const tickets = await mapLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
-    const { token, ticket } = newTicket(deps, upload);
+    const { token, ticket } = newTicket(deps, input, upload);
     const record = newUpload(deps.settings, { tenant, repo, oid, upload, sizeBytes, madeBy, nowMs });
     await deps.chunkedUploads.put(withToken(record, token, nowMs));
     // Each puts its own before it counts, so of many at once no more than that go on.
@@ -67,10 +68,10 @@ export async function removeUploads(
   );
 }
 
-function newTicket({ ids }: Pick<Deps, 'ids'>, upload: string) {
+function newTicket({ ids }: Pick<Deps, 'ids'>, { tokenId }: Pick<Objects, 'tokenId'>, upload: string) {
   const token = `lfsc_${ids.random(40)}`;
   const ticket: ChunkTicket = { upload, token, expiresInMs: tokenForMs };
-  return { token: sha256Hex(token), ticket };
+  return { token: { sha256: sha256Hex(token), ...(tokenId !== undefined && { tokenId }) }, ticket };
 }
 
 /**
@@ -84,9 +85,8 @@ export async function resumeUploads(
   input: Objects,
 ): Promise<ReadonlyMap<string, ChunkTicket | 'full'>> {
   const found = new Map<string, ChunkTicket | 'full'>();
-  const { tenant, repo, madeBy } = input;
   await forEachLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
-    const outcome = await resumeOne(deps, { tenant, repo, madeBy, oid, sizeBytes });
+    const outcome = await resumeOne(deps, { ...input, oid, sizeBytes });
     if (outcome) found.set(oid, outcome);
   });
   return found;
@@ -94,7 +94,7 @@ export async function resumeUploads(
 
 async function resumeOne(
   deps: Parameters<typeof resumeUploads>[0],
-  input: Pick<Objects, 'tenant' | 'repo' | 'madeBy'> & { oid: string; sizeBytes: number },
+  input: Omit<Objects, 'objects'> & { oid: string; sizeBytes: number },
 ): Promise<ChunkTicket | 'full' | undefined> {
   const nowMs = deps.clock.nowMs();
   const isOwn = (upload: ChunkedUpload) =>
@@ -105,7 +105,7 @@ async function resumeOne(
     const reservation = await deps.ledger.readReservation({ tenant, repo, reservationId: upload.upload });
     // Its batch died before it issued the reservation: nothing of it is counted.
     if (reservation?.state !== 'issued' || !reservation.chunked?.has(oid)) continue;
-    const { token, ticket } = newTicket(deps, upload.upload);
+    const { token, ticket } = newTicket(deps, input, upload.upload);
     const outcome = await deps.chunkedUploads.change(upload, (now) =>
       isOwn(now) ? withToken(renewed(now, nowMs), token, nowMs) : undefined,
     );

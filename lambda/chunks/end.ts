@@ -1,8 +1,36 @@
 import type { Deps } from '../deps.ts';
+import type { Reservation } from '../ledger/rules/reservation.ts';
 import { forEachLimited } from '../rules/async.ts';
-import { inState } from './rules/upload.ts';
+import { inState, type UploadState } from './rules/upload.ts';
 
 const atOnce = 16;
+
+type EndDeps = Pick<Deps, 'chunkedUploads' | 'clock'>;
+
+/**
+ * Ends the uploads of a reservation that are in one of these states. The schedule does the rest: once no chunk can arrive any
+ * more, their chunks are deleted, and then what they claim is released.
+ *
+ * @param input.untilMs no others are ended after this.
+ * @returns the oids of those that were ended.
+ * @throws {LedgerUnavailableError}
+ */
+export async function endUploadsOf(
+  { chunkedUploads, clock }: EndDeps,
+  input: { tenant: string; reservation: Reservation; states: readonly UploadState[]; untilMs?: number },
+): Promise<readonly string[]> {
+  const { tenant, reservation, states, untilMs = Number.POSITIVE_INFINITY } = input;
+  const { id: upload, repo, chunked = [] } = reservation;
+  const ended: string[] = [];
+  await forEachLimited(chunked, atOnce, async (oid) => {
+    if (clock.nowMs() > untilMs) return;
+    const outcome = await chunkedUploads.change({ tenant, repo, oid, upload }, (before) =>
+      states.includes(before.state) ? inState(before, 'ended', clock.nowMs()) : undefined,
+    );
+    if (outcome?.isChanged) ended.push(oid);
+  });
+  return ended;
+}
 
 /**
  * Ends the open uploads of a repo that is closed: nobody can push to it, so what they store is of no use, and what they claim
@@ -12,15 +40,10 @@ const atOnce = 16;
  * @throws {LedgerUnavailableError}
  */
 export async function endUploads(
-  { ledger, chunkedUploads, clock }: Pick<Deps, 'ledger' | 'chunkedUploads' | 'clock'>,
+  deps: EndDeps & Pick<Deps, 'ledger'>,
   { tenant, repo, untilMs }: { tenant: string; repo: string; untilMs: number },
 ): Promise<void> {
-  for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true }))
-    for (const { id: upload, chunked = [] } of page)
-      await forEachLimited(chunked, atOnce, async (oid) => {
-        if (clock.nowMs() > untilMs) return;
-        await chunkedUploads.change({ tenant, repo, oid, upload }, (before) =>
-          before.state === 'open' ? inState(before, 'ended', clock.nowMs()) : undefined,
-        );
-      });
+  for await (const page of deps.ledger.reservationsOf({ tenant, repo, ofUploads: true }))
+    for (const reservation of page)
+      await endUploadsOf(deps, { tenant, reservation, states: ['open'], untilMs });
 }

@@ -1,4 +1,5 @@
 import { sameDigest } from '../accounts/rules/tokens.ts';
+import { isValid } from '../accounts/tokens.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
@@ -30,18 +31,19 @@ function shownState(upload: ChunkedUpload, nowMs: number): ShownState {
 /**
  * The upload that a token is of.
  *
- * @returns undefined if there is none, as if the token is wrong or too old.
+ * @returns undefined if there is none, as if the token is wrong or too old, or was got with one that has ended since.
  * @throws {LedgerUnavailableError}
  */
 export async function findUpload(
-  { chunkedUploads, clock }: Pick<Deps, 'chunkedUploads' | 'clock'>,
+  deps: Pick<Deps, 'chunkedUploads' | 'tokens' | 'clock'>,
   { token, ...path }: UploadPath & { token: string },
 ): Promise<ChunkedUpload | undefined> {
-  const upload = await chunkedUploads.read(path);
+  const upload = await deps.chunkedUploads.read(path);
   const sha256 = sha256Hex(token);
-  const nowMs = clock.nowMs();
-  const isToken = upload?.tokens.some((each) => sameDigest(each.sha256, sha256) && nowMs < each.untilMs);
-  return isToken ? upload : undefined;
+  const nowMs = deps.clock.nowMs();
+  const shown = upload?.tokens.find((each) => sameDigest(each.sha256, sha256) && nowMs < each.untilMs);
+  if (shown === undefined) return undefined;
+  return shown.tokenId === undefined || (await isValid(deps, shown.tokenId)) ? upload : undefined;
 }
 
 interface Progress {

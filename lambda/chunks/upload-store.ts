@@ -34,7 +34,7 @@ const uploadItem = z.object({
   activeUntilMs: z.number(),
   putsUntilMs: z.number(),
   askedAtMs: z.number(),
-  tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number() })),
+  tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number(), tokenId: z.string().optional() })),
   multipart: z.object({ id: z.string(), beganAtMs: z.number() }).nullable(),
 });
 

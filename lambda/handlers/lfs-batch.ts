@@ -1,6 +1,6 @@
 import { nameOfHostUser } from '../accounts/rules/host-user.ts';
 import type { Caller } from '../accounts/rules/tokens.ts';
-import { mayPush } from '../accounts/rules/tokens.ts';
+import { lastingTokenId, mayPush } from '../accounts/rules/tokens.ts';
 import { baseUrl, type Response } from '../api/http.ts';
 import { type LfsAccess, type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import {
@@ -31,6 +31,7 @@ import { type AdmitCopiesDeps, admitCopies, type UpstreamOffer } from '../ledger
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
 import { crowdedEntries, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
+import type { AdmitUploadInput } from '../ledger/upload-batch.ts';
 
 type BatchDeps = AdmitCopiesDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &
@@ -65,7 +66,8 @@ export function create(deps: BatchDeps): HttpHandler {
     if (access.isOneTooMany) {
       return lfsError({ statusCode: 422, message: tooManyRepos(tenant.tenant, reposMax), requestId });
     }
-    const who = { user: userOf(access.token), madeBy: makerOf(access.token) };
+    const { token } = access;
+    const who = { user: userOf(token), madeBy: makerOf(token), tokenId: lastingTokenId(token) };
     return upload(deps, { ...request, watch, who, baseUrl: baseUrl(event, deps.publicUrl), requestId });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
@@ -83,7 +85,7 @@ async function upload(
   deps: BatchDeps,
   request: Request & {
     watch: Watch | undefined;
-    who: { user: string | null; madeBy: string };
+    who: Pick<AdmitUploadInput, 'user' | 'madeBy' | 'tokenId'>;
     baseUrl: string;
     requestId: string;
   },

@@ -1,3 +1,4 @@
+import { endUploadsOf } from '../chunks/end.ts';
 import type { Deps } from '../deps.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { compareKeys, objectKey } from '../rules/names.ts';
@@ -147,13 +148,17 @@ interface CancelFilter {
  * One that a scan is to look at by now stays: until then it may be the only sign that its repo changed. In a large repo, a scan
  * may have found out about a part of it only.
  *
+ * One with uploads in chunks is cancelled only by its id, because a push may be in progress. They end, and it goes with what
+ * they stored.
+ *
  * @returns how many were cancelled, their bytes, and whether others are left.
  * @throws {LedgerUnavailableError} Some may have been cancelled.
  */
 export async function cancelReservations(
-  { ledger, queue, clock, settings }: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'chunkedUploads' | 'queue' | 'clock' | 'settings'>,
   { tenant, ...filter }: CancelFilter & { tenant: string },
 ): Promise<{ count: number; bytes: number; hasMore: boolean }> {
+  const { ledger, queue, clock, settings } = deps;
   const chosen: Reservation[] = [];
   const pages =
     filter.repo === undefined
@@ -167,14 +172,32 @@ export async function cancelReservations(
     if (chosen.length > cancelledMax) break;
   }
   const going = chosen.slice(0, cancelledMax);
-  let bytes = 0;
-  await forEachLimited(going, deletesAtOnce, async ({ repo, id: reservationId, entries }) => {
-    if ((await ledger.deleteReservation({ tenant, repo, reservationId })) === 'deleted')
-      for (const sizeBytes of entries.values()) bytes += sizeBytes;
+  let [count, bytes] = [0, 0];
+  await forEachLimited(going, deletesAtOnce, async (reservation) => {
+    const goneBytes = await cancelOne(deps, { tenant, reservation });
+    if (goneBytes === undefined) return;
+    count += 1;
+    bytes += goneBytes;
   });
-  if (going.length > 0) await queue.request({ tenant, reason: 'manual', full: false });
-  return { count: going.length, bytes, hasMore: chosen.length > cancelledMax };
+  if (count > 0) await queue.request({ tenant, reason: 'manual', full: false });
+  return { count, bytes, hasMore: chosen.length > cancelledMax };
 }
+
+/** @returns the bytes that no longer count, or won't once their chunks are gone. undefined: it was cancelled before. */
+async function cancelOne(
+  deps: Pick<Deps, 'ledger' | 'chunkedUploads' | 'clock'>,
+  { tenant, reservation }: { tenant: string; reservation: Reservation },
+): Promise<number | undefined> {
+  const { repo, id: reservationId, entries } = reservation;
+  if (isUploadedInChunks(reservation)) {
+    const oids = await endUploadsOf(deps, { tenant, reservation, states: ['open', 'assembling'] });
+    return oids.length > 0 ? oids.reduce((sum, oid) => sum + (entries.get(oid) ?? 0), 0) : undefined;
+  }
+  const outcome = await deps.ledger.deleteReservation({ tenant, repo, reservationId });
+  return outcome === 'deleted' ? sumEntries(entries) : undefined;
+}
+
+const isUploadedInChunks = ({ chunked }: Reservation) => chunked !== undefined && chunked.size > 0;
 
 function isToGo(
   reservation: Reservation,
@@ -184,7 +207,7 @@ function isToGo(
   const isUnconfirmed =
     state === 'issued' && lookAtMs !== null && lookAtMs > lookedAtMs && isLapsed(reservation, nowMs);
   return (
-    isUnconfirmed &&
+    (isUploadedInChunks(reservation) ? filter.id !== undefined : isUnconfirmed) &&
     (filter.id === undefined || id === filter.id) &&
     (filter.madeBy === undefined || madeBy === filter.madeBy)
   );

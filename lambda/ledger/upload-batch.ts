@@ -172,6 +172,8 @@ export interface AdmitUploadInput {
   readonly chunked?: ReadonlySet<string>;
   /** Who asks: see {@link makerOf}. undefined: nobody who is held to account. */
   readonly madeBy?: string | undefined;
+  /** Its end ends what is uploaded in chunks: see `lastingTokenId`. */
+  readonly tokenId?: string | undefined;
 }
 
 /** The outcome for one object. */

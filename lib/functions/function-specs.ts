@@ -95,7 +95,10 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   lfsChunks: {
     description: 'Chunked uploads: shows their progress, presigns URLs of chunks and queues proofs.',
     timeoutSeconds: 25,
-    items: [{ actions: ['GetItem', 'Query', 'UpdateItem'], partitions: ['UPLOAD#*'] }],
+    items: [
+      { actions: ['GetItem', 'Query', 'UpdateItem'], partitions: ['UPLOAD#*'] },
+      { actions: ['GetItem'], partitions: ['TOKEN#*'] },
+    ],
     chunks: ['PutObject'],
     bucket: ['ListBucket'],
     chunkQueue: ['send'],

@@ -70,7 +70,8 @@ export function chunkedUploadsContract(open: () => Promise<ChunkedUploads>): voi
 
     it('change as if nobody else changed them meanwhile', async () => {
       const upload = await put();
-      const add = (sha256: string) => uploads.change(upload, (before) => withToken(before, sha256, nowMs));
+      const add = (sha256: string) =>
+        uploads.change(upload, (before) => withToken(before, { sha256 }, nowMs));
       const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((each) => add(each)));
       expect(outcomes.map((outcome) => outcome?.isChanged)).toEqual([true, true, true, true]);
       const { tokens = [] } = (await uploads.read(upload)) ?? {};

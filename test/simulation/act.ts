@@ -1,6 +1,5 @@
 import { lapsedAtMs } from '../../lambda/ledger/rules/reservation.ts';
 import { allPages } from '../../lambda/rules/async.ts';
-import { MemoryTokenStore } from '../support/memory/stores.ts';
 import { cleanUp, download, holdExport } from './act-beside.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
@@ -53,8 +52,7 @@ export async function act(
       world.invariants.requestDeletion({}, world.scheduler.nowMs);
       await world.invoke(async (deps, code) => {
         const record = await deps.ledger.readTenant(tenant);
-        const all = { ...deps, tokens: new MemoryTokenStore() };
-        if (record) await code.deleteTenant(all, { tenant: record, dryRun: false });
+        if (record) await code.deleteTenant(deps, { tenant: record, dryRun: false });
       });
       return;
     case 'reconcile': {

@@ -1,4 +1,4 @@
-import { createDynamoDbRequestKeys } from '../../lambda/accounts/token-store.ts';
+import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambda/accounts/token-store.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
 import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
@@ -172,7 +172,7 @@ interface WorldPorts {
 const unused = memoryDeps();
 
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
-export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
+export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'admin'> {
   const store = storeOf(actor, world);
   const { signer, metrics, settings, knownObjects } = world;
   const table = tableOf(actor, world);
@@ -194,6 +194,7 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     scan: createPathScan({ listing: store, clock, settings }),
     ledger: ledgerOf(actor, world),
     requestKeys: createDynamoDbRequestKeys(table),
+    tokens: createDynamoDbTokenStore(table),
     store,
     listing: store,
     adoptedRepos: world.adoptedRepos,

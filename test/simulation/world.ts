@@ -34,7 +34,7 @@ import { AgingStore, watchLedger } from './table.ts';
 import { Truth } from './truth.ts';
 
 /** Without the ports that no simulated function may use, because they are not simulated. */
-export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
+export type SimDeps = Omit<Deps, 'admin'>;
 
 /** A deliberate mistake: it changes the functions' dependencies, what the ledger does, or what it asks of the table. */
 export interface Mutant {

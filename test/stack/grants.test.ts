@@ -15,6 +15,7 @@ const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
   'sign-in-items': (action) => `dynamodb:${action} on DataTable, partitions ${signInPartitions}`,
   'session-items': (action) => `dynamodb:${action} on DataTable, partitions LOGIN#* and TOKEN#*`,
+  'known-tokens': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#*`,
   'upload-items': (action) => `dynamodb:${action} on DataTable, partitions UPLOAD#*`,
   'email-items': (action) => `dynamodb:${action} on DataTable, partitions EMAIL#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
@@ -232,6 +233,7 @@ describe('grants', () => {
     const on = (name: string, partitions: string, actions: string[]) =>
       actions.map((action) => ({ name, line: `dynamodb:${action} on DataTable, partitions ${partitions}` }));
     expect(others).toEqual([
+      ...on('lfsChunks', 'TOKEN#*', ['GetItem']),
       ...on('lfsChunks', 'UPLOAD#*', ['GetItem', 'Query', 'UpdateItem']),
       ...on('exchangeToken', 'TOKEN#* and REQUEST#* and AUDIT#*', ['PutItem', 'UpdateItem']),
       ...on('signIn', 'LOGIN#* and TOKEN#*', ['DeleteItem']),

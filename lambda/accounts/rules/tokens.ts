@@ -35,6 +35,14 @@ export interface TokenRecord {
 /** Who asks: somebody with a token of ours, or whom a git host vouches for. */
 export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId' | 'hostUser'>;
 
+/**
+ * The token whose end ends what its holder began. undefined: whoever asks has none that lasts. A CI job's ends with the job,
+ * and a git host's user has none of ours.
+ */
+export function lastingTokenId({ tokenId, ruleId, hostUser }: Caller): string | undefined {
+  return ruleId === undefined && hostUser === undefined ? tokenId : undefined;
+}
+
 /** Whether a token may push to a repo that it is for. */
 export function mayPush(
   { scope, writeRepos }: Pick<TokenRecord, 'scope' | 'writeRepos'>,

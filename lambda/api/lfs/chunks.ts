@@ -12,7 +12,15 @@ import { chunksClosed, invalid, uploadNotFound } from './messages.ts';
 
 export type ChunkDeps = Pick<
   Deps,
-  'chunkedUploads' | 'chunkQueue' | 'listing' | 'signer' | 'clock' | 'settings' | 'log' | 'invocations'
+  | 'chunkedUploads'
+  | 'chunkQueue'
+  | 'tokens'
+  | 'listing'
+  | 'signer'
+  | 'clock'
+  | 'settings'
+  | 'log'
+  | 'invocations'
 >;
 
 type ChunkOperation = (

@@ -227,7 +227,7 @@ export function chunksClosed(state: 'stored' | 'wrong' | 'ended'): string {
     case 'wrong':
       return "The uploaded bytes aren't this file. Check it with git lfs fsck, then push again.";
     case 'ended':
-      return 'This upload was canceled: it took over a week, or nothing arrived for a day. Push again.';
+      return 'This upload was canceled, or it expired. Push again: it starts over.';
   }
 }
 

@@ -51,7 +51,6 @@ export type ManagementDeps = Omit<
   | 'listingPace'
   | 'knownObjects'
   | 'archives'
-  | 'chunkedUploads'
   | 'chunkQueue'
   | 'invocations'
   | 'metrics'

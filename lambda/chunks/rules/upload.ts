@@ -19,6 +19,15 @@ export const uploadIdPattern = /^[0-9a-f]{32}$/;
 /** `stored`: the object is there. `wrong`: the bytes aren't the oid's. `ended`: it was given up. */
 export type UploadState = 'open' | 'assembling' | 'stored' | 'wrong' | 'ended';
 
+/** What a client of an upload shows. */
+interface UploadToken {
+  /** Of the token. */
+  readonly sha256: string;
+  readonly untilMs: number;
+  /** It's worth nothing without this token: see `lastingTokenId`. An older version didn't write it. */
+  readonly tokenId?: string | undefined;
+}
+
 export interface ChunkedUpload extends UploadPath {
   readonly sizeBytes: number;
   /** Of all chunks but the last one. */
@@ -35,8 +44,8 @@ export interface ChunkedUpload extends UploadPath {
   readonly putsUntilMs: number;
   /** When `assemble` was last queued by a client. */
   readonly askedAtMs: number;
-  /** Hashes of what clients show, the newest last. */
-  readonly tokens: readonly { readonly sha256: string; readonly untilMs: number }[];
+  /** The newest last. */
+  readonly tokens: readonly UploadToken[];
   /** The multipart upload of the object's key, once there is one. */
   readonly multipart: { readonly id: string; readonly beganAtMs: number } | null;
 }
@@ -176,8 +185,12 @@ export function renewed(upload: ChunkedUpload, nowMs: number): ChunkedUpload {
 }
 
 /** With one more token: the newest ones count. */
-export function withToken(upload: ChunkedUpload, sha256: string, nowMs: number): ChunkedUpload {
-  const tokens = [...upload.tokens, { sha256, untilMs: nowMs + tokenForMs }].slice(-tokensMax);
+export function withToken(
+  upload: ChunkedUpload,
+  token: Omit<UploadToken, 'untilMs'>,
+  nowMs: number,
+): ChunkedUpload {
+  const tokens = [...upload.tokens, { ...token, untilMs: nowMs + tokenForMs }].slice(-tokensMax);
   return { ...upload, tokens };
 }
 

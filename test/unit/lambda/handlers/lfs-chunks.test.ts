@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { lastingTokenId, tokenIdOf } from '../../../../lambda/accounts/rules/tokens.ts';
+import { createDynamoDbExchangeRules } from '../../../../lambda/accounts/token-store.ts';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
 import type { ChunkMessage } from '../../../../lambda/chunks/messages.ts';
 import { chunkKey, initialState, inState, type UploadPath } from '../../../../lambda/chunks/rules/upload.ts';
@@ -6,6 +8,7 @@ import type { Deps } from '../../../../lambda/deps.ts';
 import { create as createBatch } from '../../../../lambda/handlers/lfs-batch.ts';
 import { create } from '../../../../lambda/handlers/lfs-chunks.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
+import type { Table } from '../../../../lambda/table/requests.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps, recordingChunkQueue } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
@@ -15,7 +18,11 @@ import { tokenRecord } from '../../../support/token-record.ts';
 
 const [mib, gib, day] = [1024 ** 2, 1024 ** 3, 24 * 3_600_000];
 const [tenant, repo] = ['acme', 'game'];
-const [ada, ben] = [`lfsq_${'a'.repeat(40)}`, `lfsq_${'b'.repeat(40)}`];
+const [ada, ben, ciToken] = ['a', 'b', 'c'].map((each) => `lfsq_${each.repeat(40)}`) as [
+  string,
+  string,
+  string,
+];
 const oid = 'b'.repeat(64);
 const smallOid = 'c'.repeat(64);
 const sha256 = 'd'.repeat(64);
@@ -42,9 +49,11 @@ let deps: Deps;
 let clock: ManualClock;
 let objects: MemoryObjectStore;
 let messages: ChunkMessage[];
+let tokenTable: Table;
 
 beforeEach(async () => {
   const [ledger, tokens] = [new MemoryLedger(), new MemoryTokenStore()];
+  tokenTable = tokens.table;
   const chunks = recordingChunkQueue();
   [clock, objects, messages] = [new ManualClock(), new MemoryObjectStore(), chunks.messages];
   const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: clock.nowMs() };
@@ -418,6 +427,50 @@ describe('a chunked upload', () => {
     const other = await ask(action, { wanted: [{ chunk: 1, sha256: 'e'.repeat(64) }] });
     expect([other.statusCode, other.body.urls]).toEqual([409, undefined]);
     expect((await deps.chunkedUploads.read(path))?.state).toBe('assembling');
+  });
+
+  it.each([
+    ['revoked', () => deps.tokens.delete({ tenant, tokenId: tokenIdOf(ada) })],
+    ['expired', () => clock.advance(3_600_000)],
+  ])('is unknown once the token that began it is %s, and asks nothing of it', async (_, end) => {
+    await deps.tokens.delete({ tenant, tokenId: tokenIdOf(ada) });
+    await deps.tokens.put(tokenRecord(ada, { tenant, expiresAtMs: clock.nowMs() + 3_600_000 }));
+    const action = await begin();
+    const path = pathOfAction(action);
+    const before = await deps.chunkedUploads.read(path);
+    clock.advance(3_599_999);
+    expect((await ask(action)).body.state).toBe('open');
+    const renewed = await deps.chunkedUploads.read(path);
+    expect(renewed?.activeUntilMs).toBeGreaterThan(before?.activeUntilMs ?? 0);
+    await end();
+    for (const { statusCode, body } of [await show(action), await ask(action)])
+      expect([statusCode, body.message]).toEqual([404, expect.stringContaining('Upload not found')]);
+    expect(await deps.chunkedUploads.read(path)).toEqual(renewed);
+  });
+
+  it("lasts if it was begun by an older version, a CI job or a host's user: there's no token to look up", async () => {
+    await deps.tokens.put(tokenRecord(ciToken, { tenant, ruleId: 'a-rule', expiresAtMs: clock.nowMs() + 1 }));
+    const match = { sub: ['x'] };
+    const rule = { id: 'a-rule', tenant, issuer: 'https://ci.example', match, repos: null } as const;
+    await createDynamoDbExchangeRules(tokenTable).put({
+      ...rule,
+      scope: 'write',
+      lifetimeMs: 1,
+      createdAtMs: 1,
+    });
+    const of = { older: await begin(), job: await begin({ token: ciToken }) };
+    await deps.chunkedUploads.change(pathOfAction(of.older), (before) => ({
+      ...before,
+      tokens: before.tokens.map(({ sha256, untilMs }) => ({ sha256, untilMs })),
+    }));
+    for (const tokenId of [ada, ciToken].map(tokenIdOf)) await deps.tokens.delete({ tenant, tokenId });
+    for (const action of Object.values(of)) expect((await show(action)).body.state).toBe('open');
+    const hostUser = { id: 'github:1', login: 'ada' };
+    const caller = { tokenId: hostUser.id, scope: 'write', user: null, label: null } as const;
+    expect([lastingTokenId({ ...caller, hostUser }), lastingTokenId(caller)]).toEqual([
+      undefined,
+      hostUser.id,
+    ]);
   });
 
   it('is unknown with a token of another, without one, or elsewhere', async () => {

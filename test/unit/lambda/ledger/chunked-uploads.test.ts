@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { inState } from '../../../../lambda/chunks/rules/upload.ts';
+import { dueAtMs, inState } from '../../../../lambda/chunks/rules/upload.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
+import { cancelReservations } from '../../../../lambda/ledger/reservations.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 const repo = 'app';
@@ -137,6 +138,29 @@ describe('the claim of a chunked upload', () => {
     await world.pass(hour);
     expect((await world.repo(repo))?.closedAtMs).toBeNull();
   });
+
+  it.each(['open', 'assembling'] as const)(
+    'ends with its reservation if that is named, also while it is %s, and goes once its chunks have',
+    async (state) => {
+      const upload = await begin({ [large]: size, [other]: 100 });
+      const path = { tenant, repo, oid: large, upload };
+      await world.deps.chunkedUploads.change(path, (before) => inState(before, state, world.nowMs));
+      for (const filter of [{}, { repo }, { madeBy: 'ada' }, { repo: 'web', id: upload }])
+        expect(await cancelReservations(world.deps, { tenant, ...filter })).toMatchObject({ count: 0 });
+      expect((await world.deps.chunkedUploads.read(path))?.state).toBe(state);
+      const cancelled = { count: 1, bytes: size, hasMore: false };
+      expect(await cancelReservations(world.deps, { tenant, id: upload })).toEqual(cancelled);
+      expect(await cancelReservations(world.deps, { tenant, id: upload })).toMatchObject({ count: 0 });
+      const ended = await world.deps.chunkedUploads.read(path);
+      expect([ended?.state, ended && dueAtMs(ended)]).toEqual(['ended', world.nowMs]);
+      // Its chunks are stored.
+      await world.pass(hour);
+      expect((await world.usage()).committedBytes).toBe(size + 100);
+      expect(await end(upload, true)).toBe('ended');
+      await world.pass(hour);
+      expect((await world.usage()).committedBytes).toBe(0);
+    },
+  );
 
   it('does not make the small objects beside it count twice', async () => {
     const id = await begin({ [large]: size, [other]: 100 });

@@ -121,7 +121,8 @@ describe('the time of an upload', () => {
 
   it('has eight tokens, the newest', () => {
     let many = upload;
-    for (let token = 0; token < 10; token += 1) many = withToken(many, String(token), nowMs + token);
+    for (let token = 0; token < 10; token += 1)
+      many = withToken(many, { sha256: String(token) }, nowMs + token);
     expect(many.tokens.map(({ sha256 }) => sha256)).toEqual(['2', '3', '4', '5', '6', '7', '8', '9']);
     expect(many.tokens.at(-1)?.untilMs).toBe(nowMs + 9 + 24 * hour);
   });

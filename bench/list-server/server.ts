@@ -147,6 +147,6 @@ function pageOf(set: KeySet, query: URLSearchParams): string {
 }
 
 const entryOf = ({ name, sizeBytes }: ListedObject) =>
-  `<Contents><Key>${prefix}${name}</Key><LastModified>2026-11-01T10:00:00.000Z</LastModified>` +
+  `<Contents><Key>${prefix}${name}</Key><LastModified>202${name.charCodeAt(0) % 7}-11-01T10:00:00.000Z</LastModified>` +
   '<ETag>&quot;0123456789abcdef0123456789abcdef&quot;</ETag><ChecksumAlgorithm>SHA256</ChecksumAlgorithm>' +
   `<ChecksumType>FULL_OBJECT</ChecksumType><Size>${sizeBytes}</Size><StorageClass>STANDARD</StorageClass></Contents>`;

@@ -5,6 +5,10 @@ import type { Counted, SubjectApi, SubjectKind } from './subject.ts';
 
 const names: Readonly<Record<SubjectKind, string>> = {
   hint: 'this scan, hinted',
+  age: '… by age',
+  suffix: '… by suffix',
+  class: '… by class',
+  size: '… by size',
   probe: 'this scan, nothing known',
   sixteen: 'this scan, 16 at first',
   shards: 'reconcile, by shards',
@@ -17,7 +21,7 @@ const kinds = Object.keys(names) as SubjectKind[];
  * a given time for each page. They take turns, and each count is checked.
  *
  * Options: `--keys=N,…` (1,000 to a million; up to 10⁹ with `--only=hint` or `shards`), `--page-ms=MS,…` (0,100),
- * `--runs=N` (5) after the first, `--only=hint,probe,sixteen,shards,sdk`.
+ * `--runs=N` (5) after the first, `--only=hint,age,suffix,class,size,probe,sixteen,shards,sdk`.
  */
 export async function benchScan(print: (text: string) => void, options: readonly string[]): Promise<void> {
   const defaults = { keys: '1000,4000,17000,100000,1000000', 'page-ms': '0,100', runs: '5', only: '' };

@@ -1,9 +1,11 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import { GroupSums, groupings, readsFor } from '../../cli/du/groups.ts';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
+import type { CountedPart } from '../../lambda/scan/rules/scan-plan.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import { noMetrics } from '../../local/lambda-context.ts';
@@ -12,10 +14,19 @@ import { repo, seededTable, tableName, tenant } from '../functions/seed.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 
 /**
- * Ways to count a path in a process of this project: its scan, with and without an estimate, the reconciles of a large repo, and
- * the SDK.
+ * Ways to count a path in a process of this project: its scan, with and without an estimate, and by groups as `du` does it, the
+ * reconciles of a large repo, and the SDK.
  */
-export type SubjectKind = 'hint' | 'probe' | 'sixteen' | 'shards' | 'sdk';
+export type SubjectKind =
+  | 'hint'
+  | 'age'
+  | 'suffix'
+  | 'class'
+  | 'size'
+  | 'probe'
+  | 'sixteen'
+  | 'shards'
+  | 'sdk';
 
 /** What one count gave, and what it needed. */
 export interface Counted {
@@ -41,7 +52,12 @@ function createScan(): (objects: number) => Promise<CountOutcome> {
   const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings });
   return async (objects) => {
     const strategy = kind === 'probe' || kind === 'sixteen' ? { kind } : { kind: 'hint' as const, objects };
-    const outcome = await scan.scan({ prefix, strategy });
+    const by = groupings.filter((each) => each === kind);
+    const groups = by.map((each) => new GroupSums({ by: each, nowMs: Date.now() }));
+    const onPart = (part: CountedPart) => {
+      for (const sums of groups) sums.add(part);
+    };
+    const outcome = await scan.scan({ prefix, strategy, reads: readsFor(by), onPart });
     if (outcome.kind !== 'done') throw new Error('The scan did not finish.');
     return { objects: outcome.objectCount, bytes: outcome.storedBytes };
   };

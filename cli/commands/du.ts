@@ -3,6 +3,7 @@ import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
 import type { ScanIdentity } from '../du/checkpoint.ts';
 import type { DuCount, DuTarget } from '../du/count.ts';
+import { type Grouping, groupings } from '../du/groups.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
 import type { Saving } from '../du/run.ts';
 import { formatPaths, jsonOfPaths } from '../du-git/report.ts';
@@ -68,10 +69,9 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   const price = requestPrice(options, scan.endpoint);
   const line = new ProgressLine(context, (sums) => dollarsOf(sums, price), options.hint);
   const print = (count: DuCount) => {
-    const report = { scan, count, requestPrice: price };
-    context.out(
-      options.json ? `${JSON.stringify(jsonReport(report))}\n` : formatReport(report, viewOf(context)),
-    );
+    const report = { scan, count, requestPrice: price, top: options.top ?? topDefault };
+    const view = { ...viewOf(context), drawBlocks: canDrawBlocks(context.env) };
+    context.out(options.json ? `${JSON.stringify(jsonReport(report))}\n` : formatReport(report, view));
   };
   // Imported only here: loading the SDK takes longer than most other commands take.
   const { runDu } = await import('../du/run.ts');
@@ -98,6 +98,7 @@ interface DuOptions {
   readonly region?: string;
   readonly json?: boolean;
   readonly byPrefix?: boolean;
+  readonly by?: readonly Grouping[];
   readonly depth?: number;
   readonly top?: number;
   readonly resume?: string;
@@ -115,6 +116,7 @@ function withDuOptions(command: Command): Command {
     .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object')
     .option('--by-prefix', 'also total each folder, without extra requests')
+    .option('--by <kinds>', 'also total by age, suffix, class or size: one, or several by commas', parseKinds)
     .option(
       '--depth <levels>',
       'with --by-prefix or --git: levels of folders (default: 1; --git: any)',
@@ -122,7 +124,7 @@ function withDuOptions(command: Command): Command {
     )
     .option(
       '--top <folders>',
-      `with --by-prefix or --git: number of rows (default: ${topDefault})`,
+      `with --by, --by-prefix or --git: number of rows (default: ${topDefault})`,
       parseUpTo(topMax),
     )
     .option('--resume <file>', 'save progress in this file, and resume from it')
@@ -158,6 +160,7 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
       endpoint,
       order: strategy === 'sequential' || strategy === 'fixed-sixteen' ? strategy : 'parallel',
       folders: foldersOf(options),
+      ...(options.by && { by: options.by }),
     },
     region,
     strategy: hint === undefined ? { kind: strategy } : { kind: 'hint', objects: hint },
@@ -167,10 +170,11 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
 }
 
 /** @throws {UsageError} for an option that needs another one. */
-function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
+function foldersOf({ byPrefix, by, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
   if (!byPrefix) {
     if (depth !== undefined) throw new UsageError('--depth needs --by-prefix or --git.');
-    if (top !== undefined) throw new UsageError('--top needs --by-prefix or --git.');
+    if (top !== undefined && by === undefined)
+      throw new UsageError('--top needs --by, --by-prefix or --git.');
     return null;
   }
   if (strategy === 'sequential') {
@@ -207,6 +211,13 @@ function flagOf(option: string): string {
 function requestPrice({ listPrice }: DuOptions, endpoint: string | null): number | undefined {
   const price = listPrice ?? (endpoint === null ? listPriceOfAws : undefined);
   return price === undefined ? undefined : price / 1000;
+}
+
+function parseKinds(text: string): Grouping[] {
+  const kinds = text.split(',');
+  const found = groupings.filter((each) => kinds.includes(each));
+  if (found.length === kinds.length) return found;
+  throw new InvalidArgumentError(`Use ${groupings.join(', ')}, or several of them by commas.`);
 }
 
 function parseDecimal({ above }: { above: number }): (text: string) => number {

@@ -7,16 +7,18 @@ import { pause } from '../../lambda/store/bucket-client.ts';
 import { errorCode, readIfThere, writeDurably } from '../../local/system/durable-file.ts';
 import { CliError } from '../errors.ts';
 import { lockFile } from '../file-lock.ts';
+import { groupings } from './groups.ts';
 
 /** The file of `du --resume`: what a scan has counted, and what is left of it. */
 
 const format = 'lfs-quota du';
-/** Raised when an older version could not read, or would misread, what is written. */
-const version = 1;
+/** Raised when an older version could not read, or would misread, what is written: 2 has groups. */
+const version = 2;
 
 const count = z.number().int().nonnegative();
 const bytes = z.string().regex(/^\d+$/);
-const folder = z.tuple([z.string(), count, bytes]).readonly();
+/** A folder or a group. */
+const sum = z.tuple([z.string(), count, bytes]).readonly();
 
 const checkpointSchema = z.strictObject({
   /** What is counted. A scan that differs in any of these cannot be continued. */
@@ -27,6 +29,7 @@ const checkpointSchema = z.strictObject({
     endpoint: z.string().nullable(),
     order: z.enum(['parallel', 'fixed-sixteen', 'sequential']),
     folders: z.strictObject({ depth: count, top: count }).nullable(),
+    by: z.array(z.enum(groupings)).readonly().exactOptional(),
   }),
   beganMs: count,
   savedMs: count,
@@ -59,10 +62,12 @@ const checkpointSchema = z.strictObject({
   folders: z
     .strictObject({
       completeCount: count,
-      largest: z.array(folder).readonly(),
-      open: z.array(folder).readonly(),
+      largest: z.array(sum).readonly(),
+      open: z.array(sum).readonly(),
     })
     .nullable(),
+  /** In the order of `scan.by`. */
+  groups: z.array(z.array(sum).readonly()).readonly().exactOptional(),
 });
 
 export type Checkpoint = z.output<typeof checkpointSchema>;
@@ -178,7 +183,7 @@ export class ReplacedFileError extends CliError {
 
 function writeCheckpoint(checkpoint: Checkpoint): string {
   const body = JSON.stringify(checkpoint);
-  return `{"format":"${format}","version":${version},"sha256":"${sha256(body)}","checkpoint":${body}}\n`;
+  return `{"format":"${format}","version":${checkpoint.groups === undefined ? 1 : version},"sha256":"${sha256(body)}","checkpoint":${body}}\n`;
 }
 
 /** @throws {CliError} when it is no checkpoint of this scan, or not as it was written. */
@@ -212,7 +217,7 @@ function readCheckpoint(text: string, { name, scan }: { name: string; scan: Scan
 }
 
 /** What a scan is, for a person. If two have the same words, one can continue the other. */
-function wordsOf({ bucket, prefix, endpoint, order, folders }: ScanIdentity): string[] {
+function wordsOf({ bucket, prefix, endpoint, order, folders, by }: ScanIdentity): string[] {
   return [
     `of s3://${bucket}/${prefix === '' ? '' : `${prefix}*`}`,
     `at ${endpoint ?? 'AWS'}`,
@@ -220,6 +225,7 @@ function wordsOf({ bucket, prefix, endpoint, order, folders }: ScanIdentity): st
     folders === null
       ? 'without --by-prefix'
       : `with --by-prefix --depth ${folders.depth} --top ${folders.top}`,
+    by === undefined ? 'without --by' : `with --by ${by.join(',')}`,
   ];
 }
 

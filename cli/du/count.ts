@@ -12,6 +12,7 @@ import type {
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
 import { type FolderResult, FolderSums, foldersOfPart } from './folders.ts';
+import { type Group, GroupSums, groupFrom, readsFor } from './groups.ts';
 import { Pace, PacedListing } from './paced-listing.ts';
 
 export interface DuTarget {
@@ -36,6 +37,8 @@ export interface DuSums extends Traffic, Pick<Checkpoint, 'objects' | 'runs' | '
 export interface DuCount extends DuSums {
   /** undefined: it was not asked for them. */
   readonly folders: FolderResult | undefined;
+  /** In the order of `scan.by`. */
+  readonly groups: readonly (readonly Group[])[];
 }
 
 /** How far a count is. */
@@ -82,6 +85,7 @@ export async function countBelow(input: {
       prefix: target.scan.prefix,
       concurrency: target.concurrency,
       ...beginning(target, found),
+      reads: readsFor(target.scan.by ?? []),
       stop,
       onBegin: (restOf) => {
         tally.restOf = restOf;
@@ -91,7 +95,11 @@ export async function countBelow(input: {
       onPage: ({ share }) => input.onProgress(() => ({ sums: tally.sums, share, slowedTo: pace.slowedTo })),
     });
     tally.end();
-    return { isDone: outcome.kind === 'done', count: { ...tally.sums, folders: tally.folders?.result } };
+    const groups = tally.groups.map(({ result }) => result);
+    return {
+      isDone: outcome.kind === 'done',
+      count: { ...tally.sums, folders: tally.folders?.result, groups },
+    };
   } finally {
     stop.removeEventListener('abort', drain);
     client.destroy();
@@ -99,13 +107,14 @@ export async function countBelow(input: {
 }
 
 /** The result of a scan that has ended. */
-export function countOf({ bytes, savedMs, folders, scan, rest: _, ...numbers }: Checkpoint): DuCount {
+export function countOf({ bytes, savedMs, folders, groups, scan, rest: _, ...numbers }: Checkpoint): DuCount {
   return {
     ...numbers,
     bytes: BigInt(bytes),
     endedMs: savedMs,
     folders:
       folders === null ? undefined : new FolderSums({ top: scan.folders?.top ?? 0, kept: folders }).result,
+    groups: (groups ?? []).map((kept) => kept.map(groupFrom)),
   };
 }
 
@@ -153,6 +162,7 @@ interface TallyInput {
 /** All that was counted, by this process and those before it. */
 class Tally {
   readonly folders: FolderSums | undefined;
+  readonly groups: readonly GroupSums[];
   readonly #input: TallyInput;
   readonly #startedMs: number;
   #objects: number;
@@ -168,6 +178,10 @@ class Tally {
     this.#objects = found?.objects ?? 0;
     this.#bytes = BigInt(found?.bytes ?? 0);
     if (scan.folders !== null) this.folders = new FolderSums({ top: scan.folders.top, kept: found?.folders });
+    // Ages count from the first process, so that an object stays in its group.
+    const fromMs = found?.beganMs ?? this.#startedMs;
+    const kept = found?.groups ?? [];
+    this.groups = (scan.by ?? []).map((by, index) => new GroupSums({ by, nowMs: fromMs, kept: kept[index] }));
   }
 
   /** Adds what was counted of a page: all of it, or nothing if it throws. */
@@ -177,6 +191,7 @@ class Tally {
       const sums = foldersOfPart(part, { prefix, depth: folders.depth });
       this.folders?.add(sums, () => this.restOf()?.ranges ?? []);
     }
+    for (const groups of this.groups) groups.add(part);
     this.#objects += part.keyCount;
     this.#bytes += BigInt(part.sizeBytes);
   }
@@ -216,6 +231,7 @@ class Tally {
       bytes: String(bytes),
       rest: ranges.length === 0 ? null : { ranges: [...ranges], objectsExpected },
       folders: this.folders?.keep(ranges) ?? null,
+      ...(this.#input.scan.by && { groups: this.groups.map((sums) => sums.keep()) }),
     };
   }
 }

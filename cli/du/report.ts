@@ -6,6 +6,7 @@ import { renderTable } from '../table.ts';
 import { terminalWidth, type View } from '../terminal.ts';
 import type { ScanIdentity } from './checkpoint.ts';
 import type { DuCount, DuProgress, DuSums } from './count.ts';
+import { type Group, type Grouping, shownGroups } from './groups.ts';
 
 /** What is printed of a count. */
 interface DuReport {
@@ -13,6 +14,8 @@ interface DuReport {
   readonly count: DuCount;
   /** Dollars for a request; undefined: nobody knows. */
   readonly requestPrice: number | undefined;
+  /** Suffixes and classes that are shown. */
+  readonly top: number;
 }
 
 /** Dollars for all requests that are charged; undefined: nobody knows. */
@@ -24,7 +27,8 @@ export function dollarsOf(
 }
 
 /** For people. */
-export function formatReport({ scan, count, requestPrice }: DuReport, view: View): string {
+export function formatReport(report: DuReport, view: View & { readonly drawBlocks: boolean }): string {
+  const { scan, count, requestPrice } = report;
   const { bytes, objects, requests, throttled, runs, beganMs, activeMs } = count;
   const exact = bytes >= 1024n ? ` (${bytes.toLocaleString('en-US')} bytes)` : '';
   const dollars = dollarsOf(count, requestPrice);
@@ -39,7 +43,9 @@ export function formatReport({ scan, count, requestPrice }: DuReport, view: View
       `The store asked ${formatCount(throttled)} ${throttled === 1 ? 'time' : 'times'} to slow down.`,
     );
   const folders = foldersIn({ scan, count });
-  return `${lines.join('\n')}\n${folders === undefined ? '' : `\n${tableOf(folders, count.bytes, view)}`}`;
+  const tables = groupsIn(report).map(([by, groups]) => groupTable(by, groups, { count, view }));
+  if (folders !== undefined) tables.unshift(tableOf(folders, count.bytes, view));
+  return [`${lines.join('\n')}\n`, ...tables].join('\n');
 }
 
 type Folders = Readonly<NonNullable<ReturnType<typeof foldersIn>>>;
@@ -68,8 +74,45 @@ function tableOf({ largest, smaller }: Folders, allBytes: bigint, view: View): s
   return renderTable(columns, rows, view);
 }
 
+/** Groups by kind, as they are shown. */
+function groupsIn({ scan, count, top }: DuReport): [by: Grouping, groups: Group[]][] {
+  return (scan.by ?? []).map((by, index) => [by, shownGroups(by, count.groups[index] ?? [], { top })]);
+}
+
+const barCells = 20;
+/** A narrower terminal shows no bars. */
+const barWidthLeast = 64;
+
+function groupTable(
+  by: Grouping,
+  groups: readonly Group[],
+  { count, view }: { count: DuCount; view: View & { readonly drawBlocks: boolean } },
+): string {
+  const hasBar = view.width === undefined || view.width >= barWidthLeast;
+  const bar = (bytes: bigint) => {
+    const cells = count.bytes === 0n ? 0 : Math.ceil((Number(bytes) * barCells) / Number(count.bytes));
+    return (view.drawBlocks ? '█' : '#').repeat(cells);
+  };
+  const rows = groups.map(({ group, bytes, objects }) => [
+    formatBytes(Number(bytes)),
+    percentOf(bytes, count.bytes),
+    formatCount(objects),
+    group,
+    ...(hasBar ? [bar(bytes)] : []),
+  ]);
+  const columns = [
+    { name: 'SIZE', right: true, stays: true },
+    { name: 'SHARE', right: true },
+    { name: 'OBJECTS', right: true },
+    { name: by.toUpperCase(), stays: true },
+    ...(hasBar ? [''] : []),
+  ];
+  return renderTable(columns, rows, view);
+}
+
 /** For programs. Bytes beyond 2^53 − 1 are text: most of them would round such a number. */
-export function jsonReport({ scan, count, requestPrice }: DuReport) {
+export function jsonReport(report: DuReport) {
+  const { scan, count, requestPrice } = report;
   const { objects, requests, failed, throttled, runs, beganMs, endedMs, activeMs } = count;
   const { bucket, prefix } = scan;
   const folders = foldersIn({ scan, count });
@@ -93,11 +136,16 @@ export function jsonReport({ scan, count, requestPrice }: DuReport) {
         smaller: { ...folders.smaller, bytes: exactNumber(folders.smaller.bytes) },
       },
     }),
+    ...(scan.by && {
+      by: Object.fromEntries(groupsIn(report).map(([by, groups]) => [by, groups.map(exact)])),
+    }),
   };
 }
 
+const exact = (group: Group) => ({ ...group, bytes: exactNumber(group.bytes) });
+
 /** The folders with the names that are shown, and all others together; undefined: the count has none. */
-function foldersIn({ scan, count }: Omit<DuReport, 'requestPrice'>) {
+function foldersIn({ scan, count }: Pick<DuReport, 'scan' | 'count'>) {
   if (count.folders === undefined || scan.folders === null) return undefined;
   const { folderCount, largest } = count.folders;
   const { depth } = scan.folders;

@@ -99,14 +99,14 @@ export class ScanListing implements ObjectListing {
   /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
   async listPage(request: ListPageRequest): Promise<ListedPage> {
     const { prefix, startAfter, continuationToken, maxKeys, signal, deadlineMs } = request;
-    const { readsTimes = false, readsEtags = false } = request;
+    const { readsTimes = false, readsEtags = false, readsClasses = false } = request;
     const query = {
       ...queryOf({ prefix, continuationToken }),
       ...(continuationToken === undefined && startAfter !== undefined && { 'start-after': startAfter }),
       ...(maxKeys !== undefined && { 'max-keys': String(maxKeys) }),
     };
     const endsWithinMs = deadlineMs === undefined ? undefined : deadlineMs - Date.now();
-    const reader = () => this.#pageReader({ readsTimes, readsEtags });
+    const reader = () => this.#pageReader({ readsTimes, readsEtags, readsClasses });
     return this.#list({ query, limits: this.#limits, signal, endsWithinMs, reader });
   }
 

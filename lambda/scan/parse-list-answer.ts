@@ -83,12 +83,25 @@ interface PageParts {
   readonly times: Float64Array | undefined;
   /** ETag of each key, still escaped as in the page. undefined: nobody asked for it. */
   readonly etags: readonly string[] | undefined;
+  /** The same for StorageClass. */
+  readonly classes: readonly string[] | undefined;
   /** All keys, still encoded as in the page, one after the other. */
   readonly keyBytes: Buffer;
   readonly keyEnds: Uint32Array;
   readonly totalBytes: number;
   readonly isUrlEncoded: boolean;
   readonly token: string | undefined;
+}
+
+const dot = 0x2e;
+const slash = 0x2f;
+/** Characters after the dot. */
+const suffixMax = 15;
+
+/** An ASCII letter, a digit, `_` or `-`. */
+function isOfSuffix(byte: number): boolean {
+  const lower = byte | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || byte === 0x5f || byte === 0x2d;
 }
 
 /** A page whose keys stay bytes until they are read. */
@@ -128,6 +141,26 @@ export class ScannedPage implements ListedPage {
   etagAt(index: number): string {
     this.#check(index);
     return unescapeXml(this.#parts.etags?.[index] ?? '');
+  }
+
+  suffixAt(index: number): string {
+    this.#check(index);
+    const { keyBytes, keyEnds } = this.#parts;
+    const end = keyEnds[index] ?? 0;
+    const first = Math.max((index === 0 ? 0 : (keyEnds[index - 1] ?? 0)) + 1, end - suffixMax - 1);
+    // What a page encodes is in no suffix, so the key need not be decoded.
+    for (let at = end - 1; at >= first; at -= 1) {
+      const byte = keyBytes[at] ?? 0;
+      if (byte === dot && at < end - 1 && keyBytes[at - 1] !== slash)
+        return keyBytes.toString('latin1', at, end).toLowerCase();
+      if (!isOfSuffix(byte)) break;
+    }
+    return '';
+  }
+
+  storageClassAt(index: number): string {
+    this.#check(index);
+    return this.#parts.classes?.[index] ?? '';
   }
 
   #check(index: number): void {
@@ -210,10 +243,10 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = (this.#head ?? '') + textToEnd(this.#pending);
-    const { count, sizes, times, etags, keyBytes, keyEnds, totalBytes } = this.#entries;
+    const { count, sizes, times, etags, classes, keyBytes, keyEnds, totalBytes } = this.#entries;
     const frame = readListFrame(around, [count]);
-    const entries = { count, sizes, times, etags: etags?.texts, keyBytes, keyEnds, totalBytes };
-    return new ScannedPage({ ...entries, ...frame });
+    const texts = { etags: etags?.texts, classes: classes?.texts };
+    return new ScannedPage({ count, sizes, times, ...texts, keyBytes, keyEnds, totalBytes, ...frame });
   }
 }
 

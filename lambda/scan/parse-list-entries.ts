@@ -84,48 +84,75 @@ function daysSince1970(year: number, month: number, day: number): number {
   return marchYear * 365 + leapDays + Number(daysSinceMarch[month]) + day - 1 - daysFromYear0To1970;
 }
 
-const tagOpen = Buffer.from('<ETag>', 'latin1');
-const tagOpenLength = tagOpen.length;
-const tagOpenHead = tagOpen.readInt32BE();
-const tagOpenTail = tagOpen.readInt32BE(2);
-
-/** Reads the ETags of entries. It looks for each where the previous entry had it, as most have the same length. */
-class EtagReader {
+/** Reads the text of an element of each entry. It looks for it where the previous entry had it. */
+class TextReader {
   /** One for each entry, escaped as in the page. Empty if it had none. */
   readonly texts: string[] = [];
-  // Where the previous entry had its tag, counted from its beginning.
+  readonly #tagLength: number;
+  /** The tag, four bytes at a time. The last four may overlap. */
+  readonly #words: readonly { readonly at: number; readonly word: number }[];
+  /** Texts that are compared before one is decoded. */
+  readonly #known: { readonly bytes: Buffer; readonly text: string }[] = [];
+  readonly #knownMax: number;
+  // Where the previous entry had its tag, counted from its anchor.
   #offset = 0;
+
+  /** @param knownMax how many texts are likely to come again. */
+  constructor(name: string, { knownMax }: { knownMax: number }) {
+    const tag = Buffer.from(`<${name}>`, 'latin1');
+    this.#tagLength = tag.length;
+    this.#knownMax = knownMax;
+    this.#words = Array.from({ length: Math.ceil(tag.length / 4) }, (_, index) => {
+      const at = Math.min(index * 4, tag.length - 4);
+      return { at, word: tag.readInt32BE(at) };
+    });
+  }
 
   /**
    * Reads that of the next entry.
    *
-   * @param at where the entry begins.
-   * @param close where its end tag begins.
+   * @param entry.at where it begins. @param entry.close where its end tag begins.
+   * @param entry.anchor what the tag most likely has the same distance to in each entry.
    */
-  read(bytes: DataView, at: number, close: number): void {
-    const start = this.#find(bytes, at, close);
+  read(bytes: DataView, entry: { at: number; close: number; anchor: number }): void {
+    const start = this.#find(bytes, entry);
+    const known = this.#known.find((each) => startsWith(bytes, start, each.bytes));
+    if (known !== undefined) {
+      this.texts.push(known.text);
+      return;
+    }
     let end = start;
     while (bytes.getUint8(end) !== lessThan) end += 1;
-    this.texts.push(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1'));
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+    if (this.#known.length < this.#knownMax)
+      this.#known.push({ bytes: Buffer.from(`${text}<`, 'latin1'), text });
+    this.texts.push(text);
   }
 
   /** Where the text begins; `close` if there is none. */
-  #find(bytes: DataView, at: number, close: number): number {
-    const last = close - tagOpenLength;
-    let tag = at + this.#offset;
-    if (tag > last || !isEtagOpen(bytes, tag)) {
+  #find(bytes: DataView, { at, close, anchor }: { at: number; close: number; anchor: number }): number {
+    const last = close - this.#tagLength;
+    let tag = anchor + this.#offset;
+    if (tag < at || tag > last || !this.#isOpen(bytes, tag)) {
       tag = at + 1;
-      while (tag <= last && !isEtagOpen(bytes, tag)) tag += 1;
+      while (tag <= last && !(bytes.getUint8(tag) === lessThan && this.#isOpen(bytes, tag))) tag += 1;
       if (tag > last) return close;
-      this.#offset = tag - at;
+      this.#offset = tag - anchor;
     }
-    return tag + tagOpenLength;
+    return tag + this.#tagLength;
+  }
+
+  #isOpen(bytes: DataView, tag: number): boolean {
+    for (const { at, word } of this.#words) if (bytes.getInt32(tag + at) !== word) return false;
+    return true;
   }
 }
 
-/** `<ETag>` */
-function isEtagOpen(bytes: DataView, at: number): boolean {
-  return bytes.getInt32(at) === tagOpenHead && bytes.getInt32(at + 2) === tagOpenTail;
+/** @param expected ends with `<`, so nothing beyond the text is read. */
+function startsWith(bytes: DataView, start: number, expected: Buffer): boolean {
+  for (let index = 0; index < expected.length; index += 1)
+    if (bytes.getUint8(start + index) !== expected[index]) return false;
+  return true;
 }
 
 const contentsOpenLength = '<Contents>'.length;
@@ -135,6 +162,8 @@ const sizeOpenLength = '<Size>'.length;
 const sizeCloseLength = '</Size>'.length;
 const timeOpenLength = '<LastModified>'.length;
 
+/** S3 has about ten. */
+const storageClassesMax = 16;
 /** Bytes allocated for the keys of a page. The buffer grows if the keys are long. */
 const keyBytesInitial = 96 * 1024;
 
@@ -148,6 +177,8 @@ export interface EntryReaderOptions {
   readonly readsTimes?: boolean;
   /** Read ETag too. */
   readonly readsEtags?: boolean;
+  /** Read StorageClass too. */
+  readonly readsClasses?: boolean;
 }
 
 /**
@@ -161,8 +192,9 @@ export class EntryReader {
   sizes = new Float64Array(pageKeysMax);
   /** LastModified of each entry, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
   times: Float64Array | undefined;
-  /** undefined: nobody asked for ETags. */
-  readonly etags: EtagReader | undefined;
+  /** undefined: nobody asked for them. */
+  readonly etags: TextReader | undefined;
+  readonly classes: TextReader | undefined;
   /** All keys, still encoded as in the page, one after the other. */
   keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesInitial);
   /** Where each key ends in {@link EntryReader.keyBytes}. */
@@ -179,10 +211,12 @@ export class EntryReader {
   // Where it had its end tag, counted from the end of its size.
   #closeOffset = 0;
 
-  constructor({ isPredicting, readsTimes = false, readsEtags = false }: EntryReaderOptions) {
+  constructor(options: EntryReaderOptions) {
+    const { isPredicting, readsTimes, readsEtags, readsClasses } = options;
     this.#isPredicting = isPredicting;
     if (readsTimes) this.times = new Float64Array(pageKeysMax);
-    if (readsEtags) this.etags = new EtagReader();
+    if (readsEtags) this.etags = new TextReader('ETag', { knownMax: 0 });
+    if (readsClasses) this.classes = new TextReader('StorageClass', { knownMax: storageClassesMax });
   }
 
   /** Reads complete entries, with only white space between them. @throws {MalformedPageError} */
@@ -215,7 +249,9 @@ export class EntryReader {
     this.#closeOffset = close - digitsEnd;
     this.#noteKey(bytes, at + this.#keyOffset + keyOpenLength, close);
     if (this.times) this.times[this.count] = this.#timeWithin(bytes, at, close);
-    this.etags?.read(bytes, at, close);
+    this.etags?.read(bytes, { at, close, anchor: at });
+    // The length of a size differs. S3 has the class after it.
+    this.classes?.read(bytes, { at, close, anchor: digitsEnd });
     this.count += 1;
     return close + contentsCloseLength;
   }

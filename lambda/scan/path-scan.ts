@@ -233,13 +233,14 @@ class PathScanRun {
    *   on with what another one counted, ends as unfinished then: the store has answered.
    */
   async #list(task: PageTask): Promise<ListedPage | undefined> {
-    const { prefix, deadlineMs, resume } = this.#input;
+    const { prefix, deadlineMs, resume, reads } = this.#input;
     const { after, continuationToken } = task.range;
     try {
       return await this.#deps.listing.listPage({
         prefix,
         maxKeys: task.keysMax,
         signal: this.#abort.signal,
+        ...reads,
         ...(this.#recent && { readsTimes: true }),
         ...(deadlineMs !== undefined && { deadlineMs }),
         ...(continuationToken !== undefined

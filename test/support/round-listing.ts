@@ -87,6 +87,8 @@ export class RoundListing {
         return request.readsTimes ? lastModifiedMs : undefined;
       },
       etagAt: () => '',
+      storageClassAt: () => '',
+      suffixAt: () => '',
       isTruncated,
       nextContinuationToken: isTruncated ? `after:${at(page.length - 1).key}` : undefined,
     };

@@ -1,5 +1,5 @@
 import { compareKeys } from '../../rules/names.ts';
-import type { ListedPage } from '../../store/rules/store.ts';
+import type { ListedPage, ListPageRequest } from '../../store/rules/store.ts';
 import { areSpreadEvenly, FolderDensities } from './evenness.ts';
 import {
   cutRange,
@@ -314,6 +314,8 @@ export interface PathScanInput {
   readonly recentMax?: number;
   /** Absolute time at which the scan gives up. */
   readonly deadlineMs?: number;
+  /** What the pages must tell besides keys and sizes. */
+  readonly reads?: Pick<ListPageRequest, 'readsTimes' | 'readsClasses'>;
   /** LIST requests at a time, at most. Defaults to the setting `scanConcurrency`. */
   readonly concurrency?: number;
   /** LIST requests in total, at most. */

@@ -84,6 +84,8 @@ export interface ListPageRequest {
   readonly readsTimes?: boolean;
   /** Read the version of each object, for {@link ListedPage.etagAt}. */
   readonly readsEtags?: boolean;
+  /** Read the storage class of each object, for {@link ListedPage.storageClassAt}. */
+  readonly readsClasses?: boolean;
   /** Aborts the request. The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Absolute time. The request ends by then, retries included, with {@link StoreUnavailableError}. */
@@ -109,6 +111,13 @@ export interface ListedPage {
   lastModifiedMsAt(index: number): number | undefined;
   /** ETag of the i-th key, with its quotes. Empty: it was not asked for, or the store's answer has none. */
   etagAt(index: number): string;
+  /** StorageClass of the i-th key. Empty: it was not asked for, or the store's answer has none. */
+  storageClassAt(index: number): string;
+  /**
+   * What follows the last dot of the i-th key's name, in lower case and with the dot: up to 15 ASCII letters, digits, `_` and
+   * `-`. Empty: it has none, or begins with its only dot.
+   */
+  suffixAt(index: number): string;
   /** True if more pages follow. */
   readonly isTruncated: boolean;
   /** Given if more pages follow. */

@@ -42,10 +42,15 @@ describe('the table of folders of du', () => {
       fc.property(fc.array(folder, { minLength: 1, maxLength: 10 }), widths, (largest, width) => {
         const sums = { bytes: 10n ** 18n, objects: 10 ** 15, requests: 5, failed: 0, throttled: 0 };
         const times = { runs: 1, beganMs: 0, endedMs: 1000, activeMs: 1000 };
-        const count = { ...sums, ...times, folders: { folderCount: 12, largest } };
+        const groups = [largest.map(({ folder: group, ...sum }) => ({ group: group.slice(0, 16), ...sum }))];
+        const count = { ...sums, ...times, folders: { folderCount: 12, largest }, groups };
         const folders = { depth: 1, top: 10 };
-        const scan = { bucket: 'b', prefix: '', endpoint: null, order: 'parallel' as const, folders };
-        const table = tableOf(duReport({ scan, count, requestPrice: undefined }, view(width)), /SIZE/);
+        const order = 'parallel' as const;
+        const scan = { bucket: 'b', prefix: '', endpoint: null, order, folders, by: ['suffix'] as const };
+        const report = { scan, count, requestPrice: undefined, top: 10 };
+        const text = duReport(report, { ...view(width), drawBlocks: true });
+        fits(tableOf(text, /SUFFIX/), width);
+        const table = tableOf(text, /FOLDER/);
         fits(table, width);
         for (const { objects } of largest)
           expect(table.join('\n')).toContain(objects.toLocaleString('en-US'));

@@ -162,7 +162,7 @@ describe('requests', () => {
 
 it.each([
   [['--depth', '2'], 'error: --depth needs --by-prefix or --git.\n'],
-  [['--top', '2'], 'error: --top needs --by-prefix or --git.\n'],
+  [['--top', '2'], 'error: --top needs --by, --by-prefix or --git.\n'],
   [['--save-every', '2'], 'error: --save-every needs --resume FILE.\n'],
   [['--by-prefix', '--strategy', 'sequential'], 'Use only one.\n'],
   [['--by-prefix', '--top', '10001'], 'Use a whole number from 1 to 10000.'],

@@ -16,6 +16,8 @@ const page: ListedPage = {
   sizeAt: () => 0,
   lastModifiedMsAt: () => undefined,
   etagAt: () => '',
+  storageClassAt: () => '',
+  suffixAt: () => '',
 };
 
 const answers = {

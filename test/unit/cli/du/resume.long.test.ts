@@ -104,6 +104,7 @@ describe('a scan that is killed again and again', { timeout: timeoutMs }, () => 
   it.each([
     ['hashes', []],
     ['folders', ['--by-prefix', '--depth', '2', '--top', '7']],
+    ['hashes', ['--by', 'size,age,suffix']],
   ])('counts every key of %s once', async (bucket, more) => {
     const [kills, concurrency] = [12, 6];
     server.latencyMs = 8;
@@ -118,6 +119,22 @@ describe('a scan that is killed again and again', { timeout: timeoutMs }, () => 
     expect(server.served).toBeLessThan(1.3 * pages + kills * 4 * concurrency);
     expect(await readdir(path.dirname(file))).toEqual(['du scan.json']);
     if (more.length === 0) return;
+    if (result.by !== undefined) {
+      const { bytes, objects } = truthOf(bucket);
+      const { out: plain } = await runCommandLine([
+        'du',
+        `s3://${bucket}`,
+        '--endpoint',
+        endpoint,
+        '--json',
+        ...more,
+      ]);
+      expect(result.by).toEqual(JSON.parse(plain).by);
+      expect(result.by.age.at(-1)).toEqual({ group: 'over a year', bytes, objects });
+      expect(result.by.suffix).toEqual([{ group: '(none)', bytes, objects }]);
+      expect(result.by.size[0]).toEqual({ group: 'under 128 KiB', bytes, objects });
+      return;
+    }
     const truth = foldersOf(bucket, 2);
     expect(result.folders.count).toBe(truth.length);
     expect(result.folders.largest).toEqual(
@@ -295,9 +312,22 @@ describe('the file', { timeout: timeoutMs }, () => {
     expect(result.folders).toMatchObject({ count: 1, largest: [truthOf('small')] });
   });
 
+  it('without groups is of the first version, which older versions read, and belongs to no scan with them', async () => {
+    expect(await runHere('small')).toMatchObject({ code: 0 });
+    expect(await readFile(file, 'utf8')).toMatch(/^\{"format":"lfs-quota du","version":1,/);
+    expect((await runHere('small', '--by', 'age,size')).err).toContain(
+      'belongs to another scan: one without --by, not with --by age,size.',
+    );
+    await rm(file);
+    expect(await runHere('small', '--by', 'size')).toMatchObject({ code: 0 });
+    expect(await readFile(file, 'utf8')).toMatch(/^\{"format":"lfs-quota du","version":2,/);
+    expect((await runHere('small', '--by', 'size')).out).toContain('under 128 KiB');
+    expect((await runHere('small')).err).toContain('one with --by size, not without --by.');
+  });
+
   it('of a newer version is refused', async () => {
-    await writeFile(file, '{"format":"lfs-quota du","version":2,"other":1}\n');
-    expect(await fails('small')).toContain('newer version of lfs-quota (format 2)');
+    await writeFile(file, '{"format":"lfs-quota du","version":3,"other":1}\n');
+    expect(await fails('small')).toContain('newer version of lfs-quota (format 3)');
   });
 
   it('in a folder that does not exist, or that is a folder, is refused', async () => {

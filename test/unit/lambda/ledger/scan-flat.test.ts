@@ -264,6 +264,8 @@ describe('a flat listing', () => {
     sizeAt: () => 1,
     lastModifiedMsAt: () => undefined,
     etagAt: () => '',
+    storageClassAt: () => '',
+    suffixAt: () => '',
     isTruncated,
     nextContinuationToken: undefined,
   });

@@ -3,6 +3,7 @@ import type { ListedObject } from '../../../support/round-listing.ts';
 export type XmlOrder = 'aws' | 'trailing' | 'pretty';
 
 const defaultEtag = '<ETag>&quot;0123456789abcdef0123456789abcdef&quot;</ETag>';
+const defaultClass = '<StorageClass>STANDARD</StorageClass>';
 const defaultTime = '<LastModified>2026-11-01T10:00:00.000Z</LastModified>';
 
 /** A ListObjectsV2 answer as stores write it: AWS puts the token first, others put it last or indent the XML. */
@@ -14,10 +15,11 @@ export function renderPage(
     isUrlEncoded?: boolean;
     timeOf?: (index: number) => string;
     etagOf?: (index: number) => string;
+    classOf?: (index: number) => string;
   } = {},
 ): Buffer {
   const { order = 'aws', token, isUrlEncoded = true, timeOf = () => defaultTime } = options;
-  const { etagOf = () => defaultEtag } = options;
+  const { etagOf = () => defaultEtag, classOf = () => defaultClass } = options;
   const newline = order === 'pretty' ? '\n  ' : '';
   const facts =
     (token === undefined ? '' : `<NextContinuationToken>${escapeXml(token)}</NextContinuationToken>`) +
@@ -33,7 +35,7 @@ export function renderPage(
       order === 'aws'
         ? keyAndTime + etag + size
         : `${etag}${index % 7 === 3 ? '<Owner><ID>x</ID></Owner>' : ''}${keyAndTime}${size}`;
-    return `${newline}<Contents>${parts}<StorageClass>STANDARD</StorageClass></Contents>`;
+    return `${newline}<Contents>${parts}${classOf(index)}</Contents>`;
   });
   const head =
     '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">';

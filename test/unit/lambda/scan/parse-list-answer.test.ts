@@ -330,6 +330,85 @@ describe('the ETags of keys', () => {
   });
 });
 
+describe('the storage classes of keys', () => {
+  const anyClass = fc.constantFrom('', '', 'STANDARD', 'STANDARD_IA', 'GLACIER', 'GLACIER_IR', 'X<');
+
+  it('are read if they are asked for, in pieces of any length and with sizes of any', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(anyClass, anySize), { maxLength: 40 }),
+        fc.constantFrom(...orders),
+        anyCuts,
+        (entries, order, cuts) => {
+          const objects = entries.map(([, sizeBytes], index) => ({ key: `p/${index}`, sizeBytes }));
+          const name = (index: number) => entries[index]?.[0].replace('<', '') ?? '';
+          const classOf = (index: number) =>
+            name(index) === '' ? '' : `<StorageClass>${name(index)}</StorageClass>`;
+          const body = renderPage(objects, { order, classOf });
+          const page = readListPage(body, cuts, { readsClasses: true });
+          expect(objects.map((_, index) => page.storageClassAt(index))).toEqual(
+            objects.map((_, index) => name(index)),
+          );
+          expect(objects.map((_, index) => page.sizeAt(index))).toEqual(entries.map(([, size]) => size));
+        },
+      ),
+    );
+  });
+
+  it('are read of more classes than any store has, and are empty if nobody asked', () => {
+    const objects = hashPage(60, 1);
+    const classOf = (index: number) => `<StorageClass>C${index % 40}</StorageClass>`;
+    const page = readListPage(renderPage(objects, { classOf }), [], { readsClasses: true });
+    expect(objects.map((_, index) => page.storageClassAt(index))).toEqual(
+      objects.map((_, index) => `C${index % 40}`),
+    );
+    expect(() => page.storageClassAt(60)).toThrow(RangeError);
+    expect(readListPage(renderPage(objects)).storageClassAt(0)).toBe('');
+  });
+});
+
+describe('the suffixes of keys', () => {
+  const suffixes = (keys: readonly string[]) => {
+    const page = readListPage(renderPage(keys.map((key) => ({ key, sizeBytes: 1 }))));
+    return keys.map((_, index) => page.suffixAt(index));
+  };
+
+  it.each([
+    ['p/a.psd', '.psd'],
+    ['p/a.PSD', '.psd'],
+    ['p/a.tar.gz', '.gz'],
+    ['a.b_c-1', '.b_c-1'],
+    [`p/a.${'x'.repeat(15)}`, `.${'x'.repeat(15)}`],
+    [`p/a.${'x'.repeat(16)}`, ''],
+    ['p/ä.zip', '.zip'],
+    ['p/a.zïp', ''],
+    ['p/a.z p', ''],
+    ['p/a.zip/', ''],
+    ['p/a.', ''],
+    ['p/a..', ''],
+    ['p/.gitignore', ''],
+    ['.env', ''],
+    ['p.x/readme', ''],
+    ['p/0123456789abcdef', ''],
+  ])('of %s', (key, suffix) => {
+    // Of the first key of a page, and of one behind another.
+    expect(suffixes([key])).toEqual([suffix]);
+    expect(suffixes(['o', key])).toEqual(['', suffix]);
+    expect(suffixes(['n.psd', key])).toEqual(['.psd', suffix]);
+  });
+
+  it('are what a search in the decoded key finds', () => {
+    fc.assert(
+      fc.property(anyPage, (objects) => {
+        const found = objects.map(
+          ({ key }) => /[^/](\.[a-z0-9_-]{1,15})$/i.exec(key)?.[1]?.toLowerCase() ?? '',
+        );
+        expect(suffixes(objects.map(({ key }) => key))).toEqual(found);
+      }),
+    );
+  });
+});
+
 describe('a page that is not complete is rejected', () => {
   const objects = hashPage(30, 1);
   const body = renderPage(objects, { token: 'next' });
@@ -428,7 +507,7 @@ describe('a page that is not complete is rejected', () => {
 function readListPage(
   body: Buffer,
   cuts: readonly number[] = [],
-  options: { readsTimes?: boolean; readsEtags?: boolean } = {},
+  options: { readsTimes?: boolean; readsEtags?: boolean; readsClasses?: boolean } = {},
 ) {
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const read = (isPredicting: boolean) => {

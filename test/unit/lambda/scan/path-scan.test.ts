@@ -21,6 +21,8 @@ function pageOf(keys: readonly string[], token?: string): ListedPage {
     sizeAt: () => 1,
     lastModifiedMsAt: () => undefined,
     etagAt: () => '',
+    storageClassAt: () => '',
+    suffixAt: () => '',
     isTruncated: token !== undefined,
     nextContinuationToken: token,
   };
@@ -423,6 +425,8 @@ describe('a scan ends', () => {
             sizeAt: () => 0,
             lastModifiedMsAt: () => undefined,
             etagAt: () => '',
+            storageClassAt: () => '',
+            suffixAt: () => '',
           };
         }
         return listing.pageOf(request);

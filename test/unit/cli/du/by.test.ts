@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GroupSums, shownGroups } from '../../../../cli/du/groups.ts';
+import { ListedBuckets } from '../../../support/listed-buckets.ts';
+import { LyingStore } from '../../../support/lying-store.ts';
+import { RoundListing } from '../../../support/round-listing.ts';
+import { credentials } from '../../../support/store-fixture.ts';
+import { cli } from '../harness.ts';
+
+const KiB = 1024;
+const dayMs = 86_400_000;
+/** What `cli` takes for now is far from these times, so ages are counted by the test's own. */
+const days = (count: number) => Date.now() - count * dayMs;
+
+const objects = [
+  { key: 'a/one.psd', sizeBytes: 64 * KiB, lastModifiedMs: days(1) },
+  { key: 'a/two.PSD', sizeBytes: 128 * KiB, lastModifiedMs: days(45) },
+  { key: 'b/pack.zip', sizeBytes: 6 * KiB ** 3, lastModifiedMs: days(100) },
+  { key: 'b/readme', sizeBytes: 0, lastModifiedMs: days(200) },
+  { key: 'c/old.zip', sizeBytes: 20 * KiB ** 2, lastModifiedMs: days(400) },
+  { key: 'c/x.log', sizeBytes: 1, lastModifiedMs: days(4000) },
+];
+const classes = new Map([
+  ['b/pack.zip', 'GLACIER'],
+  ['c/old.zip', 'STANDARD_IA'],
+]);
+
+const server = new ListedBuckets();
+let store: LyingStore;
+beforeAll(async () => {
+  process.env['AWS_ACCESS_KEY_ID'] = credentials.accessKeyId;
+  process.env['AWS_SECRET_ACCESS_KEY'] = credentials.secretAccessKey;
+  server.add('few', objects);
+  const { instead } = server.faults;
+  store = await LyingStore.start({
+    ...server.faults,
+    instead: async (request, asked) => {
+      const reply = await instead?.(request, asked);
+      const body = String(reply?.body).replaceAll(/<Key>(.*?)<\/Key>.*?<\/Contents>/g, (entry, key: string) =>
+        entry.replace('>STANDARD<', `>${classes.get(key) ?? 'STANDARD'}<`),
+      );
+      return reply && { ...reply, body };
+    },
+  });
+});
+afterAll(async () => {
+  delete process.env['AWS_ACCESS_KEY_ID'];
+  delete process.env['AWS_SECRET_ACCESS_KEY'];
+  await store.stop();
+});
+
+const du = (...args: string[]) =>
+  cli(['du', 's3://few', '--endpoint', store.url, ...args], { now: Date.now });
+
+describe('du --by', () => {
+  it('totals every kind in one pass', async () => {
+    const plain = JSON.parse((await du('--json')).out);
+    const { requests, by } = JSON.parse((await du('--json', '--by', 'size,class,suffix,age')).out);
+    expect(requests).toBe(plain.requests);
+    expect(plain.by).toBeUndefined();
+    const counts = (groups: { group: string; objects: number }[]) =>
+      groups.map(({ group, objects: count }) => `${group}: ${count}`);
+    expect(counts(by.age)).toEqual([
+      'under 30 days: 1',
+      '30–90 days: 1',
+      '90–180 days: 1',
+      '180–365 days: 1',
+      'over a year: 2',
+    ]);
+    expect(counts(by.size)).toEqual([
+      'under 128 KiB: 3',
+      '128 KiB–1 MiB: 1',
+      '1–8 MiB: 0',
+      '8–64 MiB: 1',
+      '64–512 MiB: 0',
+      '512 MiB–5 GiB: 0',
+      '5 GiB and over: 1',
+    ]);
+    expect(by.class).toEqual([
+      { group: 'GLACIER', objects: 1, bytes: 6 * KiB ** 3 },
+      { group: 'STANDARD_IA', objects: 1, bytes: 20 * KiB ** 2 },
+      { group: 'STANDARD', objects: 4, bytes: 192 * KiB + 1 },
+    ]);
+    expect(counts(by.suffix)).toEqual(['.zip: 2', '.psd: 2', '.log: 1', '(none): 1']);
+  });
+
+  it('draws bars, and shows the rest as one row', async () => {
+    const { out } = await du('--by', 'suffix', '--top', '1', '--by-prefix');
+    expect(out.split('\n\n')[2]).toBe(
+      [
+        '    SIZE   SHARE  OBJECTS  SUFFIX',
+        '6.02 GiB  99.9 %        2  .zip    ████████████████████',
+        ' 192 KiB   0.0 %        4  others  █',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    [['--by', 'colour'], 'Use age, suffix, class, size, or several of them by commas.'],
+    [['--by', 'age,age'], 'Use age, suffix, class, size, or several of them by commas.'],
+    [['--top', '3'], '--top needs --by, --by-prefix or --git.'],
+  ])('%j is refused', async (args, message) => {
+    const { code, err } = await du(...args);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+  });
+
+  it("doesn't work with --git", async () => {
+    expect((await cli(['du', '--git', '--by', 'age'])).err).toContain("--by doesn't work with --git.");
+  });
+});
+
+describe('groups', () => {
+  const pageOf = (count: number, suffixAt: (index: number) => string) => {
+    const listed = Array.from({ length: count }, (_, index) => ({ key: `${1e6 + index}`, sizeBytes: 1 }));
+    const page = new RoundListing(listed).pageOf({ prefix: '', maxKeys: count });
+    return { page: { ...page, suffixAt }, keyCount: page.keyCount, sizeBytes: page.totalBytes };
+  };
+
+  it('are bounded: of too many suffixes, those that are found later are others', () => {
+    const sums = new GroupSums({ by: 'suffix', nowMs: 0 });
+    for (let part = 0; part < 30; part += 1) sums.add(pageOf(1000, (index) => `.${part * 1000 + index}`));
+    sums.add(pageOf(5, () => '.7'));
+    const kept = sums.keep();
+    expect(kept).toHaveLength(10_001);
+    const again = new GroupSums({ by: 'suffix', nowMs: 0, kept });
+    again.add(pageOf(3, () => '.later'));
+    expect(shownGroups('suffix', again.result, { top: 1 })).toEqual([
+      { group: '.7', objects: 6, bytes: 6n },
+      { group: 'others', objects: 30_002, bytes: 30_002n },
+    ]);
+  });
+
+  it('have a place for objects whose time the store does not tell', () => {
+    const sums = new GroupSums({ by: 'age', nowMs: Date.now() });
+    sums.add(pageOf(2, () => ''));
+    expect(shownGroups('age', sums.result, { top: 9 }).at(-1)).toEqual({
+      group: 'unknown',
+      objects: 2,
+      bytes: 2n,
+    });
+  });
+});

@@ -94,9 +94,9 @@ const api = {
     });
     return listen(server, { port: 0, usedBy: 'the backend' });
   },
-  /** The state before any call. @param objects of the repo. */
-  reset: async (objects: number): Promise<void> => {
-    table = await seededTable(objects);
+  /** The state before any call. @param objects of the repo, counted so long ago. */
+  reset: async (objects: number, ageMs: number): Promise<void> => {
+    table = await seededTable(objects, { ageMs });
   },
 };
 

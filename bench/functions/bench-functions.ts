@@ -12,9 +12,14 @@ import type { BackendApi } from './backend.ts';
 import type { FunctionApi, Invoked, Start } from './run-function.ts';
 import { repo, tenant, token } from './seed.ts';
 
-/** A batch of new objects, or of those that a repo has. */
+/** What a function is asked. */
 interface Case {
   readonly name: string;
+  readonly function: 'lfsBatch' | 'getSubscription';
+  /** Since the count. */
+  readonly ageMs: number;
+  /** The first ones still compile. */
+  readonly calls: number;
   /** Objects that the last count found in the repo. */
   readonly repoObjects: number;
   /** @param call its number, so that no two calls have the same new objects. */
@@ -25,12 +30,16 @@ interface Case {
 
 const mediaType = 'application/vnd.git-lfs+json';
 
+/** Of new objects, or of those that the repo has. */
 function batch(operation: 'upload' | 'download', count: number, repoObjects: number): Case {
   const stored = new KeySet(repoObjects).page({ after: '', keysMax: count }).objects;
   const newOid = (call: number, index: number) =>
     createHash('sha256').update(`${call}/${index}`).digest('hex');
   return {
     name: `${operation} of ${count}, repo of ${repoObjects.toLocaleString('en')}`,
+    function: 'lfsBatch',
+    ageMs: 0,
+    calls: 5,
     repoObjects,
     event: (call) => {
       const objects = stored.map(({ name, sizeBytes: size }, index) => ({
@@ -61,7 +70,34 @@ function batch(operation: 'upload' | 'download', count: number, repoObjects: num
   };
 }
 
+/** What the console asks for. If the count is old, the function counts first. */
+function subscription(source: 'cache' | 'scan', repoObjects: number): Case {
+  const objectCount = source === 'cache' ? repoObjects : new KeySet(repoObjects).objectCount;
+  return {
+    name: `subscription by ${source}, repo of ${repoObjects.toLocaleString('en')}`,
+    function: 'getSubscription',
+    ageMs: source === 'cache' ? 0 : 7 * 24 * 60 * 60_000,
+    calls: 40,
+    repoObjects,
+    event: () =>
+      httpEvent({
+        routeKey: 'GET /v1/tenants/{tenant}/subscription',
+        path: `/v1/tenants/${tenant}/subscription`,
+        pathParameters: { tenant },
+        headers: { authorization: `Bearer ${token}`, host: 'lfs.example.com' },
+      }),
+    check: ({ statusCode, body }) => {
+      const { usage } = JSON.parse(body) as { usage?: { source: string; objectCount: number } };
+      if (statusCode !== 200 || usage?.source !== source || usage.objectCount !== objectCount)
+        throw new Error(`Answered ${statusCode}, instead of ${objectCount} objects by ${source}: ${body}`);
+    },
+  };
+}
+
 const cases: readonly Case[] = [
+  subscription('cache', 0),
+  subscription('scan', 0),
+  subscription('scan', 17_000),
   batch('upload', 1, 100),
   batch('upload', 100, 1000),
   batch('upload', 100, 4000),
@@ -80,10 +116,9 @@ interface Measured {
 }
 
 const processes = 2;
-const warmCalls = 4;
 
 /**
- * Size and start of each function as it is deployed, and batches: in two processes for each kind, which call it five times.
+ * Size and start of each function as it is deployed, batches and subscriptions: in two processes for each kind.
  *
  * Options: `--node=PATH` (the Node that runs the functions), `--only=lfsBatch,reconcile`, `--starts=N` (9).
  */
@@ -107,11 +142,12 @@ export async function benchFunctions(
       const bucket = { AWS_LAMBDA_FUNCTION_NAME: name, LFS_QUOTA_BUCKET: `n${work?.repoObjects ?? 0}` };
       const env = { ...variables, ...environment, ...bucket };
       const measured: Measured = { name: work?.name ?? name, starts: [], first: [], warm: [] };
+      const { calls = 0, ageMs = 0, repoObjects = 0 } = work ?? {};
       for (let round = 0; round < (work ? processes : Number(starts)); round += 1) {
         const child = await startChild<FunctionApi, Start>(program, { args: [file], node, env });
         measured.starts.push(child.ready);
-        for (let call = 0; work && call <= warmCalls; call += 1) {
-          await backend.call('reset', work.repoObjects);
+        for (let call = 0; work && call < calls; call += 1) {
+          await backend.call('reset', repoObjects, ageMs);
           const invoked = await child.call('invoke', work.event(round * 1000 + call));
           work.check(invoked.answer as never);
           measured[call === 0 ? 'first' : 'warm'].push(invoked);
@@ -124,12 +160,14 @@ export async function benchFunctions(
     for (const each of deployed) started.push(await measure(each));
     const startRows = started.map((each) => ({ name: each.name, samples: each.starts }));
     print(`Starts, medians of ${starts}\n${tableOf(startColumns, startRows)}\n`);
-    const lfsBatch = deployed.find(({ name }) => name === 'lfsBatch');
     const works: Measured[] = [];
-    for (const work of lfsBatch ? cases : []) if (lfsBatch) works.push(await measure(lfsBatch, work));
+    for (const work of cases) {
+      const asked = deployed.find(({ name }) => name === work.function);
+      if (asked) works.push(await measure(asked, work));
+    }
     for (const calls of ['first', 'warm'] as const) {
       const rows = works.map((each) => ({ name: each.name, samples: each[calls] }));
-      print(`Batches with a full core, ${calls} calls, medians\n${tableOf(callColumns, rows)}\n`);
+      print(`Calls with a full core, ${calls}, medians\n${tableOf(callColumns, rows)}\n`);
     }
   } finally {
     await backend.end();

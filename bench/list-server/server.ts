@@ -57,7 +57,7 @@ export class KeySet {
   /** Counts of random keys differ by the root of their mean. */
   #countOf(random: Random): number {
     const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-    return Math.max(1, Math.round(this.#mean + Math.sqrt(this.#mean) * normal));
+    return this.#mean === 0 ? 0 : Math.max(1, Math.round(this.#mean + Math.sqrt(this.#mean) * normal));
   }
 
   #positionsOf(part: number): Float64Array {
@@ -128,21 +128,26 @@ export class ListServer {
   }
 }
 
-/** ListObjectsV2 without a delimiter, for all of the prefix. The elements are in AWS's order. */
+/** ListObjectsV2, for all of the prefix. With a delimiter: its one folder. The elements are in AWS's order. */
 function pageOf(set: KeySet, query: URLSearchParams): string {
   const token = query.get('continuation-token');
   const after =
     token === null ? (query.get('start-after') ?? '') : Buffer.from(token, 'base64url').toString();
   const keysMax = Math.min(1000, Number(query.get('max-keys') ?? 1000));
-  const { objects, isTruncated } = set.page({ after: after.slice(prefix.length), keysMax });
+  const isByFolder = query.has('delimiter');
+  const page = set.page({ after: after.slice(prefix.length), keysMax: isByFolder ? 1 : keysMax });
+  const objects = isByFolder ? [] : page.objects;
+  const isTruncated = !isByFolder && page.isTruncated;
+  const folders = isByFolder && page.objects.length > 0 ? [prefix] : [];
   const last = Buffer.from(prefix + (objects.at(-1)?.name ?? '')).toString('base64url');
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
     `<Name>bench</Name><Prefix>${query.get('prefix') ?? ''}</Prefix>` +
     (isTruncated ? `<NextContinuationToken>${last}</NextContinuationToken>` : '') +
-    `<KeyCount>${objects.length}</KeyCount><MaxKeys>${keysMax}</MaxKeys>` +
+    `<KeyCount>${objects.length + folders.length}</KeyCount><MaxKeys>${keysMax}</MaxKeys>` +
     (query.get('encoding-type') === 'url' ? '<EncodingType>url</EncodingType>' : '') +
-    `<IsTruncated>${isTruncated}</IsTruncated>${objects.map(entryOf).join('')}</ListBucketResult>`
+    `<IsTruncated>${isTruncated}</IsTruncated>${objects.map(entryOf).join('')}` +
+    `${folders.map((folder) => `<CommonPrefixes><Prefix>${folder}</Prefix></CommonPrefixes>`).join('')}</ListBucketResult>`
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../rules/async.ts';
+import { Lease, LeaseLostError } from '../rules/lease.ts';
 import { objectKey } from '../rules/names.ts';
 import {
   type MultipartUpload,
@@ -9,7 +10,6 @@ import {
   UploadGoneError,
 } from '../store/rules/archive-store.ts';
 import {
-  assemblyMaxMs,
   type ChunkedUpload,
   checkChain,
   chunkCountOf,
@@ -19,6 +19,7 @@ import {
   type Proof,
   type UploadPath,
   type UploadState,
+  withLease,
 } from './rules/upload.ts';
 
 type AssembleDeps = Pick<
@@ -49,7 +50,7 @@ const stateAfter: Readonly<Record<Attempt, UploadState>> = {
 
 type AssembleOutcome =
   | Attempt
-  /** Another worker is at it. If it has died, the schedule goes on. */
+  /** Another worker is at it. If it has died, another goes on in a minute or two: client and schedule ask again. */
   | 'busy'
   /** There is no such upload, or it has ended. */
   | 'unwanted';
@@ -66,41 +67,32 @@ export async function assembleUpload(
 ): Promise<AssembleOutcome> {
   const nowMs = deps.clock.nowMs();
   const taken = await deps.chunkedUploads.change(path, (upload) =>
-    isFree(upload, nowMs) ? inState(upload, 'assembling', nowMs) : undefined,
+    isFree(upload, nowMs) ? withLease(inState(upload, 'assembling', nowMs), nowMs) : undefined,
   );
   // Whoever made it may have died before this.
   if (taken?.upload.state === 'stored') return await finish(deps, path);
   if (!taken?.isChanged) return taken?.upload.state === 'assembling' ? 'busy' : 'unwanted';
   const { upload } = taken;
+  const { chunkedUploads, clock } = deps;
+  const change = (changeOf: (own: ChunkedUpload) => ChunkedUpload | undefined) =>
+    chunkedUploads.change(path, changeOf);
+  const lease = new Lease({ clock, change, leased: withLease }, upload);
   try {
-    const outcome = await attempt(deps, { upload, deadlineMs });
-    const state = stateAfter[outcome];
-    if (!(await changeOwn(deps, upload, (own) => inState(own, state, deps.clock.nowMs())))) return 'busy';
+    const outcome = await attempt(deps, { upload, lease, deadlineMs });
+    await lease.end((own) => inState(own, stateAfter[outcome], clock.nowMs()));
     if (outcome === 'unfinished') await deps.chunkQueue.send([{ step: 'assemble', ...pathOf(path) }]);
     return outcome === 'stored' ? await finish(deps, path) : outcome;
   } catch (error) {
+    if (error instanceof LeaseLostError) return 'busy';
     // The message comes again soon, and then nobody is to be waited for.
-    await changeOwn(deps, upload, (own) => inState(own, 'open', deps.clock.nowMs())).catch(() => undefined);
+    await lease.change((own) => inState(own, 'open', clock.nowMs())).catch(() => undefined);
     throw error;
   }
 }
 
 /** Whether no worker is at it, or one that has died. */
-function isFree({ state, stateAtMs }: ChunkedUpload, nowMs: number): boolean {
-  return state === 'open' || (state === 'assembling' && nowMs > stateAtMs + assemblyMaxMs);
-}
-
-/** Changes an upload if no other worker has taken it over. @returns whether it did. */
-async function changeOwn(
-  { chunkedUploads }: Pick<Deps, 'chunkedUploads'>,
-  upload: ChunkedUpload,
-  changeOf: (own: ChunkedUpload) => ChunkedUpload,
-): Promise<boolean> {
-  const { state, stateAtMs } = upload;
-  const changed = await chunkedUploads.change(upload, (own) =>
-    own.state === state && own.stateAtMs === stateAtMs ? changeOf(own) : undefined,
-  );
-  return changed?.isChanged === true;
+function isFree({ state, leaseUntilMs }: ChunkedUpload, nowMs: number): boolean {
+  return state === 'open' || (state === 'assembling' && nowMs >= leaseUntilMs);
 }
 
 /** What is left to do once the object is there. May be repeated. */
@@ -117,7 +109,7 @@ export async function deleteChunks({ archives }: Pick<Deps, 'archives'>, path: U
 
 async function attempt(
   deps: AssembleDeps,
-  { upload, deadlineMs }: { upload: ChunkedUpload; deadlineMs: number },
+  { upload, lease, deadlineMs }: Held & { deadlineMs: number },
 ): Promise<Attempt> {
   const proofs = await deps.chunkedUploads.proofs(upload);
   const chain = checkChain(upload, proofs);
@@ -125,11 +117,12 @@ async function attempt(
   if (!(await isClaimed(deps, upload))) return 'ended';
   const before = await lookUp(deps, upload);
   if (before !== 'none') return before;
-  const { multipart, parts } = await beginOrResume(deps, upload);
-  const isCopied = await copyChunks(deps, { upload, multipart, proofs, parts, deadlineMs });
+  const { multipart, parts } = await beginOrResume(deps, { upload, lease });
+  const isCopied = await copyChunks(deps, { upload, lease, multipart, proofs, parts, deadlineMs });
   if (!isCopied) return 'unproven';
   if (parts.size < chunkCountOf(upload)) return 'unfinished';
-  // It may have taken long.
+  // To complete it may take long, as the copies may have.
+  await lease.renew();
   if (!(await isClaimed(deps, upload))) return 'ended';
   return await complete(deps, { upload, multipart, parts });
 }
@@ -152,6 +145,12 @@ async function lookUp(
   return found.sizeBytes === upload.sizeBytes ? 'stored' : 'ended';
 }
 
+interface Held {
+  readonly upload: ChunkedUpload;
+  /** To assemble it. A worker that has lost it stops. Until it notices, two do the same: see {@link Making}. */
+  readonly lease: Lease<ChunkedUpload>;
+}
+
 interface Making {
   readonly multipart: MultipartUpload;
   /** By number. Each was copied when all chunks were proven, so it has the right bytes, whoever copied it. */
@@ -162,7 +161,7 @@ interface Making {
  * The multipart upload of the object's key: the one of an earlier attempt, or a new one. Stores date an object by when its
  * upload began. So one takes no longer than a PUT of that size is assumed to.
  */
-async function beginOrResume(deps: AssembleDeps, upload: ChunkedUpload): Promise<Making> {
+async function beginOrResume(deps: AssembleDeps, { upload, lease }: Held): Promise<Making> {
   const { archives, clock, settings } = deps;
   const key = objectKey(upload);
   const parts: Making['parts'] = new Map();
@@ -185,26 +184,28 @@ async function beginOrResume(deps: AssembleDeps, upload: ChunkedUpload): Promise
   const beganAtMs = clock.nowMs();
   const multipart = await archives.createUpload(key);
   // Before it has any bytes: if this function dies, the upload's record leads to it.
-  const isNoted = await changeOwn(deps, upload, (own) => ({
-    ...own,
-    multipart: { id: multipart.uploadId, beganAtMs },
-  }));
-  if (isNoted) return { multipart, parts };
-  await archives.abort(multipart);
-  throw new UploadGoneError('Another worker assembles this upload.');
+  try {
+    await lease.change((own) => ({ ...own, multipart: { id: multipart.uploadId, beganAtMs } }));
+  } catch (error) {
+    await archives.abort(multipart);
+    throw error;
+  }
+  return { multipart, parts };
 }
 
 /** Copies the chunks that are no parts yet, until the time is over. @returns false: one is not as it was proven. */
 async function copyChunks(
   { archives, chunkedUploads, clock }: AssembleDeps,
-  input: Making & { upload: ChunkedUpload; proofs: readonly Proof[]; deadlineMs: number },
+  input: Making & Held & { proofs: readonly Proof[]; deadlineMs: number },
 ): Promise<boolean> {
-  const { upload, multipart, proofs, parts, deadlineMs } = input;
+  const { upload, lease, multipart, proofs, parts, deadlineMs } = input;
   let areAsProven = true;
   await forEachLimited(proofs, copiesAtOnce, async (proof) => {
     const { chunk, etag, sizeBytes } = proof;
     const number = chunk + 1;
-    if (parts.has(number) || !areAsProven || clock.nowMs() >= deadlineMs) return;
+    if (parts.has(number)) return;
+    await lease.renew();
+    if (!areAsProven || clock.nowMs() >= deadlineMs) return;
     try {
       const source = { key: chunkKey(upload, chunk), etag };
       parts.set(number, await archives.copyPart(multipart, { number, source, sizeBytes }));

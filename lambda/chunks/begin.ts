@@ -3,11 +3,11 @@ import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import {
   type ChunkedUpload,
+  isCrowded,
   isOpen,
   newUpload,
   renewed,
   tokenForMs,
-  uploadsPerObjectMax,
   withToken,
 } from './rules/upload.ts';
 
@@ -51,8 +51,9 @@ export async function beginUploads(
     const { token, ticket } = newTicket(deps, input, upload);
     const record = newUpload(deps.settings, { tenant, repo, oid, upload, sizeBytes, madeBy, nowMs });
     await deps.chunkedUploads.put(withToken(record, token, nowMs));
-    // Each puts its own before it counts, so of many at once no more than that go on.
-    if ((await deps.chunkedUploads.ofObject(record)).length > uploadsPerObjectMax) isFull = true;
+    // Each puts its own before it counts, so of many at once no more than there are places for go on.
+    const others = (await deps.chunkedUploads.ofObject(record)).filter((each) => each.upload !== upload);
+    if (isCrowded(others, nowMs)) isFull = true;
     return [oid, ticket] as const;
   });
   return { tickets: new Map(tickets), isFull };
@@ -111,5 +112,5 @@ async function resumeOne(
     );
     if (outcome?.isChanged) return ticket;
   }
-  return uploads.length >= uploadsPerObjectMax ? 'full' : undefined;
+  return isCrowded(uploads, nowMs) ? 'full' : undefined;
 }

@@ -30,6 +30,8 @@ const uploadItem = z.object({
   madeBy: z.string(),
   state: z.enum(['open', 'assembling', 'stored', 'wrong', 'ended']),
   stateAtMs: z.number(),
+  // An older version wrote none: as if its worker had died.
+  leaseUntilMs: z.number().default(0),
   createdAtMs: z.number(),
   activeUntilMs: z.number(),
   putsUntilMs: z.number(),

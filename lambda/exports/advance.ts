@@ -1,8 +1,9 @@
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
+import { LeaseLostError } from '../rules/lease.ts';
 import { noteFailure } from '../status/status.ts';
 import { SourceGoneError, type UploadedPart, UploadGoneError } from '../store/rules/archive-store.ts';
-import { ExportLease, LeaseLostError, tidyUp } from './lease.ts';
+import { ExportLease, tidyUp } from './lease.ts';
 import type { ExportMessage } from './messages.ts';
 import { type PlanDeps, planArchives, planHashedArchives } from './planning.ts';
 import {

@@ -51,7 +51,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/chunks': {
-    imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
+    imports: ['lambda/accounts', 'lambda/deps.ts', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
     packages: ['hash-wasm', 'zod'],
   },
   'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },

@@ -1,3 +1,4 @@
+import { leaseMs } from '../../rules/lease.ts';
 import type { Settings } from '../../rules/settings.ts';
 
 /**
@@ -37,6 +38,8 @@ export interface ChunkedUpload extends UploadPath {
   readonly state: UploadState;
   /** Since when it is in this state. */
   readonly stateAtMs: number;
+  /** The worker that assembles it has died if it's after this. 0: none does. */
+  readonly leaseUntilMs: number;
   readonly createdAtMs: number;
   /** It is given up after this. */
   readonly activeUntilMs: number;
@@ -79,16 +82,16 @@ const activeForMs = day;
 const openForMs = 7 * day;
 /** How long an upload's claim is kept at most: beyond any assembly. */
 export const claimedForMs = 8 * day;
-/** A worker that assembles has ended after this. */
-export const assemblyMaxMs = 20 * 60 * 1000;
 /** Clocks differ by less. */
 const skewMs = 60 * 1000;
 
 const tokensMax = 8;
 export const tokenForMs = day;
 
-/** Uploads of one object, until they are removed. Each stores its own chunks, while their claims are one. */
-export const uploadsPerObjectMax = 4;
+/** Open uploads of one object. Each stores its own chunks, while their claims are one. */
+const openPerObjectMax = 4;
+/** With those that have ended, whose chunks may be stored until they are removed. */
+const keptPerObjectMax = 8;
 
 /** The name of the transfer in batches. */
 export const chunkedTransfer = 'lfs-quota';
@@ -163,6 +166,7 @@ export function newUpload(
     chunkBytes: chunkBytesOf(settings, input.sizeBytes),
     state: 'open',
     stateAtMs: nowMs,
+    leaseUntilMs: 0,
     createdAtMs: nowMs,
     activeUntilMs: nowMs + activeForMs,
     putsUntilMs: 0,
@@ -176,6 +180,15 @@ export function newUpload(
 export function isOpen({ state, createdAtMs, activeUntilMs }: ChunkedUpload, nowMs: number): boolean {
   if (state !== 'open' && state !== 'assembling') return false;
   return nowMs < Math.min(activeUntilMs, createdAtMs + openForMs);
+}
+
+/**
+ * Whether an object has so many uploads that it gets no other. So of its bytes, what {@link keptPerObjectMax} can store is not
+ * counted at most, for up to two hours longer than they are open.
+ */
+export function isCrowded(uploads: readonly ChunkedUpload[], nowMs: number): boolean {
+  const open = uploads.filter((upload) => isOpen(upload, nowMs));
+  return open.length >= openPerObjectMax || uploads.length >= keptPerObjectMax;
 }
 
 /** The upload after a client has asked about it. */
@@ -194,9 +207,14 @@ export function withToken(
   return { ...upload, tokens };
 }
 
-/** In another state. */
+/** In another state, without a worker. */
 export function inState(upload: ChunkedUpload, state: UploadState, nowMs: number): ChunkedUpload {
-  return { ...upload, state, stateAtMs: nowMs };
+  return { ...upload, state, stateAtMs: nowMs, leaseUntilMs: 0 };
+}
+
+/** While a worker assembles it. */
+export function withLease(upload: ChunkedUpload, nowMs: number): ChunkedUpload {
+  return { ...upload, leaseUntilMs: nowMs + leaseMs };
 }
 
 /**
@@ -209,9 +227,10 @@ export function putsUntilMs(settings: Settings, { chunkBytes }: Plan, urlsUntilM
 }
 
 /** By when a worker has to look at it (`tidy`): to give it up, to go on, or to remove what is left of it. */
-export function dueAtMs({ state, stateAtMs, activeUntilMs, putsUntilMs: untilMs }: ChunkedUpload): number {
+export function dueAtMs(upload: ChunkedUpload): number {
+  const { state, stateAtMs, leaseUntilMs, activeUntilMs, putsUntilMs: untilMs } = upload;
   if (state === 'open') return activeUntilMs + skewMs;
-  if (state === 'assembling') return stateAtMs + assemblyMaxMs + skewMs;
+  if (state === 'assembling') return leaseUntilMs;
   return Math.max(stateAtMs, untilMs);
 }
 

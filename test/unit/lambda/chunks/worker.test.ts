@@ -2,15 +2,16 @@ import { createHash, randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ChunkMessage } from '../../../../lambda/chunks/messages.ts';
 import {
-  assemblyMaxMs,
   type ChunkedUpload,
   chunkCountOf,
   chunkKey,
   claimedForMs,
   dueAtMs,
   initialState,
+  inState,
   newUpload,
   type UploadPath,
+  withLease,
 } from '../../../../lambda/chunks/rules/upload.ts';
 import { Sha256 } from '../../../../lambda/chunks/sha256.ts';
 import type { Deps } from '../../../../lambda/deps.ts';
@@ -425,18 +426,49 @@ describe('an object', () => {
 
   it('is made by one worker at a time, and by another if that one has died', async () => {
     const upload = await proven();
-    await deps.chunkedUploads.change(upload, (now) => ({
-      ...now,
-      state: 'assembling',
-      stateAtMs: clock.nowMs(),
-    }));
-    await deliver(stepOf('assemble', upload));
-    expect([outcomes().at(-1), await stored()]).toEqual(['busy', undefined]);
-    clock.advance(assemblyMaxMs + 2 * minute);
+    await deps.chunkedUploads.change(upload, (now) =>
+      withLease(inState(now, 'assembling', clock.nowMs()), clock.nowMs()),
+    );
+    clock.advance(minute - 1);
+    for (const step of ['assemble', 'tidy'] as const) await deliver(stepOf(step, upload));
+    expect([outcomes().slice(-2), messages, await stored()]).toEqual([['busy', 'early'], [], undefined]);
+    clock.advance(1);
     await deliver(stepOf('tidy', upload));
     expect([outcomes().at(-1), messages]).toEqual(['reassembled', [stepOf('assemble', upload)]]);
     await deliver(stepOf('assemble', upload));
     expect(await stateOf(upload)).toBe('stored');
+  });
+
+  it('is made by one worker for as long as that copies', async () => {
+    const upload = await proven();
+    const slow = new Set(['createUpload', 'copyPart', 'complete']);
+    archives.before = async ({ name }) => {
+      if (!slow.delete(name)) return;
+      clock.advance(35_000);
+      await deliver(stepOf('assemble', upload));
+    };
+    await deliver(stepOf('assemble', upload));
+    expect(outcomes()).toEqual([...Array(4).fill('proven'), 'busy', 'busy', 'busy', 'stored']);
+    expect([archives.count('copyPart'), archives.count('complete')]).toEqual([4, 1]);
+  });
+
+  it.each(['ends', 'is taken over'])('is not made by a worker any more once its upload %s', async (how) => {
+    const upload = await proven();
+    archives.before = async ({ name }) => {
+      if (name !== 'copyPart') return;
+      archives.before = () => undefined;
+      if (how === 'ends')
+        await deps.chunkedUploads.change(upload, (now) => inState(now, 'ended', clock.nowMs()));
+      clock.advance(minute);
+      if (how !== 'ends') await deliver(stepOf('assemble', upload));
+    };
+    await deliver(stepOf('assemble', upload));
+    // Whoever took over goes on with what was copied, and the object is made once.
+    const made = how === 'ends' ? ['ended', undefined, 0] : ['stored', Uint8Array.from(content), 1];
+    expect([await stateOf(upload), await stored(), archives.count('complete')]).toEqual(made);
+    expect([outcomes().includes('busy'), archives.count('createUpload')]).toEqual([how === 'ends', 1]);
+    await tidy(upload);
+    await expectNothingLeft(upload);
   });
 });
 
@@ -522,7 +554,7 @@ describe.each(['before', 'after'] as const)('a worker that dies %s any call', (w
       hasDied = worker.hasDied();
       // Messages come again, the client reports and asks again, and the schedule wakes what is due.
       for (const message of steps.slice(0, -1)) expect(await deliver(message)).toBe(true);
-      if ((await stateOf(upload)) === 'assembling') clock.advance(assemblyMaxMs + 2 * minute);
+      if ((await stateOf(upload)) === 'assembling') clock.advance(minute);
       await deliver(stepOf('assemble', upload));
       expect([at, await stateOf(upload), await stored()]).toEqual([at, 'stored', Uint8Array.from(content)]);
       // And one that dies while it tidies up.

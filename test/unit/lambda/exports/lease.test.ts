@@ -5,11 +5,11 @@ import {
   deleteBelow,
   ExportBusyError,
   ExportLease,
-  LeaseLostError,
   tidyUp,
 } from '../../../../lambda/exports/lease.ts';
 import { type ExportState, newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import { cancelExport } from '../../../../lambda/exports/start.ts';
+import { LeaseLostError } from '../../../../lambda/rules/lease.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
@@ -122,7 +122,7 @@ it('is lost to whoever takes it later', async () => {
   const { clock, deps, lease, read } = await taken();
   clock.advance(60_000);
   const { lease: other } = await ExportLease.take(deps, path);
-  const lost = new LeaseLostError('The export was canceled, or another worker continues it.');
+  const lost = new LeaseLostError('It was canceled, or another worker continues it.');
   await expect(lease.renew()).rejects.toThrow(lost);
   await expect(lease.change((job) => ({ ...job, round: 9 }))).rejects.toThrow(lost);
   await expect(lease.end((job) => ({ ...job, round: 9 }))).rejects.toThrow(lost);

@@ -266,14 +266,14 @@ describe('a push that is repeated', () => {
     expect((await batch([large])).statusCode).toBe(200);
   });
 
-  it('begins anew after the bytes were wrong, up to four uploads at a time', async () => {
+  it('begins anew after the bytes were wrong, up to eight times until their chunks are deleted', async () => {
     const uploads = new Set<string>();
-    for (let time = 0; time < 4; time += 1) {
+    for (let time = 0; time < 8; time += 1) {
       const path = pathOfAction(await begin());
       uploads.add(path.upload);
       await deps.chunkedUploads.change(path, (before) => inState(before, 'wrong', clock.nowMs()));
     }
-    expect(uploads.size).toBe(4);
+    expect(uploads.size).toBe(8);
     const { body } = await batch([large]);
     expect(body.objects[0]?.error).toEqual({
       code: 409,

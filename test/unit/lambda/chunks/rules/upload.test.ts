@@ -9,6 +9,7 @@ import {
   initialState,
   inState,
   isChunked,
+  isCrowded,
   isOpen,
   newUpload,
   type Proof,
@@ -18,6 +19,7 @@ import {
   runsOf,
   sizeOfChunk,
   uploadBytesMax,
+  withLease,
   withToken,
 } from '../../../../../lambda/chunks/rules/upload.ts';
 import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
@@ -105,9 +107,17 @@ describe('the time of an upload', () => {
     expect(isOpen(inState(upload, 'assembling', nowMs), nowMs)).toBe(true);
   });
 
+  it('takes a place of the four open ones of its object, or of eight until it is removed', () => {
+    const ended = inState(upload, 'wrong', nowMs);
+    const crowded = (open: number, gone: number, atMs = nowMs) =>
+      isCrowded([...Array(open).fill(upload), ...Array(gone).fill(ended)], atMs);
+    expect([crowded(3, 4), crowded(4, 0), crowded(0, 7), crowded(1, 7)]).toEqual([false, true, false, true]);
+    expect(crowded(7, 0, nowMs + 24 * hour)).toBe(false);
+  });
+
   it('makes it due: to give it up, to go on, or to remove what no PUT can bring back', () => {
     expect(dueAtMs(upload)).toBeGreaterThan(upload.activeUntilMs);
-    expect(dueAtMs(inState(upload, 'assembling', nowMs))).toBeGreaterThan(nowMs + 15 * 60_000);
+    expect(dueAtMs(withLease(inState(upload, 'assembling', 0), nowMs))).toBe(nowMs + 60_000);
     const ended = inState({ ...upload, putsUntilMs: nowMs + hour }, 'ended', nowMs);
     expect(dueAtMs(ended)).toBe(nowMs + hour);
     expect(dueAtMs({ ...ended, putsUntilMs: 0 })).toBe(nowMs);

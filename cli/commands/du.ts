@@ -6,6 +6,7 @@ import type { DuCount, DuTarget } from '../du/count.ts';
 import { type Grouping, groupings } from '../du/groups.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
 import type { Saving } from '../du/run.ts';
+import { costOfHistory, formatCost, jsonOfCost } from '../du-git/cost.ts';
 import { formatPaths, jsonOfPaths } from '../du-git/report.ts';
 import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
 import { UsageError } from '../errors.ts';
@@ -23,8 +24,13 @@ interface GitModeOptions extends DuGitOptions {
 
 /** What `--git` can be used with. */
 const gitModeOptions = ['git', 'clone', 'url', 'token', 'tenant', 'repo', 'depth', 'top', 'json'];
+/** What `--git --cost` can be used with. */
+const costOptions = ['git', 'cost', 'clone', 'downloadsGb', 'users', 'json'];
 /** Those of them that nothing else has. */
-const gitOnlyOptions = ['clone', 'url', 'token', 'tenant', 'repo'];
+const gitOnlyOptions = ['clone', 'url', 'token', 'tenant', 'repo', 'cost', 'downloadsGb', 'users'];
+
+/** As many as GitLab's free plan takes. */
+const usersDefault = 5;
 
 /**
  * `du s3://BUCKET/PATH`: counts any path of any S3 bucket, without any lfs-quota service. `du --git`: what a repo of the
@@ -38,13 +44,21 @@ export function registerDu(program: Command, context: CliContext): void {
   withDuOptions(command)
     .option('--git', 'measure the repo of this clone, by file path')
     .option('--clone <dir>', 'with --git: another clone')
+    .option('--cost', 'with --git: what the history costs a month at hosts, without a server')
+    .option(
+      '--downloads-gb <GB>',
+      'with --cost: downloads a month (default: 3 × stored)',
+      parseDecimal({ above: -1 }),
+    )
+    .option('--users <users>', `with --cost: users of the repo (default: ${usersDefault})`, parseUpTo(1e6))
     .option('--tenant <tenant>', 'with --git: the tenant (default: by lfs.url)', parseTenant)
     .option('--repo <repo>', 'with --git: the repo (default: by lfs.url)', parseRepo)
     .option('--url <url>', 'with --git: server URL (default: by lfs.url)')
     .option('--token <token>', 'with --git: a token of the tenant (env: LFS_QUOTA_TOKEN)')
     .action(async (url: string | undefined, options: DuOptions & GitModeOptions) => {
       refuseMixture(url, options);
-      return url === undefined ? duGit(options, context) : du(url, options, context);
+      if (url !== undefined) return du(url, options, context);
+      return options.cost ? duCost(options, context) : duGit(options, context);
     });
 }
 
@@ -53,13 +67,15 @@ function refuseMixture(url: string | undefined, options: DuOptions & GitModeOpti
   const given = Object.keys(options);
   if (options.git) {
     if (url !== undefined) throw new UsageError('Use either --git or an s3:// URL.');
-    const other = given.find((name) => !gitModeOptions.includes(name));
-    if (other !== undefined) throw new UsageError(`${flagOf(other)} doesn't work with --git.`);
-    return;
+    const fitting = options.cost ? costOptions : gitModeOptions;
+    const other = given.find((name) => !fitting.includes(name));
+    if (other === undefined) return;
+    if (costOptions.includes(other)) throw new UsageError(`${flagOf(other)} needs --cost.`);
+    throw new UsageError(`${flagOf(other)} doesn't work with ${options.cost ? '--cost' : '--git'}.`);
   }
   if (url === undefined) throw new UsageError('Use s3://BUCKET, or --git in a clone.');
   const gitOnly = given.find((name) => gitOnlyOptions.includes(name));
-  if (gitOnly !== undefined) throw new UsageError(`--${gitOnly} needs --git.`);
+  if (gitOnly !== undefined) throw new UsageError(`${flagOf(gitOnly)} needs --git.`);
 }
 
 async function du(url: string, options: DuOptions, context: CliContext): Promise<void> {
@@ -235,6 +251,9 @@ interface DuGitOptions {
   readonly token?: string;
   readonly tenant?: string;
   readonly repo?: string;
+  readonly cost?: boolean;
+  readonly downloadsGb?: number;
+  readonly users?: number;
   readonly depth?: number;
   readonly top?: number;
   readonly json?: boolean;
@@ -242,14 +261,24 @@ interface DuGitOptions {
 
 const pathsDefault = 20;
 
+/** `du --git --cost`: what the history of a clone costs a month. */
+async function duCost(options: DuGitOptions, context: CliContext): Promise<void> {
+  const { clone = '.', downloadsGb, users = usersDefault } = options;
+  const line = new WaitLine(context, { isQuiet: true });
+  const cost = await costOfHistory(clone, { downloadsGb, users, onProgress: scanningOn(line) });
+  line.clear();
+  context.out(options.json ? `${JSON.stringify(jsonOfCost(cost))}\n` : formatCost(cost, viewOf(context)));
+}
+
+const scanningOn = (line: WaitLine) => (count: number) =>
+  line.show(`scanning: ${formatCount(count)} objects of git`);
+
 /** `du --git`: what a repo stores, by the paths that its objects have in a clone. */
 async function duGit(options: DuGitOptions, context: CliContext): Promise<void> {
   const { clone = '.' } = options;
   const address = await addressOf(clone, options);
   const line = new WaitLine(context, { isQuiet: true });
-  const paths = await pathsOfObjects(clone, {
-    onProgress: (count) => line.show(`scanning: ${formatCount(count)} objects of git`),
-  });
+  const paths = await pathsOfObjects(clone, { onProgress: scanningOn(line) });
   line.clear();
   const { stored, others } = await storedOf(address, options, context);
   const usage = usageByPath(stored, paths, others);

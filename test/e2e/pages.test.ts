@@ -44,6 +44,7 @@ const readers: Readonly<Record<string, Before>> = {
       'GIT_LFS_SKIP_SMUDGE=1 git clone -q git@git.example.com:acme/game.git && cd game',
     ].join('\n'),
   },
+  'docs/costs.md': { '': 'cd ~ && git clone -q git@git.example.com:acme/game.git && cd game' },
   'docs/migrate.md': {
     '': [
       'cd ~ && git lfs install && git config --global credential.helper store',

@@ -231,6 +231,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   cli: {
     imports: [
       'cli/doctor/profile.ts',
+      'cost',
       'lambda/api/contract',
       'lambda/chunks',
       'lambda/aws',

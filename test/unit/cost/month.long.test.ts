@@ -141,6 +141,18 @@ describe('the command', () => {
     expect(rows.filter((row) => page.includes(row))).toHaveLength(4);
   });
 
+  it('prints the table of docs/costs.md', () => {
+    const page = readFileSync(new URL('../../../docs/costs.md', import.meta.url), 'utf8');
+    const lines = answer(['hosts']).split('\n').slice(2);
+    const rows = lines
+      .map((line) => line.trim().split(/ {2,}/))
+      .filter(([place]) => !place?.startsWith('---'));
+    expect(rows).toHaveLength(8);
+    const [heading, ...others] = rows.map((cells) => `| ${cells.slice(1).join(' | ')} |`);
+    expect(page).toContain(heading?.replace('prices', 'Prices'));
+    expect(others.filter((row, index) => !page.includes(`| ${rows[index + 1]?.[0]} ${row}`))).toEqual([]);
+  });
+
   it('explains its options', () => {
     expect(answer(['--help'])).toContain('--object-mb');
     expect(answer(['scan', '--help'])).not.toContain('--object-mb');

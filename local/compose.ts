@@ -55,8 +55,9 @@ import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-re
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
 import { S3ArchiveStore } from '../lambda/store/s3-archives.ts';
 import { S3UrlSigner } from '../lambda/store/signing.ts';
-import { exportWorkers, type PumpConsumer } from './background/pump.ts';
+import type { PumpConsumer } from './background/pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
+import { exportWorkers } from './background/work-pumps.ts';
 import type { Database } from './data/database.ts';
 import type { HttpFunctions } from './front.ts';
 import { noMetrics } from './lambda-context.ts';

@@ -9,10 +9,10 @@ import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
 import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
 import type { Table } from '../lambda/table/requests.ts';
-import { CopyPump } from './background/copy-pump.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/pump.ts';
 import { startExpirySweep, systemTimers } from './background/schedule.ts';
+import { copyPump } from './background/work-pumps.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
@@ -162,13 +162,13 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   onProgress(`object store ${store.endpoint}`);
 
   const delivery = deliveryOf(options, { table: database, log, invocations });
-  const copyPump = new CopyPump({ timers: systemTimers, log });
+  const copies = copyPump({ timers: systemTimers, log });
   const composed = composeEmbedded({
     database,
     store,
     url,
     ...delivery.queues,
-    copyQueue: copyPump,
+    copyQueue: { isOn: true, send: (messages) => copies.send(messages) },
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
@@ -187,7 +187,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   metrics?.watch({ ...deps, isDiskFull: database.isDiskFull, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
-  await startBackground(delivery, { deps, url, cleanup, graceMs, copyPump });
+  await startBackground(delivery, { deps, url, cleanup, graceMs, copies });
   const demo = createsDemo ? await ensureDemo(deps, { folder: folder.path, apiUrl: url }) : undefined;
   functions.resolve(createFunctions(deps).http);
 
@@ -284,11 +284,11 @@ const loggingMailer = (log: Log): Mailer => ({
 /** Starts what runs without a request. */
 async function startBackground(
   delivery: ReturnType<typeof deliveryOf>,
-  input: { deps: Deps; url: string; cleanup: Cleanup; graceMs: number; copyPump: CopyPump },
+  input: { deps: Deps; url: string; cleanup: Cleanup; graceMs: number; copies: ReturnType<typeof copyPump> },
 ): Promise<void> {
-  const { deps, url, cleanup, graceMs, copyPump } = input;
-  copyPump.deliverTo(createFunctions(deps).copyObject);
-  cleanup.add(() => copyPump.close(graceMs));
+  const { deps, url, cleanup, graceMs, copies } = input;
+  copies.deliverTo(createFunctions(deps).copyObject);
+  cleanup.add(() => copies.close(graceMs));
   const running = await delivery.start({
     exportJobs: deps.exportJobs,
     chunkedUploads: deps.chunkedUploads,

@@ -6,14 +6,14 @@ import type { ExportJobs } from '../../lambda/exports/job-store.ts';
 import type { Clock, Invocations, Log } from '../../lambda/rules/clock-and-log.ts';
 import type { QueueGauge } from '../../lambda/status/rules/status.ts';
 import type { Table } from '../../lambda/table/requests.ts';
-import { ChunkPump } from './chunk-pump.ts';
 import { createInbox, pollInbox, type Queues } from './inbox.ts';
 import { Leader, type Term } from './leader.ts';
-import { ExportPump, type PumpConsumer, type QueueTiming } from './pump.ts';
+import type { PumpConsumer, QueueTiming } from './pump.ts';
 import { openKeptMessages, openKeptReconciles } from './queue-items.ts';
 import { ReconcilePump } from './reconcile-pump.ts';
 import { type Repeated, type ScheduledFunction, startSchedule, type Timers } from './schedule.ts';
 import { SendPump } from './send-pump.ts';
+import { chunkPump, exportPump, reopenUploads, resumeExports } from './work-pumps.ts';
 
 /** What the pumps of a process have in common. */
 interface Around {
@@ -47,8 +47,8 @@ function createPumps({ table, isDiskFull, ...around }: Around, term?: Term) {
       ...(isDiskFull && { isDiskFull }),
       kept: openKeptReconciles(table, term),
     }),
-    exportPump: new ExportPump(sending),
-    chunkPump: new ChunkPump(sending),
+    exportPump: exportPump(sending),
+    chunkPump: chunkPump(sending),
     webhookPump: new SendPump<WebhookMessage>({
       ...sending,
       kept: openKeptMessages(table, 'webhooks', term),
@@ -65,8 +65,13 @@ function createPumps({ table, isDiskFull, ...around }: Around, term?: Term) {
 export type Pumps = ReturnType<typeof createPumps>;
 
 /** What they say of themselves. */
-const gaugesOf = ({ queue, webhookPump, emailPump, exportPump, chunkPump }: Pumps): readonly QueueGauge[] =>
-  [queue, webhookPump, emailPump, exportPump, chunkPump].map((each) => each.gauge);
+const gaugesOf = (pumps: Pumps): readonly QueueGauge[] => [
+  pumps.queue.gauge,
+  pumps.webhookPump.gauge,
+  pumps.emailPump.gauge,
+  pumps.exportPump.gaugeAs('exports'),
+  pumps.chunkPump.gaugeAs('chunks'),
+];
 
 /** What is delivered, and by what. */
 interface Work {
@@ -77,9 +82,9 @@ interface Work {
 
 /** Starts to deliver, and the schedule. @returns ends both. */
 async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): Promise<Repeated> {
-  const { queue, exportPump, chunkPump, webhookPump, emailPump } = pumps;
+  const { queue, exportPump: exports, chunkPump: chunks, webhookPump, emailPump } = pumps;
   const { refresh, ...consumers } = around.consumersOf(pumps);
-  const parts: Repeated[] = [queue, exportPump, chunkPump, webhookPump, emailPump];
+  const parts: Repeated[] = [queue, exports, chunks, webhookPump, emailPump];
   const close = async (graceMs: number) => {
     for (const part of parts.toReversed()) await part.close(graceMs);
   };
@@ -90,9 +95,10 @@ async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): 
       !term || term.isCurrent() ? run(...input) : new Promise(() => {});
   try {
     await queue.deliverTo(whileLeading(consumers.reconcile));
-    await exportPump.deliverTo(whileLeading(consumers.exportArchive), around.exportJobs, term === undefined);
-    const { chunkedUploads } = around;
-    await chunkPump.deliverTo(whileLeading(consumers.assembleUpload), chunkedUploads, term === undefined);
+    await resumeExports(exports, around.exportJobs, term === undefined);
+    exports.deliverTo(whileLeading(consumers.exportArchive));
+    await reopenUploads(around.chunkedUploads, term === undefined);
+    chunks.deliverTo(whileLeading(consumers.assembleUpload));
     await webhookPump.deliverTo(whileLeading(consumers.sendWebhook));
     await emailPump.deliverTo(whileLeading(consumers.sendEmail));
   } catch (error) {
@@ -100,13 +106,7 @@ async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): 
     throw error;
   }
   parts.push(startSchedule(whileLeading(refresh), around));
-  const takers = {
-    reconciles: queue,
-    exports: exportPump,
-    chunks: chunkPump,
-    webhooks: webhookPump,
-    emails: emailPump,
-  };
+  const takers = { reconciles: queue, exports, chunks, webhooks: webhookPump, emails: emailPump };
   if (term) parts.push(pollInbox({ ...around, term, takers }));
   return { close };
 }
@@ -122,14 +122,13 @@ interface Delivery {
 /** By this process alone. */
 export function ownDelivery(around: Around): Delivery {
   const pumps = createPumps(around);
-  const { queue, exportPump, chunkPump, webhookPump, emailPump } = pumps;
   return {
     queues: {
-      queue,
-      exportQueue: exportPump,
-      chunkQueue: chunkPump,
-      webhookQueue: webhookPump,
-      emailQueue: { isOn: true, send: (messages) => emailPump.send(messages) },
+      queue: pumps.queue,
+      exportQueue: pumps.exportPump,
+      chunkQueue: pumps.chunkPump,
+      webhookQueue: pumps.webhookPump,
+      emailQueue: { isOn: true, send: (messages) => pumps.emailPump.send(messages) },
     },
     gauges: gaugesOf(pumps),
     start: (work) => startDelivery(pumps, { ...around, ...work }),

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import type { ChunkMessage } from '../../../../lambda/chunks/messages.ts';
 import { inState, newUpload } from '../../../../lambda/chunks/rules/upload.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
-import { ChunkPump } from '../../../../local/background/chunk-pump.ts';
 import type { PumpConsumer } from '../../../../local/background/pump.ts';
+import { chunkPump, reopenUploads } from '../../../../local/background/work-pumps.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
@@ -21,14 +21,15 @@ async function started({ isAlone = true, isFailing = false } = {}) {
   const { chunkedUploads } = memoryDeps();
   const upload = newUpload(defaultSettings, { ...path, sizeBytes: 10 ** 10, madeBy: 'ada', nowMs: 1 });
   await chunkedUploads.put(inState(upload, 'assembling', 2));
-  const pump = new ChunkPump({ timers: time, log: recordingLog().log });
+  const pump = chunkPump({ timers: time, log: recordingLog().log });
   const delivered: number[] = [];
   const consume: PumpConsumer = async ({ Records: [record] }) => {
     delivered.push(JSON.parse(record?.body ?? '').chunk);
     return { batchItemFailures: isFailing ? [{ itemIdentifier: 'm' }] : [] };
   };
   await pump.send([prove(0)]);
-  await pump.deliverTo(consume, chunkedUploads, isAlone);
+  await reopenUploads(chunkedUploads, isAlone);
+  pump.deliverTo(consume);
   return { time, pump, delivered, stateOf: async () => (await chunkedUploads.read(path))?.state };
 }
 
@@ -49,7 +50,10 @@ it('delivers what was sent before it began, and what fails 20 times in all', asy
   expect(delivered).toEqual([0]);
   for (let seconds = 0; seconds < 120; seconds += 1) await time.advance(1_000);
   expect(delivered).toHaveLength(20);
-  expect([pump.gauge.queue, (await pump.gauge.read()).waiting]).toEqual(['chunks', 0]);
+  expect([pump.gaugeAs('chunks').queue, (await pump.gaugeAs('chunks').read()).waiting]).toEqual([
+    'chunks',
+    0,
+  ]);
 });
 
 it('delivers nothing after its end', async () => {

@@ -1,7 +1,7 @@
 import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
 import type { CopyMessage } from '../../../../lambda/downloads/rules/copies.ts';
-import { CopyPump } from '../../../../local/background/copy-pump.ts';
+import { copyPump } from '../../../../local/background/work-pumps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 
@@ -18,7 +18,7 @@ const messageOf = (oid: string): CopyMessage => ({
 it('copies four at a time, each three times at most, and logs no URL', async () => {
   const time = new FakeTime();
   const { log, entries } = recordingLog();
-  const pump = new CopyPump({ timers: time, log });
+  const pump = copyPump({ timers: time, log });
   const attempts = new Map<string, number>();
   let running = 0;
   let most = 0;

@@ -2,12 +2,8 @@ import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
 import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
 import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
-import {
-  ExportPump,
-  mergeMessages,
-  newMessage,
-  type PumpConsumer,
-} from '../../../../local/background/pump.ts';
+import { mergeMessages, newMessage, type PumpConsumer } from '../../../../local/background/pump.ts';
+import { exportPump, resumeExports } from '../../../../local/background/work-pumps.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { MemoryExportJobs } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -54,9 +50,10 @@ function consumer() {
 async function started(jobs = new MemoryExportJobs()) {
   const time = new FakeTime();
   const { log, entries } = recordingLog();
-  const pump = new ExportPump({ timers: time, log });
+  const pump = exportPump({ timers: time, log });
   const { consume, delivered, units } = consumer();
-  await pump.deliverTo(consume, jobs);
+  await resumeExports(pump, jobs);
+  pump.deliverTo(consume);
   return { time, pump, delivered, units, entries };
 }
 
@@ -130,7 +127,7 @@ it('does not wait for ever for what runs', async () => {
 
 it('tells how many steps wait, also for their next try, and how many run; it keeps no dead letters', async () => {
   const { time, pump, delivered } = await started();
-  const { gauge } = pump;
+  const gauge = pump.gaugeAs('exports');
   const none = { waiting: 0, running: 0, oldestAtMs: null, deadLetters: null, deadLettersAt: null };
   expect([gauge.queue, await gauge.read()]).toEqual(['exports', none]);
   await pump.send([step(0), step(1), step(2)]);

@@ -5,7 +5,7 @@ import { KnownHostUsers } from './accounts/rules/host-user.ts';
 import { issuersFromJson } from './accounts/rules/identities.ts';
 import { createSignInHosts } from './accounts/sign-in-hosts.ts';
 import type { EventBus } from './alerts/rules/alerts.ts';
-import type { EmailMessage, EmailQueue } from './alerts/rules/email.ts';
+import type { EmailMessage } from './alerts/rules/email.ts';
 import { isWebhookUrl, type WebhookMessage } from './alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from './alerts/webhook-sender.ts';
 import { systemClock, systemIds } from './aws/clock-and-ids.ts';
@@ -17,7 +17,6 @@ import { createAdminSecret, createSecretsClient, createTextSecret, storeCredenti
 import { createSesMailer } from './aws/ses.ts';
 import {
   createSqsClient,
-  createSqsExportQueue,
   createSqsMessageQueue,
   createSqsQueueGauge,
   createSqsReconcileQueue,
@@ -26,8 +25,8 @@ import {
 } from './aws/sqs.ts';
 import type { ChunkMessage } from './chunks/messages.ts';
 import { createCopier } from './downloads/copier.ts';
-import type { CopyMessage, CopyQueue } from './downloads/rules/copies.ts';
-import type { ExportQueue } from './exports/messages.ts';
+import type { CopyMessage } from './downloads/rules/copies.ts';
+import type { ExportMessage, ExportQueue } from './exports/messages.ts';
 import {
   type ExportSettings,
   type ExportStoreKind,
@@ -116,10 +115,9 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-function queue() {
-  const queueUrl = required('LFS_QUOTA_QUEUE_URL');
-  return createSqsReconcileQueue({ client: sqs(), queueUrl, clock, invocations });
-}
+const queueAt = (queueUrl: string) => ({ client: sqs(), queueUrl, clock, invocations });
+
+const queue = () => createSqsReconcileQueue(queueAt(required('LFS_QUOTA_QUEUE_URL')));
 
 /** When a message of the function's own queue comes again. */
 const redelivery = (variable: string) =>
@@ -135,7 +133,7 @@ function exportsOfDeployment(): { exportQueue: ExportQueue; exportSettings: Expo
     perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
     keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
   });
-  const exportQueue = createSqsExportQueue({ client: sqs(), queueUrl, clock, invocations });
+  const exportQueue = createSqsMessageQueue<ExportMessage>(queueAt(queueUrl));
   return { exportQueue, exportSettings };
 }
 
@@ -159,34 +157,21 @@ function count(name: string): number {
 }
 
 /** The queue of chunked uploads. */
-function chunkQueue() {
-  const queueUrl = required('LFS_QUOTA_CHUNK_QUEUE_URL');
-  return createSqsMessageQueue<ChunkMessage>({ client: sqs(), queueUrl, clock, invocations });
-}
+const chunkQueue = () => createSqsMessageQueue<ChunkMessage>(queueAt(required('LFS_QUOTA_CHUNK_QUEUE_URL')));
 
 /** The queue of what is to be sent to webhooks. */
-function webhookQueue() {
-  const queueUrl = required('LFS_QUOTA_WEBHOOK_QUEUE_URL');
-  return createSqsMessageQueue<WebhookMessage>({ client: sqs(), queueUrl, clock, invocations });
+const webhookQueue = () =>
+  createSqsMessageQueue<WebhookMessage>(queueAt(required('LFS_QUOTA_WEBHOOK_QUEUE_URL')));
+
+/** A queue that not every stage has. Without it, nothing is done of what it's for. */
+function optionalQueue<M extends object>(variable: string) {
+  const queueUrl = optional(variable);
+  if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
+  return { isOn: true, ...createSqsMessageQueue<M>(queueAt(queueUrl)) };
 }
 
-/** The queue of what is to be e-mailed. Without it the stage sends no e-mail. */
-function emailQueue(): EmailQueue {
-  const queueUrl = optional('LFS_QUOTA_EMAIL_QUEUE_URL');
-  if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
-  return {
-    isOn: true,
-    ...createSqsMessageQueue<EmailMessage>({ client: sqs(), queueUrl, clock, invocations }),
-  };
-}
-
-/** The queue of copies from git hosts. Without it the stage copies nothing. */
-function copyQueue(): CopyQueue {
-  const queueUrl = optional('LFS_QUOTA_COPY_QUEUE_URL');
-  if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
-  const queue = createSqsMessageQueue<CopyMessage>({ client: sqs(), queueUrl, clock, invocations });
-  return { isOn: true, ...queue };
-}
+/** The queue of what is to be e-mailed. */
+const emailQueue = () => optionalQueue<EmailMessage>('LFS_QUOTA_EMAIL_QUEUE_URL');
 
 /** The queues that the operator can look at, each with its dead letters: `{"reconciles": [URL, URL], …}`. */
 function queueGauges(): QueueGauge[] {
@@ -245,6 +230,8 @@ const reachable = (place: S3Settings): S3Settings => {
 
 const objectStore = (client: BucketClient) =>
   adoptedStore(new S3ObjectStore({ client, clock }), adoptedRepos());
+const archiveStore = (place: S3Settings) =>
+  adoptedArchives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }), adoptedRepos());
 const urlSigner = (place: S3Settings) => adoptedSigner(new S3UrlSigner(place), adoptedRepos());
 
 function scanning(client: BucketClient) {
@@ -297,7 +284,7 @@ export function batchDeps() {
     signer: urlSigner(place),
     queue: queue(),
     copies: stores.copies(tables),
-    copyQueue: copyQueue(),
+    copyQueue: optionalQueue<CopyMessage>('LFS_QUOTA_COPY_QUEUE_URL'),
     metrics: metrics(),
   };
 }
@@ -514,10 +501,7 @@ export function exportDeps() {
     ...common(),
     redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
     listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
-    archives: adoptedArchives(
-      new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
-      adoptedRepos(),
-    ),
+    archives: archiveStore(place),
     exportJobs: stores.exportJobs(tables),
     failures: stores.failures(tables),
     ...exportsOfDeployment(),
@@ -529,10 +513,7 @@ export function assembleDeps() {
   return {
     ...common(),
     redelivery: redelivery('LFS_QUOTA_CHUNK_QUEUE_URL'),
-    archives: adoptedArchives(
-      new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
-      adoptedRepos(),
-    ),
+    archives: archiveStore(place),
     ledger: stores.ledger(tables),
     chunkedUploads: stores.chunkedUploads(tables),
     chunkQueue: chunkQueue(),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { APIGatewayProxyEventV2, Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { APIGatewayProxyEventV2, Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { overTls, type Response } from '../api/http.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
@@ -137,22 +137,56 @@ export async function warmUpTableAndScan(
   await Promise.all([warmUpTable(deps), warmUpScan(deps)]);
 }
 
+type ConsumerDeps = GuardDeps & { readonly redelivery: Redelivery };
+
+/** A delivery of a message. */
+interface Received {
+  /** Deliveries of it so far, from 1. */
+  readonly receiveCount: number;
+  readonly context: Context;
+  /** It failed: it's to be delivered again after this. */
+  readonly again: (delayMs: number) => Promise<false>;
+}
+
+/** @returns false: the message failed, and is delivered again. */
+export type Consumer<Decode extends (body: string) => unknown> = (
+  message: NonNullable<ReturnType<Decode>>,
+  received: Received,
+) => Promise<boolean>;
+
 /**
- * The edge of a consumer of a queue without order. Its log lines name the message.
+ * The edge of a queue's consumer. Its log lines name the message, and the request that asked for it.
  *
- * @param consume false: the message failed, and is delivered again.
+ * @param decode undefined: the message can't be read. It comes again, until it ends in the dead-letter queue.
  */
-export function consumeEach(
-  invocations: Invocations,
-  consume: (record: SQSRecord, context: Context) => Promise<boolean>,
+export function consumeEach<M extends object>(
+  deps: ConsumerDeps,
+  decode: (body: string) => M | undefined,
+  consume: Consumer<typeof decode>,
 ): (event: SQSEvent, context: Context) => Promise<SQSBatchResponse> {
+  const { invocations, log } = deps;
   return async (event, context) => {
     const batchItemFailures: { itemIdentifier: string }[] = [];
-    for (const record of event.Records) {
-      const { messageId } = record;
-      const ids = { messageId, functionRequestId: context.awsRequestId };
-      const isDone = await invocations.during(ids, () => consume(record, context));
-      if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
+    for (const { messageId, receiptHandle, attributes, body } of event.Records) {
+      const receiveCount = Math.max(1, Number(attributes.ApproximateReceiveCount) || 1);
+      const again = async (delayMs: number): Promise<false> => {
+        await delayRedelivery(deps, { receiptHandle, delayMs });
+        return false;
+      };
+      const message: (M & { correlationId?: string | undefined }) | undefined = decode(body);
+      const run = async () => {
+        if (message) return consume(message, { receiveCount, context, again });
+        const group = attributes.MessageGroupId;
+        // Not what it says: anybody who may send could have written anything.
+        log.error('unreadable message', { receiveCount, group });
+        return group === undefined ? false : again(unreadableDelayMs);
+      };
+      const ids = {
+        messageId,
+        correlationId: message?.correlationId,
+        functionRequestId: context.awsRequestId,
+      };
+      if (!(await invocations.during(ids, run))) batchItemFailures.push({ itemIdentifier: messageId });
     }
     return { batchItemFailures };
   };
@@ -172,9 +206,7 @@ export function redeliveryDelayMs(receiveCount: number): number {
   return Math.min(delayPerReceiveMs * count, delayMaxMs);
 }
 
-/**
- * Delay for a message that does not parse. Retrying never helps, and it blocks its message group, so it is short.
- */
+/** Delay for a message of a group that does not parse. Retrying never helps, and it blocks its group, so it is short. */
 export const unreadableDelayMs = 1_000;
 
 /**
@@ -183,8 +215,8 @@ export const unreadableDelayMs = 1_000;
  *
  * Never throws: if this fails, the message is still redelivered after that timeout.
  */
-export async function delayRedelivery(
-  deps: { readonly redelivery: Redelivery; readonly log: Log },
+async function delayRedelivery(
+  deps: ConsumerDeps,
   delivery: { receiptHandle: string; delayMs: number },
 ): Promise<void> {
   try {

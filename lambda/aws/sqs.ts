@@ -8,7 +8,6 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
-import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
 import {
   type ReconcileQueue,
   type ReconcileRequest,
@@ -16,6 +15,7 @@ import {
   reconcileCollapseMs,
   urgencyOf,
 } from '../ledger/rules/reconcile-policy.ts';
+import { forEachLimited } from '../rules/async.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/clock-and-log.ts';
 import type { GaugedQueue, QueueGauge } from '../status/rules/status.ts';
 import { type CallLimits, calling, clientOptions } from './sdk.ts';
@@ -167,22 +167,8 @@ export function createSqsRedelivery(input: { client: SQSClient; queueUrl: string
   };
 }
 
-/** The queue of steps on a standard queue of SQS: steps may run at the same time, and come in any order. */
-export function createSqsExportQueue(input: Queue & { invocations: Invocations }): ExportQueue {
-  const { invocations, ...queue } = input;
-  const messageOf = (message: ExportMessage) => ({
-    MessageBody: JSON.stringify({ ...message, correlationId: causeOf(invocations.current()) }),
-  });
-  return {
-    async send(messages) {
-      const sent: Promise<void>[] = [];
-      // All at once: an export has 400 units at most, so these are 40 requests.
-      for (let begin = 0; begin < messages.length; begin += sendBatchMax)
-        sent.push(sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf)));
-      await Promise.all(sent);
-    },
-  };
-}
+/** Requests of one call to send at a time. An export has 400 units at most, so these are 40 requests. */
+const batchesAtOnce = 40;
 
 /** A standard queue of SQS: messages may be consumed at the same time, and come in any order. */
 export function createSqsMessageQueue<M extends object>(input: Queue & { invocations: Invocations }) {
@@ -193,8 +179,13 @@ export function createSqsMessageQueue<M extends object>(input: Queue & { invocat
   return {
     /** @throws {AwsServiceError} if some were not taken. Others may have been. */
     async send(messages: readonly M[]): Promise<void> {
-      for (let begin = 0; begin < messages.length; begin += sendBatchMax)
-        await sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf));
+      const begins = Array.from(
+        { length: Math.ceil(messages.length / sendBatchMax) },
+        (_, n) => n * sendBatchMax,
+      );
+      await forEachLimited(begins, batchesAtOnce, (begin) =>
+        sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf)),
+      );
     },
   };
 }

@@ -1,6 +1,5 @@
-import type { Context, SQSRecord } from 'aws-lambda';
 import { deployed } from '../aws/deployed.ts';
-import { consumeEach, delayRedelivery } from '../aws/function.ts';
+import { consumeEach } from '../aws/function.ts';
 import { assembleUpload } from '../chunks/assemble.ts';
 import { type ChunkMessage, decodeChunkMessage } from '../chunks/messages.ts';
 import { proveChunk } from '../chunks/prove.ts';
@@ -31,32 +30,21 @@ type ConsumerDeps = Pick<
 
 /** The consumer of what is to be done for chunked uploads. What fails is delivered again. */
 export function create(deps: ConsumerDeps) {
-  return consumeEach(deps.invocations, (record, context) => consumeRecord(deps, record, context));
-}
-
-async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {
   const { clock, log } = deps;
-  const receiveCount = Number(record.attributes.ApproximateReceiveCount);
-  const message = decodeChunkMessage(record.body);
-  if (!message) {
-    // Not what it says: anybody who may send could have written anything.
-    log.error('unreadable message', { receiveCount });
-    return false;
-  }
-  const { tenant, repo, oid, upload, step } = message;
-  const named = { tenant, repo, oid, upload, step, ...(step === 'prove' && { chunk: message.chunk }) };
-  const beganAtMs = clock.nowMs();
-  try {
-    const deadlineMs = beganAtMs + context.getRemainingTimeInMillis() - reserveMs;
-    const outcome = await doStep(deps, message, deadlineMs);
-    log.info('chunked upload step', { ...named, outcome, durationMs: clock.nowMs() - beganAtMs });
-    return true;
-  } catch (error) {
-    log.warn('chunked upload step failed', { ...named, receiveCount, error });
-    const delayMs = Math.min(retryMs * Math.max(1, receiveCount || 1), retryMaxMs);
-    await delayRedelivery(deps, { receiptHandle: record.receiptHandle, delayMs });
-    return false;
-  }
+  return consumeEach(deps, decodeChunkMessage, async (message, { receiveCount, context, again }) => {
+    const { tenant, repo, oid, upload, step } = message;
+    const named = { tenant, repo, oid, upload, step, ...(step === 'prove' && { chunk: message.chunk }) };
+    const beganAtMs = clock.nowMs();
+    try {
+      const deadlineMs = beganAtMs + context.getRemainingTimeInMillis() - reserveMs;
+      const outcome = await doStep(deps, message, deadlineMs);
+      log.info('chunked upload step', { ...named, outcome, durationMs: clock.nowMs() - beganAtMs });
+      return true;
+    } catch (error) {
+      log.warn('chunked upload step failed', { ...named, receiveCount, error });
+      return again(Math.min(retryMs * receiveCount, retryMaxMs));
+    }
+  });
 }
 
 function doStep(deps: ConsumerDeps, message: ChunkMessage, deadlineMs: number): Promise<string> {

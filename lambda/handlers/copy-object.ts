@@ -1,6 +1,5 @@
-import type { Context, SQSRecord } from 'aws-lambda';
 import { deployed } from '../aws/deployed.ts';
-import { consumeEach, delayRedelivery } from '../aws/function.ts';
+import { consumeEach } from '../aws/function.ts';
 import { copyDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { copyObject, decodeCopyMessage } from '../downloads/copies.ts';
@@ -15,20 +14,10 @@ type CopyDeps = Pick<Deps, 'copier' | 'clock' | 'log' | 'invocations'> & { reado
 
 /** The consumer of copies of what a git host has. */
 export function create(deps: CopyDeps) {
-  return consumeEach(deps.invocations, (record, context) => consumeRecord(deps, record, context));
-}
-
-async function consumeRecord(deps: CopyDeps, record: SQSRecord, context: Context): Promise<boolean> {
-  const attempt = Math.max(1, Number(record.attributes.ApproximateReceiveCount) || 1);
-  const message = decodeCopyMessage(record.body);
-  if (!message) {
-    deps.log.error('unreadable message', { receiveCount: attempt });
-    return false;
-  }
-  const stop = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - reserveMs));
-  if (await copyObject(deps, { message, attempt, stop })) return true;
-  await delayRedelivery(deps, { receiptHandle: record.receiptHandle, delayMs: retryMs });
-  return false;
+  return consumeEach(deps, decodeCopyMessage, async (message, { receiveCount: attempt, context, again }) => {
+    const stop = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - reserveMs));
+    return (await copyObject(deps, { message, attempt, stop })) || again(retryMs);
+  });
 }
 
 export const handler = await deployed(create, copyDeps);

@@ -1,6 +1,5 @@
-import type { Context, SQSRecord } from 'aws-lambda';
 import { deployed } from '../aws/deployed.ts';
-import { consumeEach, delayRedelivery } from '../aws/function.ts';
+import { consumeEach } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import type { AdvanceDeps } from '../exports/advance.ts';
@@ -20,30 +19,20 @@ type ConsumerDeps = AdvanceDeps & Pick<Deps, 'invocations'> & { readonly redeliv
 
 /** The consumer of the steps of exports. A step that fails is delivered again. */
 export function create(deps: ConsumerDeps) {
-  return consumeEach(deps.invocations, (record, context) => consumeRecord(deps, record, context));
-}
-
-async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {
-  const receiveCount = Number(record.attributes.ApproximateReceiveCount);
-  const message = decodeExportMessage(record.body);
-  if (!message) {
-    // Not what it says: anybody who may send could have written anything.
-    deps.log.error('unreadable message', { receiveCount });
-    return false;
-  }
-  const { tenant, exportId, step } = message;
-  try {
-    const deadlineMs = deps.clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
-    await runExportStep(deps, { message, deadlineMs });
-    return true;
-  } catch (error) {
-    if (error instanceof ExportBusyError) deps.log.info('export busy', { tenant, exportId, receiveCount });
-    else deps.log.warn('export step failed', { tenant, exportId, step, receiveCount, error });
-    // The queue's own time is for runs that died.
-    const delayMs = Math.min(retryMs * Math.max(1, receiveCount || 1), retryMaxMs);
-    await delayRedelivery(deps, { receiptHandle: record.receiptHandle, delayMs });
-    return false;
-  }
+  const { clock, log } = deps;
+  return consumeEach(deps, decodeExportMessage, async (message, { receiveCount, context, again }) => {
+    const { tenant, exportId, step } = message;
+    try {
+      const deadlineMs = clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
+      await runExportStep(deps, { message, deadlineMs });
+      return true;
+    } catch (error) {
+      if (error instanceof ExportBusyError) log.info('export busy', { tenant, exportId, receiveCount });
+      else log.warn('export step failed', { tenant, exportId, step, receiveCount, error });
+      // The queue's own time is for runs that died.
+      return again(Math.min(retryMs * receiveCount, retryMaxMs));
+    }
+  });
 }
 
 export const handler = await deployed(create, exportDeps);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import {
-  createSqsExportQueue,
+  createSqsMessageQueue,
   createSqsQueueGauge,
   createSqsReconcileQueue,
   createSqsRedelivery,
@@ -19,7 +19,7 @@ describe('export queue', () => {
     const slept: number[] = [];
     const clock = { sleep: async (ms: number) => void slept.push(ms) };
     const invocations = createInvocations();
-    const queue = createSqsExportQueue({ client, queueUrl, clock, invocations });
+    const queue = createSqsMessageQueue({ client, queueUrl, clock, invocations });
     return { queue, sqs, sent, slept, invocations };
   }
 

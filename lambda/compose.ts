@@ -45,10 +45,10 @@ import { createStoreProbe } from './status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './store/adopted.ts';
 import { ArchiveClient } from './store/archive-client.ts';
 import { BucketClient, type S3Settings } from './store/bucket-client.ts';
-import { S3ObjectStore, S3TextFiles } from './store/object-store.ts';
+import { createObjectStore, createTextFiles } from './store/object-store.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './store/rules/adopted-repos.ts';
-import { S3ArchiveStore } from './store/s3-archives.ts';
-import { S3UrlSigner } from './store/signing.ts';
+import { createArchiveStore } from './store/s3-archives.ts';
+import { createUrlSigner } from './store/signing.ts';
 import * as stores from './stores.ts';
 import { createDynamoDb } from './table/client.ts';
 
@@ -229,10 +229,10 @@ const reachable = (place: S3Settings): S3Settings => {
 };
 
 const objectStore = (client: BucketClient) =>
-  adoptedStore(new S3ObjectStore({ client, clock }), adoptedRepos());
+  adoptedStore(createObjectStore({ client, clock }), adoptedRepos());
 const archiveStore = (place: S3Settings) =>
-  adoptedArchives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }), adoptedRepos());
-const urlSigner = (place: S3Settings) => adoptedSigner(new S3UrlSigner(place), adoptedRepos());
+  adoptedArchives(createArchiveStore({ client: new ArchiveClient(reachable(place)) }), adoptedRepos());
+const urlSigner = (place: S3Settings) => adoptedSigner(createUrlSigner(place), adoptedRepos());
 
 function scanning(client: BucketClient) {
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());
@@ -421,7 +421,7 @@ export function managementDeps() {
     queue: queue(),
     ...exportsOfDeployment(),
     exportJobs: stores.exportJobs(tables),
-    archives: new S3TextFiles({ client }),
+    archives: createTextFiles({ client }),
     signer: urlSigner(place),
     queueGauges: queueGauges(),
     storeProbe: storeProbe(client, place),
@@ -446,7 +446,7 @@ export function reconcileDeps() {
     linkedRepos: stores.linkedRepos(tables),
     chunkedUploads: stores.chunkedUploads(tables),
     tenantLinks: stores.tenantLinks(tables),
-    archives: new S3TextFiles({ client }),
+    archives: createTextFiles({ client }),
     queue: queue(),
     failures: stores.failures(tables),
     metrics: metrics(),

@@ -50,11 +50,11 @@ import { createStoreProbe } from '../lambda/status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../lambda/store/adopted.ts';
 import { ArchiveClient } from '../lambda/store/archive-client.ts';
 import { BucketClient, type S3Settings } from '../lambda/store/bucket-client.ts';
-import { S3ObjectStore } from '../lambda/store/object-store.ts';
+import { createObjectStore } from '../lambda/store/object-store.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
-import { S3ArchiveStore } from '../lambda/store/s3-archives.ts';
-import { S3UrlSigner } from '../lambda/store/signing.ts';
+import { createArchiveStore } from '../lambda/store/s3-archives.ts';
+import { createUrlSigner } from '../lambda/store/signing.ts';
 import type { PumpConsumer } from './background/pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import { exportWorkers } from './background/work-pumps.ts';
@@ -174,7 +174,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const client = new BucketClient({ ...place, timeoutFactor });
   const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos);
-  const requests = new S3ObjectStore({ client, clock });
+  const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
   const deps: Deps = {
@@ -209,12 +209,12 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    archives: adoptedArchives(new S3ArchiveStore({ client: archiveClient }), adoptedRepos),
+    archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
     exportQueue,
     chunkQueue: input.chunkQueue,
     exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
     signer: pausingSigner(
-      adoptedSigner(new S3UrlSigner({ ...place, ...(serve && { endpoint: input.url }) }), adoptedRepos),
+      adoptedSigner(createUrlSigner({ ...place, ...(serve && { endpoint: input.url }) }), adoptedRepos),
       turns,
     ),
     queue,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { exportStoreKinds } from '../../lambda/exports/rules/settings.ts';
 import { mapLimited } from '../../lambda/rules/async.ts';
 import { ArchiveClient } from '../../lambda/store/archive-client.ts';
-import { S3ArchiveStore } from '../../lambda/store/s3-archives.ts';
+import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { challenge } from '../../test/support/object-sets.ts';
 import { Random } from '../../test/support/random.ts';
 import { bundle, startChild } from '../processes.ts';
@@ -63,7 +63,7 @@ export async function benchExport(print: (text: string) => void, options: readon
 
 async function putObjects(endpoint: string, count: number): Promise<void> {
   const client = new ArchiveClient(bucketAt(endpoint));
-  const archives = new S3ArchiveStore({ client });
+  const archives = createArchiveStore({ client });
   const [random, filler] = [new Random(1), randomBytes(8_000_000)];
   const sizes = Array.from({ length: count }, () => challenge.sizeOf(random));
   await mapLimited([...sizes.entries()], 16, async ([index, sizeBytes]) => {

@@ -12,7 +12,7 @@ import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { ArchiveClient } from '../../lambda/store/archive-client.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import type { ArchiveStore } from '../../lambda/store/rules/archive-store.ts';
-import { S3ArchiveStore } from '../../lambda/store/s3-archives.ts';
+import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { wholeTenant } from '../../test/support/export-request.ts';
 import { MemoryExportJobs } from '../../test/support/memory/stores.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
@@ -122,7 +122,7 @@ async function exportAll(input: ExportInput): Promise<Exported> {
   const { tenant, format, workers, network } = input;
   const request = { ...wholeTenant, format };
   const place = bucketAt(input.endpoint);
-  const archives = new S3ArchiveStore({ client: new ArchiveClient(place) });
+  const archives = createArchiveStore({ client: new ArchiveClient(place) });
   const settings = exportSettingsFor(input.kind, { workers });
   const jobs = new MemoryExportJobs();
   const exportId = randomBytes(6).toString('hex');

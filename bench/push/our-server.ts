@@ -7,7 +7,7 @@ import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
-import { S3ObjectStore } from '../../lambda/store/object-store.ts';
+import { createObjectStore } from '../../lambda/store/object-store.ts';
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { openHttpFront } from '../../local/front.ts';
@@ -58,7 +58,7 @@ async function compose({ storeUrl, folder }: Place) {
     turns,
   });
   const client = new BucketClient(bucketAt(storeUrl));
-  return { deps: { ...deps, store: new S3ObjectStore({ client, clock: systemClock }) }, turns };
+  return { deps: { ...deps, store: createObjectStore({ client, clock: systemClock }) }, turns };
 }
 
 const api = {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { S3UrlSigner } from '../../lambda/store/signing.ts';
+import { createUrlSigner } from '../../lambda/store/signing.ts';
 import { listen } from '../../local/system/loopback-server.ts';
 import { serve } from '../serve.ts';
 import { bucketAt } from '../store.ts';
@@ -14,7 +14,7 @@ interface BatchRequest {
 
 const lifetimeMs = 30 * 60_000;
 const [storeUrl = ''] = process.argv.slice(2);
-const signer = new S3UrlSigner(bucketAt(storeUrl));
+const signer = createUrlSigner(bucketAt(storeUrl));
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const repo = /^\/([\w-]+)\/objects\/batch$/.exec(request.url ?? '')?.[1];

@@ -7,7 +7,7 @@ import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import type { CountedPart } from '../../lambda/scan/rules/scan-plan.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
-import { S3ObjectStore } from '../../lambda/store/object-store.ts';
+import { createObjectStore } from '../../lambda/store/object-store.ts';
 import { noMetrics } from '../../local/lambda-context.ts';
 import { storesOn } from '../../local/table/table.ts';
 import { repo, seededTable, tableName, tenant } from '../functions/seed.ts';
@@ -79,7 +79,7 @@ function createShards(): (objects: number) => Promise<CountOutcome> {
       ...storesOn(table),
       listing,
       scan: createPathScan({ listing, clock: systemClock, settings }),
-      store: new S3ObjectStore({ client, clock: systemClock }),
+      store: createObjectStore({ client, clock: systemClock }),
       archives: { put: nothing, get: nothing },
       clock: systemClock,
       ids: { random: (length: number) => 'x'.repeat(length) },

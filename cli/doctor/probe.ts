@@ -9,15 +9,17 @@ import { requestHandler } from '../../lambda/aws/sdk.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { storeErrorOf } from '../../lambda/store/archive-client.ts';
 import { BucketClient, isNetworkError } from '../../lambda/store/bucket-client.ts';
-import { S3ObjectStore } from '../../lambda/store/object-store.ts';
+import { createObjectStore } from '../../lambda/store/object-store.ts';
 import {
   type DelimitedPage,
   type ListPageRequest,
+  type ObjectStore,
   type SignedRequest,
   type StoredObject,
   StoreUnavailableError,
+  type UrlSigner,
 } from '../../lambda/store/rules/store.ts';
-import { S3UrlSigner } from '../../lambda/store/signing.ts';
+import { createUrlSigner } from '../../lambda/store/signing.ts';
 import type { StoreFacts } from './profile.ts';
 
 /** The deletion of one object, or of an upload's parts, ends by then, retries included. */
@@ -89,9 +91,9 @@ export class Probe {
   readonly refused = new Map<string, string>();
   /** What the store answered: retries included, but for the SDK's. */
   readonly traffic = { requests: 0, throttled: 0 };
-  readonly #store: S3ObjectStore;
+  readonly #store: ObjectStore;
   readonly #listing: ScanListing;
-  readonly #signer: S3UrlSigner;
+  readonly #signer: UrlSigner;
   readonly #bucketClient: BucketClient;
   readonly #memo = new Map<string, Promise<unknown>>();
   #signal: AbortSignal | undefined;
@@ -126,8 +128,8 @@ export class Probe {
     this.#aborted.catch(() => {});
     this.#bucketClient = client;
     this.#listing = new ScanListing({ client, retry: { attemptsMax } });
-    this.#store = new S3ObjectStore({ client, clock: systemClock, retry: { attemptsMax } });
-    this.#signer = new S3UrlSigner(place);
+    this.#store = createObjectStore({ client, clock: systemClock, retry: { attemptsMax } });
+    this.#signer = createUrlSigner(place);
   }
 
   /** Closes the connections that are kept alive. */

@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { requestHandler } from '../aws/sdk.ts';
-import { pause, Retries, type S3Settings } from './bucket-client.ts';
+import { endingWithin, pause, Retries, type S3Settings } from './bucket-client.ts';
 import { MalformedAnswerError, StoreAnswerError } from './http-exchange.ts';
 import { translateStoreError } from './object-store.ts';
 import { StoreUnavailableError } from './rules/store.ts';
@@ -108,19 +108,11 @@ export class ArchiveClient {
    * @param attempt sends it, and reads the answer to its end. What it throws is thrown on, unless it is the SDK's.
    * @throws {StoreUnavailableError} @throws {StoreRefusedError}
    */
-  async send<T>(request: string, attempt: (by: Attempt) => Promise<T>): Promise<T> {
-    const { callMs } = this.#limits;
-    const stop = new AbortController();
-    const stopped = new Promise<never>((_resolve, reject) => {
-      stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
+  send<T>(request: string, attempt: (by: Attempt) => Promise<T>): Promise<T> {
+    return endingWithin((stop) => this.#attempts(request, attempt, stop), {
+      ms: this.#limits.callMs,
+      late: () => this.#lateError(request),
     });
-    const timer = setTimeout(() => stop.abort(this.#lateError(request)), callMs);
-    try {
-      // What the SDK waits for beside the store, such as credentials, does not keep the call.
-      return await Promise.race([this.#attempts(request, attempt, stop.signal), stopped]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   async #attempts<T>(

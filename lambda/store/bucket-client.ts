@@ -16,9 +16,9 @@ import {
   type BucketAddress,
   type BucketPlace,
   bucketAddress,
+  createHeaderSigner,
   escapePath,
   escapeUri,
-  HeaderSigner,
 } from './signing.ts';
 
 export interface RetrySettings {
@@ -130,6 +130,36 @@ export function pause(ms: number, stop?: AbortSignal | undefined): Promise<void>
   });
 }
 
+/**
+ * Runs what ends within a time, and by a signal, with its reason. What it waits for beside the store, such as credentials,
+ * doesn't keep it.
+ *
+ * @param input.late the error when the time is up.
+ */
+export async function endingWithin<T>(
+  run: (stop: AbortSignal) => Promise<T>,
+  input: { ms: number | undefined; late: () => Error; signal?: AbortSignal | undefined },
+): Promise<T> {
+  const { ms, late, signal } = input;
+  const stop = new AbortController();
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
+  });
+  const onAbort = () => stop.abort(signal?.reason);
+  if (signal !== undefined) {
+    // All pages of a scan listen to it, and Node warns of a leak if there are more than ten listeners.
+    setMaxListeners(0, signal);
+    signal.addEventListener('abort', onAbort, { once: true });
+  }
+  const timer = ms === undefined ? undefined : setTimeout(() => stop.abort(late()), ms);
+  try {
+    return await Promise.race([run(stop.signal), stopped]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
 /** A bucket, and how to reach it. */
 export interface S3Settings extends BucketPlace {
   /** Called for each attempt, so that credentials may rotate. It should answer from memory. */
@@ -183,7 +213,7 @@ interface Place {
 export class BucketClient {
   readonly #settings: S3Settings;
   readonly #exchange: Exchange;
-  readonly #signer = new HeaderSigner();
+  readonly #sign = createHeaderSigner();
   readonly #retries: Retries;
   #place: Place;
 
@@ -215,25 +245,11 @@ export class BucketClient {
     if (signal === undefined && endsWithinMs === undefined) return this.#attempts(call, undefined);
     signal?.throwIfAborted();
     if (endsWithinMs !== undefined && endsWithinMs <= 0) throw this.#lateError();
-    const stop = new AbortController();
-    const stopped = new Promise<never>((_resolve, reject) => {
-      stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
+    return endingWithin((stop) => this.#attempts(call, stop), {
+      ms: endsWithinMs,
+      late: () => this.#lateError(),
+      signal,
     });
-    const onAbort = () => stop.abort(signal?.reason);
-    if (signal !== undefined) {
-      // All pages of a scan listen to it, and Node warns of a leak if there are more than ten listeners.
-      setMaxListeners(0, signal);
-      signal.addEventListener('abort', onAbort, { once: true });
-    }
-    const timer =
-      endsWithinMs === undefined ? undefined : setTimeout(() => stop.abort(this.#lateError()), endsWithinMs);
-    try {
-      // What an attempt waits for, such as credentials, does not keep the call.
-      return await Promise.race([this.#attempts(call, stop.signal), stopped]);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    }
   }
 
   async #attempts<T>(call: StoreCall<T>, stop: AbortSignal | undefined): Promise<T> {
@@ -275,7 +291,7 @@ export class BucketClient {
         method,
         origin,
         path: search === '' ? path : `${path}?${search}`,
-        headers: this.#signer.sign(toSign),
+        headers: this.#sign(toSign),
         ...(body !== undefined && { body }),
       },
       limits,

@@ -236,46 +236,41 @@ export class MalformedAnswerError extends Error {
   override readonly name: string = 'MalformedAnswerError';
 }
 
-/** Reads a text to its end, or to the most that is read of it. */
-export class TextReader<T> implements AnswerReader<T> {
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-  readonly #bytesMax: number;
-  readonly #finish: (text: string) => T;
-
-  /** @param finish makes the result, or throws. */
-  constructor(bytesMax: number, finish: (text: string) => T) {
-    this.#bytesMax = bytesMax;
-    this.#finish = finish;
-  }
-
-  /** @throws {MalformedAnswerError} to close the connection: who talks without end is not waited for. */
-  write(piece: Buffer): void {
-    this.#pieces.push(Buffer.from(piece));
-    this.#bytes += piece.length;
-    if (this.#bytes <= this.#bytesMax) return;
-    this.end();
-    throw new MalformedAnswerError(`The answer has more than ${this.#bytesMax} bytes.`);
-  }
-
-  end(): T {
-    return this.#finish(Buffer.concat(this.#pieces).toString());
-  }
+/** Reads an answer to its end, or to the most that is read of it. @param finish makes the result, or throws. */
+export function bytesReader<T>(bytesMax: number, finish: (bytes: Buffer) => T): AnswerReader<T> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const end = () => finish(Buffer.concat(pieces));
+  return {
+    // Throws to close the connection: who talks without end is not waited for.
+    write(piece) {
+      pieces.push(Buffer.from(piece));
+      bytes += piece.length;
+      if (bytes <= bytesMax) return;
+      end();
+      throw new MalformedAnswerError(`The answer has more than ${bytesMax} bytes.`);
+    },
+    end,
+  };
 }
+
+/** The same of a text. */
+export const textReader = <T>(bytesMax: number, finish: (text: string) => T) =>
+  bytesReader(bytesMax, (bytes) => finish(bytes.toString()));
 
 /** More of an error document is not read. */
 const errorBytesMax = 16_384;
 
 /** Reads an error document, and throws it as {@link StoreAnswerError}. */
 export function refusalReader(head: AnswerHead): AnswerReader<never> {
-  return new TextReader(errorBytesMax, (text) => {
+  return textReader<never>(errorBytesMax, (text) => {
     throw new StoreAnswerError({ status: head.status, ...errorIn(text), head });
   });
 }
 
 /** Reads an answer whose body says nothing, unless it is an error: S3 may send one with status 200. */
 export function emptyReader(): AnswerReader<void> {
-  return new TextReader(errorBytesMax, (text) => {
+  return textReader(errorBytesMax, (text) => {
     const { code, message } = errorIn(text);
     if (code !== undefined) throw new StoreAnswerError({ status: 503, code, message });
   });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { isRefusal } from '../aws/sdk.ts';
+import { forEachLimited } from '../rules/async.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
 import { AwsServiceError } from '../rules/errors.ts';
 import {
@@ -12,12 +13,13 @@ import {
 import {
   type AnswerHead,
   type AnswerReader,
+  bytesReader,
   type ExchangeLimits,
   emptyReader,
   errorIn,
   MalformedAnswerError,
   StoreAnswerError,
-  TextReader,
+  textReader,
   unescapeXml,
 } from './http-exchange.ts';
 import type { ArchiveStore } from './rules/archive-store.ts';
@@ -123,7 +125,7 @@ function escapeXml(text: string): string {
 
 /** Reads the answer, or throws the error that S3 may send with status 200. */
 function deletedReader(): AnswerReader<DeletedKeys> {
-  return new TextReader(answerBytesMax, (text) => {
+  return textReader(answerBytesMax, (text) => {
     if (!/<DeleteResult[\s>/]/.test(text)) {
       const { code, message } = errorIn(text);
       if (code !== undefined) throw new StoreAnswerError({ status: 503, code, message });
@@ -147,138 +149,90 @@ function deletedReader(): AnswerReader<DeletedKeys> {
   });
 }
 
-/** The objects of one bucket. */
-export class S3ObjectStore implements ObjectStore {
-  readonly #client: BucketClient;
-  readonly #clock: Pick<Clock, 'nowMs'>;
-  readonly #limits: ReturnType<typeof objectLimits>;
-  #knowsNoBulk = false;
-
-  constructor(input: {
-    client: BucketClient;
-    clock: Pick<Clock, 'nowMs'>;
-    /** When a HEAD is sent again. */
-    retry?: Partial<RetrySettings>;
-  }) {
-    this.#client = input.client;
-    this.#clock = input.clock;
-    this.#limits = { ...objectLimits(input.client.timeoutFactor), ...input.retry };
-  }
-
-  /**
-   * A missing bucket looks like a missing key here, because an answer to HEAD has no body. Only LIST distinguishes
-   * them.
-   *
-   * @throws {StoreUnavailableError} @throws {StoreRefusedError}
-   */
-  async head(key: string): Promise<StoredObject | undefined> {
-    try {
-      return await this.#client.send({
-        method: 'HEAD',
-        key,
-        headers: headHeaders,
-        limits: this.#limits,
-        readerOf,
-      });
-    } catch (error) {
-      throw translateStoreError(error, 'HEAD');
-    }
-  }
-
-  /**
-   * By DeleteObjects, if the store knows it: a thousand keys a request. A store that refuses the first such request and
-   * takes single ones isn't asked again. The price: one request more in each process.
-   *
-   * A single attempt for each key: of two, one could land after the object was pushed again. What was refused as a whole, or
-   * isn't named in a complete answer, can't land later, so it's sent on its own. Sends nothing after the deadline, and
-   * settles by then.
-   *
-   * @throws {StoreRefusedError}
-   */
-  async delete(
-    keys: readonly string[],
-    { deadlineMs }: { deadlineMs: number },
-  ): Promise<ReadonlyMap<string, StoreUnavailableError>> {
-    const failed = new Map<string, StoreUnavailableError>();
-    const single: string[] = [];
-    const bulk: string[] = [];
-    for (const key of keys) (isXmlText(key) ? bulk : single).push(key);
-    let isRefused = this.#knowsNoBulk;
-    for (let begin = 0; begin < bulk.length; begin += keysPerDelete) {
-      const some = bulk.slice(begin, begin + keysPerDelete);
-      const outcome = isRefused || some.length === 1 ? 'refused' : await this.#deleteMany(some, deadlineMs);
-      if (outcome === 'refused') {
-        isRefused ||= some.length > 1;
-        single.push(...some);
-        continue;
+/** The objects of one bucket. @param input.retry when a HEAD is sent again. */
+export function createObjectStore(input: {
+  client: BucketClient;
+  clock: Pick<Clock, 'nowMs'>;
+  retry?: Partial<RetrySettings>;
+}): ObjectStore {
+  const { client, clock } = input;
+  const limits = { ...objectLimits(client.timeoutFactor), ...input.retry };
+  let knowsNoBulk = false;
+  return {
+    /**
+     * A missing bucket looks like a missing key here, because an answer to HEAD has no body. Only LIST distinguishes
+     * them.
+     *
+     * @throws {StoreUnavailableError} @throws {StoreRefusedError}
+     */
+    async head(key) {
+      try {
+        return await client.send({ method: 'HEAD', key, headers: headHeaders, limits, readerOf });
+      } catch (error) {
+        throw translateStoreError(error, 'HEAD');
       }
-      for (const [key, error] of outcome.failed) failed.set(key, error);
-      single.push(...outcome.unnamed);
-    }
-    const left = single.values();
-    const worker = async () => {
-      for (const key of left) {
-        const error = await this.#deleteOne(key, deadlineMs);
+    },
+
+    /**
+     * By DeleteObjects, if the store knows it: a thousand keys a request. A store that refuses the first such request and
+     * takes single ones isn't asked again. The price: one request more in each process.
+     *
+     * A single attempt for each key: of two, one could land after the object was pushed again. What was refused as a whole, or
+     * isn't named in a complete answer, can't land later, so it's sent on its own. Sends nothing after the deadline, and
+     * settles by then.
+     *
+     * @throws {StoreRefusedError}
+     */
+    async delete(keys, { deadlineMs }) {
+      const send = sending({ client, clock, limits, deadlineMs });
+      const failed = new Map<string, StoreUnavailableError>();
+      const single: string[] = [];
+      const bulk: string[] = [];
+      for (const key of keys) (isXmlText(key) ? bulk : single).push(key);
+      let isRefused = knowsNoBulk;
+      for (let begin = 0; begin < bulk.length; begin += keysPerDelete) {
+        const some = bulk.slice(begin, begin + keysPerDelete);
+        const outcome = isRefused || some.length === 1 ? 'refused' : await deleteMany(send, some);
+        if (outcome === 'refused') {
+          isRefused ||= some.length > 1;
+          single.push(...some);
+          continue;
+        }
+        for (const [key, error] of outcome.failed) failed.set(key, error);
+        single.push(...outcome.unnamed);
+      }
+      await forEachLimited(single, deletesAtOnce, async (key) => {
+        const error = await deleteOne(send, key);
         if (error) failed.set(key, error);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(deletesAtOnce, single.length) }, worker));
-    // Not before: the store may have refused it because of something else, such as the credentials.
-    if (isRefused && single.length > failed.size) this.#knowsNoBulk = true;
-    return failed;
-  }
+      });
+      // Not before: the store may have refused it because of something else, such as the credentials.
+      if (isRefused && single.length > failed.size) knowsNoBulk = true;
+      return failed;
+    },
+  };
+}
 
-  /** @returns `refused`: the store doesn't know the request, or refuses it as a whole. */
-  async #deleteMany(
-    keys: readonly string[],
-    deadlineMs: number,
-  ): Promise<{ failed: ReadonlyMap<string, StoreUnavailableError>; unnamed: readonly string[] } | 'refused'> {
-    let answer: DeletedKeys;
-    try {
-      const limits = { ...this.#limits, answerMs: bulkAnswerFactor * this.#limits.answerMs };
-      answer = await this.#sendDelete({ ...deleteRequest(keys), limits, readerOf: bulkReaderOf }, deadlineMs);
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) {
-        const { cause } = error;
-        const isUnknown = cause instanceof StoreAnswerError && unknownStatuses.has(cause.status);
-        // It answered, so nothing lands later.
-        if (isUnknown || cause instanceof MalformedAnswerError) return 'refused';
-        return { failed: new Map(keys.map((key) => [key, error])), unnamed: [] };
-      }
-      if (error instanceof StoreRefusedError) return 'refused';
-      throw error;
-    }
-    const failed = new Map<string, StoreUnavailableError>();
-    for (const [key, { code, message = 'it gave no reason.' }] of answer.failed) {
-      if (code === noSuchKey) continue;
-      const why = `The store did not delete a key (${code}): ${message}`;
-      if (refusedCodes.has(code)) throw new StoreRefusedError(why);
-      failed.set(key, new StoreUnavailableError(why));
-    }
-    return { failed, unnamed: keys.filter((key) => !answer.deleted.has(key) && !answer.failed.has(key)) };
-  }
+/** @param answerFactor how many times as long as others it may take. */
+type SendDelete = <T>(call: Omit<StoreCall<T>, 'limits'>, answerFactor?: number) => Promise<T>;
 
-  /** @returns why nobody knows whether it's gone. */
-  async #deleteOne(key: string, deadlineMs: number): Promise<StoreUnavailableError | undefined> {
-    try {
-      const limits = this.#limits;
-      await this.#sendDelete({ method: 'DELETE', key, limits, readerOf: deleteReaderOf }, deadlineMs);
-      return undefined;
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) return error;
-      // Some stores say that there is nothing to delete: as of a key of many, that is fine.
-      if (error instanceof StoreRefusedError && isNoSuchKey(error.cause)) return undefined;
-      throw error;
-    }
-  }
-
-  /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
-  async #sendDelete<T>(call: StoreCall<T>, deadlineMs: number): Promise<T> {
-    const endsWithinMs = deadlineMs - this.#clock.nowMs();
+/** Sends deletes until a deadline. They throw {@link StoreUnavailableError} or {@link StoreRefusedError}. */
+function sending(by: {
+  client: BucketClient;
+  clock: Pick<Clock, 'nowMs'>;
+  limits: StoreCall<unknown>['limits'];
+  deadlineMs: number;
+}): SendDelete {
+  return async (call, answerFactor = 1) => {
+    const endsWithinMs = by.deadlineMs - by.clock.nowMs();
     if (endsWithinMs <= 0)
       throw new StoreUnavailableError('The deadline for DELETE passed before it was sent.');
     try {
-      return await this.#client.send({ ...call, limits: { ...call.limits, attemptsMax: 1 }, endsWithinMs });
+      const answerMs = answerFactor * by.limits.answerMs;
+      return await by.client.send({
+        ...call,
+        limits: { ...by.limits, answerMs, attemptsMax: 1 },
+        endsWithinMs,
+      });
     } catch (error) {
       if (error instanceof DeadlineError) {
         const message = "DELETE didn't finish by its deadline. The object might be deleted.";
@@ -286,6 +240,48 @@ export class S3ObjectStore implements ObjectStore {
       }
       throw translateStoreError(error, 'DELETE');
     }
+  };
+}
+
+/** @returns `refused`: the store doesn't know the request, or refuses it as a whole. */
+async function deleteMany(
+  send: SendDelete,
+  keys: readonly string[],
+): Promise<{ failed: ReadonlyMap<string, StoreUnavailableError>; unnamed: readonly string[] } | 'refused'> {
+  let answer: DeletedKeys;
+  try {
+    answer = await send({ ...deleteRequest(keys), readerOf: bulkReaderOf }, bulkAnswerFactor);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) {
+      const { cause } = error;
+      const isUnknown = cause instanceof StoreAnswerError && unknownStatuses.has(cause.status);
+      // It answered, so nothing lands later.
+      if (isUnknown || cause instanceof MalformedAnswerError) return 'refused';
+      return { failed: new Map(keys.map((key) => [key, error])), unnamed: [] };
+    }
+    if (error instanceof StoreRefusedError) return 'refused';
+    throw error;
+  }
+  const failed = new Map<string, StoreUnavailableError>();
+  for (const [key, { code, message = 'it gave no reason.' }] of answer.failed) {
+    if (code === noSuchKey) continue;
+    const why = `The store did not delete a key (${code}): ${message}`;
+    if (refusedCodes.has(code)) throw new StoreRefusedError(why);
+    failed.set(key, new StoreUnavailableError(why));
+  }
+  return { failed, unnamed: keys.filter((key) => !answer.deleted.has(key) && !answer.failed.has(key)) };
+}
+
+/** @returns why nobody knows whether it's gone. */
+async function deleteOne(send: SendDelete, key: string): Promise<StoreUnavailableError | undefined> {
+  try {
+    await send({ method: 'DELETE', key, readerOf: deleteReaderOf });
+    return undefined;
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return error;
+    // Some stores say that there is nothing to delete: as of a key of many, that is fine.
+    if (error instanceof StoreRefusedError && isNoSuchKey(error.cause)) return undefined;
+    throw error;
   }
 }
 
@@ -342,67 +338,38 @@ function hexOfWhole(base64: string): string | undefined {
   return hash.length === 32 && hash.toString('base64') === base64 ? hash.toString('hex') : undefined;
 }
 
-/** Reads all bytes of an answer. */
-export class BytesReader implements AnswerReader<Uint8Array> {
-  readonly #pieces: Buffer[] = [];
-  readonly #bytesMax: number;
-  #bytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  /** @throws {MalformedAnswerError} if there are more than the most. */
-  write(piece: Buffer): void {
-    this.#bytes += piece.length;
-    if (this.#bytes > this.#bytesMax)
-      throw new MalformedAnswerError(`The answer has more than ${this.#bytesMax} bytes.`);
-    this.#pieces.push(Buffer.from(piece));
-  }
-
-  end(): Uint8Array {
-    return Buffer.concat(this.#pieces);
-  }
-}
-
 /** Largest file that is read. The largest reachable set of a gc run has 40 MB. */
 const fileBytesMax = 64 * 1024 ** 2;
 
-/** Small files in one bucket, without the SDK: texts are put, and whatever was put is read. */
-export class S3TextFiles implements Pick<ArchiveStore, 'put' | 'get'> {
-  readonly #client: BucketClient;
-
-  constructor({ client }: { client: BucketClient }) {
-    this.#client = client;
-  }
-
-  /** @param bytes of a text in UTF-8. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
-  async put(key: string, bytes: Uint8Array): Promise<void> {
-    const limits = objectLimits(this.#client.timeoutFactor);
-    const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-    try {
-      // It may arrive twice: the second replaces the first by the same.
-      await this.#client.send({ method: 'PUT', key, body, limits, readerOf: textReaderOf });
-    } catch (error) {
-      throw translateStoreError(error, 'PUT');
-    }
-  }
-
-  /** @returns undefined if there is none. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
-  async get(key: string): Promise<Uint8Array | undefined> {
-    const limits = objectLimits(this.#client.timeoutFactor);
-    try {
-      return await this.#client.send({ method: 'GET', key, limits, readerOf: fileReaderOf });
-    } catch (error) {
-      throw translateStoreError(error, 'GET');
-    }
-  }
+/** Small files in one bucket, without the SDK: texts in UTF-8 are put, and whatever was put is read. */
+export function createTextFiles({ client }: { client: BucketClient }): Pick<ArchiveStore, 'put' | 'get'> {
+  const limits = objectLimits(client.timeoutFactor);
+  return {
+    /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+    async put(key, bytes) {
+      const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+      try {
+        // It may arrive twice: the second replaces the first by the same.
+        await client.send({ method: 'PUT', key, body, limits, readerOf: textReaderOf });
+      } catch (error) {
+        throw translateStoreError(error, 'PUT');
+      }
+    },
+    /** @returns undefined if there is none. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+    async get(key) {
+      try {
+        return await client.send({ method: 'GET', key, limits, readerOf: fileReaderOf });
+      } catch (error) {
+        throw translateStoreError(error, 'GET');
+      }
+    },
+  };
 }
 
 /** A key that is not there has an error document, which says nothing more. */
 function fileReaderOf({ status }: AnswerHead): AnswerReader<Uint8Array | undefined> | undefined {
   if (status === 404) return { write: () => {}, end: () => undefined };
-  return status === 200 ? new BytesReader(fileBytesMax) : undefined;
+  return status === 200 ? bytesReader<Uint8Array>(fileBytesMax, (bytes) => bytes) : undefined;
 }
 
 const textReaderOf = ({ status }: AnswerHead) => (status === 200 ? emptyReader() : undefined);

@@ -12,6 +12,7 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
+import { forEachLimited } from '../rules/async.ts';
 import type { ArchiveClient } from './archive-client.ts';
 import { MalformedAnswerError } from './http-exchange.ts';
 import {
@@ -19,7 +20,6 @@ import {
   type MultipartUpload,
   ObjectExistsError,
   SourceGoneError,
-  type SourceObject,
   type UploadedPart,
   UploadGoneError,
 } from './rules/archive-store.ts';
@@ -121,10 +121,6 @@ function keyOf(text: string, { EncodingType }: { EncodingType?: string | undefin
 /** Objects of one call that are deleted at a time. */
 const deletesAtOnce = 16;
 
-type Input<M extends 'readInto' | 'copyPart' | 'uploadPart' | 'complete', N extends number> = Parameters<
-  ArchiveStore[M]
->[N];
-
 /**
  * Archives in one bucket, over the SDK: most of their time is the store's.
  *
@@ -133,156 +129,124 @@ type Input<M extends 'readInto' | 'copyPart' | 'uploadPart' | 'complete', N exte
  *
  * @throws {StoreUnavailableError} @throws {StoreRefusedError} from every method.
  */
-export class S3ArchiveStore implements ArchiveStore {
-  readonly #client: ArchiveClient;
+export const createArchiveStore = ({ client }: { client: ArchiveClient }): ArchiveStore => ({
+  ...objectsIn(client),
+  ...uploadsIn(client),
+});
 
-  constructor({ client }: { client: ArchiveClient }) {
-    this.#client = client;
-  }
+type ObjectMethod = 'put' | 'putSource' | 'get' | 'readInto' | 'head' | 'delete' | 'list';
 
-  async put(key: string, bytes: Uint8Array): Promise<void> {
-    const command = new PutObjectCommand({ ...this.#at(key), Body: bytes });
-    await this.#client.send('PutObject', ({ client, abortSignal }) => client.send(command, { abortSignal }));
-  }
-
-  putSource(key: string, bytes: Uint8Array): Promise<SourceObject> {
-    const command = new PutObjectCommand({ ...this.#at(key), Body: bytes });
-    return this.#client.send('PutObject', async ({ client, abortSignal }) => {
-      const { ETag } = await client.send(command, { abortSignal });
-      return { key, etag: required(ETag, 'ETag') };
-    });
-  }
-
-  get(key: string): Promise<Uint8Array | undefined> {
-    const command = new GetObjectCommand(this.#at(key));
-    return this.#client.send('GetObject', async ({ client, abortSignal }) => {
-      const answer = await orNone(client.send(command, { abortSignal }));
-      return answer && (await required(answer.Body, 'body').transformToByteArray());
-    });
-  }
-
-  async readInto({ key, etag }: SourceObject, range: Input<'readInto', 1>, into: Uint8Array): Promise<void> {
-    if (into.length === 0 || into.length !== range.endByte - range.startByte)
-      throw new RangeError('The range is empty, or has not the length of the buffer.');
-    const command = new GetObjectCommand({ ...this.#at(key), IfMatch: etag, Range: rangeText(range) });
-    await this.#client.send('GetObject', async ({ client, abortSignal }) => {
-      const { Body } = await ofSource(key, client.send(command, { abortSignal }));
-      await readBodyInto(required(Body, 'body') as AsyncIterable<Uint8Array>, into);
-    });
-  }
-
-  head(key: string): Promise<{ readonly sizeBytes: number; readonly etag: string } | undefined> {
-    const command = new HeadObjectCommand(this.#at(key));
-    return this.#client.send('HeadObject', async ({ client, abortSignal }) => {
-      const answer = await orNone(client.send(command, { abortSignal }));
-      if (answer === undefined) return undefined;
-      return { sizeBytes: required(answer.ContentLength, 'length'), etag: required(answer.ETag, 'ETag') };
-    });
-  }
-
-  async delete(keys: readonly string[]): Promise<void> {
-    // One by one: not every store knows DeleteObjects.
-    const left = keys.values();
-    const worker = async () => {
-      for (const key of left) await this.#deleteOne(key);
-    };
-    await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
-  }
-
-  list(prefix: string): AsyncIterable<readonly string[]> {
-    return keyPages(this.#client, prefix);
-  }
-
-  createUpload(key: string, { withCrc32 = false } = {}): Promise<MultipartUpload> {
-    // The checksum of the whole, so that parts may come without one.
-    const checksum = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
-    const command = new CreateMultipartUploadCommand({ ...this.#at(key), ...(withCrc32 && checksum) });
-    return this.#client.send('CreateMultipartUpload', async ({ client, abortSignal }) => {
-      const { UploadId } = await client.send(command, { abortSignal });
-      return { key, uploadId: required(UploadId, 'upload') };
-    });
-  }
-
-  uploads(prefix: string): AsyncIterable<readonly MultipartUpload[]> {
-    return uploadPages(this.#client, prefix);
-  }
-
-  parts(upload: MultipartUpload, options: { after?: number } = {}): AsyncIterable<readonly UploadedPart[]> {
-    return partPages(this.#client, upload, options);
-  }
-
-  uploadPart(upload: MultipartUpload, part: Input<'uploadPart', 1>): Promise<UploadedPart> {
-    const { number, bytes } = part;
-    const command = new UploadPartCommand({ ...this.#in(upload), PartNumber: number, Body: bytes });
-    return this.#client.send('UploadPart', async ({ client, abortSignal }) => {
-      const { ETag } = await ofUpload(client.send(command, { abortSignal }));
-      return { number, sizeBytes: bytes.length, etag: required(ETag, 'ETag') };
-    });
-  }
-
-  copyPart(
-    upload: MultipartUpload,
-    part: Input<'copyPart', 1>,
-  ): Promise<UploadedPart & { readonly crc32?: number }> {
-    const { number, source, range, sizeBytes } = part;
-    const command = new UploadPartCopyCommand({
-      ...this.#in(upload),
-      PartNumber: number,
-      CopySource: `${this.#client.bucket}/${escapePath(source.key)}`,
-      CopySourceIfMatch: source.etag,
-      ...(range && { CopySourceRange: rangeText(range) }),
-    });
-    return this.#client.send('UploadPartCopy', async ({ client, abortSignal }) => {
-      const answer = await ofUpload(ofSource(source.key, client.send(command, { abortSignal })));
-      const { ETag, ChecksumCRC32 } = answer.CopyPartResult ?? {};
-      const copied = { number, sizeBytes, etag: required(ETag, 'ETag') };
-      // Of a range, some stores tell that of the whole object.
-      const isTold = ChecksumCRC32 !== undefined && range === undefined;
-      return isTold ? { ...copied, crc32: crc32Of(ChecksumCRC32) } : copied;
-    });
-  }
-
-  complete(
-    upload: MultipartUpload,
-    parts: Input<'complete', 1>,
-    { ifAbsent = false, totalBytes }: Input<'complete', 2> = {},
-  ): Promise<{ readonly etag: string }> {
-    const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
-    const command = new CompleteMultipartUploadCommand({
-      ...this.#in(upload),
-      MultipartUpload: { Parts },
-      ...(ifAbsent && { IfNoneMatch: '*' }),
-      ...(totalBytes !== undefined && { MpuObjectSize: totalBytes }),
-    });
-    return this.#client.send('CompleteMultipartUpload', async ({ client, abortSignal }) => {
-      const { ETag } = await ofUpload(ifAbsentOf(client.send(command, { abortSignal })));
-      return { etag: required(ETag, 'ETag') };
-    });
-  }
-
-  async abort(upload: MultipartUpload): Promise<void> {
-    const command = new AbortMultipartUploadCommand(this.#in(upload));
-    await this.#client.send('AbortMultipartUpload', async ({ client, abortSignal }) => {
-      await client.send(command, { abortSignal }).catch((error: unknown) => {
-        if (!(error instanceof Error && error.name === 'NoSuchUpload')) throw error;
-      });
-    });
-  }
-
-  async #deleteOne(key: string): Promise<void> {
-    const command = new DeleteObjectCommand(this.#at(key));
-    await this.#client.send('DeleteObject', async ({ client, abortSignal }) => {
+function objectsIn(archive: ArchiveClient): Pick<ArchiveStore, ObjectMethod> {
+  const Bucket = archive.bucket;
+  const deleteOne = async (Key: string) => {
+    const command = new DeleteObjectCommand({ Bucket, Key });
+    await archive.send('DeleteObject', async ({ client, abortSignal }) => {
       await orNone(client.send(command, { abortSignal }));
     });
-  }
+  };
+  return {
+    async put(Key, bytes) {
+      const command = new PutObjectCommand({ Bucket, Key, Body: bytes });
+      await archive.send('PutObject', ({ client, abortSignal }) => client.send(command, { abortSignal }));
+    },
+    putSource(key, bytes) {
+      const command = new PutObjectCommand({ Bucket, Key: key, Body: bytes });
+      return archive.send('PutObject', async ({ client, abortSignal }) => {
+        const { ETag } = await client.send(command, { abortSignal });
+        return { key, etag: required(ETag, 'ETag') };
+      });
+    },
+    get(Key) {
+      const command = new GetObjectCommand({ Bucket, Key });
+      return archive.send('GetObject', async ({ client, abortSignal }) => {
+        const answer = await orNone(client.send(command, { abortSignal }));
+        return answer && (await required(answer.Body, 'body').transformToByteArray());
+      });
+    },
+    async readInto({ key, etag }, range, into) {
+      if (into.length === 0 || into.length !== range.endByte - range.startByte)
+        throw new RangeError('The range is empty, or has not the length of the buffer.');
+      const command = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: rangeText(range) });
+      await archive.send('GetObject', async ({ client, abortSignal }) => {
+        const { Body } = await ofSource(key, client.send(command, { abortSignal }));
+        await readBodyInto(required(Body, 'body') as AsyncIterable<Uint8Array>, into);
+      });
+    },
+    head(Key) {
+      const command = new HeadObjectCommand({ Bucket, Key });
+      return archive.send('HeadObject', async ({ client, abortSignal }) => {
+        const answer = await orNone(client.send(command, { abortSignal }));
+        if (answer === undefined) return undefined;
+        return { sizeBytes: required(answer.ContentLength, 'length'), etag: required(answer.ETag, 'ETag') };
+      });
+    },
+    // One by one: not every store knows DeleteObjects.
+    delete: (keys) => forEachLimited(keys, deletesAtOnce, deleteOne),
+    list: (prefix) => keyPages(archive, prefix),
+  };
+}
 
-  #at(key: string) {
-    return { Bucket: this.#client.bucket, Key: key };
-  }
-
-  #in({ key, uploadId }: MultipartUpload) {
-    return { ...this.#at(key), UploadId: uploadId };
-  }
+function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
+  const Bucket = archive.bucket;
+  const inUpload = ({ key: Key, uploadId: UploadId }: MultipartUpload) => ({ Bucket, Key, UploadId });
+  return {
+    createUpload(key, { withCrc32 = false } = {}) {
+      // The checksum of the whole, so that parts may come without one.
+      const checksum = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
+      const command = new CreateMultipartUploadCommand({ Bucket, Key: key, ...(withCrc32 && checksum) });
+      return archive.send('CreateMultipartUpload', async ({ client, abortSignal }) => {
+        const { UploadId } = await client.send(command, { abortSignal });
+        return { key, uploadId: required(UploadId, 'upload') };
+      });
+    },
+    uploads: (prefix) => uploadPages(archive, prefix),
+    parts: (upload, options = {}) => partPages(archive, upload, options),
+    uploadPart(upload, { number, bytes }) {
+      const command = new UploadPartCommand({ ...inUpload(upload), PartNumber: number, Body: bytes });
+      return archive.send('UploadPart', async ({ client, abortSignal }) => {
+        const { ETag } = await ofUpload(client.send(command, { abortSignal }));
+        return { number, sizeBytes: bytes.length, etag: required(ETag, 'ETag') };
+      });
+    },
+    copyPart(upload, { number, source, range, sizeBytes }) {
+      const command = new UploadPartCopyCommand({
+        ...inUpload(upload),
+        PartNumber: number,
+        CopySource: `${Bucket}/${escapePath(source.key)}`,
+        CopySourceIfMatch: source.etag,
+        ...(range && { CopySourceRange: rangeText(range) }),
+      });
+      return archive.send('UploadPartCopy', async ({ client, abortSignal }) => {
+        const answer = await ofUpload(ofSource(source.key, client.send(command, { abortSignal })));
+        const { ETag, ChecksumCRC32 } = answer.CopyPartResult ?? {};
+        const copied = { number, sizeBytes, etag: required(ETag, 'ETag') };
+        // Of a range, some stores tell that of the whole object.
+        const isTold = ChecksumCRC32 !== undefined && range === undefined;
+        return isTold ? { ...copied, crc32: crc32Of(ChecksumCRC32) } : copied;
+      });
+    },
+    complete(upload, parts, { ifAbsent = false, totalBytes } = {}) {
+      const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
+      const command = new CompleteMultipartUploadCommand({
+        ...inUpload(upload),
+        MultipartUpload: { Parts },
+        ...(ifAbsent && { IfNoneMatch: '*' }),
+        ...(totalBytes !== undefined && { MpuObjectSize: totalBytes }),
+      });
+      return archive.send('CompleteMultipartUpload', async ({ client, abortSignal }) => {
+        const { ETag } = await ofUpload(ifAbsentOf(client.send(command, { abortSignal })));
+        return { etag: required(ETag, 'ETag') };
+      });
+    },
+    async abort(upload) {
+      const command = new AbortMultipartUploadCommand(inUpload(upload));
+      await archive.send('AbortMultipartUpload', async ({ client, abortSignal }) => {
+        await client.send(command, { abortSignal }).catch((error: unknown) => {
+          if (!(error instanceof Error && error.name === 'NoSuchUpload')) throw error;
+        });
+      });
+    },
+  };
 }
 
 /** undefined if there is no such object. */

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { SignedRequest, SignUploadInput, UrlSigner } from './rules/store.ts';
+import type { UrlSigner } from './rules/store.ts';
 
 /** What all signatures of Signature Version 4 share, whether they are in the query or in a header. */
 
@@ -10,22 +10,20 @@ export interface AwsCredentials {
   readonly sessionToken?: string | undefined;
 }
 
-/** Keeps the latest signing key. It is valid for one day, one region and one secret. */
-class SigningKeys {
-  #kept: { readonly id: string; readonly key: KeyObject } | undefined;
-
-  /** @param input.date `YYYYMMDD`. */
-  keyFor(input: { credentials: AwsCredentials; date: string; region: string }): KeyObject {
+/** Answers signing keys, and keeps the latest. It is valid for one day (`YYYYMMDD`), one region and one secret. */
+function signingKeys() {
+  let kept: { readonly id: string; readonly key: KeyObject } | undefined;
+  return (input: { credentials: AwsCredentials; date: string; region: string }): KeyObject => {
     const { credentials, date, region } = input;
     const id = `${date}/${region}/${credentials.secretAccessKey}`;
-    if (this.#kept?.id !== id) {
+    if (kept?.id !== id) {
       let key: string | Buffer = `AWS4${credentials.secretAccessKey}`;
       for (const part of [date, region, 's3', 'aws4_request'])
         key = createHmac('sha256', key).update(part).digest();
-      this.#kept = { id, key: createSecretKey(key as Buffer) };
+      kept = { id, key: createSecretKey(key as Buffer) };
     }
-    return this.#kept.key;
-  }
+    return kept.key;
+  };
 }
 
 /** `YYYYMMDDTHHMMSSZ`, rounded down. */
@@ -125,11 +123,10 @@ const emptySha256 = hash('sha256', '', 'hex');
  *
  * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
  */
-export class HeaderSigner {
-  readonly #keys = new SigningKeys();
-
+export function createHeaderSigner() {
+  const keyFor = signingKeys();
   /** @returns all headers of the request, the given ones included. */
-  sign(input: HeaderSignInput): Record<string, string> {
+  return (input: HeaderSignInput): Record<string, string> => {
     const { method, path, query, credentials, region, bodySha256 = emptySha256 } = input;
     const time = amzTime(input.signedAtMs);
     const date = time.slice(0, 8);
@@ -146,14 +143,14 @@ export class HeaderSigner {
     let canonical = `${method}\n${path}\n${query}\n`;
     for (const name of names) canonical += `${name}:${headers[name]}\n`;
     canonical += `\n${signedNames}\n${bodySha256}`;
-    const signature = createHmac('sha256', this.#keys.keyFor({ credentials, date, region }))
+    const signature = createHmac('sha256', keyFor({ credentials, date, region }))
       .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
       .digest('hex');
     headers['authorization'] =
       `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, ` +
       `SignedHeaders=${signedNames}, Signature=${signature}`;
     return headers;
-  }
+  };
 }
 
 /**
@@ -192,35 +189,17 @@ interface Common {
 }
 
 /** Presigns requests. Caches the signing key, and the parts that all URLs of one batch share. */
-class Presigner {
-  readonly #keys = new SigningKeys();
-  #cached: { readonly of: PresignInput; readonly signedHeaders: string; readonly common: Common } | undefined;
-
-  /** The presigned URL. Every given header is signed, and none is moved into the query. The body is not hashed. */
-  presign(input: PresignInput): string {
-    const { method, path } = input;
-    const headers = Object.entries({ ...input.headers, host: input.host }).sort(([a], [b]) =>
-      a < b ? -1 : 1,
-    );
-    const common = this.#common(input, headers.map(([name]) => name).join(';'));
-    const { time, scope, beforeSignature, afterSignature, signedHeaders } = common;
-    let canonical = `${method}\n${path}\n${beforeSignature}&${afterSignature}\n`;
-    for (const [name, value] of headers) canonical += `${name}:${value}\n`;
-    canonical += `\n${signedHeaders}\nUNSIGNED-PAYLOAD`;
-    const signature = createHmac('sha256', common.key)
-      .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
-      .digest('hex');
-    return `${input.origin}${path}?${beforeSignature}&X-Amz-Signature=${signature}&${afterSignature}`;
-  }
-
-  #common(input: PresignInput, signedHeaders: string): Common {
-    const cached = this.#cached;
-    if (cached && cached.signedHeaders === signedHeaders && isOfOneBatch(cached.of, input))
+function createPresigner() {
+  const keyFor = signingKeys();
+  let cached: { readonly of: PresignInput; readonly common: Common } | undefined;
+  const commonOf = (input: PresignInput, signedHeaders: string): Common => {
+    if (cached?.common.signedHeaders === signedHeaders && isOfOneBatch(cached.of, input))
       return cached.common;
-    const { accessKeyId, sessionToken } = input.credentials;
+    const { credentials, region } = input;
+    const { accessKeyId, sessionToken } = credentials;
     const time = amzTime(input.signedAtMs);
     const date = time.slice(0, 8);
-    const scope = `${date}/${input.region}/s3/aws4_request`;
+    const scope = `${date}/${region}/s3/aws4_request`;
     const token = sessionToken === undefined ? '' : `&X-Amz-Security-Token=${escapeUri(sessionToken)}`;
     const common = {
       time,
@@ -231,11 +210,27 @@ class Presigner {
         `&X-Amz-Credential=${escapeUri(`${accessKeyId}/${scope}`)}&X-Amz-Date=${time}` +
         `&X-Amz-Expires=${input.expiresSeconds}${token}`,
       afterSignature: `X-Amz-SignedHeaders=${escapeUri(signedHeaders)}`,
-      key: this.#keys.keyFor({ credentials: input.credentials, date, region: input.region }),
+      key: keyFor({ credentials, date, region }),
     };
-    this.#cached = { of: input, signedHeaders, common };
+    cached = { of: input, common };
     return common;
-  }
+  };
+  /** The presigned URL. Every given header is signed, and none is moved into the query. The body is not hashed. */
+  return (input: PresignInput): string => {
+    const { method, path } = input;
+    const headers = Object.entries({ ...input.headers, host: input.host }).sort(([a], [b]) =>
+      a < b ? -1 : 1,
+    );
+    const common = commonOf(input, headers.map(([name]) => name).join(';'));
+    const { time, scope, beforeSignature, afterSignature, signedHeaders } = common;
+    let canonical = `${method}\n${path}\n${beforeSignature}&${afterSignature}\n`;
+    for (const [name, value] of headers) canonical += `${name}:${value}\n`;
+    canonical += `\n${signedHeaders}\nUNSIGNED-PAYLOAD`;
+    const signature = createHmac('sha256', common.key)
+      .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
+      .digest('hex');
+    return `${input.origin}${path}?${beforeSignature}&X-Amz-Signature=${signature}&${afterSignature}`;
+  };
 }
 
 function isOfOneBatch(a: PresignInput, b: PresignInput): boolean {
@@ -255,54 +250,43 @@ export interface S3UrlSignerSettings extends BucketPlace {
 }
 
 /** Presigned URLs for one bucket. */
-export class S3UrlSigner implements UrlSigner {
-  readonly #settings: S3UrlSignerSettings;
-  readonly #base: BucketAddress;
-  readonly #presigner = new Presigner();
-
-  constructor(settings: S3UrlSignerSettings) {
-    this.#settings = settings;
-    this.#base = bucketAddress(settings);
-  }
-
-  /**
-   * S3 compares Content-Length with the signed value, and the body with the checksum. Because both are signed as
-   * headers, a client cannot leave them out. A checksum in the query would be signed, but not enforced.
-   */
-  async signUpload(input: SignUploadInput): Promise<SignedRequest> {
-    const checksum = Buffer.from(input.oid, 'hex').toString('base64');
-    const headers = { 'content-length': String(input.sizeBytes), 'x-amz-checksum-sha256': checksum };
-    const href = await this.#sign({ ...input, method: 'PUT', headers });
-    return { href, header: { 'x-amz-checksum-sha256': checksum } };
-  }
-
-  async signDownload(input: { key: string; signedAtMs: number; lifetimeMs: number }): Promise<SignedRequest> {
-    return { href: await this.#sign({ ...input, method: 'GET', headers: {} }), header: {} };
-  }
-
-  async #sign(input: {
-    method: 'GET' | 'PUT';
-    key: string;
-    headers: Readonly<Record<string, string>>;
-    signedAtMs: number;
-    lifetimeMs: number;
-  }): Promise<string> {
-    const { method, key, headers, signedAtMs } = input;
+export function createUrlSigner(settings: S3UrlSignerSettings): UrlSigner {
+  const { origin, host, path } = bucketAddress(settings);
+  const presign = createPresigner();
+  const sign = async (
+    input: Pick<PresignInput, 'method' | 'headers'> & Parameters<UrlSigner['signDownload']>[0],
+  ): Promise<string> => {
+    const { method, key, headers, signedAtMs, lifetimeMs } = input;
     // Rounded down, like X-Amz-Date: a URL must never live longer than requested.
-    const expiresSeconds = Math.floor(input.lifetimeMs / 1000);
-    if (!(expiresSeconds >= 1 && expiresSeconds <= 604_800)) {
-      throw new RangeError(`A signed URL must live for 1 s to 7 days, not for ${input.lifetimeMs} ms.`);
-    }
-    return this.#presigner.presign({
+    const expiresSeconds = Math.floor(lifetimeMs / 1000);
+    if (!(expiresSeconds >= 1 && expiresSeconds <= 604_800))
+      throw new RangeError(`A signed URL must live for 1 s to 7 days, not for ${lifetimeMs} ms.`);
+    return presign({
       method,
-      origin: this.#base.origin,
-      host: this.#base.host,
-      path: `${this.#base.path}/${escapePath(key)}`,
+      origin,
+      host,
+      path: `${path}/${escapePath(key)}`,
       headers,
-      credentials: await this.#settings.credentials(),
-      region: this.#settings.region,
+      credentials: await settings.credentials(),
+      region: settings.region,
       signedAtMs,
       expiresSeconds,
     });
-  }
+  };
+  return {
+    /**
+     * S3 compares Content-Length with the signed value, and the body with the checksum. Because both are signed as
+     * headers, a client cannot leave them out. A checksum in the query would be signed, but not enforced.
+     */
+    async signUpload(input) {
+      const checksum = Buffer.from(input.oid, 'hex').toString('base64');
+      const headers = { 'content-length': String(input.sizeBytes), 'x-amz-checksum-sha256': checksum };
+      const href = await sign({ ...input, method: 'PUT', headers });
+      return { href, header: { 'x-amz-checksum-sha256': checksum } };
+    },
+    signDownload: async (input) => ({
+      href: await sign({ ...input, method: 'GET', headers: {} }),
+      header: {},
+    }),
+  };
 }

@@ -1,6 +1,6 @@
 import { s3Limits } from '../../lambda/exports/rules/settings.ts';
 import { ArchiveClient } from '../../lambda/store/archive-client.ts';
-import { S3ArchiveStore } from '../../lambda/store/s3-archives.ts';
+import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import type { ArchiveStoreTarget } from './archive-store.contract.ts';
 
 /** Opens a bucket of a store that speaks S3's protocol, for archives. */
@@ -14,7 +14,7 @@ export function openS3Archives(input: {
   const where = { region: 'us-east-1', endpoint, forcePathStyle: true };
   const client = new ArchiveClient({ ...where, bucket, credentials: async () => credentials });
   return {
-    store: new S3ArchiveStore({ client }),
+    store: createArchiveStore({ client }),
     partBytesMin: s3Limits.partBytesMin,
     stop: async () => {
       client.destroy();

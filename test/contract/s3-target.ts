@@ -1,8 +1,8 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
-import { S3ObjectStore } from '../../lambda/store/object-store.ts';
-import { S3UrlSigner } from '../../lambda/store/signing.ts';
+import { createObjectStore } from '../../lambda/store/object-store.ts';
+import { createUrlSigner } from '../../lambda/store/signing.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';
 
 /** Opens a bucket of a store that speaks S3's protocol, with the product's adapters. */
@@ -23,9 +23,9 @@ export function openS3Target(input: {
   };
   const client = new BucketClient({ ...place, onAnswer });
   return {
-    store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
+    store: createObjectStore({ client, clock: { nowMs: () => Date.now() } }),
     listing: new ScanListing({ client }),
-    signer: new S3UrlSigner(place),
+    signer: createUrlSigner(place),
     sdk: { client: sdk, bucket },
     answers: () => answers,
     put: async (key, body) => {

@@ -11,7 +11,7 @@ import {
 } from '../../../../lambda/aws/sqs.ts';
 import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import { BucketClient } from '../../../../lambda/store/bucket-client.ts';
-import { S3ObjectStore } from '../../../../lambda/store/object-store.ts';
+import { createObjectStore } from '../../../../lambda/store/object-store.ts';
 import { createDynamoDb } from '../../../../lambda/table/client.ts';
 import { SilentServer } from './silent-server.ts';
 
@@ -88,7 +88,7 @@ const clients = [
     attempts: 4,
     answerMs: 10_000,
     open: (endpoint: string) => {
-      const store = new S3ObjectStore({ client: bucketAt(endpoint), clock: { nowMs: Date.now } });
+      const store = createObjectStore({ client: bucketAt(endpoint), clock: { nowMs: Date.now } });
       return () => store.head('k');
     },
   },

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAdminSecret, storeCredentials } from '../../../../lambda/aws/secrets.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
-import { S3ObjectStore } from '../../../../lambda/store/object-store.ts';
-import { S3UrlSigner } from '../../../../lambda/store/signing.ts';
+import { createObjectStore } from '../../../../lambda/store/object-store.ts';
+import { createUrlSigner } from '../../../../lambda/store/signing.ts';
 import { bucketAt, serve } from '../../../support/serve.ts';
 import { fakeSecrets, notFound } from './fake-secrets.ts';
 
@@ -133,8 +133,8 @@ describe('store credentials', () => {
     const credentials = storeCredentials({ client: fake.client, secretArn: 'arn', nowMs: Date.now });
     const place = { bucket: 'objects', region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
     const openStore = () =>
-      new S3ObjectStore({ client: bucketAt(endpoint, { credentials }), clock: { nowMs: Date.now } });
-    const signer = new S3UrlSigner(place);
+      createObjectStore({ client: bucketAt(endpoint, { credentials }), clock: { nowMs: Date.now } });
+    const signer = createUrlSigner(place);
     const sign = () => signer.signDownload({ key: 'k', signedAtMs: Date.now(), lifetimeMs: minuteMs });
     return { store: openStore(), secondStore: openStore(), sign };
   }

@@ -5,7 +5,7 @@ import {
   type AnswerHead,
   HttpExchange,
   type SignedRequest,
-  TextReader,
+  textReader,
 } from '../../../../lambda/store/http-exchange.ts';
 import { close, listen } from '../../../support/serve.ts';
 import { RawStore } from './raw-store.ts';
@@ -37,7 +37,7 @@ function exchangeOf({ socketsMax = 4 } = {}) {
       stop,
       readerOf: (head) => {
         heads.push(head);
-        return new TextReader(1_000_000, (text) => `${head.status} ${text}`);
+        return textReader(1_000_000, (text) => `${head.status} ${text}`);
       },
     });
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import type { S3Settings } from '../../../../lambda/store/bucket-client.ts';
-import { objectLimits, S3ObjectStore } from '../../../../lambda/store/object-store.ts';
+import { createObjectStore, objectLimits } from '../../../../lambda/store/object-store.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { bucketAt } from '../../../support/serve.ts';
 import { answerOf, type Conduct, onePage, RawStore } from './raw-store.ts';
@@ -10,7 +10,7 @@ import { answerOf, type Conduct, onePage, RawStore } from './raw-store.ts';
 async function open(conduct: Conduct, overrides: Partial<S3Settings> = {}) {
   const raw = new RawStore(conduct);
   const client = bucketAt(await raw.listen(), overrides);
-  const store = new S3ObjectStore({ client, clock: { nowMs: Date.now } });
+  const store = createObjectStore({ client, clock: { nowMs: Date.now } });
   const listing = new ScanListing({ client });
   return { raw, store, listing };
 }

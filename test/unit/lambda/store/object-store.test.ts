@@ -3,13 +3,14 @@ import { createServer, type ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import type { S3Settings } from '../../../../lambda/store/bucket-client.ts';
-import { BytesReader, S3ObjectStore, S3TextFiles } from '../../../../lambda/store/object-store.ts';
+import { bytesReader } from '../../../../lambda/store/http-exchange.ts';
+import { createObjectStore, createTextFiles } from '../../../../lambda/store/object-store.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { bucketAt, close, listen, serve, serve as serveWith } from '../../../support/serve.ts';
 import { bucket, credentials, StoreFixture } from '../../../support/store-fixture.ts';
 
 it('joins the pieces of an answer, each copied, and ends one that is too long', () => {
-  const reader = new BytesReader(4);
+  const reader = bytesReader(4, (bytes) => bytes);
   const piece = Buffer.from('ab');
   reader.write(piece);
   piece.fill(0);
@@ -38,7 +39,7 @@ describe('delete objects', () => {
       const answered = answer(request);
       if (answered) response.writeHead(answered[0]).end(answered[1]);
     });
-    const store = new S3ObjectStore({ client: bucketAt(url, { bucket: 'b' }), clock: { nowMs: Date.now } });
+    const store = createObjectStore({ client: bucketAt(url, { bucket: 'b' }), clock: { nowMs: Date.now } });
     /** Key → why it may not be gone. */
     const deleting = async (keys: readonly string[], withinMs = 10_000) => {
       const failed = await store.delete(keys, { deadlineMs: Date.now() + withinMs });
@@ -193,9 +194,9 @@ describe('errors', () => {
   function adapters(endpoint: string, overrides: Partial<S3Settings> = {}) {
     const client = bucketAt(endpoint, { credentials: async () => credentials, ...overrides });
     return {
-      store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
+      store: createObjectStore({ client, clock: { nowMs: () => Date.now() } }),
       listing: new ScanListing({ client }),
-      files: new S3TextFiles({ client }),
+      files: createTextFiles({ client }),
     };
   }
 
@@ -370,7 +371,7 @@ describe('text files', () => {
     const fixture = await StoreFixture.start();
     onTestFinished(() => fixture.stop());
     const client = bucketAt(fixture.url, { credentials: async () => credentials });
-    return { fixture, files: new S3TextFiles({ client }) };
+    return { fixture, files: createTextFiles({ client }) };
   }
 
   it.each(['', '{}', '[{"name":"bücher/ä 📦.psd"}]', 'x'.repeat(1024 * 1024)])(

@@ -9,7 +9,7 @@ import {
 } from '../../../../lambda/store/archive-client.ts';
 import { SourceGoneError, UploadGoneError } from '../../../../lambda/store/rules/archive-store.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
-import { S3ArchiveStore } from '../../../../lambda/store/s3-archives.ts';
+import { createArchiveStore } from '../../../../lambda/store/s3-archives.ts';
 import {
   answer,
   type Conduct,
@@ -41,7 +41,7 @@ async function storeOf(
     limits,
   );
   onTestFinished(() => client.destroy());
-  return { server, store: new S3ArchiveStore({ client }) };
+  return { server, store: createArchiveStore({ client }) };
 }
 
 const upload = { key: '_exports/acme/1/archive.tar', uploadId: 'the-upload' };
@@ -64,7 +64,7 @@ const calls = {
   copyPart: (store) => store.copyPart(upload, { number: 1, source, range, sizeBytes: 4 }),
   complete: (store) => store.complete(upload, [{ number: 1, etag: '"1"' }]),
   abort: (store) => store.abort(upload),
-} satisfies Record<string, (store: S3ArchiveStore) => Promise<unknown>>;
+} satisfies Record<string, (store: ReturnType<typeof createArchiveStore>) => Promise<unknown>>;
 const names = Object.keys(calls) as (keyof typeof calls)[];
 
 async function first<T>(pages: AsyncIterable<T>): Promise<T | undefined> {

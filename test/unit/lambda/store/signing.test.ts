@@ -5,11 +5,12 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { NodeSha256, sha256Hex } from '../../../../lambda/rules/hash.ts';
+import type { UrlSigner } from '../../../../lambda/store/rules/store.ts';
 import {
+  createHeaderSigner,
+  createUrlSigner,
   escapePath,
   escapeUri,
-  HeaderSigner,
-  S3UrlSigner,
   type S3UrlSignerSettings,
 } from '../../../../lambda/store/signing.ts';
 
@@ -33,7 +34,7 @@ describe('header signer', () => {
   });
 
   it('signs any request as the SDK does, whatever it signed before', async () => {
-    const signer = new HeaderSigner();
+    const signer = createHeaderSigner();
     await fc.assert(
       fc.asyncProperty(anyRequest, async (request) => {
         const { method, body, key, query, headers, host, region, credentials, dayLater } = request;
@@ -44,7 +45,7 @@ describe('header signer', () => {
           .map((name) => `${name}=${escapeUri(query[name] ?? '')}`)
           .join('&');
         const bodySha256 = sha256Hex(body ?? '');
-        const own = signer.sign({
+        const own = signer({
           method,
           host,
           path,
@@ -154,7 +155,7 @@ describe('url signer', () => {
     ])('equal those of the SDK: $name', async ({ overrides }) => {
       const chosen = settings(overrides);
       const used = await chosen.credentials();
-      const signer = new S3UrlSigner(chosen);
+      const signer = createUrlSigner(chosen);
       const sessionToken = used.sessionToken === undefined ? {} : { sessionToken: used.sessionToken };
       await fc.assert(
         fc.asyncProperty(keys, fc.nat(), async (key, sizeBytes) => {
@@ -175,7 +176,7 @@ describe('url signer', () => {
     });
 
     test('sign the headers that the upload must have', async () => {
-      const { href, header } = await new S3UrlSigner(settings()).signUpload(upload);
+      const { href, header } = await createUrlSigner(settings()).signUpload(upload);
       expect(new URL(href).searchParams.get('X-Amz-SignedHeaders')).toBe(
         'content-length;host;x-amz-checksum-sha256',
       );
@@ -195,7 +196,7 @@ describe('url signer', () => {
     ])('have the host and path that the SDK gives them: %j', async (where) => {
       const client = new S3Client({ ...where, credentials });
       const input = { Bucket: where.bucket, Key: `acme/r.1/ä ${oid}` };
-      const signer = new S3UrlSigner(settings(where));
+      const signer = createUrlSigner(settings(where));
       const put = await signer.signUpload({ ...upload, key: input.Key });
       const get = await signer.signDownload({ key: input.Key, signedAtMs, lifetimeMs });
       const place = (href: string) => href.slice(0, href.indexOf('?'));
@@ -205,13 +206,13 @@ describe('url signer', () => {
 
     test('follow rotated credentials, and the date', async () => {
       let current = credentials;
-      const rotating = new S3UrlSigner(settings({ credentials: async () => current }));
+      const rotating = createUrlSigner(settings({ credentials: async () => current }));
       const next = { accessKeyId: 'AKIDNEXT', secretAccessKey: 'next' };
       const days = [signedAtMs, signedAtMs + 86_400_000];
       for (const used of [credentials, next, credentials]) {
         current = used;
         for (const at of days) {
-          const fresh = new S3UrlSigner(settings({ credentials: async () => used }));
+          const fresh = createUrlSigner(settings({ credentials: async () => used }));
           const input = { ...upload, signedAtMs: at };
           expect(await rotating.signUpload(input)).toEqual(await fresh.signUpload(input));
         }
@@ -224,14 +225,14 @@ describe('url signer', () => {
 
     test('reuse nothing of the previous URL if anything differs', async () => {
       const requests = [
-        (signer: S3UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 60_000 }),
-        (signer: S3UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 61_000 }),
-        (signer: S3UrlSigner) => signer.signDownload({ key: upload.key, signedAtMs, lifetimeMs: 61_000 }),
-        (signer: S3UrlSigner) =>
+        (signer: UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 60_000 }),
+        (signer: UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 61_000 }),
+        (signer: UrlSigner) => signer.signDownload({ key: upload.key, signedAtMs, lifetimeMs: 61_000 }),
+        (signer: UrlSigner) =>
           signer.signUpload({ ...upload, signedAtMs: signedAtMs + 1000, lifetimeMs: 61_000 }),
       ];
       let current = credentials;
-      const kept = new S3UrlSigner(settings({ credentials: async () => current }));
+      const kept = createUrlSigner(settings({ credentials: async () => current }));
       for (const part of [
         {},
         { accessKeyId: 'AKIDNEXT' },
@@ -241,14 +242,14 @@ describe('url signer', () => {
         const used = { ...credentials, ...part };
         current = used;
         for (const ask of requests) {
-          const fresh = new S3UrlSigner(settings({ credentials: async () => used }));
+          const fresh = createUrlSigner(settings({ credentials: async () => used }));
           expect(await ask(kept)).toEqual(await ask(fresh));
         }
       }
     });
 
     test('never live longer than requested, and have limits', async () => {
-      const signer = new S3UrlSigner(settings());
+      const signer = createUrlSigner(settings());
       const { href } = await signer.signDownload({ key: 'k', signedAtMs, lifetimeMs: 1999 });
       expect(new URL(href).searchParams.get('X-Amz-Expires')).toBe('1');
       expect(new URL(href).searchParams.get('X-Amz-Date')).toBe('20261121T050607Z');

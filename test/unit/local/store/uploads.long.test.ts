@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { S3UrlSigner } from '../../../../lambda/store/signing.ts';
+import { createUrlSigner } from '../../../../lambda/store/signing.ts';
 import { ObjectUpload } from '../../../../local/store/files.ts';
 import { startStore } from '../../../../local/store/start-store.ts';
 import { syncFolder } from '../../../../local/system/durable-file.ts';
@@ -340,7 +340,7 @@ describe("the SDK's own uploads", () => {
 
 describe('an upload by a presigned URL', () => {
   const signer = () =>
-    new S3UrlSigner({
+    createUrlSigner({
       bucket,
       region: 'auto',
       endpoint: store.url,
@@ -451,7 +451,7 @@ test('an upload URL expires by the clock of the store', async () => {
   const clocked = await StoreFixture.start({ now: () => nowMs });
   try {
     await clocked.send({ method: 'PUT', path: `/${bucket}/k`, body, signedAtMs: nowMs });
-    const signer = new S3UrlSigner({
+    const signer = createUrlSigner({
       bucket,
       region: 'auto',
       endpoint: clocked.url,

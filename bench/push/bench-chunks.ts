@@ -4,25 +4,37 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { copiesAtOnce } from '../../lambda/chunks/assemble.ts';
+import { forEachLimited } from '../../lambda/rules/async.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { ArchiveClient } from '../../lambda/store/archive-client.ts';
+import type { UploadedPart } from '../../lambda/store/rules/archive-store.ts';
+import { S3ArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
 import { plainEnvironment, run } from '../../test/support/process.ts';
 import { packCli } from '../crowd/subjects.ts';
 import { peakMbOfTree, startProcess } from '../processes.ts';
 import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
-import { bucket, credentials, region, startStore, storeName } from '../store.ts';
+import { bucket, bucketAt, credentials, region, startStore, storeName } from '../store.ts';
 import { commandMsMax, type Print } from './bench-push.ts';
 import { type Door, openDoor } from './door.ts';
 
 interface Sample {
-  readonly pushMs: number;
-  /** From the answer to the last chunk until git push has ended. */
-  readonly afterLastMs: number;
+  /** Until the last chunk was answered. */
+  readonly chunksMs: number;
+  /** From then until the last one was proven. */
+  readonly proofsMs: number;
+  /** From then until git push has ended. */
+  readonly assemblyMs: number;
+  /** Of which the store alone takes so long. */
+  readonly storeMs: number;
   readonly copyMs: number;
   readonly agentMb: number;
   readonly puts: number;
@@ -33,7 +45,8 @@ const file = 'large.bin';
 
 /**
  * A push of one large file in chunks, beside `aws s3 cp` of the same file to the same store, which is 30 ms away. What both
- * put passes at the same bandwidth. × is the ratio of the push, less what follows the last chunk, to the copy.
+ * put passes at the same bandwidth. × is the ratio of the push until its last chunk to the copy. The last column of seconds is
+ * what this store takes for the requests of an assembly, and nothing else: it copies the bytes twice, where S3 copies inside.
  *
  * Options: `--megabytes=N` (6000; more than 5 GiB), `--mbit=N` (600), `--rounds=N` (3).
  */
@@ -57,7 +70,7 @@ export async function benchChunks(print: Print, options: readonly string[]): Pro
       const sample = await measureRound({ user, folder, source, program, mbit: Number(values.mbit) });
       samples.push(sample);
       print(
-        `round ${round + 1}: push ${digits(sample.pushMs / 1000)} s, copy ${digits(sample.copyMs / 1000)} s`,
+        `round ${round + 1}: chunks ${digits(sample.chunksMs / 1000)} s, copy ${digits(sample.copyMs / 1000)} s`,
       );
     }
     print(`\n${values.megabytes} MB at ${values.mbit} Mbit/s`);
@@ -69,10 +82,12 @@ export async function benchChunks(print: Print, options: readonly string[]): Pro
 }
 
 const columns: Column<Sample>[] = [
-  ['push, s', ({ pushMs }) => pushMs / 1000],
-  ['after the last chunk, s', ({ afterLastMs }) => afterLastMs / 1000],
+  ['until the last chunk, s', ({ chunksMs }) => chunksMs / 1000],
   ['aws s3 cp, s', ({ copyMs }) => copyMs / 1000],
-  ['× copy', ({ pushMs, afterLastMs, copyMs }) => (pushMs - afterLastMs) / copyMs],
+  ['× copy', ({ chunksMs, copyMs }) => chunksMs / copyMs],
+  ['then proofs, s', ({ proofsMs }) => proofsMs / 1000],
+  ['then assembly, s', ({ assemblyMs }) => assemblyMs / 1000],
+  ['store alone, s', ({ storeMs }) => storeMs / 1000],
   ['agent, MB', ({ agentMb }) => agentMb, 'max'],
   ['PUT', ({ puts }) => puts],
 ];
@@ -112,6 +127,7 @@ async function measureRound(shop: Shop): Promise<Sample> {
     const copyMs = await timed(() =>
       command('aws', ['s3', 'cp', '--quiet', join(source, file), ...to], environmentIn(folder)),
     );
+    const storeMs = await timed(() => assembleAlone(store.port, statSync(join(source, file)).size));
     rmSync(join(storeFolder, 'objects', bucket, 'copies'), { recursive: true, force: true });
 
     const { url, token } = await startServer(shop, place, storeDoor.port);
@@ -125,12 +141,48 @@ async function measureRound(shop: Shop): Promise<Sample> {
     await user.git(folder, 'init', '--quiet', '--bare', 'remote.git');
     storeDoor.take();
     const push = [...settings, 'push', '--quiet', `file://${join(folder, 'remote.git')}`, 'main'];
-    const pushMs = await timed(() => user.git(source, ...push));
-    const afterLastMs = performance.now() - storeDoor.lastPutAtMs();
-    return { pushMs, copyMs, afterLastMs, agentMb: agent.peakMb(), puts: storeDoor.take().clientPut };
+    const beganAtMs = performance.now();
+    await user.git(source, ...push);
+    const endedAtMs = performance.now();
+    const [storedAtMs, provenAtMs] = [storeDoor.lastPutAtMs(), lastProofAtMs(folder)];
+    return {
+      chunksMs: storedAtMs - beganAtMs,
+      proofsMs: provenAtMs - storedAtMs,
+      assemblyMs: endedAtMs - provenAtMs,
+      storeMs,
+      copyMs,
+      agentMb: agent.peakMb(),
+      puts: storeDoor.take().clientPut,
+    };
   } finally {
     await cleanup.run();
   }
+}
+
+/** Makes an object of parts of the copy, by the requests that an assembly makes. */
+async function assembleAlone(port: number, sizeBytes: number): Promise<void> {
+  const client = new ArchiveClient(bucketAt(`http://127.0.0.1:${port}`));
+  const archives = new S3ArchiveStore({ client });
+  const source = { key: `copies/${file}`, etag: (await archives.head(`copies/${file}`))?.etag ?? '' };
+  const upload = await archives.createUpload('copies/assembled');
+  const parts: UploadedPart[] = [];
+  const { chunkBytes } = defaultSettings;
+  const numbers = Array.from({ length: Math.ceil(sizeBytes / chunkBytes) }, (_, index) => index + 1);
+  await forEachLimited(numbers, copiesAtOnce, async (number) => {
+    const startByte = (number - 1) * chunkBytes;
+    const range = { startByte, endByte: Math.min(sizeBytes, startByte + chunkBytes) };
+    const part = { number, source, range, sizeBytes: range.endByte - startByte };
+    parts[number - 1] = await archives.copyPart(upload, part);
+  });
+  await archives.complete(upload, parts, { ifAbsent: true, totalBytes: sizeBytes });
+  client.destroy();
+}
+
+/** When a chunk was last proven, by the clock of `performance`: from the server's log. */
+function lastProofAtMs(folder: string): number {
+  const lines = readFileSync(join(folder, 'server.log'), 'utf8').split('\n');
+  const proven = lines.findLast((line) => line.includes('"step":"prove"') && line.includes('"proven"'));
+  return Date.parse((JSON.parse(proven ?? '{}') as { time?: string }).time ?? '') - performance.timeOrigin;
 }
 
 interface Place {

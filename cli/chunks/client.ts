@@ -8,7 +8,7 @@ import {
 import { parseJson } from '../../lambda/rules/text.ts';
 import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
 import { type BatchAction, mediaType } from '../lfs-batch.ts';
-import { failedAttempt, RefusedError, send, throwOf } from '../move/put.ts';
+import { failedAttempt, RefusedError, requestByHand } from '../move/put.ts';
 import { UploadError } from './pushed-file.ts';
 
 /** What the server says of one object that is uploaded in chunks, and is told. */
@@ -51,7 +51,7 @@ export class ChunkClient {
 
   /** @throws {UploadError} if there's no such upload. @throws {TransferError} */
   status(): Promise<WireChunkedUpload> {
-    return this.#ask(statusShape, { method: 'GET', headers: { accept: mediaType } });
+    return this.#ask(statusShape, 'GET');
   }
 
   /** Those who ask while a request is on its way share the next one. @throws as `status`. @throws {NotOpenError} */
@@ -77,9 +77,7 @@ export class ChunkClient {
       const group = this.#waiting.splice(0, chunksMax);
       const stored = group.flatMap(({ asked }) => asked.stored ?? []);
       const wanted = group.flatMap(({ asked }) => asked.wanted ?? []);
-      const headers = { accept: mediaType, 'content-type': mediaType };
-      const body = JSON.stringify({ stored, wanted });
-      await this.#ask(postedShape, { method: 'POST', headers, body }).then(
+      await this.#ask(postedShape, 'POST', [Buffer.from(JSON.stringify({ stored, wanted }))]).then(
         (posted) => {
           for (const { resolve } of group) resolve(posted);
         },
@@ -91,15 +89,15 @@ export class ChunkClient {
     this.#isPosting = false;
   }
 
-  async #ask<T>(shape: z.ZodType<T>, init: RequestInit): Promise<T> {
+  async #ask<T>(shape: z.ZodType<T>, method: 'GET' | 'POST', pieces: readonly Buffer[] = []): Promise<T> {
     const { stop } = this.#deps;
+    const ofBody = pieces.map(({ length }) => ({ 'content-type': mediaType, 'content-length': `${length}` }));
+    const headers = { accept: mediaType, ...ofBody[0] };
     return retrying<T>(this.#deps, async () => {
       const signal = AbortSignal.any([stop, AbortSignal.timeout(requestMs)]);
       try {
-        // A redirect would carry the upload's token to another place.
-        const response = await send('server', this.#action, { ...init, redirect: 'manual', signal });
-        const text = await textOf(response).catch((error) => throwOf('server', error));
-        const parsed = shape.safeParse(parseJson(text));
+        const sent = { method, action: this.#action, headers, pieces, signal, read: textOf };
+        const parsed = shape.safeParse(parseJson(await requestByHand('server', sent)));
         if (parsed.success) return { kind: 'done', value: parsed.data };
         throw new TransferError('The server returned something that lfs-quota can’t read.');
       } catch (error) {
@@ -113,10 +111,10 @@ export class ChunkClient {
 }
 
 /** @throws {TransferError} if it's longer than any answer. */
-async function textOf({ body }: Response): Promise<string> {
+async function textOf(answer: AsyncIterable<Uint8Array>): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of body ?? []) {
+  for await (const piece of answer) {
     bytes += piece.length;
     if (bytes > answerBytesMax) throw new TransferError("The server's answer is too long.");
     pieces.push(piece);

@@ -1,9 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { errorCode } from '../../local/system/durable-file.ts';
-import { type DownloadDeps, retrying, sha256Of, TransferError } from '../export/transfer.ts';
+import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';
 import { piecesOf } from '../move/archive.ts';
 import { failedAttempt, putObject, RefusedError, WrongBytesError } from '../move/put.ts';
+import { type HashedPart, PartHasher, type PartToHash } from './part-hasher.ts';
 
 /** Why an upload ends, and what to do: trying again by itself doesn't help. */
 export class UploadError extends Error {
@@ -17,11 +18,14 @@ export interface FilePart extends LfsObject {
 
 /** A file that git-lfs pushes. It must stay as it is until it's stored. */
 export class PushedFile {
+  readonly #path: string;
   readonly #file: FileHandle;
   readonly #sizeBytes: number;
   readonly #changedAtMs: number;
+  #hasher: PartHasher | undefined;
 
-  private constructor(file: FileHandle, { size, mtimeMs }: { size: number; mtimeMs: number }) {
+  private constructor(path: string, file: FileHandle, { size, mtimeMs }: { size: number; mtimeMs: number }) {
+    this.#path = path;
     this.#file = file;
     this.#sizeBytes = size;
     this.#changedAtMs = mtimeMs;
@@ -29,34 +33,24 @@ export class PushedFile {
 
   /** @throws {UploadError} */
   static async open(path: string, sizeBytes: number): Promise<PushedFile> {
-    const file = await open(path, 'r').catch((cause) => {
-      throw new UploadError(`Can't read ${path} (${errorCode(cause)}). Fix that, then push again.`, {
-        cause,
-      });
-    });
-    const opened = new PushedFile(file, await file.stat());
+    const file = await open(path, 'r').catch((cause) => throwUnreadable(path, cause));
+    const opened = new PushedFile(path, file, await file.stat());
     if (opened.#sizeBytes === sizeBytes) return opened;
     await file.close();
     throw changed();
   }
 
-  close(): Promise<void> {
-    return this.#file.close();
+  async close(): Promise<void> {
+    await this.#hasher?.close();
+    await this.#file.close();
   }
 
-  /** @param onPiece gets all bytes. @returns the SHA-256 of a part. @throws {UploadError} if it isn't there any more. */
-  async sha256Of(
-    { startByte, sizeBytes }: Omit<FilePart, 'oid'>,
-    stop: AbortSignal,
-    onPiece: (piece: Uint8Array) => void,
-  ): Promise<string> {
-    let bytes = 0;
-    const sha256 = await sha256Of(this.#file, { startByte, sizeBytes, stop }, (piece) => {
-      bytes += piece.length;
-      onPiece(piece);
-    });
-    if (bytes < sizeBytes) throw changed();
-    return sha256;
+  /** One part after the other. @throws {UploadError} if it can't be read, or isn't there any more. */
+  async hash(part: PartToHash): Promise<HashedPart> {
+    this.#hasher ??= new PartHasher(this.#file);
+    const hashed = await this.#hasher.hash(part).catch((cause) => throwUnreadable(this.#path, cause));
+    if (hashed) return hashed;
+    throw changed();
   }
 
   /**
@@ -102,6 +96,13 @@ export class PushedFile {
     const { size, mtimeMs } = await this.#file.stat();
     return size !== this.#sizeBytes || mtimeMs !== this.#changedAtMs;
   }
+}
+
+/** @throws {UploadError} if it's the system's error, and not ours. */
+function throwUnreadable(path: string, cause: unknown): never {
+  const code = errorCode(cause);
+  if (code === undefined || code.startsWith('ERR_')) throw cause;
+  throw new UploadError(`Can't read ${path} (${code}). Fix that, then push again.`, { cause });
 }
 
 export const changed = () =>

@@ -1,6 +1,6 @@
 import type { WireChunkedUpload } from '../../lambda/api/contract/lfs-chunks.ts';
 import { chunkCountOf, chunksMax, initialState, sizeOfChunk } from '../../lambda/chunks/rules/upload.ts';
-import { blockBytes, Sha256 } from '../../lambda/chunks/sha256.ts';
+import { blockBytes } from '../../lambda/chunks/sha256.ts';
 import { transferEach } from '../export/at-once.ts';
 import { type DownloadDeps, TransferError } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';
@@ -14,11 +14,10 @@ import { changed, type FilePart, PushedFile, UploadError } from './pushed-file.t
  */
 
 const chunksAtOnce = 8;
-/** How long the server isn't asked again: first, and when nothing happens for a while. */
-const pollMs = { first: 1_000, later: 5_000 };
-const quickPolls = 10;
-/** Polls in a row without anything new, in a minute. Then it's asked what it lacks: a chunk, or a report that was lost. */
-const pollsMax = 20;
+/** The server isn't asked again for an eighth of the time since it last did something, but for so long at least and at most. */
+const pollMs = { min: 500, max: 5_000 };
+/** Nothing happens for so long. Then it's asked what it lacks: a chunk, or a report that was lost. */
+const quietMs = 60_000;
 /** Such minutes in a row. An assembly takes less than 20. */
 const vainMax = 20;
 
@@ -54,8 +53,6 @@ class ChunksOnTheirWay {
   readonly #client: ChunkClient;
   /** By their number. */
   readonly #hashed: (HashedChunk | undefined)[] = [];
-  #hash: Sha256 | undefined;
-  #hashedTo = 0;
   #shownBytes = 0;
   /** The chunks that were uploaded here. */
   readonly #sent = new Set<number>();
@@ -121,25 +118,21 @@ class ChunksOnTheirWay {
     }
   }
 
-  /** Reads a chunk. One after the other, they share one computation. */
+  /** Reads a chunk. */
   async #hashOf(
     plan: Plan,
     { chunk, before, stop }: { chunk: number; before: string; stop: AbortSignal },
   ): Promise<HashedChunk> {
     const startByte = chunk * plan.chunkBytes;
-    const sizeBytes = sizeOfChunk(plan, chunk);
-    if (this.#hash === undefined || this.#hashedTo !== chunk)
-      this.#hash = await Sha256.create({ state: before, bytes: startByte });
-    const hash = this.#hash;
-    const oid = await this.#file.sha256Of({ startByte, sizeBytes }, stop, (piece) => hash.update(piece));
-    this.#hashedTo = chunk + 1;
+    const part = { startByte, sizeBytes: sizeOfChunk(plan, chunk) };
     const isLast = chunk === plan.count - 1;
-    const after = isLast ? hash.digest() : hash.state();
-    if (isLast && after !== this.#input.object.oid) {
+    const hashed = await this.#file.hash({ ...part, before, isLast });
+    stop.throwIfAborted();
+    if (isLast && hashed.after !== this.#input.object.oid) {
       await this.#disownProven(plan, stop);
       throw changed();
     }
-    return { chunk, startByte, sizeBytes, oid, stateBefore: before, after };
+    return { ...part, ...hashed, chunk, stateBefore: before };
   }
 
   /**
@@ -149,26 +142,30 @@ class ChunksOnTheirWay {
    * @throws {NotOpenError} once it has.
    */
   async #disownProven(plan: Plan, stop: AbortSignal): Promise<void> {
-    const hash = await Sha256.create();
     const wanted: { chunk: number; sha256: string }[] = [];
+    let before = initialState;
     for (let chunk = 0; chunk < plan.count; chunk += 1) {
       const part = { startByte: chunk * plan.chunkBytes, sizeBytes: sizeOfChunk(plan, chunk) };
-      const sha256 = await this.#file.sha256Of(part, stop, (piece) => hash.update(piece));
-      if (chunk < plan.proven.chunks) wanted.push({ chunk, sha256 });
+      const { oid, after } = await this.#file.hash({ ...part, before, isLast: chunk === plan.count - 1 });
+      stop.throwIfAborted();
+      if (chunk < plan.proven.chunks) wanted.push({ chunk, sha256: oid });
+      before = after;
     }
-    if (hash.digest() === this.#input.object.oid)
+    if (before === this.#input.object.oid)
       await Promise.all(wanted.map((each) => this.#client.post({ wanted: each })));
   }
 
   /** Waits while the server proves the chunks and puts them together. @returns false: nothing happened for a while. */
   async #isAssembled(): Promise<boolean> {
-    for (let polls = 0; polls < pollsMax; polls += 1) {
+    for (let waitedMs = 0; waitedMs < quietMs; ) {
       const { state, unproven } = await this.#client.post({});
       if (isDone(state)) return true;
-      if (unproven < this.#leastUnproven) polls = 0;
+      if (unproven < this.#leastUnproven) waitedMs = 0;
       this.#leastUnproven = Math.min(this.#leastUnproven, unproven);
-      await this.#deps.sleep(polls < quickPolls ? pollMs.first : pollMs.later);
+      const pauseMs = Math.min(Math.max(waitedMs / 8, pollMs.min), pollMs.max);
+      await this.#deps.sleep(pauseMs);
       this.#deps.stop.throwIfAborted();
+      waitedMs += pauseMs;
     }
     return false;
   }

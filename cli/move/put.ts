@@ -102,25 +102,40 @@ export async function putObject(
       timer.refresh();
       onBytes(bytes);
     });
-    await requestPut(to, { upload, sizeBytes: object.sizeBytes, pieces, signal });
+    const headers = {
+      'content-length': String(object.sizeBytes),
+      'content-type': 'application/octet-stream',
+    };
+    await requestByHand(to, { method: 'PUT', action: upload, headers, pieces, signal, read: drain });
   } finally {
     isOver = true;
     clearTimeout(timer);
   }
 }
 
-/** By hand, as `fetch` keeps a copy of all that it sends. A piece isn't used any more once the next one is asked for. */
-async function requestPut(
+/**
+ * A request by hand: `fetch` keeps a copy of all that it sends, and takes 30 MB of memory. It follows no redirects.
+ *
+ * @param input.pieces of the body. One isn't used any more once the next one is asked for. @param input.read the body of an
+ * answer with success. @throws {TransferError}
+ */
+export async function requestByHand<T>(
   to: Side,
-  input: { upload: BatchAction; sizeBytes: number; pieces: AsyncIterable<Uint8Array>; signal: AbortSignal },
-): Promise<void> {
-  const { upload, sizeBytes, pieces, signal } = input;
-  const own = { 'content-length': String(sizeBytes), 'content-type': 'application/octet-stream' };
-  const url = new URL(upload.href);
+  input: {
+    readonly method: 'GET' | 'POST' | 'PUT';
+    readonly action: BatchAction;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+    readonly signal: AbortSignal;
+    readonly read: (answer: AsyncIterable<Uint8Array>) => Promise<T>;
+  },
+): Promise<T> {
+  const { method, action, pieces, signal, read } = input;
+  const url = new URL(action.href);
   if (!/^https?:$/.test(url.protocol)) throw new RefusedError('The server returned no HTTP address.');
   const { request: open } = url.protocol === 'https:' ? https : http;
-  const headers = Object.fromEntries(headersOf(upload, own));
-  const request = open(url, { method: 'PUT', headers, signal });
+  const headers = Object.fromEntries(headersOf(action, input.headers));
+  const request = open(url, { method, headers, signal });
   let response: IncomingMessage | undefined;
   const answered = once(request, 'response').then(([first]) => {
     response = first as IncomingMessage;
@@ -138,11 +153,15 @@ async function requestPut(
     const retryAfter = told['retry-after'];
     requireSuccess(to, statusCode, new Headers(retryAfter ? { 'retry-after': retryAfter } : {}));
     if (!request.writableEnded) throw new TransferError(`The ${to} answered too early.`);
-    for await (const _ of await answered);
+    return await read(await answered);
   } catch (error) {
     request.destroy();
     throwOf(to, error);
   }
+}
+
+async function drain(answer: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of answer);
 }
 
 /** The pieces of an object. The last one comes once all of them are known to be right. @throws {TransferError} */
@@ -174,7 +193,7 @@ async function* checked(
 }
 
 /** The texts of `fetch` may have the URL, whose signature lets anybody in: of those the code alone is told. */
-export function throwOf(whose: Side, error: unknown): never {
+function throwOf(whose: Side, error: unknown): never {
   if (error instanceof TransferError) throw error;
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (cause instanceof TransferError) throw cause;

@@ -71,6 +71,7 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
       'bin/lfs-quota.js',
       'dist/NOTICE',
       'dist/console.json',
+      'dist/hash-thread.js',
       'dist/lfs-quota.js',
       'dist/prebuilds/darwin-x64+arm64/classic-level.node',
       'dist/prebuilds/linux-arm/classic-level.armv6.node',

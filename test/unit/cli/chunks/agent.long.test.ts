@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CliError } from '../../../../cli/errors.ts';
 import { bytesOf } from '../../../support/payload.ts';
@@ -362,13 +363,20 @@ describe('a large object', () => {
     expect(server.object?.equals(bytes)).toBe(true);
   });
 
-  it('leaves a server that loses a chunk again and again', async () => {
+  it('leaves a server that loses a chunk again and again, and asks it less and less in each minute', async () => {
     server.onStored = (chunk) => {
       if (chunk === 7) server.chunks.delete(7);
     };
-    expect(await new GitLfs().push()).toEqual(
+    const git = new GitLfs();
+    expect(await git.push()).toEqual(
       failed("The server doesn't put the chunks together. Push again: it continues."),
     );
+    const next = git.sleeps.findIndex((ms, at) => ms < (git.sleeps[at - 1] ?? 0));
+    const minute = git.sleeps.slice(0, next);
+    expect(minute.slice(0, 9)).toEqual(Array(9).fill(500));
+    expect(minute[9]).toBeGreaterThan(500);
+    expect(minute.at(-1)).toBe(5_000);
+    expect(minute.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(60_000);
   });
 
   it('that changes on the way is never stored', async () => {
@@ -386,6 +394,41 @@ describe('a large object', () => {
     rmSync(file);
     expect((await new GitLfs().push()).error?.message).toContain("Can't read");
     expect(server.chunks.has(19)).toBe(false);
+  });
+
+  it('that shrinks on the way is never stored, whether it was hashed before or not', async () => {
+    server.onRequest = (what) => {
+      if (what === 'PUT 2') truncateSync(file, 10);
+      return undefined;
+    };
+    expect(await new GitLfs().push()).toEqual(failed(changed));
+    writeFileSync(file, bytes);
+    server.onRequest = () => undefined;
+    process.once('worker', () => truncateSync(file, 5 * chunkBytes));
+    expect(await new GitLfs().push()).toEqual(failed(changed));
+    expect(server.chunks.has(19)).toBe(false);
+    expect(server.state).toBe('open');
+  });
+
+  it('that can be opened, and not read, says why', async () => {
+    const folder = tempFolder();
+    const { size } = statSync(folder);
+    await server.close();
+    server = await new FakeChunks({ oid: oidOf(bytes), size, chunkBytes }).start();
+    expect(await new GitLfs().push({ path: folder, size })).toEqual(
+      failed(`Can't read ${folder} (EISDIR). Fix that, then push again.`),
+    );
+  });
+
+  it('fails alone if its thread dies: the next one gets another', async () => {
+    process.once('worker', (thread: Worker) => void thread.terminate());
+    const git = new GitLfs();
+    const message = 'The thread that hashes the file ended. Push again: it continues.';
+    expect(await git.push()).toEqual(failed(message));
+    process.once('worker', (thread: Worker) => thread.emit('error', new Error('of its code')));
+    expect(await git.push()).toEqual(failed(/^This is a bug in lfs-quota\./));
+    expect(git.err).toContain('of its code');
+    expect(await git.push()).toEqual(done);
   });
 
   it.each([1, 17])('that was damaged in chunk %i, and is right again, begins anew', async (chunk) => {

@@ -15,7 +15,7 @@ import { forEachLimited } from '../../lambda/rules/async.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { ArchiveClient } from '../../lambda/store/archive-client.ts';
 import type { UploadedPart } from '../../lambda/store/rules/archive-store.ts';
-import { S3ArchiveStore } from '../../lambda/store/s3-archives.ts';
+import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
 import { plainEnvironment, run } from '../../test/support/process.ts';
@@ -162,7 +162,7 @@ async function measureRound(shop: Shop): Promise<Sample> {
 /** Makes an object of parts of the copy, by the requests that an assembly makes. */
 async function assembleAlone(port: number, sizeBytes: number): Promise<void> {
   const client = new ArchiveClient(bucketAt(`http://127.0.0.1:${port}`));
-  const archives = new S3ArchiveStore({ client });
+  const archives = createArchiveStore({ client });
   const source = { key: `copies/${file}`, etag: (await archives.head(`copies/${file}`))?.etag ?? '' };
   const upload = await archives.createUpload('copies/assembled');
   const parts: UploadedPart[] = [];

@@ -1,7 +1,7 @@
 import type { UploadPath } from '../../lambda/chunks/rules/upload.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import type { Random } from '../support/random.ts';
-import { type Content, chunkCount, chunkOf } from './chunk-contents.ts';
+import { type Content, chunkCount, chunkedAboveBytes, chunkOf } from './chunk-contents.ts';
 import type { ChunkWatch } from './chunk-watch.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
@@ -32,8 +32,11 @@ export type Way =
 
 export interface Errand {
   readonly repo: string;
-  readonly content: Content;
+  /** What is pushed: one, or several in the same batches. */
+  readonly contents: readonly Content[];
   readonly madeBy: string;
+  /** Their token. undefined: as a CI job's, or a git host's user, they have none that can be revoked. */
+  readonly tokenId: string | undefined;
   readonly way: Way;
   /** Of which chunks are sent by one who sends another's. */
   readonly other: Content;
@@ -41,31 +44,37 @@ export interface Errand {
 
 interface Ticket extends UploadPath {
   readonly token: string;
+  readonly content: Content;
 }
 
-type Outcome = 'stored' | 'refused' | 'gave-up' | 'no-repo';
+/** What a batch was told: what is settled, what is sent in chunks, and after how long to ask again for the rest. */
+interface Told {
+  readonly settled: ReadonlySet<Content>;
+  readonly tickets: readonly Ticket[];
+  readonly waitMs: number;
+}
 
 /** Batches after which an honest agent counts as stuck, in calm weather. */
 const calmBatchesMax = 60;
 
-/** Somebody who uploads one object, by `lfs-quota agent` or in a way of their own. */
+/** Somebody who uploads objects, by `lfs-quota agent` or in a way of their own. */
 export class ChunkAgent {
   readonly #world: World;
   readonly #tenant: TenantWorld;
   readonly #watch: ChunkWatch;
   readonly #random: Random;
   readonly #errand: Errand;
-  readonly #isSpoilable: boolean;
+  readonly #isSpoilable: (oid: string) => boolean;
   #calmBatches = 0;
 
-  /** @param input.isSpoilable whether others of the same maker may have spoiled its upload, which they share. */
+  /** @param input.isSpoilable whether others of the same maker may have spoiled an object's upload, which they share. */
   constructor(input: {
     world: World;
     tenant: TenantWorld;
     watch: ChunkWatch;
     random: Random;
     errand: Errand;
-    isSpoilable: boolean;
+    isSpoilable: (oid: string) => boolean;
   }) {
     this.#isSpoilable = input.isSpoilable;
     this.#world = input.world;
@@ -76,67 +85,84 @@ export class ChunkAgent {
   }
 
   get isHonest(): boolean {
-    return this.#errand.way === 'honest' && !this.#errand.content.isForged;
+    return this.#errand.way === 'honest' && !this.#errand.contents.some(({ isForged }) => isForged);
+  }
+
+  get #isRevoked(): boolean {
+    return this.#watch.isRevoked(this.#errand.tokenId, this.#tenant.scheduler.nowMs);
   }
 
   /** @throws {Violation} if it is honest and gets nowhere. */
-  async run(): Promise<Outcome> {
+  async run(): Promise<void> {
     const { weather } = this.#tenant;
-    for (let batches = 0; ; batches += 1) {
+    let left = this.#errand.contents;
+    for (let batches = 0; left.length > 0; batches += 1) {
       if (weather.calm) this.#calmBatches += 1;
-      if (!this.isHonest && batches === 3) return 'gave-up';
+      if ((!this.isHonest && batches === 3) || this.#isRevoked) return;
       if (this.#calmBatches > calmBatchesMax)
         throw new Violation('Chunks: an honest agent asks for ever, and its object is not stored');
-      const answer = await this.#ask();
-      if (typeof answer === 'string') return answer;
-      if (typeof answer === 'number') {
-        await this.#tenant.wait(answer);
-        continue;
-      }
-      if ((await this.#upload(answer)) === 'stored') return 'stored';
-      await this.#tenant.wait(this.#random.int(1_000, 2 * minute));
+      const told = await this.#ask(left);
+      if (told === 'no-repo') return;
+      const stored = new Set(told.settled);
+      await Promise.all(
+        told.tickets.map(async (ticket) => {
+          if ((await this.#upload(ticket)) === 'stored') stored.add(ticket.content);
+        }),
+      );
+      left = left.filter((content) => !stored.has(content));
+      if (left.length > 0) await this.#tenant.wait(told.waitMs);
     }
   }
 
-  /** @returns after how long to ask again, or the end of it. */
-  async #ask(): Promise<Ticket | number | Outcome> {
-    const { repo, content, madeBy, way } = this.#errand;
-    const { oid, bytes } = content;
-    const objects = new Map([[oid, bytes.length]]);
+  async #ask(contents: readonly Content[]): Promise<Told | 'no-repo'> {
+    const { repo, madeBy, tokenId, way } = this.#errand;
+    const again = (waitMs: number): Told => ({ settled: new Set(), tickets: [], waitMs });
+    const objects = new Map(contents.map(({ oid, bytes }) => [oid, bytes.length]));
+    const chunked = new Set([...objects].flatMap(([oid, size]) => (size > chunkedAboveBytes ? [oid] : [])));
     const verdicts = await askOnce(this.#tenant, {
       repo,
       objects,
       madeBy,
-      ...(way !== 'plain' && { chunked: new Set([oid]) }),
-      onChunks: (each, upload) =>
-        this.#watch.hold({ tenant: this.#tenant.tenant, repo, oid: each, upload }, bytes.length),
+      tokenId,
+      ...(way !== 'plain' && { chunked }),
+      onChunks: (oid, upload) =>
+        this.#watch.hold({ tenant: this.#tenant.tenant, repo, oid, upload }, objects.get(oid) ?? 0),
     });
     if (verdicts === 'absent') return 'no-repo';
-    if (verdicts === 'error') return this.#random.int(500, 10_000);
-    if (typeof verdicts === 'number') return verdicts;
+    if (verdicts === 'error') return again(this.#random.int(500, 10_000));
+    if (typeof verdicts === 'number') return again(verdicts);
     if ('heldUntilMs' in verdicts)
-      return Math.max(0, verdicts.heldUntilMs - this.#tenant.scheduler.nowMs) + minute;
-    const verdict = verdicts.get(oid);
-    switch (verdict?.kind) {
-      case 'stored':
-        return 'stored';
-      case 'over-limit':
-        return 'refused';
-      case 'busy':
-        return this.isHonest ? this.#random.int(hour, 4 * hour) : 'gave-up';
-      case 'upload':
-        if (!content.isForged)
-          await send(this.#tenant, { repo, oid, plan: 'at-once', href: verdict.put.href });
-        return this.isHonest ? minute : 'gave-up';
-      case 'chunks': {
-        const { upload, token } = verdict;
-        const path = { tenant: this.#tenant.tenant, repo, oid, upload };
-        if (verdict.isResumed) this.#watch.counts.resumed += 1;
-        return { ...path, token };
+      return again(Math.max(0, verdicts.heldUntilMs - this.#tenant.scheduler.nowMs) + minute);
+    const settled = new Set<Content>();
+    const tickets: Ticket[] = [];
+    let waitMs = this.#random.int(1_000, 2 * minute);
+    for (const content of contents) {
+      const { oid } = content;
+      const verdict = verdicts.get(oid);
+      switch (verdict?.kind) {
+        case 'stored':
+        case 'over-limit':
+          settled.add(content);
+          break;
+        case 'busy':
+          waitMs = this.#random.int(hour, 4 * hour);
+          break;
+        case 'upload':
+          if (!content.isForged)
+            await send(this.#tenant, { repo, oid, plan: 'at-once', href: verdict.put.href });
+          break;
+        case 'chunks': {
+          const { upload, token } = verdict;
+          if (verdict.isResumed) this.#watch.counts.resumed += 1;
+          tickets.push({ tenant: this.#tenant.tenant, repo, oid, upload, token, content });
+          break;
+        }
+        default:
+          throw new Error(`A verdict that nobody expects: ${verdict?.kind}`);
       }
-      default:
-        throw new Error(`A verdict that nobody expects: ${verdict?.kind}`);
     }
+    if (tickets.length > 1) this.#watch.counts.pairs += 1;
+    return { settled, tickets, waitMs };
   }
 
   /** One life of an agent with one upload. Most live until the end. */
@@ -163,17 +189,17 @@ export class ChunkAgent {
       }
       if (status.state === 'stored') return 'stored';
       if (status.state !== 'open') {
-        if (status.state === 'wrong') this.#checkWrong();
+        if (status.state === 'wrong') this.#checkWrong(ticket);
         return 'over';
       }
       const isStored = new Set(status.stored);
-      for (const chunk of status.unproven) toReport.set(chunk, this.#stateBefore(chunk));
-      const missing = [...this.#errand.content.statesBefore.keys()].filter(
-        (chunk) => !isStored.has(chunk) && !under.has(chunk) && !this.#isLeft(chunk),
+      for (const chunk of status.unproven) toReport.set(chunk, this.#stateBefore(ticket, chunk));
+      const missing = [...ticket.content.statesBefore.keys()].filter(
+        (chunk) => !isStored.has(chunk) && !under.has(chunk) && !this.#isLeft(ticket, chunk),
       );
       const answer = await this.#report(ticket, {
         stored: [...toReport].map(([chunk, stateBefore]) => ({ chunk, stateBefore })),
-        wanted: missing.map((chunk) => ({ chunk, sha256: sha256Hex(this.#bytesFor(chunk)) })),
+        wanted: missing.map((chunk) => ({ chunk, sha256: sha256Hex(this.#bytesFor(ticket, chunk)) })),
       });
       // Somebody else of the same maker may have begun it with other bytes.
       if (answer === 'over') return 'over';
@@ -197,23 +223,23 @@ export class ChunkAgent {
   }
 
   /** Only where somebody else of the same maker may have spoiled it. */
-  #checkWrong(): void {
-    if (this.isHonest && !this.#isSpoilable)
+  #checkWrong({ oid }: Ticket): void {
+    if (this.isHonest && !this.#isSpoilable(oid))
       throw new Violation('Chunks: an honest upload is said to be wrong');
   }
 
-  #isLeft(chunk: number): boolean {
-    return this.#errand.way === 'leaves' && chunk === chunkCount(this.#errand.content) - 1;
+  #isLeft({ content }: Ticket, chunk: number): boolean {
+    return this.#errand.way === 'leaves' && chunk === chunkCount(content) - 1;
   }
 
-  #stateBefore(chunk: number): string {
-    const { content, way } = this.#errand;
+  #stateBefore({ content }: Ticket, chunk: number): string {
+    const { way } = this.#errand;
     const state = content.statesBefore[chunk] ?? '';
     return way === 'lies-about-states' && this.#random.chance(0.5) ? sha256Hex(state) : state;
   }
 
-  #bytesFor(chunk: number): Uint8Array {
-    const { content, way, other } = this.#errand;
+  #bytesFor({ content }: Ticket, chunk: number): Uint8Array {
+    const { way, other } = this.#errand;
     const own = chunkOf(content, chunk);
     const swapped = chunkOf(content, chunk === 0 ? 1 : chunk === 1 ? 0 : chunk);
     if (way === 'swaps' && swapped.length === own.length) return swapped;
@@ -224,19 +250,20 @@ export class ChunkAgent {
   async #put(ticket: Ticket, chunk: number, href: string): Promise<void> {
     const { way } = this.#errand;
     const random = this.#random;
-    await this.#putOnce(href, this.#bytesFor(chunk), way === 'comes-late' || random.chance(0.05));
+    await this.#putOnce(href, this.#bytesFor(ticket, chunk), way === 'comes-late' || random.chance(0.05));
     if (way === 'replaces') {
       const other = await this.#wantOther(ticket, chunk);
       if (other) await this.#putOnce(other.href, other.bytes, random.chance(0.3));
     }
     // A URL can be used again.
-    if (random.chance(0.05)) this.#tenant.start(0, () => this.#putOnce(href, this.#bytesFor(chunk), true));
+    if (random.chance(0.05))
+      this.#tenant.start(0, () => this.#putOnce(href, this.#bytesFor(ticket, chunk), true));
   }
 
   async #wantOther(ticket: Ticket, chunk: number): Promise<{ href: string; bytes: Uint8Array } | undefined> {
-    const bytes = Uint8Array.from(this.#bytesFor(chunk), (byte) => byte ^ 1);
+    const bytes = Uint8Array.from(this.#bytesFor(ticket, chunk), (byte) => byte ^ 1);
     const answer = await this.#report(ticket, {
-      stored: [{ chunk, stateBefore: this.#stateBefore(chunk) }],
+      stored: [{ chunk, stateBefore: this.#stateBefore(ticket, chunk) }],
       wanted: [{ chunk, sha256: sha256Hex(bytes) }],
     });
     const url = typeof answer === 'object' ? answer.urls[0] : undefined;
@@ -262,24 +289,29 @@ export class ChunkAgent {
     this.#watch.endPut(folder);
   }
 
-  async #look({ token, ...path }: Ticket) {
+  async #look({ token, content: _, ...path }: Ticket) {
     const beganMs = this.#tenant.scheduler.nowMs;
     const result = await this.#world.invoke(async (deps, code) => {
       const upload = await code.findUpload(deps, { ...path, token });
       return upload && code.progressOf(deps, upload);
     });
     if (typeof result !== 'object') return 'error';
+    this.#watch.checkServed(path, { ...this.#errand, beganMs, state: result.answer?.state });
     if (result.answer?.state === 'stored') this.#tenant.invariants.reportStored(path, beganMs);
     return result.answer ?? 'unknown';
   }
 
   async #report(ticket: Ticket, wishes: Parameters<Code['serveChunks']>[2]) {
-    const { token, ...path } = ticket;
+    const { token, content: _, ...path } = ticket;
+    const beganMs = this.#tenant.scheduler.nowMs;
     const result = await this.#world.invoke(async (deps, code) => {
       const upload = await code.findUpload(deps, { ...path, token });
       return upload && code.serveChunks(deps, upload, wishes);
     });
     if (typeof result !== 'object') return 'error';
-    return result.answer?.kind === 'served' ? result.answer : 'over';
+    const { answer } = result;
+    const state = answer?.kind === 'no-chunk' ? undefined : answer?.state;
+    this.#watch.checkServed(path, { ...this.#errand, beganMs, state });
+    return answer?.kind === 'served' ? answer : 'over';
   }
 }

@@ -35,8 +35,16 @@ function lengthOf(random: Random): number {
   return chunks * chunkBytes - (random.chance(0.3) ? 0 : random.int(1, chunkBytes - 1));
 }
 
-export async function trueContent(random: Random): Promise<Content> {
-  const bytes = bytesOf(random, lengthOf(random));
+export function trueContent(random: Random): Promise<Content> {
+  return contentOf(bytesOf(random, lengthOf(random)));
+}
+
+/** One that isn't uploaded in chunks. */
+export function smallContent(random: Random): Promise<Content> {
+  return contentOf(bytesOf(random, random.int(1, chunkedAboveBytes)));
+}
+
+async function contentOf(bytes: Uint8Array): Promise<Content> {
   const statesBefore = await statesOf(bytes, () => undefined);
   return { oid: sha256Hex(bytes), bytes, statesBefore: statesBefore.slice(0, -1), isForged: false };
 }

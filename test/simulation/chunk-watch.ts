@@ -27,7 +27,22 @@ export class ChunkWatch {
   readonly #puts = new Map<string, { underWay: number; urlsUntilMs: number }>();
   /** When uploads of several parts were created. */
   readonly #createdAtMs = new Map<string, number>();
-  readonly counts = { uploads: 0, resumed: 0, proofs: 0, made: 0, wrong: 0, ended: 0, removed: 0 };
+  readonly counts = {
+    uploads: 0,
+    resumed: 0,
+    proofs: 0,
+    made: 0,
+    wrong: 0,
+    ended: 0,
+    removed: 0,
+    pairs: 0,
+    takeovers: 0,
+    endedByName: 0,
+    unserved: 0,
+  };
+  /** Since when tokens are revoked, and uploads cancelled, by their ids. */
+  readonly #revokedMs = new Map<string, number>();
+  readonly #cancelledMs = new Map<string, number>();
 
   constructor(world: World) {
     this.#world = world;
@@ -51,6 +66,35 @@ export class ChunkWatch {
     const uploading = { name: `${repo}/${oid}`, sizeBytes };
     this.#held.set(id, { tenant, uploading });
     this.#world.account(tenant).truth.beginUpload(uploading);
+  }
+
+  noteRevoked(tokenId: string): void {
+    this.#revokedMs.set(tokenId, this.#world.scheduler.nowMs);
+  }
+
+  isRevoked(tokenId: string | undefined, atMs: number): boolean {
+    return atMs > (this.#revokedMs.get(tokenId ?? '') ?? Number.POSITIVE_INFINITY);
+  }
+
+  noteCancelled(upload: string): void {
+    this.counts.endedByName += 1;
+    this.#cancelledMs.set(upload, this.#world.scheduler.nowMs);
+  }
+
+  /** @param served.state undefined: as if there were no such upload. */
+  checkServed(
+    { upload }: { upload: string },
+    served: { tokenId: string | undefined; beganMs: number; state: string | undefined },
+  ): void {
+    const { tokenId, beganMs, state } = served;
+    if (state === undefined) {
+      if (this.isRevoked(tokenId, beganMs)) this.counts.unserved += 1;
+      return;
+    }
+    if (this.isRevoked(tokenId, beganMs)) throw new Violation('Chunks: an upload goes on after its token');
+    const cancelledMs = this.#cancelledMs.get(upload) ?? Number.POSITIVE_INFINITY;
+    if (state === 'open' && beganMs > cancelledMs)
+      throw new Violation('Chunks: an upload that was cancelled is open');
   }
 
   noteUrl(folder: string, expiresAtMs: number): void {
@@ -79,6 +123,8 @@ export class ChunkWatch {
     } else if (kind === 'UPLOAD') {
       const now = after && fromStored(after);
       if (before === undefined && after !== undefined) this.counts.uploads += 1;
+      const was = before && fromStored(before);
+      if (areAssembling(was, now) && was?.['stateAtMs'] !== now?.['stateAtMs']) this.counts.takeovers += 1;
       if (now?.['state'] !== (before && fromStored(before)['state'])) this.#noteState(now?.['state']);
       if (now === undefined || !isAtWork(now)) this.#release(`${sk}/${oid}`);
     } else if (sk.startsWith('RESERVATION#') && before !== undefined)
@@ -146,6 +192,9 @@ export class ChunkWatch {
     this.#world.land({ tenant, repo, oid, sizeBytes: bytes.length, beganMs });
   }
 }
+
+const areAssembling = (...items: readonly (Item | undefined)[]) =>
+  items.every((item) => item?.['state'] === 'assembling');
 
 function isAtWork({ state }: Item): boolean {
   return state === 'open' || state === 'assembling';

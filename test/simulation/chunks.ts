@@ -1,3 +1,4 @@
+import { createDynamoDbTokenStore } from '../../lambda/accounts/token-store.ts';
 import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
 import { claimedForMs } from '../../lambda/chunks/rules/upload.ts';
 import { Sha256 } from '../../lambda/chunks/sha256.ts';
@@ -6,12 +7,21 @@ import { UploadGoneError } from '../../lambda/store/rules/archive-store.ts';
 import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
 import { expiryAttribute } from '../../lambda/table/table.ts';
 import { Random } from '../support/random.ts';
+import { tokenRecord } from '../support/token-record.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
 import { ChunkAgent, type Errand, type Way } from './chunk-agent.ts';
-import { type Content, chunkBytes, chunkedAboveBytes, forgedContent, trueContent } from './chunk-contents.ts';
+import {
+  type Content,
+  chunkBytes,
+  chunkedAboveBytes,
+  forgedContent,
+  smallContent,
+  trueContent,
+} from './chunk-contents.ts';
 import { ChunkQueueSim } from './chunk-queue.ts';
 import { ChunkWatch } from './chunk-watch.ts';
+import type { Code } from './code.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';
@@ -19,7 +29,7 @@ import { repoName, tenantName } from './names.ts';
 import { checkRest } from './rest.ts';
 import { stageOf } from './stage.ts';
 import { TenantWorld } from './tenant-world.ts';
-import { type Mutant, World } from './world.ts';
+import { type Mutant, type SimDeps, World } from './world.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -70,13 +80,14 @@ export async function runChunks(seed: number, mutant: Mutant = {}): Promise<Cove
   const random = new Random(seed ^ 0xc4_04);
   const trueOnes: Content[] = [];
   for (let count = random.int(1, 3); count > 0; count -= 1) trueOnes.push(await trueContent(random));
+  const small = await smallContent(random);
   const forged = [await forgedContent(random), await forgedContent(random)];
   const usual = stageOf(seed);
   const world = new World({
     seed,
     mix,
     sizes: [],
-    objects: new Map([...trueOnes, ...forged].map(({ oid, bytes }) => [oid, bytes.length])),
+    objects: new Map([...trueOnes, ...forged, small].map(({ oid, bytes }) => [oid, bytes.length])),
     tenants: [{ hasLies: false }],
     mutant,
     table: { pageSize: 20 },
@@ -95,7 +106,7 @@ export async function runChunks(seed: number, mutant: Mutant = {}): Promise<Cove
       makers: 2,
     },
   });
-  const run = new ChunkRun({ world, random, trueOnes, forged });
+  const run = new ChunkRun({ world, random, trueOnes, forged, small });
   world.start(0, () => run.play());
   await world.run();
   return { ...world.coverage, ...run.watch.counts };
@@ -115,6 +126,8 @@ function clockStandsStill({ scheduler }: World): void {
   };
 }
 
+const tokenIdOfMaker = (maker: number) => `token-${maker}`;
+
 class ChunkRun {
   readonly watch: ChunkWatch;
   readonly #world: World;
@@ -122,6 +135,8 @@ class ChunkRun {
   readonly #random: Random;
   readonly #trueOnes: readonly Content[];
   readonly #forged: readonly Content[];
+  /** One that fits into one PUT. */
+  readonly #small: Content;
   readonly #errands: Errand[] = [];
   #intervalMs: number | undefined;
 
@@ -130,12 +145,14 @@ class ChunkRun {
     random: Random;
     trueOnes: readonly Content[];
     forged: readonly Content[];
+    small: Content;
   }) {
     const { world } = input;
     this.#world = world;
     this.#random = input.random;
     this.#trueOnes = input.trueOnes;
     this.#forged = input.forged;
+    this.#small = input.small;
     const [account] = world.accounts;
     if (!account) throw new Error('There is no tenant.');
     this.#tenant = new TenantWorld(world, account);
@@ -179,7 +196,8 @@ class ChunkRun {
   /** Of one maker, everybody works with the same upload of an object. */
   isSpoilable(madeBy: string, oid: string): boolean {
     return this.#errands.some(
-      ({ way, content, ...errand }) => way !== 'honest' && errand.madeBy === madeBy && content.oid === oid,
+      ({ way, contents, ...errand }) =>
+        way !== 'honest' && errand.madeBy === madeBy && contents.some((content) => content.oid === oid),
     );
   }
 
@@ -189,11 +207,15 @@ class ChunkRun {
     const content = random.chance(way === 'honest' ? 0.2 : 0.1)
       ? random.pick(this.#forged)
       : random.pick(this.#trueOnes);
+    const beside = random.chance(0.4) ? [random.pick(this.#trueOnes)] : [];
+    const small = random.chance(0.2) ? [this.#small] : [];
+    const maker = random.int(0, 1);
     return {
       way,
-      content,
+      contents: [...new Set([content, ...beside, ...small])],
       repo: repoName(random.int(0, 1)),
-      madeBy: `maker-${random.int(0, 1)}`,
+      madeBy: `maker-${maker}`,
+      tokenId: random.chance(0.7) ? tokenIdOfMaker(maker) : undefined,
       other: random.pick([...this.#trueOnes, ...this.#forged]),
     };
   }
@@ -207,22 +229,46 @@ class ChunkRun {
       watch: this.watch,
       random,
       errand,
-      isSpoilable: this.isSpoilable(errand.madeBy, errand.content.oid),
+      isSpoilable: (oid) => this.isSpoilable(errand.madeBy, oid),
     });
     await agent.run();
   }
 
   async #create(): Promise<void> {
-    const world = this.#world;
     const tenant = tenantName(0);
     const limitBytes = this.#random.pick([null, this.#random.int(100, 500), this.#random.int(200, 1_500)]);
+    await this.#insist((deps, code) => code.createTenant(deps, { tenant, plan: null, limitBytes }));
+    // Not by a function, whose write could land once more after a token is revoked.
+    const tokens = createDynamoDbTokenStore(this.#world.table);
+    for (const maker of [0, 1])
+      await tokens.put(tokenRecord(`maker ${maker}`, { tenant, tokenId: tokenIdOfMaker(maker) }));
+  }
+
+  /** Until it is answered. */
+  async #insist<T>(run: (deps: SimDeps, code: Code) => Promise<T>): Promise<T> {
     for (;;) {
-      const made = await world.invoke((deps, code) =>
-        code.createTenant(deps, { tenant, plan: null, limitBytes }),
-      );
-      if (typeof made === 'object') return;
-      await world.wait(1_000);
+      const made = await this.#world.invoke(run, { mayOutlive: false });
+      if (typeof made === 'object') return made.answer;
+      await this.#world.wait(1_000);
     }
+  }
+
+  async #revoke(): Promise<void> {
+    const tokenId = tokenIdOfMaker(this.#random.int(0, 1));
+    await this.#insist((deps) => deps.tokens.delete({ tenant: this.#tenant.tenant, tokenId }));
+    this.watch.noteRevoked(tokenId);
+  }
+
+  /** Somebody cancels one of the uploads that there are. */
+  async #cancel(): Promise<void> {
+    const { tenant } = this.#tenant;
+    const items = [...this.#world.table.store.all()].filter(({ pk }) =>
+      String(pk).startsWith(`UPLOAD#${tenant}#`),
+    );
+    if (items.length === 0) return;
+    const id = String(this.#random.pick(items)['sk']);
+    const { count } = await this.#insist((deps, code) => code.cancelReservations(deps, { tenant, id }));
+    if (count > 0) this.watch.noteCancelled(id);
   }
 
   /** What else happens to the tenant meanwhile. */
@@ -235,7 +281,7 @@ class ChunkRun {
       const { oid } = random.pick(this.#trueOnes);
       const repo = random.int(0, 1);
       const base = { tenant: 0, afterMs: 0 };
-      const what = random.int(0, 9);
+      const what = random.int(0, 12);
       if (what < 3) await act(world, { sizes: [] }, { ...base, kind: 'reconcile', full: random.chance(0.5) });
       else if (what < 5)
         await act(world, { sizes: [] }, { ...base, kind: 'read', refresh: random.chance(0.5) });
@@ -243,7 +289,9 @@ class ChunkRun {
         const wish = { tenant, repo: repoName(repo), oid, dryRun: false };
         await world.invoke((deps, code) => code.markObject(deps, wish), { mayOutlive: false });
         invariants.requestDeletion(wish, world.scheduler.nowMs);
-      } else if (what < 9)
+      } else if (what === 12) await this.#revoke();
+      else if (what > 9) await this.#cancel();
+      else if (what < 9)
         await act(world, { sizes: [] }, { ...base, kind: 'limit', limitBytes: random.int(100, 1_000) });
       else await act(world, { sizes: [] }, { ...base, kind: 'delete-repo', repo });
     }

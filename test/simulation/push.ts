@@ -93,6 +93,7 @@ export async function askOnce(
     repo: string;
     objects: ReadonlyMap<string, number>;
     madeBy?: string | undefined;
+    tokenId?: string | undefined;
     /** Those that the client can upload in chunks. */
     chunked?: ReadonlySet<string>;
     /** Called with each upload in chunks that it has got. */

@@ -134,6 +134,43 @@ describe('an upload in chunks', () => {
     await call('POST', verify, { oid, size: content.length });
   });
 
+  it('ends with the token that began it, and with its reservation', async () => {
+    const place = await started(join(tempFolder(), 'data'));
+    const manage = async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(`${place.url}/v1/tenants/demo/${path}`, {
+        method,
+        headers: { authorization: `Bearer ${stack?.adminToken}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: (await response.json().catch(() => undefined)) as never };
+    };
+    const made = await manage('POST', 'tokens', { scope: 'write' });
+    const { token, tokenId } = made.body as { token: string; tokenId: string };
+    const begun = async (by: string) => {
+      const { upload } = (await batch({ ...place, token: by }, 'upload')).actions ?? {};
+      if (!upload) throw new Error('No upload.');
+      await putChunks(upload, [0, 2]);
+      return upload;
+    };
+    const [first, second] = [await begun(place.token), await begun(token)];
+    expect((await manage('DELETE', `tokens/${tokenId}`)).status).toBeLessThan(300);
+    for (const method of ['GET', 'POST'] as const)
+      await expect(
+        call(method, second, method === 'POST' ? { stored: [], wanted: [] } : undefined),
+      ).rejects.toThrow(/^404 .*Upload not found/);
+    expect((await ask(first, [])).state).toBe('open');
+    const id = first.href.slice(-32);
+    expect(await manage('DELETE', `reservations?id=${id}`)).toMatchObject({
+      status: 200,
+      body: { cancelledCount: 1, bytes: content.length },
+    });
+    expect((await ask(first, [])).state).toBe('ended');
+    await expect(putChunks(first, [1])).rejects.toThrow(/^409 /);
+    // A push starts over.
+    const { upload: third } = (await batch(place, 'upload')).actions ?? {};
+    expect(third?.href).not.toBe(first.href);
+  });
+
   it('of other bytes stores nothing', async () => {
     const place = await started(join(tempFolder(), 'data'));
     const { upload } = (await batch(place, 'upload')).actions ?? {};

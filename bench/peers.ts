@@ -4,14 +4,15 @@ import { plainEnvironment } from '../test/support/process.ts';
 import { type StartedProcess, startProcess } from './processes.ts';
 import { cacheFolder } from './store.ts';
 
-/** Servers of others. docs/measured.md says how they get into the cache. */
+/** Programs of others. docs/measured.md says how they get into the cache. */
 export const peerNames = {
+  boto3: 'boto3-1.44.8',
   giftless: 'giftless-0.6.2',
   rudolfs: 'rudolfs-0.3.8',
   lfsx: 'lfsx-1.3.2',
 } as const;
 
-const programOf = (name: string, program: string) => join(cacheFolder(), name, 'bin', program);
+export const programOf = (name: string, program: string) => join(cacheFolder(), name, 'bin', program);
 
 /** Those of these that are in the cache. The other ones are named. */
 export function installed<Peer extends { readonly name: string }>(

@@ -30,11 +30,14 @@ export function digits(value: number): string {
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
 }
 
-/** A column of a table: the median of a figure, its median ratio to the base's, its maximum, or all of its values. */
+/**
+ * A column of a table: the median of a figure, its median ratio to the base's, its maximum, all of its values, or mean, standard
+ * deviation, least and most.
+ */
 export type Column<Sample> = readonly [
   heading: string,
   figure: (sample: Sample) => number,
-  shown?: 'median' | 'ratio' | 'max' | 'all',
+  shown?: 'median' | 'ratio' | 'max' | 'all' | 'spread',
 ];
 
 interface Row<Sample> {
@@ -51,11 +54,21 @@ export function tableOf<Sample>(columns: readonly Column<Sample>[], rows: readon
     ...columns.map(([, figure, shown = 'median']) => {
       const values = samples.map(figure);
       if (shown === 'all') return values.map(digits).join(' ');
+      if (shown === 'spread') return spreadOf(values);
       if (shown === 'ratio') return digits(medianRatio(values, base.map(figure)));
       return digits(shown === 'max' ? Math.max(...values) : median(values));
     }),
   ]);
   return formatTable(['', ...columns.map(([heading]) => heading)], cells);
+}
+
+/** Mean, standard deviation of a sample, least and most. */
+function spreadOf(values: readonly number[]): string {
+  const sum = (of: (value: number) => number) => values.reduce((total, value) => total + of(value), 0);
+  const mean = sum((value) => value) / values.length;
+  const deviation = Math.sqrt(sum((value) => (value - mean) ** 2) / (values.length - 1));
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${digits(mean)} ± ${digits(deviation)} (${digits(least)}–${digits(most)})`;
 }
 
 /** The options of a benchmark, as texts. @throws {TypeError} for one that it doesn't have. */

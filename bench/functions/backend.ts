@@ -15,7 +15,7 @@ const latenciesMs = { table: 5, queue: 8, secret: 20, head: 20, list: 100 } as c
 
 let table = await seededTable(0);
 const list = new ListServer();
-list.latencyMs = latenciesMs.list;
+list.latencyMs = () => latenciesMs.list;
 
 /**
  * All services that a function calls, on one port with TLS. The header that names an operation distinguishes them; S3

@@ -1,3 +1,4 @@
+import { Random } from '../../test/support/random.ts';
 import type { Child } from '../processes.ts';
 import { serve } from '../serve.ts';
 import { ListServer } from './server.ts';
@@ -5,8 +6,10 @@ import { ListServer } from './server.ts';
 const server = new ListServer();
 
 const api = {
-  setLatencyMs: (latencyMs: number): void => {
-    server.latencyMs = latencyMs;
+  /** Of each page: drawn between the two. */
+  setLatencyMs: (fromMs: number, toMs: number): void => {
+    const random = new Random(1);
+    server.latencyMs = () => fromMs + (toMs - fromMs) * random.next();
   },
   /** What the bucket `n{count}` holds. */
   truthOf: (count: number) => {

@@ -87,8 +87,8 @@ const prefix = 'acme/app/';
  * `acme/app/`.
  */
 export class ListServer {
-  /** Time to the first byte of each page. */
-  latencyMs = 0;
+  /** Time to the first byte of the next page. */
+  latencyMs: () => number = () => 0;
   /** LIST requests so far. */
   requests = 0;
   #server: Server | undefined;
@@ -122,7 +122,8 @@ export class ListServer {
       return;
     }
     this.requests += 1;
-    if (this.latencyMs > 0) await sleep(this.latencyMs);
+    const latencyMs = this.latencyMs();
+    if (latencyMs > 0) await sleep(latencyMs);
     const page = pageOf(this.keySet(Number(count)), url.searchParams);
     response.writeHead(200, { 'content-type': 'application/xml' }).end(page);
   }

@@ -4,25 +4,18 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
-  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { copiesAtOnce } from '../../lambda/chunks/assemble.ts';
-import { forEachLimited } from '../../lambda/rules/async.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { ArchiveClient } from '../../lambda/store/archive-client.ts';
-import type { UploadedPart } from '../../lambda/store/rules/archive-store.ts';
-import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
 import { plainEnvironment, run } from '../../test/support/process.ts';
 import { packCli } from '../crowd/subjects.ts';
 import { peakMbOfTree, startProcess } from '../processes.ts';
 import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
-import { bucket, bucketAt, credentials, region, startStore, storeName } from '../store.ts';
+import { bucket, credentials, region, startStore, storeName } from '../store.ts';
 import { commandMsMax, type Print } from './bench-push.ts';
 import { type Door, openDoor } from './door.ts';
 
@@ -33,7 +26,7 @@ interface Sample {
   readonly proofsMs: number;
   /** From then until git push has ended. */
   readonly assemblyMs: number;
-  /** Of which the store alone takes so long. */
+  /** What the store alone takes for such copies. */
   readonly storeMs: number;
   readonly copyMs: number;
   readonly agentMb: number;
@@ -46,7 +39,7 @@ const file = 'large.bin';
 /**
  * A push of one large file in chunks, beside `aws s3 cp` of the same file to the same store, which is 30 ms away. What both
  * put passes at the same bandwidth. × is the ratio of the push until its last chunk to the copy. The last column of seconds is
- * what this store takes for the requests of an assembly, and nothing else: it copies the bytes twice, where S3 copies inside.
+ * what this store takes to copy the same bytes in parts of 64 MB, and nothing else.
  *
  * Options: `--megabytes=N` (6000; more than 5 GiB), `--mbit=N` (600), `--rounds=N` (3).
  */
@@ -127,7 +120,13 @@ async function measureRound(shop: Shop): Promise<Sample> {
     const copyMs = await timed(() =>
       command('aws', ['s3', 'cp', '--quiet', join(source, file), ...to], environmentIn(folder)),
     );
-    const storeMs = await timed(() => assembleAlone(store.port, statSync(join(source, file)).size));
+    const AWS_CONFIG_FILE = join(folder, 'aws');
+    writeFileSync(AWS_CONFIG_FILE, '[default]\ns3 =\n  multipart_chunksize = 64MB\n');
+    const within = [`s3://${bucket}/copies/${file}`, `s3://${bucket}/copies/2`, '--copy-props', 'none'];
+    const direct = ['--endpoint-url', `http://127.0.0.1:${store.port}`, ...within];
+    const storeMs = await timed(() =>
+      command('aws', ['s3', 'cp', '--quiet', ...direct], environmentIn(folder, { AWS_CONFIG_FILE })),
+    );
     rmSync(join(storeFolder, 'objects', bucket, 'copies'), { recursive: true, force: true });
 
     const { url, token } = await startServer(shop, place, storeDoor.port);
@@ -157,25 +156,6 @@ async function measureRound(shop: Shop): Promise<Sample> {
   } finally {
     await cleanup.run();
   }
-}
-
-/** Makes an object of parts of the copy, by the requests that an assembly makes. */
-async function assembleAlone(port: number, sizeBytes: number): Promise<void> {
-  const client = new ArchiveClient(bucketAt(`http://127.0.0.1:${port}`));
-  const archives = createArchiveStore({ client });
-  const source = { key: `copies/${file}`, etag: (await archives.head(`copies/${file}`))?.etag ?? '' };
-  const upload = await archives.createUpload('copies/assembled');
-  const parts: UploadedPart[] = [];
-  const { chunkBytes } = defaultSettings;
-  const numbers = Array.from({ length: Math.ceil(sizeBytes / chunkBytes) }, (_, index) => index + 1);
-  await forEachLimited(numbers, copiesAtOnce, async (number) => {
-    const startByte = (number - 1) * chunkBytes;
-    const range = { startByte, endByte: Math.min(sizeBytes, startByte + chunkBytes) };
-    const part = { number, source, range, sizeBytes: range.endByte - startByte };
-    parts[number - 1] = await archives.copyPart(upload, part);
-  });
-  await archives.complete(upload, parts, { ifAbsent: true, totalBytes: sizeBytes });
-  client.destroy();
 }
 
 /** When a chunk was last proven, by the clock of `performance`: from the server's log. */

@@ -15,8 +15,6 @@ import { UploadError } from './pushed-file.ts';
 
 /** The gateway ends a request after 30 s. */
 const requestMs = 35_000;
-/** A hundred signed URLs take up to 0.3 MB. */
-const answerBytesMax = 4_000_000;
 /** Of each kind in a request. */
 const chunksMax = 100;
 
@@ -96,7 +94,7 @@ export class ChunkClient {
     return retrying<T>(this.#deps, async () => {
       const signal = AbortSignal.any([stop, AbortSignal.timeout(requestMs)]);
       try {
-        const sent = { method, action: this.#action, headers, pieces, signal, read: textOf };
+        const sent = { method, action: this.#action, headers, pieces, signal };
         const parsed = shape.safeParse(parseJson(await requestByHand('server', sent)));
         if (parsed.success) return { kind: 'done', value: parsed.data };
         throw new TransferError('The server returned something that lfs-quota can’t read.');
@@ -108,18 +106,6 @@ export class ChunkClient {
       }
     });
   }
-}
-
-/** @throws {TransferError} if it's longer than any answer. */
-async function textOf(answer: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of answer) {
-    bytes += piece.length;
-    if (bytes > answerBytesMax) throw new TransferError("The server's answer is too long.");
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
 }
 
 function refusal({ status, message }: RefusedError): Error {

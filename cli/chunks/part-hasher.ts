@@ -26,15 +26,13 @@ export class PartHasher {
 
   constructor({ fd }: FileHandle) {
     this.#thread = startThread(fd);
+    const ended = new TransferError('The thread that hashes the file ended.');
     // An error ends it, too.
-    this.#thread.on('error', (error) => this.#gone.abort(error));
-    this.#thread.on('exit', () =>
-      this.#gone.abort(new TransferError('The thread that hashes the file ended.')),
-    );
+    this.#thread.on('error', (error) => this.#gone.abort(error)).on('exit', () => this.#gone.abort(ended));
   }
 
   /**
-   * One after the other.
+   * One part after the other.
    *
    * @returns undefined if the file ends before the part does.
    * @throws what reading fails with, or whatever else the thread ended with: then it hashes nothing more.
@@ -42,13 +40,9 @@ export class PartHasher {
   async hash(part: PartToHash): Promise<HashedPart | undefined> {
     const { signal } = this.#gone;
     this.#thread.postMessage(part);
-    try {
-      const [hashed] = await once(this.#thread, 'message', { signal });
-      return hashed;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    }
+    const answered: Promise<(HashedPart | undefined)[]> = once(this.#thread, 'message', { signal });
+    const [hashed] = await answered.catch(() => Promise.reject(signal.reason));
+    return hashed;
   }
 
   async close(): Promise<void> {

@@ -111,27 +111,24 @@ class ChunksOnTheirWay {
     const wanted = Array.from({ length: count }, (_, chunk) => chunk).filter(isMissing);
     let before = proven.sha256State ?? initialState;
     for (let chunk = proven.chunks; chunk <= (wanted.at(-1) ?? -1); chunk += 1) {
-      const hashed = this.#hashed[chunk] ?? (await this.#hashOf(plan, { chunk, before, stop }));
+      const hashed = this.#hashed[chunk] ?? (await this.#hash(plan, { chunk, before, stop }));
+      if (chunk === count - 1 && hashed.after !== this.#input.object.oid) {
+        await this.#disownProven(plan, stop);
+        throw changed();
+      }
       this.#hashed[chunk] = hashed;
       before = hashed.after;
       if (isMissing(chunk)) yield hashed;
     }
   }
 
-  /** Reads a chunk. */
-  async #hashOf(
+  async #hash(
     plan: Plan,
     { chunk, before, stop }: { chunk: number; before: string; stop: AbortSignal },
   ): Promise<HashedChunk> {
-    const startByte = chunk * plan.chunkBytes;
-    const part = { startByte, sizeBytes: sizeOfChunk(plan, chunk) };
-    const isLast = chunk === plan.count - 1;
-    const hashed = await this.#file.hash({ ...part, before, isLast });
+    const part = { startByte: chunk * plan.chunkBytes, sizeBytes: sizeOfChunk(plan, chunk) };
+    const hashed = await this.#file.hash({ ...part, before, isLast: chunk === plan.count - 1 });
     stop.throwIfAborted();
-    if (isLast && hashed.after !== this.#input.object.oid) {
-      await this.#disownProven(plan, stop);
-      throw changed();
-    }
     return { ...part, ...hashed, chunk, stateBefore: before };
   }
 
@@ -145,10 +142,8 @@ class ChunksOnTheirWay {
     const wanted: { chunk: number; sha256: string }[] = [];
     let before = initialState;
     for (let chunk = 0; chunk < plan.count; chunk += 1) {
-      const part = { startByte: chunk * plan.chunkBytes, sizeBytes: sizeOfChunk(plan, chunk) };
-      const { oid, after } = await this.#file.hash({ ...part, before, isLast: chunk === plan.count - 1 });
-      stop.throwIfAborted();
-      if (chunk < plan.proven.chunks) wanted.push({ chunk, sha256: oid });
+      const { oid: sha256, after } = await this.#hash(plan, { chunk, before, stop });
+      if (chunk < plan.proven.chunks) wanted.push({ chunk, sha256 });
       before = after;
     }
     if (before === this.#input.object.oid)

@@ -12,6 +12,9 @@ import { retryAfterMsOf } from '../retry-after.ts';
 /** A transfer that gets nothing on for so long is given up. */
 export const idleMs = 60_000;
 
+/** A hundred signed URLs take up to 0.3 MB. */
+const answerLengthMax = 4_000_000;
+
 /** Whom a transfer is from, or to: for its errors. */
 type Side = 'source' | 'target' | 'store' | 'server';
 
@@ -106,7 +109,7 @@ export async function putObject(
       'content-length': String(object.sizeBytes),
       'content-type': 'application/octet-stream',
     };
-    await requestByHand(to, { method: 'PUT', action: upload, headers, pieces, signal, read: drain });
+    await requestByHand(to, { method: 'PUT', action: upload, headers, pieces, signal });
   } finally {
     isOver = true;
     clearTimeout(timer);
@@ -114,12 +117,12 @@ export async function putObject(
 }
 
 /**
- * A request by hand: `fetch` keeps a copy of all that it sends, and takes 30 MB of memory. It follows no redirects.
+ * A request by hand: `fetch` keeps a copy of all that it sends, and takes 30 MB of memory. It follows no redirects. A piece
+ * isn't used any more once the next one is asked for.
  *
- * @param input.pieces of the body. One isn't used any more once the next one is asked for. @param input.read the body of an
- * answer with success. @throws {TransferError}
+ * @returns the text of an answer with success. @throws {TransferError}
  */
-export async function requestByHand<T>(
+export async function requestByHand(
   to: Side,
   input: {
     readonly method: 'GET' | 'POST' | 'PUT';
@@ -127,10 +130,9 @@ export async function requestByHand<T>(
     readonly headers: Readonly<Record<string, string>>;
     readonly pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
     readonly signal: AbortSignal;
-    readonly read: (answer: AsyncIterable<Uint8Array>) => Promise<T>;
   },
-): Promise<T> {
-  const { method, action, pieces, signal, read } = input;
+): Promise<string> {
+  const { method, action, pieces, signal } = input;
   const url = new URL(action.href);
   if (!/^https?:$/.test(url.protocol)) throw new RefusedError('The server returned no HTTP address.');
   const { request: open } = url.protocol === 'https:' ? https : http;
@@ -153,15 +155,21 @@ export async function requestByHand<T>(
     const retryAfter = told['retry-after'];
     requireSuccess(to, statusCode, new Headers(retryAfter ? { 'retry-after': retryAfter } : {}));
     if (!request.writableEnded) throw new TransferError(`The ${to} answered too early.`);
-    return await read(await answered);
+    return await textOf(to, await answered);
   } catch (error) {
     request.destroy();
     throwOf(to, error);
   }
 }
 
-async function drain(answer: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of answer);
+/** @throws {TransferError} if it's longer than any answer. */
+async function textOf(whose: Side, answer: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of answer.setEncoding('utf8')) {
+    text += piece;
+    if (text.length > answerLengthMax) throw new TransferError(`The ${whose}'s answer is too long.`);
+  }
+  return text;
 }
 
 /** The pieces of an object. The last one comes once all of them are known to be right. @throws {TransferError} */

@@ -27,7 +27,7 @@ type AssembleDeps = Pick<
   'archives' | 'chunkedUploads' | 'chunkQueue' | 'ledger' | 'queue' | 'clock' | 'settings'
 >;
 
-export const copiesAtOnce = 64;
+const copiesAtOnce = 64;
 
 type Attempt =
   | 'stored'

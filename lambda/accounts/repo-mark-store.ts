@@ -17,7 +17,19 @@ const endedKeptMs = 24 * 60 * 60_000;
 /** What an item has of it beside the repo's name. */
 type FieldsOf<M extends RepoMark> = Omit<M, 'repo'>;
 
-export type RepoMarks<M extends RepoMark> = Pick<DynamoDbRepoMarks<M>, 'find' | 'list' | 'put' | 'end'>;
+/** How the marks of a kind are stored. */
+interface MarkKind<M extends RepoMark> {
+  readonly partition: (tenant: string) => string;
+  /** The attribute that has it. It is absent once it has ended. */
+  readonly field: string;
+  readonly fields: z.ZodType<FieldsOf<M>>;
+  /** Marks of a tenant that are listed, at most. */
+  readonly listedMax: number;
+}
+
+export type RepoMarks<M extends RepoMark> = Omit<ReturnType<typeof createDynamoDbRepoMarks<M>>, 'change'>;
+
+const markedItem = z.looseObject({ repo: z.string() });
 
 /**
  * What is decided of repos, of one kind. Away from the counter's partition and from the items of tenants and repos:
@@ -25,101 +37,67 @@ export type RepoMarks<M extends RepoMark> = Pick<DynamoDbRepoMarks<M>, 'find' | 
  * each repo that has or had such a mark. Each write is over the version that was read, so one that lands late changes
  * nothing, and an ended one stays for a day.
  */
-export class DynamoDbRepoMarks<M extends RepoMark> {
-  readonly #table: Table;
-  readonly #kind: {
-    readonly partition: (tenant: string) => string;
-    readonly field: string;
-    readonly listedMax: number;
-  };
-  readonly #item: z.ZodType<{ repo: string; mark?: FieldsOf<M> | undefined }>;
-
-  /** @param kind.field the attribute that has it. It is absent once it has ended. */
-  constructor(
-    table: Table,
-    kind: {
-      readonly partition: (tenant: string) => string;
-      readonly field: string;
-      readonly fields: z.ZodType<FieldsOf<M>>;
-      /** Marks of a tenant that are listed, at most. */
-      readonly listedMax: number;
-    },
-  ) {
-    this.#table = table;
-    this.#kind = kind;
-    this.#item = z
-      .object({ repo: z.string() })
-      .loose()
-      .transform(({ repo, [kind.field]: found }) => ({
-        repo,
-        mark: found === undefined ? undefined : kind.fields.parse(found),
-      }));
-  }
-
-  /** One read of one item, whether or not there is such a repo, or tenant. @throws {LedgerUnavailableError} */
-  async find(path: RepoPath): Promise<M | undefined> {
-    return this.#markIn(await getItem(this.#table, this.#keyOf(path)));
-  }
-
-  /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
-  async list(tenant: string): Promise<readonly M[]> {
-    const { partition, field, listedMax } = this.#kind;
-    const query = inPartition(partition(tenant), { prefix: 'REPO#' });
-    const items = await firstItems(this.#table, {
-      ...query,
-      FilterExpression: 'attribute_exists(#mark)',
-      ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#mark': field },
-      Limit: listedMax,
-    });
-    return items.flatMap((item) => this.#markIn(item) ?? []);
-  }
-
-  /** Replaces what was decided before. A write that lands late changes nothing. @throws {LedgerUnavailableError} */
-  async put({ tenant, mark: { repo, ...fields } }: { tenant: string; mark: M }): Promise<void> {
-    await this.change({ tenant, repo }, () => fields);
-  }
-
-  /**
-   * Changes it.
-   *
-   * @param change from what was read, undefined: there is none. Its result is written; undefined: nothing is.
-   * @returns what holds now.
-   */
-  async change(
-    path: RepoPath,
-    change: (before: M | undefined) => FieldsOf<M> | undefined,
-  ): Promise<M | undefined> {
-    const { item } = await changeItem(this.#table, this.#keyOf(path), (found) => {
-      const fields = change(this.#markIn(found));
-      return fields && { repo: path.repo, [this.#kind.field]: fields, [expiryAttribute]: undefined };
-    });
-    return this.#markIn(item);
-  }
-
-  /**
-   * Ends it. A write from before that lands late does not bring it back.
-   *
-   * @returns what there was. undefined: nothing was decided.
-   * @throws {LedgerUnavailableError}
-   */
-  async end({ atMs, ...path }: RepoPath & { atMs: number }): Promise<M | undefined> {
-    let ended: M | undefined;
-    await changeItem(this.#table, this.#keyOf(path), (found) => {
-      ended = this.#markIn(found);
-      return ended && { [this.#kind.field]: undefined, ...expiring(atMs + endedKeptMs) };
-    });
-    return ended;
-  }
-
-  #keyOf({ tenant, repo }: RepoPath) {
-    return { pk: this.#kind.partition(tenant), sk: `REPO#${repo}` };
-  }
-
+export function createDynamoDbRepoMarks<M extends RepoMark>(
+  table: Table,
+  { partition, field, fields, listedMax }: MarkKind<M>,
+) {
+  const keyOf = ({ tenant, repo }: RepoPath) => ({ pk: partition(tenant), sk: `REPO#${repo}` });
   /** @returns undefined if there is no item, or its mark has ended. */
-  #markIn(item: unknown): M | undefined {
-    const { repo, mark } = item === undefined ? {} : this.#item.parse(item);
-    return mark && ({ repo, ...mark } as unknown as M);
-  }
+  const markIn = (item: unknown): M | undefined => {
+    if (item === undefined) return undefined;
+    const { repo, [field]: mark } = markedItem.parse(item);
+    return mark === undefined ? undefined : ({ repo, ...fields.parse(mark) } as unknown as M);
+  };
+  const marks = {
+    /** One read of one item, whether or not there is such a repo, or tenant. @throws {LedgerUnavailableError} */
+    find: async (path: RepoPath) => markIn(await getItem(table, keyOf(path))),
+    /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
+    async list(tenant: string): Promise<readonly M[]> {
+      const query = inPartition(partition(tenant), { prefix: 'REPO#' });
+      const items = await firstItems(table, {
+        ...query,
+        FilterExpression: 'attribute_exists(#mark)',
+        ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#mark': field },
+        Limit: listedMax,
+      });
+      return items.flatMap((item) => markIn(item) ?? []);
+    },
+    /** Replaces what was decided before. A write that lands late changes nothing. @throws {LedgerUnavailableError} */
+    async put({ tenant, mark: { repo, ...own } }: { tenant: string; mark: M }): Promise<void> {
+      await marks.change({ tenant, repo }, () => own);
+    },
+    /**
+     * Changes it.
+     *
+     * @param change from what was read, undefined: there is none. Its result is written; undefined: nothing is.
+     * @returns what holds now.
+     */
+    async change(
+      path: RepoPath,
+      change: (before: M | undefined) => FieldsOf<M> | undefined,
+    ): Promise<M | undefined> {
+      const { item } = await changeItem(table, keyOf(path), (found) => {
+        const changed = change(markIn(found));
+        return changed && { repo: path.repo, [field]: changed, [expiryAttribute]: undefined };
+      });
+      return markIn(item);
+    },
+    /**
+     * Ends it. A write from before that lands late does not bring it back.
+     *
+     * @returns what there was. undefined: nothing was decided.
+     * @throws {LedgerUnavailableError}
+     */
+    async end({ atMs, ...path }: RepoPath & { atMs: number }): Promise<M | undefined> {
+      let ended: M | undefined;
+      await changeItem(table, keyOf(path), (found) => {
+        ended = markIn(found);
+        return ended && { [field]: undefined, ...expiring(atMs + endedKeptMs) };
+      });
+      return ended;
+    },
+  };
+  return marks;
 }
 
 /** What strangers read, and are metered by: of no matter to whoever has a token. */
@@ -130,7 +108,7 @@ export type PublicReads = RepoMarks<PublicRead>;
 
 /** Public repos on the ledger's table, an item for each. */
 export function createDynamoDbPublicReads(table: Table): PublicReads {
-  return new DynamoDbRepoMarks<PublicRead>(table, {
+  return createDynamoDbRepoMarks<PublicRead>(table, {
     partition: publicPartition,
     field: 'publicRead',
     fields: z.object({ monthlyLimitBytes: z.number().nullable(), sinceMs: z.number() }),
@@ -138,45 +116,39 @@ export function createDynamoDbPublicReads(table: Table): PublicReads {
   });
 }
 
-/** Which repos are linked. */
-export type LinkedRepos = RepoMarks<LinkedRepo> & Pick<DynamoDbLinkedRepos, 'pin'>;
-
-/** Mapped repos on the ledger's table, an item for each. */
-export function createDynamoDbLinkedRepos(table: Table): LinkedRepos {
-  return new DynamoDbLinkedRepos(table);
-}
-
-class DynamoDbLinkedRepos extends DynamoDbRepoMarks<LinkedRepo> {
-  constructor(table: Table) {
-    super(table, {
-      partition: (tenant) => `MAPPED#${tenant}`,
-      field: 'mapped',
-      fields: z.object({
-        host: z.string(),
-        name: z.string(),
-        linkedId: z.string().nullable(),
-        readThrough: z.boolean().optional(),
-        sinceMs: z.number(),
+/** Linked repos on the ledger's table, an item for each. */
+export function createDynamoDbLinkedRepos(table: Table) {
+  const { change, ...marks } = createDynamoDbRepoMarks<LinkedRepo>(table, {
+    partition: (tenant) => `MAPPED#${tenant}`,
+    field: 'mapped',
+    fields: z.object({
+      host: z.string(),
+      name: z.string(),
+      linkedId: z.string().nullable(),
+      readThrough: z.boolean().optional(),
+      sinceMs: z.number(),
+    }),
+    listedMax: 2 * linkedReposMax,
+  });
+  return {
+    ...marks,
+    /**
+     * Notes the repository's number, unless one is known, or something else was decided since.
+     *
+     * @returns what holds now.
+     * @throws {LedgerUnavailableError}
+     */
+    pin: ({ sinceMs, linkedId, ...path }: RepoPath & { sinceMs: number; linkedId: string }) =>
+      change(path, (linked) => {
+        if (linked?.sinceMs !== sinceMs || linked.linkedId !== null) return undefined;
+        const { repo: _, ...fields } = linked;
+        return { ...fields, linkedId };
       }),
-      listedMax: 2 * linkedReposMax,
-    });
-  }
-
-  /**
-   * Notes the repository's number, unless one is known, or something else was decided since.
-   *
-   * @returns what holds now.
-   * @throws {LedgerUnavailableError}
-   */
-  pin(input: RepoPath & { sinceMs: number; linkedId: string }): Promise<LinkedRepo | undefined> {
-    const { sinceMs, linkedId, ...path } = input;
-    return this.change(path, (linked) => {
-      if (linked?.sinceMs !== sinceMs || linked.linkedId !== null) return undefined;
-      const { repo: _, ...fields } = linked;
-      return { ...fields, linkedId };
-    });
-  }
+  };
 }
+
+/** Which repos are linked. */
+export type LinkedRepos = ReturnType<typeof createDynamoDbLinkedRepos>;
 
 const grantItem = z.object({
   hostUserId: z.string(),

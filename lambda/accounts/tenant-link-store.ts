@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import type { Table } from '../table/requests.ts';
-import { DynamoDbRepoMarks } from './repo-mark-store.ts';
+import { createDynamoDbRepoMarks } from './repo-mark-store.ts';
 import { type PinnedRepo, pinnedReposMax, type RepoMark, type TenantLink } from './rules/git-hosts.ts';
 
 /** No repo has this name: what is decided of all of them is in its place. */
@@ -14,7 +14,7 @@ const pinsAtOnce = 1000;
  * is decided of repos: an item for each tenant, and one for each repository.
  */
 export function createDynamoDbTenantLinks(table: Table) {
-  const links = new DynamoDbRepoMarks<TenantLink & RepoMark>(table, {
+  const links = createDynamoDbRepoMarks<TenantLink & RepoMark>(table, {
     partition: (tenant) => `LINK#${tenant}`,
     field: 'link',
     fields: z.object({
@@ -28,7 +28,7 @@ export function createDynamoDbTenantLinks(table: Table) {
     }),
     listedMax: 1,
   });
-  const pins = new DynamoDbRepoMarks<PinnedRepo>(table, {
+  const pins = createDynamoDbRepoMarks<PinnedRepo>(table, {
     partition: (tenant) => `PINNED#${tenant}`,
     field: 'pinned',
     fields: z.object({

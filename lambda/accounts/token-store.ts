@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { kindKey, nullable } from '../ledger/items.ts';
+import { nullable } from '../ledger/items.ts';
 import { absent, all, exists, setting } from '../table/expressions.ts';
 import {
   allItems,
@@ -15,7 +15,7 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { byKindIndex, expiring } from '../table/table.ts';
+import { byKindIndex, expiring, kindKey } from '../table/table.ts';
 import { hostOf } from './rules/host-user.ts';
 import type { ExchangeRule } from './rules/identities.ts';
 import { invitationLifetimeMs } from './rules/invitations.ts';

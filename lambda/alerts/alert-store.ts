@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { kindKey } from '../ledger/items.ts';
 import { adding, all, removing, setting } from '../table/expressions.ts';
 import {
   deleteItem,
@@ -11,7 +10,7 @@ import {
   untilWritten,
   updateItem,
 } from '../table/requests.ts';
-import { byKindIndex } from '../table/table.ts';
+import { byKindIndex, kindKey } from '../table/table.ts';
 import { type Alert, type NumberedAlert, type Threshold, thresholds } from './rules/alerts.ts';
 
 const thresholdSchema = z.union([z.literal(0), ...thresholds.map((threshold) => z.literal(threshold))]);

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { kindKey, noKind } from '../ledger/items.ts';
 import {
   changeItem,
   deleteItem,
@@ -9,7 +8,7 @@ import {
   ofKind,
   type Table,
 } from '../table/requests.ts';
-import { byKindIndex } from '../table/table.ts';
+import { byKindIndex, kindKey, noKind } from '../table/table.ts';
 import { type Emails, emailEnds, isSubscribed } from './rules/email.ts';
 
 const emailsItem = z.object({

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { kindKey, timeText } from '../ledger/items.ts';
 import { forEachLimited } from '../rules/async.ts';
 import { absent, exists, type Fields, setting } from '../table/expressions.ts';
 import {
@@ -17,7 +16,7 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { expiring } from '../table/table.ts';
+import { expiring, kindKey, timeText } from '../table/table.ts';
 import { type ChunkedUpload, claimedForMs, dueAtMs, type Proof, type UploadPath } from './rules/upload.ts';
 
 const uploadItem = z.object({

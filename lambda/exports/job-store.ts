@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { kindKey, noKind, timeText } from '../ledger/items.ts';
 import { absent, type Fields } from '../table/expressions.ts';
 import {
   batchGet,
@@ -16,7 +15,7 @@ import {
   type Table,
   untilWritten,
 } from '../table/requests.ts';
-import { expiring } from '../table/table.ts';
+import { expiring, kindKey, noKind, timeText } from '../table/table.ts';
 import { dueAtMs, type ExportJob, type ExportPath } from './rules/job.ts';
 
 /** Records of exports as items. They are a few KB: what has one entry for each object lies in the store. */

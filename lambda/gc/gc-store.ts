@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { dueKey, inKey, parseRepo, repoKey, watchField } from '../ledger/items.ts';
 import { neverScanned } from '../ledger/repo-store.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
+import { forEachLimited } from '../rules/async.ts';
 import { absent, type Fields, removing, setting } from '../table/expressions.ts';
 import { batchGet, getItem, methodsOn, pagesOf, putItem, type Table, updateItem } from '../table/requests.ts';
 import { expiring, keyNames } from '../table/table.ts';
@@ -229,12 +230,12 @@ async function noteGone(
 ): Promise<void> {
   const { oids, atMs } = input;
   const expires = expiring(atMs + goneKeptMs);
-  await inTurns(oids, (oid) =>
-    updateItem(table, {
+  await forEachLimited(oids, writesAtOnce, async (oid) => {
+    await updateItem(table, {
       key: goneKey({ ...input, oid }),
       change: [setting({ oid, goneAtMs: atMs, ...expires })],
-    }),
-  );
+    });
+  });
 }
 
 /** Which of these objects were deleted, and when for the last time. Some weeks later that is forgotten. */
@@ -248,10 +249,4 @@ async function goneOf(
   );
   const found = items.map((item) => goneItem.parse(item));
   return new Map(found.map(({ oid, goneAtMs }) => [oid, goneAtMs]));
-}
-
-/** Some writes at a time. */
-async function inTurns(oids: readonly string[], write: (oid: string) => Promise<unknown>): Promise<void> {
-  for (let begin = 0; begin < oids.length; begin += writesAtOnce)
-    await Promise.all(oids.slice(begin, begin + writesAtOnce).map(write));
 }

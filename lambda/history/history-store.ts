@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { inKey } from '../ledger/items.ts';
 import type { RepoPath, Scanned } from '../ledger/rules/tenant.ts';
+import { forEachLimited } from '../rules/async.ts';
 import { dayMs, dayOf } from '../rules/dates.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { adding, type Fields, setting } from '../table/expressions.ts';
@@ -253,18 +254,10 @@ async function forgetSome(
   table: Table,
   { tenant, itemsMax }: { tenant: string; itemsMax: number },
 ): Promise<{ readonly hasMore: boolean }> {
-  const items = await firstItems(table, {
-    ...inPartition(partitionOf(tenant)),
-    Limit: itemsMax + 1,
+  const pk = partitionOf(tenant);
+  const items = await firstItems(table, { ...inPartition(pk), Limit: itemsMax + 1 });
+  await forEachLimited(items.slice(0, itemsMax), removedAtOnce, async ({ [keyNames.sk]: sk }) => {
+    await deleteItem(table, { key: { pk, sk: String(sk) } });
   });
-  const removed = items.slice(0, itemsMax);
-  for (let first = 0; first < removed.length; first += removedAtOnce) {
-    const some = removed.slice(first, first + removedAtOnce);
-    await Promise.all(
-      some.map((item) =>
-        deleteItem(table, { key: { pk: partitionOf(tenant), sk: String(item[keyNames.sk]) } }),
-      ),
-    );
-  }
   return { hasMore: items.length > itemsMax };
 }

@@ -14,11 +14,9 @@ import {
   deleteItem,
   getItem,
   itemsBelow,
-  keysAfter,
   keysPerBatchMax,
   methodsOn,
   moveToKey,
-  onePage,
   putItem,
   type Table,
   updateItem,
@@ -26,6 +24,7 @@ import {
 import { stored } from '../table/stored-names.ts';
 import { byDueIndex } from '../table/table.ts';
 import { deletionKey, dueKey, ofRepo, parseDeletion, parseTenant, removalField, tenantKey } from './items.ts';
+import { pageOfRepos } from './reservation-store.ts';
 import {
   type Deletion,
   type DeletionKey,
@@ -194,21 +193,15 @@ async function listDeletions(
     pageSize: number;
   },
 ): Promise<DeletionPage> {
-  const { tenant, repo, after, pageSize } = input;
-  const { items, hasMore } = await onePage(table, {
-    ...keysAfter({
-      tenant,
-      prefix: repo === undefined ? 'DELETION#' : ofRepo('DELETION', repo),
-      after: after && deletionKey({ tenant, ...after }).sk,
-    }),
-    Limit: pageSize,
+  const { tenant, after } = input;
+  const start = after && deletionKey({ tenant, ...after }).sk;
+  const { found, last } = await pageOfRepos(table, {
+    ...input,
+    kind: 'DELETION',
+    start,
+    parse: parseDeletion,
   });
-  const read = items.map(parseDeletion);
-  const last = hasMore ? read.at(-1) : undefined;
-  return {
-    deletions: read.filter((deletion) => repo === undefined || deletion.repo === repo),
-    next: last ? { repo: last.repo, deletionId: last.id } : null,
-  };
+  return { deletions: found, next: last ? { repo: last.repo, deletionId: last.id } : null };
 }
 
 /** What taking these objects out of a deletion changes in its item. */

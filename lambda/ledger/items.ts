@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sha256Hex } from '../rules/hash.ts';
-import { byDueIndex, byKindIndex, dueShards, refuseNewerFormat } from '../table/table.ts';
+import { byDueIndex, dueShards, refuseNewerFormat } from '../table/table.ts';
 import type { Deletion, DeletionKey, Removal, RemovedObject } from './rules/deletion.ts';
 import type { Reservation, ReservationKey } from './rules/reservation.ts';
 import type { Shard } from './rules/shard.ts';
@@ -255,17 +255,6 @@ export function limitField(repo: string): string {
 export function counterField(repo: string): string {
   return `committed ${repo}`;
 }
-
-/** Attributes that put an item into the by-kind index. */
-export function kindKey(kind: string, sortKey: string) {
-  return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
-}
-
-/** Attributes that take an item out of it. */
-export const noKind = { [byKindIndex.pk]: undefined, [byKindIndex.sk]: undefined };
-
-/** A time in a sort key. All have one length, so that they sort as numbers do. */
-export const timeText = (atMs: number) => String(Math.trunc(atMs)).padStart(16, '0');
 
 /**
  * Parses an item once, for as long as it is the same object that nobody can change: so the table in this process answers.

@@ -228,19 +228,39 @@ async function listReservations(
     pageSize: number;
   },
 ): Promise<ReservationPage> {
-  const { tenant, repo, after, pageSize } = input;
-  const { items, hasMore } = await onePage(table, {
-    ...keysAfter({
-      tenant,
-      prefix: repo === undefined ? 'RESERVATION#' : ofRepo('RESERVATION', repo),
-      after: after && reservationKey({ tenant, ...after }).sk,
-    }),
-    Limit: pageSize,
+  const { tenant, after } = input;
+  const start = after && reservationKey({ tenant, ...after }).sk;
+  const { found, last } = await pageOfRepos(table, {
+    ...input,
+    kind: 'RESERVATION',
+    start,
+    parse: parseReservation,
   });
-  const read = items.map(parseReservation);
-  const last = hasMore ? read.at(-1) : undefined;
-  return {
-    reservations: read.filter((reservation) => repo === undefined || reservation.repo === repo),
-    next: last ? { repo: last.repo, reservationId: last.id } : null,
-  };
+  return { reservations: found, next: last ? { repo: last.repo, reservationId: last.id } : null };
+}
+
+/**
+ * One answer of the table about a tenant's reservations or deletions, or those of one repo.
+ *
+ * @param input.start the sort key after which it begins.
+ * @returns `last`: the last that was read, if more may follow.
+ */
+export async function pageOfRepos<T extends { readonly repo: string }>(
+  table: Table,
+  input: {
+    tenant: string;
+    repo?: string;
+    kind: 'RESERVATION' | 'DELETION';
+    start: string | undefined;
+    pageSize: number;
+    parse: (item: unknown) => T;
+  },
+): Promise<{ found: readonly T[]; last: T | undefined }> {
+  const { tenant, repo, kind, start, pageSize, parse } = input;
+  const prefix = repo === undefined ? (`${kind}#` as const) : ofRepo(kind, repo);
+  const query = { ...keysAfter({ tenant, prefix, after: start }), Limit: pageSize };
+  const { items, hasMore } = await onePage(table, query);
+  const read = items.map(parse);
+  const found = read.filter((each) => repo === undefined || each.repo === repo);
+  return { found, last: hasMore ? read.at(-1) : undefined };
 }

@@ -19,10 +19,9 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { formatValues, inKnownFormat, knownFormat } from '../table/table.ts';
+import { formatValues, inKnownFormat, kindKey, knownFormat } from '../table/table.ts';
 import {
   counterField,
-  kindKey,
   limitField,
   parseTenant,
   tenantDueKey,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
+import { forEachLimited } from '../rules/async.ts';
 import { absent, all } from '../table/expressions.ts';
 import {
   deleteItem,
@@ -164,17 +165,11 @@ async function releaseSome(
   const range = repo === undefined ? locksOfTenant(tenant) : locksAfter({ tenant, repo });
   const items = await firstItems(table, { ...ofOwners(range, ownerIds), Limit: locksMax + 1 });
   let count = 0;
-  for (let first = 0; first < Math.min(items.length, locksMax); first += releasesAtOnce) {
-    const some = items.slice(first, Math.min(first + releasesAtOnce, locksMax));
-    const released = await Promise.all(
-      some.map(async (item) => {
-        const key = { pk: String(item[keyNames.pk]), sk: String(item[keyNames.sk]) };
-        const values = { ':id': item['id'] };
-        return (await deleteItem(table, { key, condition: '#id = :id', values })).ok;
-      }),
-    );
-    count += released.filter((isReleased) => isReleased).length;
-  }
+  await forEachLimited(items.slice(0, locksMax), releasesAtOnce, async (item) => {
+    const key = { pk: String(item[keyNames.pk]), sk: String(item[keyNames.sk]) };
+    const values = { ':id': item['id'] };
+    if ((await deleteItem(table, { key, condition: '#id = :id', values })).ok) count += 1;
+  });
   return { count, hasMore: items.length > locksMax };
 }
 

@@ -66,6 +66,17 @@ export const expiring = (atMs: number) => ({ [expiryAttribute]: Math.ceil(atMs /
 /** Finds tenants by name, and the tokens of a tenant by age. */
 export const byKindIndex = { name: 'by-kind', pk: 'gsi1pk', sk: 'gsi1sk' } as const;
 
+/** Attributes that put an item into the by-kind index. */
+export function kindKey(kind: string, sortKey: string) {
+  return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
+}
+
+/** Attributes that take an item out of it. */
+export const noKind = { [byKindIndex.pk]: undefined, [byKindIndex.sk]: undefined };
+
+/** A time in a sort key. All have one length, so that they sort as numbers do. */
+export const timeText = (atMs: number) => String(Math.trunc(atMs)).padStart(16, '0');
+
 /** Finds what is due, the longest due first. */
 export const byDueIndex = { name: 'by-due', pk: 'duepk', sk: 'dueat' } as const;
 

@@ -19,7 +19,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   rules: { imports: [], packages: ['node:crypto', 'node:zlib'] },
   // The subjects: what does I/O by these rules, and the use cases.
   'lambda/aws': {
-    imports: ['lambda/api', 'lambda/exports', 'lambda/ledger', 'rules'],
+    imports: ['lambda/api', 'lambda/ledger', 'rules'],
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
@@ -40,7 +40,6 @@ const architecture: Readonly<Record<string, Entry>> = {
   'lambda/exports': {
     imports: [
       'lambda/deps.ts',
-      'lambda/ledger',
       'lambda/accounts',
       'lambda/scan',
       'lambda/status',
@@ -51,7 +50,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/chunks': {
-    imports: ['lambda/accounts', 'lambda/deps.ts', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
+    imports: ['lambda/accounts', 'lambda/deps.ts', 'lambda/store', 'lambda/table', 'rules'],
     packages: ['hash-wasm', 'zod'],
   },
   'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },

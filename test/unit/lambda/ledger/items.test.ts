@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   deletionKey,
   dueKey,
-  kindKey,
   ofRepo,
   parseDeletion,
   parseRepo,
@@ -19,6 +18,7 @@ import {
   tenantOfPartition,
 } from '../../../../lambda/ledger/items.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { kindKey } from '../../../../lambda/table/table.ts';
 
 const path = { tenant: 'acme', repo: 'app' };
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { defaultSettings } from '../lambda/rules/settings.ts';
-import { monthEverywhere, teams } from './hosts.ts';
+import { type MonthAt, monthEverywhere, teams } from './hosts.ts';
 import {
   type Cost,
   defaultWorkload,
@@ -76,7 +76,6 @@ const scanOptions = {
   store,
   help,
 } as const;
-const hostsOptions = { help } as const;
 type Texts = Partial<Record<keyof typeof monthOptions, string | boolean>>;
 
 /** An option makes no sense. The message says what to give instead. */
@@ -185,23 +184,16 @@ function scan(texts: Texts): string {
 /** Three teams at hosts, and here. */
 function hosts(): string {
   const months = teams.map(monthEverywhere);
-  const rows = (months[0] ?? []).map(({ place, pricesAsOf: date, isUnconfirmed }, index) => [
-    place,
-    ...months.map((month) => {
-      const { dollars = Number.NaN, plan } = month[index] ?? {};
-      return cents(dollars) + (plan === undefined ? '' : ` ${plan}`);
-    }),
-    date + (isUnconfirmed ? ', unconfirmed' : ''),
-  ]);
+  const rows = (months[0] ?? []).map(({ place, prices }, row) => {
+    const cellOf = ({ dollars, plan }: MonthAt) => `${cents(dollars ?? Number.NaN)} ${plan ?? ''}`.trim();
+    return [place, ...months.flatMap((month) => month.slice(row, row + 1).map(cellOf)), prices];
+  });
   const sizes = teams.map(({ storedBytes, users }) => `${storedBytes / 1e9} GB, ${users} users`);
   return formatTable(['dollars a month', ...sizes, 'prices of'], rows);
 }
 
 /** @throws {UsageError} */
-function parse(
-  args: readonly string[],
-  options: typeof monthOptions | typeof scanOptions | typeof hostsOptions,
-): Texts {
+function parse(args: readonly string[], options: typeof monthOptions | typeof scanOptions): Texts {
   try {
     return parseArgs({ args: [...args], options }).values as Texts;
   } catch (error) {
@@ -210,26 +202,20 @@ function parse(
   }
 }
 
-/** What can be computed, by its first word. Without one: a month. */
-const tables = {
-  scan: { options: scanOptions, table: scan },
-  hosts: { options: hostsOptions, table: hosts },
-} as const;
-
 /**
- * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count large repos. With `hosts`: a month
- * elsewhere.
+ * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count large repos. With `hosts` alone: a
+ * month elsewhere.
  *
  * @throws {UsageError}
  */
 export function answer(args: readonly string[]): string {
-  const [word] = args;
-  const isTable = word === 'scan' || word === 'hosts';
-  const { options, table } = isTable ? tables[word] : { options: monthOptions, table: month };
-  const texts = parse(isTable ? args.slice(1) : args, options);
+  if (args.length === 1 && args[0] === 'hosts') return hosts();
+  const isScan = args[0] === 'scan';
+  const options = isScan ? scanOptions : monthOptions;
+  const texts = parse(isScan ? args.slice(1) : args, options);
   if (texts.help) {
     const lines = Object.entries(options).map(([name, { help: text }]) => `  --${name.padEnd(13)} ${text}`);
     return `npm run -s cost -- [scan|hosts] [options]\n${lines.join('\n')}`;
   }
-  return `Prices of ${pricesAsOf}: check them before you quote them.\n\n${table(texts)}`;
+  return `Prices of ${pricesAsOf}: check them before you quote them.\n\n${isScan ? scan(texts) : month(texts)}`;
 }

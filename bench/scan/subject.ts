@@ -5,7 +5,7 @@ import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
-import type { CountedPart } from '../../lambda/scan/rules/scan-plan.ts';
+import type { PathScanInput } from '../../lambda/scan/rules/scan-plan.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { createObjectStore } from '../../lambda/store/object-store.ts';
 import { noMetrics } from '../../local/lambda-context.ts';
@@ -14,19 +14,10 @@ import { repo, seededTable, tableName, tenant } from '../functions/seed.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 
 /**
- * Ways to count a path in a process of this project: its scan, with and without an estimate, and by groups as `du` does it, the
- * reconciles of a large repo, and the SDK.
+ * Ways to count a path in a process of this project: its scan, with and without an estimate, the reconciles of a large repo, and
+ * the SDK.
  */
-export type SubjectKind =
-  | 'hint'
-  | 'age'
-  | 'suffix'
-  | 'class'
-  | 'size'
-  | 'probe'
-  | 'sixteen'
-  | 'shards'
-  | 'sdk';
+export type SubjectKind = 'hint' | (typeof groupings)[number] | 'probe' | 'sixteen' | 'shards' | 'sdk';
 
 /** What one count gave, and what it needed. */
 export interface Counted {
@@ -54,9 +45,7 @@ function createScan(): (objects: number) => Promise<CountOutcome> {
     const strategy = kind === 'probe' || kind === 'sixteen' ? { kind } : { kind: 'hint' as const, objects };
     const by = groupings.filter((each) => each === kind);
     const groups = by.map((each) => new GroupSums({ by: each, nowMs: Date.now() }));
-    const onPart = (part: CountedPart) => {
-      for (const sums of groups) sums.add(part);
-    };
+    const onPart: PathScanInput['onPart'] = (part) => groups.forEach((sums) => void sums.add(part));
     const outcome = await scan.scan({ prefix, strategy, reads: readsFor(by), onPart });
     if (outcome.kind !== 'done') throw new Error('The scan did not finish.');
     return { objects: outcome.objectCount, bytes: outcome.storedBytes };

@@ -6,7 +6,7 @@ import type { DuCount, DuTarget } from '../du/count.ts';
 import { type Grouping, groupings } from '../du/groups.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
 import type { Saving } from '../du/run.ts';
-import { costOfHistory, formatCost, jsonOfCost } from '../du-git/cost.ts';
+import { costOfHistory, formatCost } from '../du-git/cost.ts';
 import { formatPaths, jsonOfPaths } from '../du-git/report.ts';
 import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
 import { UsageError } from '../errors.ts';
@@ -45,11 +45,7 @@ export function registerDu(program: Command, context: CliContext): void {
     .option('--git', 'measure the repo of this clone, by file path')
     .option('--clone <dir>', 'with --git: another clone')
     .option('--cost', 'with --git: what the history costs a month at hosts, without a server')
-    .option(
-      '--downloads-gb <GB>',
-      'with --cost: downloads a month (default: 3 × stored)',
-      parseDecimal({ above: -1 }),
-    )
+    .option('--downloads-gb <GB>', 'with --cost: a month (default: 3 × stored)', parseDecimal({ above: -1 }))
     .option('--users <users>', `with --cost: users of the repo (default: ${usersDefault})`, parseUpTo(1e6))
     .option('--tenant <tenant>', 'with --git: the tenant (default: by lfs.url)', parseTenant)
     .option('--repo <repo>', 'with --git: the repo (default: by lfs.url)', parseRepo)
@@ -267,7 +263,7 @@ async function duCost(options: DuGitOptions, context: CliContext): Promise<void>
   const line = new WaitLine(context, { isQuiet: true });
   const cost = await costOfHistory(clone, { downloadsGb, users, onProgress: scanningOn(line) });
   line.clear();
-  context.out(options.json ? `${JSON.stringify(jsonOfCost(cost))}\n` : formatCost(cost, viewOf(context)));
+  context.out(options.json ? `${JSON.stringify(cost)}\n` : formatCost(cost, viewOf(context)));
 }
 
 const scanningOn = (line: WaitLine) => (count: number) =>

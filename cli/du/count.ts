@@ -11,8 +11,8 @@ import type {
 } from '../../lambda/scan/rules/scan-plan.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
-import { type FolderResult, FolderSums, foldersOfPart } from './folders.ts';
-import { type Group, GroupSums, groupFrom, readsFor } from './groups.ts';
+import { type Folder, type FolderResult, FolderSums, folderFrom, foldersOfPart } from './folders.ts';
+import { GroupSums, readsFor } from './groups.ts';
 import { Pace, PacedListing } from './paced-listing.ts';
 
 export interface DuTarget {
@@ -38,7 +38,7 @@ export interface DuCount extends DuSums {
   /** undefined: it was not asked for them. */
   readonly folders: FolderResult | undefined;
   /** In the order of `scan.by`. */
-  readonly groups: readonly (readonly Group[])[];
+  readonly groups: readonly (readonly Folder[])[];
 }
 
 /** How far a count is. */
@@ -95,11 +95,9 @@ export async function countBelow(input: {
       onPage: ({ share }) => input.onProgress(() => ({ sums: tally.sums, share, slowedTo: pace.slowedTo })),
     });
     tally.end();
-    const groups = tally.groups.map(({ result }) => result);
-    return {
-      isDone: outcome.kind === 'done',
-      count: { ...tally.sums, folders: tally.folders?.result, groups },
-    };
+    const { sums, folders, groups } = tally;
+    const count = { ...sums, folders: folders?.result, groups: groups.map(({ result }) => result) };
+    return { isDone: outcome.kind === 'done', count };
   } finally {
     stop.removeEventListener('abort', drain);
     client.destroy();
@@ -114,7 +112,7 @@ export function countOf({ bytes, savedMs, folders, groups, scan, rest: _, ...num
     endedMs: savedMs,
     folders:
       folders === null ? undefined : new FolderSums({ top: scan.folders?.top ?? 0, kept: folders }).result,
-    groups: (groups ?? []).map((kept) => kept.map(groupFrom)),
+    groups: (groups ?? []).map((kept) => kept.map(folderFrom)),
   };
 }
 
@@ -180,8 +178,9 @@ class Tally {
     if (scan.folders !== null) this.folders = new FolderSums({ top: scan.folders.top, kept: found?.folders });
     // Ages count from the first process, so that an object stays in its group.
     const fromMs = found?.beganMs ?? this.#startedMs;
-    const kept = found?.groups ?? [];
-    this.groups = (scan.by ?? []).map((by, index) => new GroupSums({ by, nowMs: fromMs, kept: kept[index] }));
+    this.groups = (scan.by ?? []).map(
+      (by, index) => new GroupSums({ by, nowMs: fromMs }, found?.groups?.[index]),
+    );
   }
 
   /** Adds what was counted of a page: all of it, or nothing if it throws. */

@@ -24,7 +24,7 @@ export interface KeptFolders {
   readonly open: readonly KeptFolder[];
 }
 
-type KeptFolder = readonly [folder: string, objects: number, bytes: string];
+export type KeptFolder = readonly [folder: string, objects: number, bytes: string];
 
 export interface FolderResult {
   readonly folderCount: number;
@@ -165,7 +165,7 @@ export class FolderSums {
   }
 }
 
-function largestOf(folders: Folder[], top: number): readonly Folder[] {
+export function largestOf(folders: Folder[], top: number): readonly Folder[] {
   return folders.sort(compareFolders).slice(0, top);
 }
 
@@ -196,10 +196,10 @@ function reachOf(ranges: readonly KeyRange[]): (folder: string) => boolean {
   };
 }
 
-function keptOf({ folder, objects, bytes }: Folder): KeptFolder {
+export function keptOf({ folder, objects, bytes }: Folder): KeptFolder {
   return [folder, objects, String(bytes)];
 }
 
-function folderFrom([folder, objects, bytes]: KeptFolder): Folder {
+export function folderFrom([folder, objects, bytes]: KeptFolder): Folder {
   return { folder, objects, bytes: BigInt(bytes) };
 }

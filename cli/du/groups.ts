@@ -1,152 +1,112 @@
 import type { CountedPart, PathScanInput } from '../../lambda/scan/rules/scan-plan.ts';
-import type { FolderSum } from './folders.ts';
+import { type Folder, type FolderSum, folderFrom, type KeptFolder, keptOf, largestOf } from './folders.ts';
 
 /** What `du --by` can group objects by. */
 export const groupings = ['age', 'suffix', 'class', 'size'] as const;
 export type Grouping = (typeof groupings)[number];
-
-/** Bytes and objects of each group, in a form that JSON can hold. */
-export type KeptGroups = readonly (readonly [group: string, objects: number, bytes: string])[];
-
-export interface Group extends Readonly<FolderSum> {
-  readonly group: string;
-}
-
-/** Suffixes and classes that are told apart. Those that are found later are others: no scan grows without bound. */
-const groupsMax = 10_000;
-const otherGroups = 'others';
-
-const dayMs = 86_400_000;
-const KiB = 1024;
-
-interface Step {
-  readonly below: number;
-  readonly group: string;
-}
-
-/** Days for which S3 bills at least: 30 for infrequent access, 90 for Glacier, 180 for Deep Archive. */
-const ages: readonly Step[] = [
-  { below: 30 * dayMs, group: 'under 30 days' },
-  { below: 90 * dayMs, group: '30–90 days' },
-  { below: 180 * dayMs, group: '90–180 days' },
-  { below: 365 * dayMs, group: '180–365 days' },
-  { below: Number.POSITIVE_INFINITY, group: 'over a year' },
-];
-const noAge = 'unknown';
-
-/** S3 bills a smaller object of an infrequent access class as 128 KiB. One PUT takes up to 5 GiB. */
-const sizes: readonly Step[] = [
-  { below: 128 * KiB, group: 'under 128 KiB' },
-  { below: KiB ** 2, group: '128 KiB–1 MiB' },
-  { below: 8 * KiB ** 2, group: '1–8 MiB' },
-  { below: 64 * KiB ** 2, group: '8–64 MiB' },
-  { below: 512 * KiB ** 2, group: '64–512 MiB' },
-  { below: 5 * KiB ** 3, group: '512 MiB–5 GiB' },
-  { below: Number.POSITIVE_INFINITY, group: '5 GiB and over' },
-];
-
-/** The order of the groups that are steps. Others are shown by bytes. */
-const stepsOf: Readonly<Partial<Record<Grouping, readonly string[]>>> = {
-  age: [...ages.map(({ group }) => group), noAge],
-  size: sizes.map(({ group }) => group),
-};
-
-function stepOf(steps: readonly Step[], value: number): string {
-  for (const { below, group } of steps) if (value < below) return group;
-  return noAge;
-}
-
-/** Of a key without suffix, and of a store that tells no class. */
-const none = '(none)';
 
 /** What the pages must tell for it. */
 export function readsFor(by: readonly Grouping[]): NonNullable<PathScanInput['reads']> {
   return { readsTimes: by.includes('age'), readsClasses: by.includes('class') };
 }
 
-type GroupOf = (page: CountedPart['page'], index: number) => string;
+type Steps = readonly (readonly [below: number, group: string])[];
+const unknown = 'unknown';
+/** Of a key without suffix, and of a store that tells no class. */
+const none = '(none)';
+const others = 'others';
 
-const groupOfs: Readonly<Record<Grouping, (nowMs: number) => GroupOf>> = {
-  age: (nowMs) => (page, index) => stepOf(ages, nowMs - (page.lastModifiedMsAt(index) ?? Number.NaN)),
-  suffix: () => (page, index) => page.suffixAt(index) || none,
-  class: () => (page, index) => page.storageClassAt(index) || none,
-  size: () => (page, index) => stepOf(sizes, page.sizeAt(index)),
-};
+const dayMs = 86_400_000;
+const KiB = 1024;
 
-/** Sums by one grouping, in bounded memory. */
+/** Days for which S3 bills at least: 30 for infrequent access, 90 for Glacier, 180 for Deep Archive. */
+const ages: Steps = [
+  [30 * dayMs, 'under 30 days'],
+  [90 * dayMs, '30–90 days'],
+  [180 * dayMs, '90–180 days'],
+  [365 * dayMs, '180–365 days'],
+  [Number.POSITIVE_INFINITY, 'over a year'],
+];
+
+/** S3 bills a smaller object of an infrequent access class as 128 KiB. One PUT takes up to 5 GiB. */
+const sizes: Steps = [
+  [128 * KiB, 'under 128 KiB'],
+  [KiB ** 2, '128 KiB–1 MiB'],
+  [8 * KiB ** 2, '1–8 MiB'],
+  [64 * KiB ** 2, '8–64 MiB'],
+  [512 * KiB ** 2, '64–512 MiB'],
+  [5 * KiB ** 3, '512 MiB–5 GiB'],
+  [Number.POSITIVE_INFINITY, '5 GiB and over'],
+];
+
+function stepOf(steps: Steps, value: number): string {
+  for (const [below, group] of steps) if (value < below) return group;
+  return unknown;
+}
+
+function groupOf(by: Grouping, page: CountedPart['page'], at: { index: number; nowMs: number }): string {
+  const { index, nowMs } = at;
+  if (by === 'age') return stepOf(ages, nowMs - (page.lastModifiedMsAt(index) ?? Number.NaN));
+  if (by === 'size') return stepOf(sizes, page.sizeAt(index));
+  return (by === 'class' ? page.storageClassAt?.(index) : page.suffixAt?.(index)) || none;
+}
+
+/** Suffixes and classes that are told apart. Those that are found later are others: no scan grows without bound. */
+const groupsMax = 10_000;
+
+/** Sums by one grouping, in bounded memory. The name of a group is its `folder`. */
 export class GroupSums {
-  readonly #groupOf: GroupOf;
+  readonly #input: { readonly by: Grouping; readonly nowMs: number };
   readonly #sums = new Map<string, FolderSum>();
 
-  /** @param input.nowMs from which ages count. @param input.kept what an earlier process had. */
-  constructor({ by, nowMs, kept = [] }: { by: Grouping; nowMs: number; kept?: KeptGroups | undefined }) {
-    this.#groupOf = groupOfs[by](nowMs);
-    for (const { group, ...sum } of kept.map(groupFrom)) this.#sums.set(group, sum);
+  /** @param input.nowMs from which ages count. @param kept what an earlier process had. */
+  constructor(input: { by: Grouping; nowMs: number }, kept: readonly KeptFolder[] = []) {
+    this.#input = input;
+    for (const { folder, ...sum } of kept.map(folderFrom)) this.#sums.set(folder, sum);
   }
 
   add({ page, keyCount }: CountedPart): void {
+    const { by, nowMs } = this.#input;
     // Numbers, as long as they are of one page.
     const found = new Map<string, { objects: number; bytes: number }>();
     for (let index = 0; index < keyCount; index += 1) {
-      const group = this.#groupOf(page, index);
-      let sum = found.get(group);
-      if (sum === undefined) {
-        sum = { objects: 0, bytes: 0 };
-        found.set(group, sum);
+      const group = groupOf(by, page, { index, nowMs });
+      const sum = found.get(group);
+      if (sum === undefined) found.set(group, { objects: 1, bytes: page.sizeAt(index) });
+      else {
+        sum.objects += 1;
+        sum.bytes += page.sizeAt(index);
       }
-      sum.objects += 1;
-      sum.bytes += page.sizeAt(index);
     }
-    for (const [group, { objects, bytes }] of found) {
-      const sum = this.#sumOf(group);
-      sum.objects += objects;
-      sum.bytes += BigInt(bytes);
+    for (const [name, { objects, bytes }] of found) {
+      const group = this.#sums.has(name) || this.#sums.size < groupsMax ? name : others;
+      const sum = this.#sums.get(group) ?? { objects: 0, bytes: 0n };
+      this.#sums.set(group, { objects: sum.objects + objects, bytes: sum.bytes + BigInt(bytes) });
     }
+  }
+
+  get result(): readonly Folder[] {
+    return [...this.#sums].map(([folder, sum]) => ({ folder, ...sum }));
   }
 
   /** What a continuation needs. */
-  keep(): KeptGroups {
-    return [...this.#sums].map(([group, { objects, bytes }]) => [group, objects, String(bytes)]);
-  }
-
-  get result(): readonly Group[] {
-    return [...this.#sums].map(([group, sum]) => ({ group, ...sum }));
-  }
-
-  #sumOf(name: string): FolderSum {
-    const group = this.#sums.has(name) || this.#sums.size < groupsMax ? name : otherGroups;
-    const sum = this.#sums.get(group) ?? { objects: 0, bytes: 0n };
-    this.#sums.set(group, sum);
-    return sum;
+  keep(): readonly KeptFolder[] {
+    return this.result.map(keptOf);
   }
 }
 
-export function groupFrom([group, objects, bytes]: KeptGroups[number]): Group {
-  return { group, objects, bytes: BigInt(bytes) };
-}
-
-/**
- * The groups that are shown: steps in their order, others by bytes.
- *
- * @param options.top how many groups are shown that are no steps. The rest is one.
- */
-export function shownGroups(by: Grouping, groups: readonly Group[], { top }: { top: number }): Group[] {
-  const steps = stepsOf[by];
-  if (steps) {
-    const found = new Map(groups.map((each) => [each.group, each]));
-    return steps
-      .map((group) => found.get(group) ?? { group, objects: 0, bytes: 0n })
-      .filter(({ group, objects }) => group !== noAge || objects > 0);
+/** The groups that are shown: steps in their order, or the `top` by bytes, and one for all others. */
+export function shownGroups(by: Grouping, groups: readonly Folder[], top: number): readonly Folder[] {
+  if (by === 'age' || by === 'size') {
+    const order = [...(by === 'age' ? ages : sizes).map(([, group]) => group), unknown];
+    return order.flatMap((name) => groups.find(({ folder }) => folder === name) ?? []);
   }
-  const named = groups.filter(({ group }) => group !== otherGroups);
-  const largest = named
-    .sort((a, b) => (a.bytes === b.bytes ? (a.group < b.group ? -1 : 1) : a.bytes > b.bytes ? -1 : 1))
-    .slice(0, top);
+  const largest = largestOf(
+    groups.filter(({ folder }) => folder !== others),
+    top,
+  );
   const rest = groups.filter((each) => !largest.includes(each));
   if (rest.length === 0) return largest;
   const objects = rest.reduce((sum, each) => sum + each.objects, 0);
-  return [
-    ...largest,
-    { group: otherGroups, objects, bytes: rest.reduce((sum, each) => sum + each.bytes, 0n) },
-  ];
+  return [...largest, { folder: others, objects, bytes: rest.reduce((sum, each) => sum + each.bytes, 0n) }];
 }

@@ -6,7 +6,8 @@ import { renderTable } from '../table.ts';
 import { terminalWidth, type View } from '../terminal.ts';
 import type { ScanIdentity } from './checkpoint.ts';
 import type { DuCount, DuProgress, DuSums } from './count.ts';
-import { type Group, type Grouping, shownGroups } from './groups.ts';
+import type { Folder, FolderSum } from './folders.ts';
+import { type Grouping, shownGroups } from './groups.ts';
 
 /** What is printed of a count. */
 interface DuReport {
@@ -43,71 +44,65 @@ export function formatReport(report: DuReport, view: View & { readonly drawBlock
       `The store asked ${formatCount(throttled)} ${throttled === 1 ? 'time' : 'times'} to slow down.`,
     );
   const folders = foldersIn({ scan, count });
-  const tables = groupsIn(report).map(([by, groups]) => groupTable(by, groups, { count, view }));
-  if (folders !== undefined) tables.unshift(tableOf(folders, count.bytes, view));
-  return [`${lines.join('\n')}\n`, ...tables].join('\n');
+  const options = { allBytes: bytes, view };
+  const bar = view.drawBlocks ? '█' : '#';
+  const byGroup = groupsIn(report).map(([by, groups]) =>
+    tableOf(
+      by.toUpperCase(),
+      groups.map((sum) => [sum.folder, sum]),
+      { ...options, bar },
+    ),
+  );
+  const byFolder = folders === undefined ? [] : [tableOf('FOLDER', folderRows(folders), options)];
+  return [`${lines.join('\n')}\n`, ...byFolder, ...byGroup].join('\n');
 }
 
 type Folders = Readonly<NonNullable<ReturnType<typeof foldersIn>>>;
+type Row = readonly [name: string, sum: FolderSum];
 
-function tableOf({ largest, smaller }: Folders, allBytes: bigint, view: View): string {
-  const row = ({ bytes, objects }: { bytes: bigint; objects: number }, name: string) => [
-    formatBytes(Number(bytes)),
-    percentOf(bytes, allBytes),
-    formatCount(objects),
-    name,
-  ];
-  const rows = largest.map((sum) => {
+function folderRows({ largest, smaller }: Folders): Row[] {
+  const rows = largest.map((sum): Row => {
     const label = sum.isDirect ? `${sum.folder} (directly)` : sum.folder;
-    return row(sum, sum.folder === '' ? '(in no folder)' : label);
+    return [sum.folder === '' ? '(in no folder)' : label, sum];
   });
-  if (smaller.folders > 0) {
-    const others = smaller.folders === 1 ? 'folder' : 'folders';
-    rows.push(row(smaller, `(${formatCount(smaller.folders)} smaller ${others})`));
-  }
-  const columns = [
-    { name: 'SIZE', right: true, stays: true },
-    { name: 'SHARE', right: true },
-    { name: 'OBJECTS', right: true },
-    { name: 'FOLDER', least: 20, stays: true },
-  ];
-  return renderTable(columns, rows, view);
+  if (smaller.folders === 0) return rows;
+  const others = smaller.folders === 1 ? 'folder' : 'folders';
+  return [...rows, [`(${formatCount(smaller.folders)} smaller ${others})`, smaller]];
 }
 
 /** Groups by kind, as they are shown. */
-function groupsIn({ scan, count, top }: DuReport): [by: Grouping, groups: Group[]][] {
-  return (scan.by ?? []).map((by, index) => [by, shownGroups(by, count.groups[index] ?? [], { top })]);
+function groupsIn({ scan, count, top }: DuReport): [by: Grouping, groups: readonly Folder[]][] {
+  return (scan.by ?? []).map((by, index) => [by, shownGroups(by, count.groups[index] ?? [], top)]);
 }
 
 const barCells = 20;
 /** A narrower terminal shows no bars. */
 const barWidthLeast = 64;
 
-function groupTable(
-  by: Grouping,
-  groups: readonly Group[],
-  { count, view }: { count: DuCount; view: View & { readonly drawBlocks: boolean } },
+/** @param options.bar what a bar is made of. Empty: none is drawn. */
+function tableOf(
+  name: string,
+  rows: readonly Row[],
+  { allBytes, view, bar = '' }: { allBytes: bigint; view: View; bar?: string },
 ): string {
-  const hasBar = view.width === undefined || view.width >= barWidthLeast;
-  const bar = (bytes: bigint) => {
-    const cells = count.bytes === 0n ? 0 : Math.ceil((Number(bytes) * barCells) / Number(count.bytes));
-    return (view.drawBlocks ? '█' : '#').repeat(cells);
-  };
-  const rows = groups.map(({ group, bytes, objects }) => [
-    formatBytes(Number(bytes)),
-    percentOf(bytes, count.bytes),
-    formatCount(objects),
-    group,
-    ...(hasBar ? [bar(bytes)] : []),
-  ]);
+  const cellsOf = (bytes: bigint) =>
+    allBytes === 0n ? 0 : Math.ceil((Number(bytes) * barCells) / Number(allBytes));
+  const hasBar = bar !== '' && (view.width ?? barWidthLeast) >= barWidthLeast;
   const columns = [
     { name: 'SIZE', right: true, stays: true },
     { name: 'SHARE', right: true },
     { name: 'OBJECTS', right: true },
-    { name: by.toUpperCase(), stays: true },
+    { name, least: 20, stays: true },
     ...(hasBar ? [''] : []),
   ];
-  return renderTable(columns, rows, view);
+  const cells = rows.map(([label, { bytes, objects }]) => [
+    formatBytes(Number(bytes)),
+    percentOf(bytes, allBytes),
+    formatCount(objects),
+    label,
+    ...(hasBar ? [bar.repeat(cellsOf(bytes))] : []),
+  ]);
+  return renderTable(columns, cells, view);
 }
 
 /** For programs. Bytes beyond 2^53 − 1 are text: most of them would round such a number. */
@@ -142,7 +137,7 @@ export function jsonReport(report: DuReport) {
   };
 }
 
-const exact = (group: Group) => ({ ...group, bytes: exactNumber(group.bytes) });
+const exact = ({ folder: group, objects, bytes }: Folder) => ({ group, objects, bytes: exactNumber(bytes) });
 
 /** The folders with the names that are shown, and all others together; undefined: the count has none. */
 function foldersIn({ scan, count }: Pick<DuReport, 'scan' | 'count'>) {

@@ -93,16 +93,10 @@ interface PageParts {
   readonly token: string | undefined;
 }
 
-const dot = 0x2e;
-const slash = 0x2f;
-/** Characters after the dot. */
-const suffixMax = 15;
-
-/** An ASCII letter, a digit, `_` or `-`. */
-function isOfSuffix(byte: number): boolean {
-  const lower = byte | 0x20;
-  return (lower >= 0x61 && lower <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || byte === 0x5f || byte === 0x2d;
-}
+/** What a page encodes is in no suffix, so the key need not be decoded. */
+const suffix = /(?<=[^/])\.[\w-]{1,15}$/;
+/** With the character before the dot. */
+const suffixBytesMax = 17;
 
 /** A page whose keys stay bytes until they are read. */
 export class ScannedPage implements ListedPage {
@@ -147,15 +141,8 @@ export class ScannedPage implements ListedPage {
     this.#check(index);
     const { keyBytes, keyEnds } = this.#parts;
     const end = keyEnds[index] ?? 0;
-    const first = Math.max((index === 0 ? 0 : (keyEnds[index - 1] ?? 0)) + 1, end - suffixMax - 1);
-    // What a page encodes is in no suffix, so the key need not be decoded.
-    for (let at = end - 1; at >= first; at -= 1) {
-      const byte = keyBytes[at] ?? 0;
-      if (byte === dot && at < end - 1 && keyBytes[at - 1] !== slash)
-        return keyBytes.toString('latin1', at, end).toLowerCase();
-      if (!isOfSuffix(byte)) break;
-    }
-    return '';
+    const start = Math.max(index === 0 ? 0 : (keyEnds[index - 1] ?? 0), end - suffixBytesMax);
+    return suffix.exec(keyBytes.toString('latin1', start, end))?.[0].toLowerCase() ?? '';
   }
 
   storageClassAt(index: number): string {

@@ -91,20 +91,18 @@ class TextReader {
   readonly #tagLength: number;
   /** The tag, four bytes at a time. The last four may overlap. */
   readonly #words: readonly { readonly at: number; readonly word: number }[];
-  /** Texts that are compared before one is decoded. */
+  /** Texts that come again, with the `<` behind them: they are compared, which is faster than to decode them. */
   readonly #known: { readonly bytes: Buffer; readonly text: string }[] = [];
   readonly #knownMax: number;
   // Where the previous entry had its tag, counted from its anchor.
   #offset = 0;
 
-  /** @param knownMax how many texts are likely to come again. */
-  constructor(name: string, { knownMax }: { knownMax: number }) {
-    const tag = Buffer.from(`<${name}>`, 'latin1');
-    this.#tagLength = tag.length;
+  constructor(tag: string, knownMax: number) {
     this.#knownMax = knownMax;
+    this.#tagLength = tag.length;
     this.#words = Array.from({ length: Math.ceil(tag.length / 4) }, (_, index) => {
       const at = Math.min(index * 4, tag.length - 4);
-      return { at, word: tag.readInt32BE(at) };
+      return { at, word: word(tag.slice(at)) };
     });
   }
 
@@ -116,16 +114,14 @@ class TextReader {
    */
   read(bytes: DataView, entry: { at: number; close: number; anchor: number }): void {
     const start = this.#find(bytes, entry);
-    const known = this.#known.find((each) => startsWith(bytes, start, each.bytes));
-    if (known !== undefined) {
-      this.texts.push(known.text);
-      return;
+    let text = this.#known.find((known) => startsWith(bytes, start, known.bytes))?.text;
+    if (text === undefined) {
+      let end = start;
+      while (bytes.getUint8(end) !== lessThan) end += 1;
+      text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+      if (this.#known.length < this.#knownMax)
+        this.#known.push({ bytes: Buffer.from(`${text}<`, 'latin1'), text });
     }
-    let end = start;
-    while (bytes.getUint8(end) !== lessThan) end += 1;
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
-    if (this.#known.length < this.#knownMax)
-      this.#known.push({ bytes: Buffer.from(`${text}<`, 'latin1'), text });
     this.texts.push(text);
   }
 
@@ -135,7 +131,7 @@ class TextReader {
     let tag = anchor + this.#offset;
     if (tag < at || tag > last || !this.#isOpen(bytes, tag)) {
       tag = at + 1;
-      while (tag <= last && !(bytes.getUint8(tag) === lessThan && this.#isOpen(bytes, tag))) tag += 1;
+      while (tag <= last && !this.#isOpen(bytes, tag)) tag += 1;
       if (tag > last) return close;
       this.#offset = tag - anchor;
     }
@@ -148,7 +144,6 @@ class TextReader {
   }
 }
 
-/** @param expected ends with `<`, so nothing beyond the text is read. */
 function startsWith(bytes: DataView, start: number, expected: Buffer): boolean {
   for (let index = 0; index < expected.length; index += 1)
     if (bytes.getUint8(start + index) !== expected[index]) return false;
@@ -162,8 +157,6 @@ const sizeOpenLength = '<Size>'.length;
 const sizeCloseLength = '</Size>'.length;
 const timeOpenLength = '<LastModified>'.length;
 
-/** S3 has about ten. */
-const storageClassesMax = 16;
 /** Bytes allocated for the keys of a page. The buffer grows if the keys are long. */
 const keyBytesInitial = 96 * 1024;
 
@@ -215,8 +208,8 @@ export class EntryReader {
     const { isPredicting, readsTimes, readsEtags, readsClasses } = options;
     this.#isPredicting = isPredicting;
     if (readsTimes) this.times = new Float64Array(pageKeysMax);
-    if (readsEtags) this.etags = new TextReader('ETag', { knownMax: 0 });
-    if (readsClasses) this.classes = new TextReader('StorageClass', { knownMax: storageClassesMax });
+    if (readsEtags) this.etags = new TextReader('<ETag>', 0);
+    if (readsClasses) this.classes = new TextReader('<StorageClass>', 16);
   }
 
   /** Reads complete entries, with only white space between them. @throws {MalformedPageError} */

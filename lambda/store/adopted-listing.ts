@@ -161,16 +161,6 @@ export class JoinedPage implements ListedPage {
     return page.etagAt(pageIndex);
   }
 
-  storageClassAt(index: number): string {
-    const { page, pageIndex } = this.#find(index);
-    return page.storageClassAt(pageIndex);
-  }
-
-  suffixAt(index: number): string {
-    const { page, pageIndex } = this.#find(index);
-    return page.suffixAt(pageIndex);
-  }
-
   #find(index: number) {
     let left = index;
     for (const part of this.#parts) {

@@ -43,8 +43,7 @@ export class GappyListing implements ObjectListing {
     if (this.#random.chance(this.#options.gapChance)) {
       const nextContinuationToken = this.#tokenOf(from);
       const [keyAt, sizeAt, lastModifiedMsAt, etagAt] = [outside, outside, outside, outside];
-      const texts = { etagAt, storageClassAt: outside, suffixAt: outside };
-      return { ...none, nextContinuationToken, keyAt, sizeAt, lastModifiedMsAt, ...texts };
+      return { ...none, nextContinuationToken, keyAt, sizeAt, lastModifiedMsAt, etagAt };
     }
     return this.#inner.listPage({ ...others, ...from, maxKeys: Math.min(maxKeys, this.#options.pageSize) });
   }

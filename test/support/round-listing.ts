@@ -87,8 +87,6 @@ export class RoundListing {
         return request.readsTimes ? lastModifiedMs : undefined;
       },
       etagAt: () => '',
-      storageClassAt: () => '',
-      suffixAt: () => '',
       isTruncated,
       nextContinuationToken: isTruncated ? `after:${at(page.length - 1).key}` : undefined,
     };

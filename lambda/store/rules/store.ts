@@ -112,12 +112,9 @@ export interface ListedPage {
   /** ETag of the i-th key, with its quotes. Empty: it was not asked for, or the store's answer has none. */
   etagAt(index: number): string;
   /** StorageClass of the i-th key. Empty: it was not asked for, or the store's answer has none. */
-  storageClassAt(index: number): string;
-  /**
-   * What follows the last dot of the i-th key's name, in lower case and with the dot: up to 15 ASCII letters, digits, `_` and
-   * `-`. Empty: it has none, or begins with its only dot.
-   */
-  suffixAt(index: number): string;
+  storageClassAt?(index: number): string;
+  /** The last dot of the i-th key's name and up to 15 ASCII letters, digits, `_` and `-` after it, in lower case. Or empty. */
+  suffixAt?(index: number): string;
   /** True if more pages follow. */
   readonly isTruncated: boolean;
   /** Given if more pages follow. */

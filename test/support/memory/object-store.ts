@@ -87,8 +87,6 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
         const { etag } = at(index).value;
         return request.readsEtags ? etagText(etag) : '';
       },
-      storageClassAt: () => '',
-      suffixAt: () => '',
       isTruncated: nextContinuationToken !== undefined,
       nextContinuationToken,
     };

@@ -42,7 +42,7 @@ describe('the table of folders of du', () => {
       fc.property(fc.array(folder, { minLength: 1, maxLength: 10 }), widths, (largest, width) => {
         const sums = { bytes: 10n ** 18n, objects: 10 ** 15, requests: 5, failed: 0, throttled: 0 };
         const times = { runs: 1, beganMs: 0, endedMs: 1000, activeMs: 1000 };
-        const groups = [largest.map(({ folder: group, ...sum }) => ({ group: group.slice(0, 16), ...sum }))];
+        const groups = [largest.map(({ folder, ...sum }) => ({ folder: folder.slice(0, 16), ...sum }))];
         const count = { ...sums, ...times, folders: { folderCount: 12, largest }, groups };
         const folders = { depth: 1, top: 10 };
         const order = 'parallel' as const;

@@ -42,7 +42,7 @@ describe('GitLab', () => {
   });
 
   it('takes no larger repo', () => {
-    expect(monthAt('GitLab', { storedBytes: 501 * GiB })).toEqual([undefined, undefined]);
+    expect(monthAt('GitLab', { storedBytes: 501 * GiB })).toEqual([null, null]);
   });
 });
 
@@ -63,7 +63,7 @@ describe('lfs-quota', () => {
     const workload = { ...defaultWorkload, tenants: 1, objects: 200, objectMb: 5e6 / 1024 ** 2 };
     const month = monthOf({ ...workload, pushes: 1, fetches: 10, monitoring: 'basic' }, 's3');
     expect(monthAt('lfs-quota on AWS, with S3', { downloadsGb: 1 })).toEqual([
-      undefined,
+      null,
       expect.closeTo(totalOf(sumOf(month)), 6),
     ]);
   });
@@ -72,6 +72,6 @@ describe('lfs-quota', () => {
     const [, withR2] = monthAt('lfs-quota on your machine, with R2', { storedBytes: 1000 * GB });
     expect(withR2).toBeGreaterThan(1000 * r2Prices.storedGbMonth);
     expect(withR2).toBeLessThan(1.1 * 1000 * r2Prices.storedGbMonth);
-    expect(monthAt('lfs-quota on your machine, with its disk', {})).toEqual([undefined, 0]);
+    expect(monthAt('lfs-quota on your machine, with its disk', {})).toEqual([null, 0]);
   });
 });

@@ -46,8 +46,7 @@ describe('du --git --cost', () => {
       place: 'GitLab.com',
       plan: 'Free',
       dollars: 10,
-      pricesAsOf: '2026-09-20',
-      isUnconfirmed: false,
+      prices: '2026-09-20',
     });
     const { out: text } = await cost('--users', '6', '--downloads-gb', '0');
     expect(text).toMatch(/^22\.35 GiB in 3 objects, all versions\. Assumed: 0 GB of downloads .*, 6 users/);

@@ -33,8 +33,6 @@ function partOf(objects: readonly Named[]) {
     sizeAt: (index: number) => objects[index]?.size ?? 0,
     lastModifiedMsAt: () => undefined,
     etagAt: () => '',
-    storageClassAt: () => '',
-    suffixAt: () => '',
   };
   const sizeBytes = objects.reduce((sum, { size }) => sum + size, 0);
   return { part: { page, keyCount: objects.length, sizeBytes }, decoded };

@@ -16,8 +16,6 @@ const page: ListedPage = {
   sizeAt: () => 0,
   lastModifiedMsAt: () => undefined,
   etagAt: () => '',
-  storageClassAt: () => '',
-  suffixAt: () => '',
 };
 
 const answers = {

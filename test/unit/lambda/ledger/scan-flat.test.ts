@@ -264,8 +264,6 @@ describe('a flat listing', () => {
     sizeAt: () => 1,
     lastModifiedMsAt: () => undefined,
     etagAt: () => '',
-    storageClassAt: () => '',
-    suffixAt: () => '',
     isTruncated,
     nextContinuationToken: undefined,
   });

@@ -21,8 +21,6 @@ function pageOf(keys: readonly string[], token?: string): ListedPage {
     sizeAt: () => 1,
     lastModifiedMsAt: () => undefined,
     etagAt: () => '',
-    storageClassAt: () => '',
-    suffixAt: () => '',
     isTruncated: token !== undefined,
     nextContinuationToken: token,
   };
@@ -425,8 +423,6 @@ describe('a scan ends', () => {
             sizeAt: () => 0,
             lastModifiedMsAt: () => undefined,
             etagAt: () => '',
-            storageClassAt: () => '',
-            suffixAt: () => '',
           };
         }
         return listing.pageOf(request);

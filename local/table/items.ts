@@ -67,8 +67,6 @@ export function entryOf(item: Item, { name, pk, sk }: Index): Item {
   return name === undefined ? item : { ...keyOf(item), [pk]: item[pk], [sk]: item[sk] };
 }
 
-const sizes = new WeakMap<object, number>();
-
 /**
  * What a value counts towards DynamoDB's limits, to a few bytes:
  * docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
@@ -77,13 +75,9 @@ function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value === 'number') return numberBytes(value);
   if (typeof value !== 'object' || value === null) return 1;
-  // What is stored never changes.
-  const known = sizes.get(value);
-  if (known !== undefined) return known;
   let bytes = 3;
   if (Array.isArray(value)) for (const each of value) bytes += 1 + bytesOf(each);
   else for (const [name, each] of Object.entries(value)) bytes += 1 + Buffer.byteLength(name) + bytesOf(each);
-  sizes.set(value, bytes);
   return bytes;
 }
 
@@ -95,20 +89,16 @@ function numberBytes(value: number): number {
   return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
 }
 
-const itemSizes = new WeakMap<Item, number>();
-
 /** The bytes of an item: of all names and values. */
 export function itemBytes(item: Item): number {
-  const known = itemSizes.get(item);
-  if (known !== undefined) return known;
   let bytes = 0;
   for (const [name, value] of Object.entries(item)) bytes += Buffer.byteLength(name) + bytesOf(value);
-  itemSizes.set(item, bytes);
   return bytes;
 }
 
 /**
- * A copy that nobody can change, without what is undefined, as the SDK sends it.
+ * A copy that nobody can change, without what is undefined, as the SDK sends it. What is frozen is such a copy, so it's shared.
+ * A WeakSet of them would cost the collector more than the copies.
  *
  * @throws {TypeError} for what no item holds.
  */
@@ -124,19 +114,13 @@ function copyOf(value: unknown): unknown {
     throw new TypeError(`No item holds the number ${value}.`);
   }
   if (Array.isArray(value))
-    return isKept(value) ? value : kept(value.filter((each) => each !== undefined).map(copyOf));
+    return Object.isFrozen(value)
+      ? value
+      : Object.freeze(value.filter((each) => each !== undefined).map(copyOf));
   if (typeof value !== 'object' || ![Object.prototype, null].includes(Object.getPrototypeOf(value)))
     throw new TypeError(`No item holds a ${typeof value}.`);
-  if (isKept(value)) return value;
+  if (Object.isFrozen(value)) return value;
   const copy: Record<string, unknown> = {};
   for (const [name, each] of Object.entries(value)) if (each !== undefined) copy[name] = copyOf(each);
-  return kept(copy);
-}
-
-const copies = new WeakSet<object>();
-const isKept = (value: object) => copies.has(value);
-
-function kept<T extends object>(copy: T): T {
-  copies.add(copy);
   return Object.freeze(copy);
 }

@@ -8,7 +8,12 @@ import { printable } from './terminal.ts';
 
 export const mediaType = 'application/vnd.git-lfs+json';
 
-export const batchAction = z.object({ href: z.url(), header: z.record(z.string(), z.string()).default({}) });
+export const batchAction = z.object({
+  href: z.url(),
+  header: z.record(z.string(), z.string()).default({}),
+  /** Seconds. What isn't a number says nothing. */
+  expires_in: z.number().min(0).optional().catch(undefined),
+});
 const answerShape = z.object({
   oid: z.string(),
   actions: z
@@ -47,11 +52,24 @@ export interface LfsRepo {
   refusal(operation: Operation, answer: Answer): CliError;
 }
 
+/** A repo of ours. */
+export interface OwnRepo extends LfsRepo {
+  /** Asks it once to copy objects, or how far that is. @throws {CliError} when the server did not answer. */
+  copies(body: unknown): Promise<Answer>;
+}
+
 /** A repo of the server that a command asks. */
-export function ownRepo(client: ApiClient, place: BatchPlace): LfsRepo {
-  const path = `/${place.tenant}/${place.repo}/info/lfs/objects/batch`;
+export function ownRepo(client: ApiClient, place: BatchPlace): OwnRepo {
+  const post = (route: string, body: unknown) =>
+    client.exchange({
+      method: 'POST',
+      path: `/${place.tenant}/${place.repo}/info/lfs/objects/${route}`,
+      body,
+      mediaType,
+    });
   return {
-    batch: (body) => client.exchange({ method: 'POST', path, body, mediaType }),
+    batch: (body) => post('batch', body),
+    copies: (body) => post('copies', body),
     refusal: (operation, answer) => refusal(place, operation, answer),
   };
 }
@@ -74,19 +92,61 @@ export async function askBatch(
   repo: LfsRepo,
   { operation, objects }: { operation: Operation; objects: readonly LfsObject[] },
 ): Promise<ReadonlyMap<string, BatchAnswer> | 'absent'> {
-  const { status, body } = await retrying(deps, async () => {
-    const batch = { operation, transfers: ['basic'], objects: objects.map(wireObject) };
-    const answer = await repo.batch(batch).catch(connectionError);
-    if (answer instanceof CliError) return { kind: 'failed', error: answer };
-    const isForNow = answer.status === 429 || answer.status >= 500;
-    return isForNow
-      ? { kind: 'failed', error: repo.refusal(operation, answer), waitMs: answer.retryAfterMs }
-      : { kind: 'done', value: answer };
-  });
+  const batch = { operation, transfers: ['basic'], objects: objects.map(wireObject) };
+  const refusal = (answer: Answer) => repo.refusal(operation, answer);
+  const { status, body } = await untilAnswered(deps, () => repo.batch(batch), refusal);
   if (status === 404 && errorShape.safeParse(body).success) return 'absent';
   const parsed = batchShape.safeParse(body);
   if (status !== 200 || !parsed.success) throw repo.refusal(operation, { status, body });
   return new Map(parsed.data.objects.map((object) => [object.oid, object]));
+}
+
+/** Where an object is downloaded without headers. */
+export interface CopyLink {
+  readonly href: string;
+  readonly expires_in?: number | undefined;
+}
+
+/**
+ * Has a server of ours copy up to 100 objects. Those without a link are only asked about.
+ *
+ * @returns oid → state or error. @throws {CliError}
+ */
+export async function askCopies(
+  deps: DownloadDeps,
+  repo: OwnRepo,
+  { objects, links }: { objects: readonly LfsObject[]; links?: ReadonlyMap<string, CopyLink> },
+): Promise<ReadonlyMap<string, z.output<typeof copyShape>>> {
+  const asked = objects.map((object) => ({ ...wireObject(object), ...links?.get(object.oid) }));
+  const refusal = (answer: Answer) => repo.refusal('upload', answer);
+  const answer = await untilAnswered(deps, () => repo.copies({ objects: asked }), refusal);
+  const parsed = copiesShape.safeParse(answer.body);
+  if (answer.status !== 200 || !parsed.success) throw refusal(answer);
+  return new Map(parsed.data.objects.map((object) => [object.oid, object]));
+}
+
+const copyShape = z.object({
+  oid: z.string(),
+  state: z.string().optional(),
+  reason: z.string().optional(),
+  error: z.object({ code: z.number(), message: z.string() }).optional(),
+});
+const copiesShape = z.object({ objects: z.array(copyShape) });
+
+/** Asks again while a server is busy or out of reach. @throws {CliError} */
+function untilAnswered(
+  deps: DownloadDeps,
+  ask: () => Promise<Answer>,
+  refusal: (answer: Answer) => CliError,
+): Promise<Answer> {
+  return retrying<Answer>(deps, async () => {
+    const answer = await ask().catch(connectionError);
+    if (answer instanceof CliError) return { kind: 'failed', error: answer };
+    const isForNow = answer.status === 429 || (answer.status >= 500 && answer.status !== 501);
+    return isForNow
+      ? { kind: 'failed', error: refusal(answer), waitMs: answer.retryAfterMs }
+      : { kind: 'done', value: answer };
+  });
 }
 
 const wireObject = ({ oid, sizeBytes: size }: LfsObject) => ({ oid, size });
@@ -104,6 +164,11 @@ function refusal({ tenant }: BatchPlace, operation: Operation, { status, body }:
       hint:
         `Use a token of the tenant: the admin token can't ${operation}. ` +
         `Create one: lfs-quota token create ${tenant} --scope ${operation === 'upload' ? 'write' : 'read'}`,
+    });
+  if (status === 501)
+    return new CliError(`The server can't do this${whyOf(body)}`, {
+      failure: 'refused',
+      hint: 'Leave out --via service: then your machine copies.',
     });
   const isForNow = status >= 500 || status === 429;
   return new CliError(`The LFS API returned ${status}${whyOf(body)}`, {

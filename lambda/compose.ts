@@ -290,7 +290,12 @@ export function batchDeps() {
 }
 
 export function copyDeps() {
-  return { ...common(), copier: createCopier(), redelivery: redelivery('LFS_QUOTA_COPY_QUEUE_URL') };
+  return {
+    ...common(),
+    copier: createCopier(),
+    copies: stores.copies(table()),
+    redelivery: redelivery('LFS_QUOTA_COPY_QUEUE_URL'),
+  };
 }
 
 export function verifyDeps() {
@@ -416,6 +421,7 @@ export function managementDeps() {
     linkedRepos: stores.linkedRepos(tables),
     tenantLinks: stores.tenantLinks(tables),
     users: stores.users(tables),
+    copies: stores.copies(tables),
     locks: stores.locks(tables),
     admin: admin(),
     queue: queue(),

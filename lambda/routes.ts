@@ -9,6 +9,7 @@ export const routes = [
   { method: 'GET', path: '/health', function: 'health' },
   { method: 'GET', path: '/openapi.json', function: 'signIn' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
+  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/copies', function: 'lfsBatch' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/verify', function: 'lfsVerify' },
   { method: 'GET', path: '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}', function: 'lfsChunks' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}', function: 'lfsChunks' },

@@ -242,10 +242,10 @@ export function sendWorkIn(scope: Construct, kind: 'Webhook' | 'Email'): WorkQue
   });
 }
 
-/** Objects that are copied from git hosts at a time. */
+/** Objects that are copied from other servers at a time. */
 export const copiesAtOnce = 10;
 
-/** The queue of copies from git hosts, in any order. Its messages have URLs that expire within the hour. */
+/** The queue of copies from other servers, in any order. Its messages have URLs that expire within the hour. */
 export function copyWorkIn(scope: Construct): WorkQueue {
   return new WorkQueue(scope, 'CopyWork', {
     output: 'CopyDlqUrl',

@@ -169,7 +169,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     url,
     ...delivery.queues,
     copyQueue: { isOn: true, send: (messages) => copies.send(messages) },
-    queueGauges: delivery.gauges,
+    queueGauges: [...delivery.gauges, copies.gaugeAs('copies')],
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
     adoptedRepos: options.adoptedRepos ?? [],

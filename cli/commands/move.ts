@@ -1,18 +1,16 @@
 import { Option } from 'commander';
-import { isOid } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
-import type { ApiClient } from '../api-client.ts';
 import { actionCommand, given, ofRepo, option, required } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { downloadFailure, TransferProgress } from '../export/transfer.ts';
 import { checkClone } from '../gc/clone.ts';
-import { scanPointers } from '../git/git.ts';
 import { type LfsObject, type LfsRepo, ownRepo } from '../lfs-batch.ts';
-import { objectPages } from '../list-pages.ts';
 import { openArchive } from '../move/archive.ts';
+import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { OtherRepo, readLfsEndpoint } from '../move/other-repo.ts';
 import { type Relayed, relay, repoSource, type Source } from '../move/relay.ts';
+import { byService } from '../move/service.ts';
 import { listenForInterrupt, WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
 
@@ -28,6 +26,8 @@ interface Move {
   readonly source: string;
   readonly target: string;
   readonly objects: readonly LfsObject[];
+  /** What copies them. Default: this machine. @param say tells a person at once. */
+  readonly by?: (say: (text: string) => void) => typeof relay;
 }
 
 export const importCommand = actionCommand({
@@ -38,15 +38,22 @@ export const importCommand = actionCommand({
   options: {
     from: option('--from <url>', 'the repository, or its LFS API, on the other server'),
     archive: option('--archive <file>', 'or the tar or zip of an export'),
+    via: given<'machine' | 'service'>(
+      new Option('--via <who>', 'who copies: this machine, or the server, by signed URLs')
+        .choices(['machine', 'service'])
+        .default('machine'),
+    ),
     clone: given<string>(
       new Option('--clone <dir>', 'a full clone: what its branches and tags need is copied').default('.'),
     ),
   },
   wanted: 'a token of the tenant that can push',
   async run(client, { operands, options, context }) {
-    const { clone, from, archive, json } = options;
+    const { clone, from, archive, json, via } = options;
     if ((from === undefined) === (archive === undefined))
       throw new UsageError('Pass --from URL, or --archive FILE.');
+    if (archive !== undefined && via === 'service')
+      throw new UsageError('--via service needs --from: the server can’t read your archive.');
     const into = {
       isJson: json === true,
       to: ownRepo(client, operands),
@@ -66,7 +73,15 @@ export const importCommand = actionCommand({
     const reading = () => objectsOfClone(clone);
     const objects = await client.busy.during(() => `reading ${clone}`, reading);
     const source = new URL(endpoint.url).host;
-    await move(context, { ...into, from: repoSource(new OtherRepo(endpoint, clone)), source, objects });
+    const other = new OtherRepo(endpoint, clone);
+    const by = (say: (text: string) => void) => byService({ from: other, to: into.to }, say);
+    await move(context, {
+      ...into,
+      from: repoSource(other),
+      source,
+      objects,
+      ...(via === 'service' && { by }),
+    });
   },
 });
 
@@ -90,28 +105,6 @@ export const mirrorCommand = actionCommand({
   },
 });
 
-/** What any branch or tag of a clone needs. @throws {CliError} */
-async function objectsOfClone(clone: string): Promise<LfsObject[]> {
-  const sizes = new Map<string, number>();
-  await scanPointers(clone, {
-    list: ['--all'],
-    onPointer: (oid, { sizeBytes }) => {
-      if (sizeBytes !== undefined) sizes.set(oid, sizes.get(oid) ?? sizeBytes);
-    },
-  });
-  return [...sizes].map(([oid, sizeBytes]) => ({ oid, sizeBytes }));
-}
-
-async function objectsOfRepo(
-  client: ApiClient,
-  { tenant, repo }: { tenant: string; repo: string },
-): Promise<LfsObject[]> {
-  const objects: LfsObject[] = [];
-  const pages = objectPages(client, { tenant, repo });
-  for await (const { body } of pages) objects.push(...body.objects.filter(({ oid }) => isOid(oid)));
-  return objects;
-}
-
 /** @throws {CliError} unless the target has all objects. */
 async function move(context: CliContext, { isJson, ...input }: Move & { isJson: boolean }): Promise<void> {
   const { objects, source, target } = input;
@@ -125,7 +118,12 @@ async function move(context: CliContext, { isJson, ...input }: Move & { isJson: 
     progress.show({ bytes, totalBytes });
   };
   try {
-    const relayed = await relay({ stop, sleep }, { ...input, onBytes });
+    const say = (text: string) => {
+      line.clear();
+      context.err(text);
+    };
+    const copy = input.by?.(say) ?? relay;
+    const relayed = await copy({ stop, sleep }, { ...input, onBytes });
     line.clear();
     context.out(isJson ? `${JSON.stringify(jsonOf(relayed, input))}\n` : textOf(relayed, input));
     requireAll(relayed, input);
@@ -140,7 +138,6 @@ async function move(context: CliContext, { isJson, ...input }: Move & { isJson: 
 
 const goOn = 'Run the command again: it continues with what is missing.';
 
-const bytesOf = (objects: readonly LfsObject[]) => objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 const sumOf = (objects: readonly LfsObject[]) =>
   `${formatObjects(objects.length)}, ${formatBytes(bytesOf(objects))}`;
 

@@ -23,10 +23,13 @@ import {
   saysYes,
 } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
+import { checkClone } from '../gc/clone.ts';
+import type { LfsObject } from '../lfs-batch.ts';
+import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
-import type { View } from '../terminal.ts';
+import { type View, viewOf } from '../terminal.ts';
 
 type RepoBody = BodyOf<'getRepo'>;
 
@@ -61,7 +64,21 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     none: 'No repos yet. The first push creates one.\n',
     print: renderRepos,
   }),
-  routeCommand({ name: 'show', description: 'Show one repo', route: 'getRepo', operands: ofRepo, print }),
+  actionCommand({
+    name: 'show',
+    description: 'Show one repo, and what it lacks of a clone',
+    operands: ofRepo,
+    options: { clone: option('--clone <dir>', 'list what its branches and tags need, and the repo lacks') },
+    async run(client, { operands, options: { clone, json }, context }) {
+      const { body, text } = await client.ask('getRepo', { params: operands });
+      const compared = clone === undefined ? undefined : await compareClone(client, { ...operands, clone });
+      if (json) context.out(`${compared ? JSON.stringify({ ...body, clone: compared }) : text}\n`);
+      else {
+        const shown = print(body, { view: viewOf(context) }) + copiesText(body);
+        context.out(compared ? shown + cloneText(compared) : shown);
+      }
+    },
+  }),
   routeCommand({
     ...change,
     name: 'limit',
@@ -168,6 +185,53 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     },
   }),
 ]);
+
+interface ComparedClone {
+  /** What the clone needs. */
+  readonly objects: number;
+  readonly bytes: number;
+  readonly missing: { readonly objects: number; readonly bytes: number; readonly oids: readonly string[] };
+}
+
+/** Lists the repo, as downloads would count to the month. @throws {CliError} */
+async function compareClone(
+  client: ApiClient,
+  { clone, ...place }: Place & { clone: string },
+): Promise<ComparedClone> {
+  await checkClone(clone, []);
+  const needed = await client.busy.during(
+    () => `reading ${clone}`,
+    () => objectsOfClone(clone),
+  );
+  const stored = new Set((await objectsOfRepo(client, place)).map(({ oid }) => oid));
+  const missing = needed.filter(({ oid }) => !stored.has(oid));
+  const sums = (objects: readonly LfsObject[]) => ({ objects: objects.length, bytes: bytesOf(objects) });
+  return { ...sums(needed), missing: { ...sums(missing), oids: missing.map(({ oid }) => oid) } };
+}
+
+const shownOidsMax = 10;
+
+function cloneText({ objects, bytes, missing }: ComparedClone): string {
+  const needs = `The clone needs ${formatObjects(objects)}, ${formatBytes(bytes)}.`;
+  if (missing.objects === 0) return `${needs} All of them are here.\n`;
+  const shown = missing.oids.slice(0, shownOidsMax).map((oid) => `  ${oid}\n`);
+  const more = missing.objects - shown.length;
+  return [
+    `${needs} Missing here: ${formatObjects(missing.objects)}, ${formatBytes(missing.bytes)}.\n`,
+    ...shown,
+    ...(more > 0 ? [`  … and ${formatCount(more)} more: --json lists all\n`] : []),
+  ].join('');
+}
+
+function copiesText({ copies }: RepoBody): string {
+  if (!copies) return '';
+  const { queued, failed } = copies;
+  const parts = [
+    ...(queued > 0 ? [`${formatCount(queued)} waiting`] : []),
+    ...(failed > 0 ? [`${formatCount(failed)} failed within a day`] : []),
+  ];
+  return `Copies from another server: ${parts.join(', ')}.\n`;
+}
 
 function publicText(path: string, { publicRead }: RepoBody): string {
   if (!publicRead) return `${path} is private. URLs issued earlier work for up to 30 more minutes.\n`;

@@ -18,7 +18,7 @@ import { failedAttempt, idleMs, putObject, RefusedError, send } from './put.ts';
  */
 
 /** Objects of one batch, as git-lfs asks for them. */
-const batchObjectsMax = 100;
+export const batchObjectsMax = 100;
 /** Servers answer some of them slowly, and none is to be waited for. */
 const batchesAhead = 3;
 /** Of larger objects, one is downloaded and uploaded at the same time. */
@@ -26,7 +26,7 @@ const largeObjects = { atOnce: 8, fromBytes: 1024 ** 2 };
 /** Of small ones, half are waiting for one side, half for the other. */
 const smallObjectsAtOnce = 16;
 /** What LFS servers answer when an account is full. */
-const fullCodes: ReadonlySet<number> = new Set([507, 509]);
+export const fullCodes: ReadonlySet<number> = new Set([507, 509]);
 
 /** What a source has of an object. */
 type SourceOffer =

@@ -10,9 +10,11 @@ const reserveMs = 10_000;
 /** From an attempt that failed to the next. */
 const retryMs = 30_000;
 
-type CopyDeps = Pick<Deps, 'copier' | 'clock' | 'log' | 'invocations'> & { readonly redelivery: Redelivery };
+type CopyDeps = Pick<Deps, 'copier' | 'copies' | 'clock' | 'log' | 'invocations'> & {
+  readonly redelivery: Redelivery;
+};
 
-/** The consumer of copies of what a git host has. */
+/** The consumer of copies of what another host has. */
 export function create(deps: CopyDeps) {
   return consumeEach(deps, decodeCopyMessage, async (message, { receiveCount: attempt, context, again }) => {
     const stop = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - reserveMs));

@@ -9,10 +9,13 @@ import {
   batchAnswer,
   decodeBatch,
   downloadAnswers,
+  type UploadAnswerContext,
   uploadAnswer,
 } from '../api/lfs/batch.ts';
-import { lfsBody, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../api/lfs/http.ts';
+import { copyAnswers, decodeCopies } from '../api/lfs/copies.ts';
+import { lfs, lfsBody, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../api/lfs/http.ts';
 import {
+  copiesNothing,
   downloadLimitReached,
   readOnly,
   repoNotCreated,
@@ -26,12 +29,17 @@ import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws
 import { batchDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { type DownloadVerdict, offerDownload } from '../downloads/downloads.ts';
-import type { Watch } from '../gc/rules/watch.ts';
-import { type AdmitCopiesDeps, admitCopies, type UpstreamOffer } from '../ledger/admit-copies.ts';
+import {
+  type AdmitCopiesDeps,
+  admitCopies,
+  importCopies,
+  type UpstreamOffer,
+} from '../ledger/admit-copies.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
-import { crowdedEntries, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
-import type { AdmitUploadInput } from '../ledger/upload-batch.ts';
+import { crowdedEntries, reposMax } from '../ledger/rules/tenant.ts';
+import type { AdmitUploadOutcome } from '../ledger/upload-batch.ts';
+import type { RouteKey } from '../routes.ts';
 
 type BatchDeps = AdmitCopiesDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &
@@ -42,75 +50,106 @@ type BatchDeps = AdmitCopiesDeps &
 /** Whom a token stands for, to show. */
 const userOf = ({ hostUser, user, label }: Caller) => (hostUser ? nameOfHostUser(hostUser) : (user ?? label));
 
-/** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
+/** POST /{tenant}/{repo}/info/lfs/objects/batch, the LFS Batch API, and …/objects/copies. */
 export function create(deps: BatchDeps): HttpHandler {
   const rejectedLogins = new RejectedLogins(deps.clock);
   const handle: HttpHandler = async (event) => {
     const { requestId } = event.requestContext;
     const access = await lfsAccess({ ...deps, rejectedLogins }, event);
-    if (!access.ok) return (access.isAnybody && (await answerAnybody(deps, event))) || access.response;
+    const isCopies = event.routeKey === copiesRoute;
+    if (!access.ok)
+      return (!isCopies && access.isAnybody && (await answerAnybody(deps, event))) || access.response;
     const body = lfsBody(deps.settings, event);
     if (!body.ok) return body.response;
+    const uploading = { access, baseUrl: baseUrl(event, deps.publicUrl), requestId };
+    if (isCopies) return refusalOf(uploading) ?? copy(deps, { ...uploading, body: body.body });
     const decoded = decodeBatch(deps.settings, body.body);
     if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
-    const { tenant, repo, repoObjects, watch } = access;
-    const request = { tenant, repo, repoObjects, batch: decoded.batch };
-    if (decoded.batch.operation === 'download') return download(deps, { ...request, access, requestId });
-    if (!mayPush(access.token, repo)) {
-      const message = readOnly(access.token.hostUser, 'push');
-      return lfsError({ statusCode: 403, message, requestId });
-    }
-    if (!access.takesPushes) {
-      return lfsError({ statusCode: 404, message: repoNotCreated(tenant.tenant, repo), requestId });
-    }
-    if (access.isOneTooMany) {
-      return lfsError({ statusCode: 422, message: tooManyRepos(tenant.tenant, reposMax), requestId });
-    }
-    const { token } = access;
-    const who = { user: userOf(token), madeBy: makerOf(token), tokenId: lastingTokenId(token) };
-    return upload(deps, { ...request, watch, who, baseUrl: baseUrl(event, deps.publicUrl), requestId });
+    const { batch } = decoded;
+    if (batch.operation === 'download') return download(deps, { batch, access, requestId });
+    return refusalOf(uploading) ?? upload(deps, { ...uploading, batch });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }
 
-interface Request {
-  readonly tenant: TenantRecord;
-  readonly repo: string;
-  /** When it was last counted. undefined: it never was. */
-  readonly repoObjects: number | undefined;
-  readonly batch: BatchRequest;
+const copiesRoute: RouteKey<'lfsBatch'> = 'POST /{tenant}/{repo}/info/lfs/objects/copies';
+
+interface Uploading {
+  readonly access: Extract<LfsAccess, { ok: true }>;
+  readonly baseUrl: string;
+  readonly requestId: string;
 }
 
-async function upload(
-  deps: BatchDeps,
-  request: Request & {
-    watch: Watch | undefined;
-    who: Pick<AdmitUploadInput, 'user' | 'madeBy' | 'tokenId'>;
-    baseUrl: string;
-    requestId: string;
-  },
-): Promise<Response> {
-  const { tenant, repo, repoObjects, watch, who, batch, requestId } = request;
+/** The answer to somebody who can't push to the repo. undefined: they can. */
+function refusalOf({ access, requestId }: Uploading): Response | undefined {
+  const { tenant, repo } = access;
+  if (!mayPush(access.token, repo)) {
+    const message = readOnly(access.token.hostUser, 'push');
+    return lfsError({ statusCode: 403, message, requestId });
+  }
+  if (!access.takesPushes) {
+    return lfsError({ statusCode: 404, message: repoNotCreated(tenant.tenant, repo), requestId });
+  }
+  if (access.isOneTooMany) {
+    return lfsError({ statusCode: 422, message: tooManyRepos(tenant.tenant, reposMax), requestId });
+  }
+  return undefined;
+}
+
+/** For whom what is admitted in which repo. */
+function admissionOf({ access: { tenant, repo, repoObjects, watch, token } }: Uploading) {
+  const who = { user: userOf(token), madeBy: makerOf(token), tokenId: lastingTokenId(token) };
+  return { tenant, repo, repoObjects, watch, ...who };
+}
+
+function contextOf(
+  { clock }: Pick<Deps, 'clock'>,
+  { access: { tenant, repo }, baseUrl }: Uploading,
+): UploadAnswerContext {
+  return {
+    tenant: tenant.tenant,
+    lfsUrl: `${baseUrl}/${tenant.tenant}/${repo}.git/info/lfs`,
+    consoleUrl: `${baseUrl}/#${tenant.tenant}`,
+    nowMs: clock.nowMs(),
+  };
+}
+
+async function upload(deps: BatchDeps, request: Uploading & { batch: BatchRequest }): Promise<Response> {
+  const { batch } = request;
   if (batch.objects.size === 0) return batchAnswer(batch.invalid);
   const { objects, chunked } = batch;
-  const input = { tenant, repo, repoObjects, watch, ...who, objects, ...(chunked.size > 0 && { chunked }) };
+  const input = { ...admissionOf(request), objects, ...(chunked.size > 0 && { chunked }) };
   const outcome = await admitUpload(deps, input);
+  if (outcome.kind !== 'answered') return notAdmitted(deps, request, outcome);
+  const context = contextOf(deps, request);
+  const answers = [...objects].map(([oid, size]) => {
+    const verdict = outcome.verdicts.get(oid);
+    // A client waits for ever for an oid that is not echoed, so a gap must not pass.
+    if (!verdict) throw new Error('An object of the batch got no verdict.');
+    return uploadAnswer({ oid, size }, verdict, context);
+  });
+  return batchAnswer([...answers, ...batch.invalid], batch);
+}
+
+/** Copies from another server's signed URLs. */
+async function copy(deps: BatchDeps, request: Uploading & { body: string }): Promise<Response> {
+  const { requestId } = request;
+  if (!deps.copyQueue.isOn) return lfsError({ statusCode: 501, message: copiesNothing, requestId });
+  const decoded = decodeCopies(deps.settings, request.body);
+  if ('message' in decoded) return lfsError({ ...decoded, requestId });
+  const objects = new Map([...decoded.objects].filter(([oid]) => !decoded.refused.has(oid)));
+  const outcome = await importCopies(deps, { ...admissionOf(request), objects, offers: decoded.offers });
+  if (outcome.kind !== 'answered') return notAdmitted(deps, request, outcome);
+  return lfs(200, { objects: copyAnswers(decoded, outcome.verdicts, contextOf(deps, request)) });
+}
+
+/** The answer if it's unknown yet what fits. */
+function notAdmitted(
+  deps: Pick<Deps, 'clock'>,
+  { access: { tenant }, requestId }: Uploading,
+  outcome: Exclude<AdmitUploadOutcome, { kind: 'answered' }>,
+): Response {
   switch (outcome.kind) {
-    case 'answered': {
-      const context = {
-        tenant: tenant.tenant,
-        lfsUrl: `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs`,
-        consoleUrl: `${request.baseUrl}/#${tenant.tenant}`,
-        nowMs: deps.clock.nowMs(),
-      };
-      const answers = [...batch.objects].map(([oid, size]) => {
-        const verdict = outcome.verdicts.get(oid);
-        // A client waits for ever for an oid that is not echoed, so a gap must not pass.
-        if (!verdict) throw new Error('An object of the batch got no verdict.');
-        return uploadAnswer({ oid, size }, verdict, context);
-      });
-      return batchAnswer([...answers, ...batch.invalid], batch);
-    }
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
       const { heldUntilMs, unconfirmedUntilMs: untilMs } = outcome;
@@ -129,12 +168,12 @@ async function upload(
 
 async function download(
   deps: BatchDeps,
-  request: Request & { access: Extract<LfsAccess, { ok: true }>; requestId: string },
+  { access, batch, requestId }: Omit<Uploading, 'baseUrl'> & { batch: BatchRequest },
 ): Promise<Response> {
-  const { tenant, repo, batch, access, requestId } = request;
+  const { tenant, repo, repoObjects, upstream } = access;
   const { objects } = batch;
   const { tokenId } = access.token;
-  const outcome = await offerDownload(deps, { ...request, tokenId, upstream: access.upstream, objects });
+  const outcome = await offerDownload(deps, { tenant, repo, repoObjects, tokenId, upstream, objects });
   if (outcome.kind === 'over-limit') {
     const message = downloadLimitReached({ ...outcome, tenant: tenant.tenant });
     deps.log.info('downloads refused', {
@@ -146,9 +185,9 @@ async function download(
     return lfsError({ statusCode: 509, message, requestId });
   }
   const { watch, takesPushes, isOneTooMany } = access;
-  if (access.upstream && takesPushes && !isOneTooMany) {
+  if (upstream && takesPushes && !isOneTooMany) {
     const offers = upstreamOffers(objects, outcome.verdicts);
-    await admitCopies(deps, { tenant, repo, repoObjects: request.repoObjects, watch, offers });
+    await admitCopies(deps, { tenant, repo, repoObjects, watch, offers });
   }
   return batchAnswer([...downloadAnswers(objects, outcome.verdicts), ...batch.invalid]);
 }

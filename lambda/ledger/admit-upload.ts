@@ -335,12 +335,18 @@ async function decide(
     input: AdmitUploadInput;
   },
 ): Promise<LimitDecision> {
-  const { tenant: before, repoObjects } = input;
+  const { tenant: before, repoObjects, isOptional } = input;
   switch (added.kind) {
     case 'added':
       return { kind: 'admit', chosen: question.missing, refusal: undefined };
     case 'refused':
-      return decideRefused(deps, { ...question, tenant: added.tenant, before, repoObjects });
+      return decideRefused(deps, {
+        ...question,
+        tenant: added.tenant,
+        before,
+        repoObjects,
+        isOptional,
+      });
     case 'absent':
       return added;
   }

@@ -113,6 +113,8 @@ export interface LimitQuestion {
   readonly before: TenantRecord;
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects: number | undefined;
+  /** Nobody waits for a reconcile. */
+  readonly isOptional?: boolean | undefined;
   readonly unconfirmedCheck: UnconfirmedCheck;
 }
 
@@ -272,7 +274,7 @@ export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuesti
   const { repo } = question.attempt.reservation;
   if (await addIfItFits(deps, question, { tenant, repo, chosen, notYetAdded }))
     return { kind: 'admit', chosen, refusal };
-  return decideByReconcile(deps, question);
+  return question.isOptional ? { kind: 'unknown', waitMs: 0 } : decideByReconcile(deps, question);
 }
 
 async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {

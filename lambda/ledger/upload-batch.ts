@@ -174,6 +174,8 @@ export interface AdmitUploadInput {
   readonly madeBy?: string | undefined;
   /** Its end ends what is uploaded in chunks: see `lastingTokenId`. */
   readonly tokenId?: string | undefined;
+  /** Nobody waits for a reconcile: if only one can tell, it's `retry`. */
+  readonly isOptional?: boolean;
 }
 
 /** The outcome for one object. */

@@ -150,6 +150,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     knowsExports: true,
     exportQueue: ['send', 'gauge'],
     chunkQueue: ['gauge'],
+    copyQueue: ['gauge'],
     reconcileQueue: ['send', 'gauge'],
     webhookQueue: ['send', 'gauge'],
     emailQueue: ['send', 'gauge'],
@@ -224,8 +225,9 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   },
   copyObject: {
     description:
-      'Copies objects from git hosts by signed URLs. It reaches the internet, and no other service.',
+      'Copies objects from other servers by signed URLs. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 900,
+    items: [{ actions: ['UpdateItem', 'DeleteItem'], partitions: ['COPY#*'] }],
     copyQueue: ['receive', 'delay'],
   },
 };

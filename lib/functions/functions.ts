@@ -303,7 +303,8 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
         LFS_QUOTA_EMAIL_FROM: resources.email.from,
         LFS_QUOTA_EMAIL_CONFIGURATION_SET: resources.email.configurationSet,
       }),
-    ...(spec.copyQueue && resources.copyQueue && { LFS_QUOTA_COPY_QUEUE_URL: resources.copyQueue.queueUrl }),
+    ...(spec.copyQueue?.some((use) => use !== 'gauge') &&
+      resources.copyQueue && { LFS_QUOTA_COPY_QUEUE_URL: resources.copyQueue.queueUrl }),
     ...gaugeVariables(spec, resources),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
@@ -321,6 +322,7 @@ const queuesOf = (
   emails: [spec.emailQueue, resources.email?.queue],
   exports: [spec.exportQueue, resources.exports?.queue],
   chunks: [spec.chunkQueue, resources.chunkQueue],
+  copies: [spec.copyQueue, resources.copyQueue],
   'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
 });
 

@@ -243,7 +243,7 @@ function queueAlarms({ settings, ...watched }: Watched): AlarmSpec[] {
     [
       'Copy',
       copyWork,
-      "An object of a git host couldn't be copied: the function copyObject failed too often.",
+      "An object of another server couldn't be copied: the function copyObject failed too often.",
     ],
     [
       'StoreEvents',

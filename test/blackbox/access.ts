@@ -145,6 +145,7 @@ const callers = {
   'GET /health': 'all',
   'GET /openapi.json': 'all',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',
+  'POST /{tenant}/{repo}/info/lfs/objects/copies': 'git',
   'POST /{tenant}/{repo}/info/lfs/verify': 'verify',
   'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',
   'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',

@@ -12,6 +12,7 @@ import { historyContract } from './history.ts';
 import { invitationContract } from './invitations.ts';
 import { lfsContract } from './lfs.ts';
 import { lfsChunksContract } from './lfs-chunks.ts';
+import { lfsCopiesContract } from './lfs-copies.ts';
 import { lfsLockContract } from './lfs-locks.ts';
 import { lockContract } from './locks.ts';
 import { objectContract } from './objects.ts';
@@ -83,6 +84,7 @@ export const contract = {
   ...serviceContract,
   ...lfsContract,
   ...lfsChunksContract,
+  ...lfsCopiesContract,
   ...lfsLockContract,
   ...sessionContract,
   ...signInContract,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { gitHostIdPattern, linkedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
+import { copiesShownMax } from '../../downloads/rules/copies.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
 import { repoPattern } from '../../rules/names.ts';
 import { answer, type Contract, managed } from './contract.ts';
@@ -128,6 +129,15 @@ export const repoSchema = z
     gitHost: linkedSchema
       .optional()
       .describe('Only if the repo is linked to a git host. Not in a subscription.'),
+    copies: z
+      .object({
+        queued: count.describe('They are being copied, or wait for that.'),
+        failed: count.describe('Nobody tried again since, for up to a day.'),
+      })
+      .optional()
+      .describe(
+        `Objects of another server that were pulled or imported, and aren't copied yet: ${copiesShownMax} are counted at most. Only in a response about one repo, if there are any.`,
+      ),
   })
   .meta({ id: 'Repo' });
 

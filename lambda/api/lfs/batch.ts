@@ -132,7 +132,7 @@ export function batchAnswer(
 }
 
 /** The repo's own URL, and for whom. `nowMs` decides whether a time needs its date. */
-interface UploadAnswerContext {
+export interface UploadAnswerContext {
   readonly tenant: string;
   readonly lfsUrl: string;
   readonly consoleUrl: string;

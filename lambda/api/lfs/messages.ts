@@ -212,6 +212,10 @@ export function chunksNeeded(bytes: number, putBytesMax: number): string {
   return `This file has ${formatBytes(bytes)}. Above ${formatBytes(putBytesMax)} you need lfs-quota's transfer agent. Run: lfs-quota connect, then push again.`;
 }
 
+/** 501 of a server without what copies. */
+export const copiesNothing =
+  "This server doesn't copy from other servers. The operator can enable it: gitHosts.";
+
 /** 409 for a file of which too many uploads in chunks haven't ended. */
 export const uploadedByOthers =
   'Others are uploading this file already. Pull it once they finish, or push again in an hour.';
@@ -278,6 +282,8 @@ export const lfsUrlIncomplete = (path: string) =>
 export const invalid = {
   json: "The body isn't valid JSON.",
   batch: (issue: string) => `Invalid batch request: ${issue}.`,
+  copies: (issue: string) => `Invalid copies request: ${issue}.`,
+  expiresSoon: (seconds: number) => `Its href expires within ${seconds} seconds. Ask for a new one.`,
   chunks: (issue: string) => `Invalid chunks request: ${issue}.`,
   noChunk: (chunk: number, chunks: number) => `There's no chunk ${chunk}: the file has ${count(chunks)}.`,
   lock: (issue: string) => `Invalid lock request: ${issue}.`,

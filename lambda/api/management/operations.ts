@@ -40,7 +40,6 @@ export type ManagementDeps = Omit<
   | 'signInHosts'
   | 'keptGrants'
   | 'knownHostUsers'
-  | 'copies'
   | 'copyQueue'
   | 'copier'
   | 'refusalTally'

@@ -11,6 +11,7 @@ import {
 } from '../../accounts/rules/git-hosts.ts';
 import { findLink } from '../../accounts/tenant-links.ts';
 import type { Deps } from '../../deps.ts';
+import { copiesShownMax, isCopying, keptForMs } from '../../downloads/rules/copies.ts';
 import { readWeeks } from '../../history/history.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
 import { uploadingRepos } from '../../ledger/reservations.ts';
@@ -98,8 +99,12 @@ export const repoOperations = operations(repoContract, {
     if (!body) return repoNotFound(tenant.tenant);
     const records = decided.record ? [decided.record] : [];
     const weekly = { ...path, records, repos: [body], count: historyWeeksMax };
-    const [[weeks], gitHost] = await Promise.all([withWeeks(deps, weekly), linkOfTenant(deps, path)]);
-    return json(200, { ...(gitHost && { gitHost }), ...weeks });
+    const [[weeks], gitHost, copies] = await Promise.all([
+      withWeeks(deps, weekly),
+      linkOfTenant(deps, path),
+      copiesOf(deps, path),
+    ]);
+    return json(200, { ...(gitHost && { gitHost }), ...weeks, ...(copies && { copies }) });
   },
 
   /** Sets or lifts the limit of a repo; makes it public, or private again; maps it to a git host, or no longer. */
@@ -150,6 +155,19 @@ async function linkOfTenant(
   if (!link?.ofTenant) return undefined;
   const linkedId = pin?.linkSinceMs === link.sinceMs ? pin.linkedId : null;
   return { ...linkedBody({ ...link, linkedId }), ofTenant: true };
+}
+
+/** How many copies were asked for that aren't made. undefined: none. */
+async function copiesOf(
+  { copies, clock }: Pick<ManagementDeps, 'copies' | 'clock'>,
+  path: RepoPath,
+): Promise<RepoBody['copies']> {
+  const notes = await copies.list({ ...path, countMax: copiesShownMax });
+  const nowMs = clock.nowMs();
+  // The table removes what has expired within days.
+  const kept = notes.filter(({ untilMs }) => nowMs <= untilMs + keptForMs);
+  const queued = kept.filter((note) => isCopying(note, nowMs)).length;
+  return kept.length === 0 ? undefined : { queued, failed: kept.length - queued };
 }
 
 /** Repos with what they stored in each week, as far as the ledger has records of them. */

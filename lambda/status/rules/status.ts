@@ -54,6 +54,7 @@ export const statusParts = [
   'emails',
   'exports',
   'chunks',
+  'copies',
   'store-events',
   'failures',
 ] as const;
@@ -177,6 +178,11 @@ const queueTexts: Readonly<Record<QueuePartName, { what: string; function: strin
     function: 'assembleUpload',
     advice: 'Then redrive them (docs/runbook.md#redrive), or purge them: the push or the schedule retries.',
   },
+  copies: {
+    what: 'Copies from other servers',
+    function: 'copyObject',
+    advice: 'Then purge them: whoever pulls or imports the object asks again.',
+  },
   'store-events': {
     what: 'Events of the store',
     function: 'storeEvents',
@@ -286,6 +292,7 @@ export const gaugedQueues = [
   'emails',
   'exports',
   'chunks',
+  'copies',
   'store-events',
 ] as const;
 export type GaugedQueue = (typeof gaugedQueues)[number];

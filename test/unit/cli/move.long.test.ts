@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../local/start.ts';
 import { useTempFolders } from '../../support/temp-folder.ts';
@@ -21,7 +21,7 @@ let token: string;
 let tenants = 0;
 
 beforeAll(async () => {
-  stack = await startEmbeddedStack({ port: 0, dataDir, createDemo: false });
+  stack = await startEmbeddedStack({ port: 0, dataDir, createDemo: false, allowsLoopbackWebhooks: true });
 });
 afterAll(async () => {
   await stack.close();
@@ -273,6 +273,147 @@ describe('import', () => {
       const { objects: there } = listShape.parse(await manage('GET', `/${tenant}-${at}/objects`));
       expect(there.map(({ oid }) => oid).sort()).toEqual([...oids].sort());
     }
+  });
+});
+
+describe('import --via service', () => {
+  const viaService = (options: Options = {}) =>
+    cli(['import', tenant, 'game', '--from', from(), '--clone', clone, '--via', 'service'], {
+      env: env(),
+      sleep: () => sleep(20),
+      ...options,
+    });
+
+  it('has the server copy by signed URLs alone, and nothing twice', async () => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    other.login = 'ada:secret';
+    git('config', 'credential.helper', '!f() { echo username=ada; echo password=secret; }; f');
+    const sent: string[] = [];
+    const { fetch } = globalThis;
+    vi.stubGlobal('fetch', (url: string, init?: RequestInit) => {
+      if (url.startsWith(stack.url)) sent.push(JSON.stringify([url, init?.headers, init?.body]));
+      return fetch(url, init);
+    });
+    const moved = await viaService().finally(() => vi.unstubAllGlobals());
+    expect(moved).toEqual({ code: 0, err: expect.any(String), out: 'copied         6 objects, 10.59 MiB\n' });
+    expect(await stored()).toEqual([...oids].sort());
+    for (const bytes of objects) expect((await storedBytes(bytes)).equals(bytes)).toBe(true);
+    expect(other.downloads).toHaveLength(6);
+    for (const { headers } of other.downloads) {
+      expect(headers).toMatchObject({ 'user-agent': 'lfs-quota' });
+      expect(headers).not.toHaveProperty('authorization');
+    }
+    expect(sent.join()).toContain('/objects/copies');
+    expect(sent.join()).not.toContain(Buffer.from(other.login).toString('base64'));
+    expect(await viaService()).toMatchObject({ out: expect.stringContaining('already there  6 objects') });
+    expect(other.downloads).toHaveLength(6);
+  });
+
+  it('stores nothing else that a server sends, and says so after three tries', async () => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    other.lies.set(oids[2] ?? '', Buffer.alloc(4_000));
+    const { code, err } = await viaService();
+    expect(code).toBe(1);
+    expect(err).toContain(`${oids[2]}: the source sent other bytes than the pointer says`);
+    expect(err).not.toContain('signature');
+    expect(other.downloads.filter(({ oid }) => oid === oids[2])).toHaveLength(3);
+    expect(await stored()).toEqual(oids.filter((oid) => oid !== oids[2]).sort());
+    other.lies.clear();
+    expect(await viaService()).toMatchObject({ code: 0 });
+    expect(await stored()).toHaveLength(6);
+  });
+
+  it.each<[string, RegExp, (oids: readonly string[]) => void]>([
+    [
+      'need headers',
+      /6 of 6 objects can't go by the service: their URLs need headers/,
+      () => {
+        other.downloadHeader = { authorization: 'Basic secret' };
+      },
+    ],
+    [
+      'redirect',
+      /1 of 6 objects can't go by the service: their server redirects/,
+      (oids) => void other.redirected.add(oids[3] ?? ''),
+    ],
+  ])('leaves to this machine what URLs that %s lead to', async (_what, says, prepare) => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    prepare(oids);
+    const { code, err, out } = await viaService();
+    expect({ code, out }).toEqual({ code: 0, out: 'copied         6 objects, 10.59 MiB\n' });
+    expect(err).toMatch(says);
+    expect(err).not.toContain('secret');
+    expect(await stored()).toEqual([...oids].sort());
+  });
+
+  it('stores nothing of another size, whoever copies', async () => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    other.lies.set(oids[3] ?? '', Buffer.alloc(1000));
+    other.lies.set(oids[5] ?? '', Buffer.alloc(9_000_001));
+    const { code, err } = await viaService();
+    expect(code).toBe(1);
+    expect(err).toContain('their server announces no size, or another one');
+    expect(err).toContain('2 objects failed');
+    expect(await stored()).toEqual(oids.filter((_, at) => at !== 3 && at !== 5).sort());
+  });
+
+  it('at the limit stops, says what is missing, and goes on with a higher one', async () => {
+    const objects = made();
+    other.store(...objects);
+    commit(...objects);
+    await manage('PATCH', `/${tenant}`, { limitBytes: 5_000_000 });
+    const { code, err } = await viaService();
+    expect(code).toBe(5);
+    expect(err).toContain('Storage limit reached');
+    expect(err).toMatch(/\d objects?, [\d.]+ MiB are missing/);
+    await manage('PATCH', `/${tenant}`, { limitBytes: null });
+    expect(await viaService()).toMatchObject({ code: 0 });
+    expect(await stored()).toHaveLength(6);
+  });
+
+  it('copies all else if the other server has lost some', async () => {
+    const objects = made();
+    const oids = other.store(...objects.slice(1));
+    commit(...objects);
+    expect(await viaService()).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("doesn't have 1 object"),
+    });
+    expect(await stored()).toEqual([...oids].sort());
+  });
+
+  it('shows with repo show how much is missing here', async () => {
+    const objects = made();
+    other.store(...objects.slice(1));
+    commit(...objects);
+    await viaService();
+    const show = (...more: string[]) => cli(['repo', 'show', tenant, 'game', ...more], { env: env() });
+    const [lost = ''] = objects.map(oidOf);
+    expect((await show('--clone', clone)).out).toContain(
+      `The clone needs 6 objects, 10.59 MiB. Missing here: 1 object, 0 B.\n  ${lost}\n`,
+    );
+    const compared = JSON.parse((await show('--clone', clone, '--json')).out);
+    expect(compared).toMatchObject({
+      repo: 'game',
+      clone: { objects: 6, missing: { objects: 1, bytes: 0, oids: [lost] } },
+    });
+    expect(await show('--json')).toMatchObject({ out: expect.not.stringContaining('"clone"') });
+  });
+
+  it('takes no archive', async () => {
+    const args = ['import', tenant, 'game', '--archive', clone, '--via', 'service'];
+    expect(await cli(args, { env: env() })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--from'),
+    });
   });
 });
 

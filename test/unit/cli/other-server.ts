@@ -16,6 +16,12 @@ export class OtherServer {
   login: string | undefined;
   /** What it sends instead of an object, by its oid. `undefined` within: it breaks the connection off after some bytes. */
   readonly lies = new Map<string, Buffer | undefined>();
+  /** What a download needs beside its URL. */
+  downloadHeader: Readonly<Record<string, string>> | undefined;
+  /** Oids whose downloads are elsewhere on it. */
+  readonly redirected = new Set<string>();
+  /** Of what downloaded, each. */
+  readonly downloads: { readonly oid: string; readonly headers: IncomingMessage['headers'] }[] = [];
   /** Answers of the next batches, before it does what it is asked. */
   readonly batchAnswers: ({ status: number; headers?: Record<string, string> } | 'breaks off')[] = [];
   /** Called with each request, before it is answered. */
@@ -59,7 +65,14 @@ export class OtherServer {
     const [, kind = '', oid = ''] = url.split(/[/?]/);
     if (url === '/acme/game.git/info/lfs/objects/batch')
       return this.#batch(response, JSON.parse(body.toString()), headers.authorization);
-    if (kind === 'store' && method === 'GET') return this.#send(response, oid);
+    if (kind === 'store' && method === 'GET') {
+      this.downloads.push({ oid, headers });
+      const needed = Object.entries(this.downloadHeader ?? {});
+      if (needed.some(([name, value]) => headers[name] !== value)) return void response.writeHead(403).end();
+      if (this.redirected.has(oid) && !url.endsWith('&moved'))
+        return void response.writeHead(302, { location: `${url}&moved` }).end();
+      return this.#send(response, oid);
+    }
     if (kind === 'store' && method === 'PUT') {
       if (headers['content-length'] === undefined) this.piecemeal += 1;
       this.objects.set(oid, body);
@@ -81,7 +94,7 @@ export class OtherServer {
       const href = `${this.url}/store/${oid}?signature=secret`;
       if (operation === 'download')
         return isHere
-          ? { oid, size, actions: { download: { href } } }
+          ? { oid, size, actions: { download: { href, header: this.downloadHeader, expires_in: 600 } } }
           : { oid, size, error: { code: 404, message: 'Not here' } };
       const header = { 'Transfer-Encoding': 'chunked' };
       const actions = { upload: { href, header }, verify: { href: `${this.url}/verify` } };
@@ -94,9 +107,10 @@ export class OtherServer {
   #send(response: ServerResponse, oid: string): void {
     const bytes = this.objects.get(oid);
     if (!bytes) return void response.writeHead(404).end();
-    if (!this.lies.has(oid)) return void response.writeHead(200).end(bytes);
+    const send = (sent: Buffer) => response.writeHead(200, { 'content-length': sent.length }).end(sent);
+    if (!this.lies.has(oid)) return void send(bytes);
     const lie = this.lies.get(oid);
-    if (lie) return void response.writeHead(200).end(lie);
+    if (lie) return void send(lie);
     response.writeHead(200, { 'content-length': bytes.length });
     response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
   }

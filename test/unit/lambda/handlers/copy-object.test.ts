@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CopyMessage, CopyOutcome } from '../../../../lambda/downloads/rules/copies.ts';
 import { create } from '../../../../lambda/handlers/copy-object.ts';
 import { messageEvent } from '../../../../local/background/pump.ts';
@@ -12,10 +12,10 @@ describe('what copies from git hosts', () => {
   let copied: unknown[];
   let delays: number[];
   let logged: ReturnType<typeof recordingLog>;
+  let ended: unknown[];
+  const place = { tenant: 'acme', repo: 'game', oid: 'a'.repeat(64) };
   const message: CopyMessage = {
-    tenant: 'acme',
-    repo: 'game',
-    oid: 'a'.repeat(64),
+    ...place,
     sizeBytes: 5,
     from: 'https://store.example.com/signed?signature=theirs',
     to: { href: 'https://bucket.example.com/key?signature=ours', header: { 'x-amz-a': 'b' } },
@@ -27,6 +27,7 @@ describe('what copies from git hosts', () => {
     copied = [];
     delays = [];
     logged = recordingLog();
+    ended = [];
   });
 
   async function run(body: unknown, failures = 0): Promise<boolean> {
@@ -37,7 +38,9 @@ describe('what copies from git hosts', () => {
       },
     };
     const redelivery = { delay: async ({ delayMs }: { delayMs: number }) => void delays.push(delayMs) };
-    const deps = { ...memoryDeps({ clock, copier, log: logged.log }), redelivery };
+    const own = memoryDeps({ clock, copier, log: logged.log });
+    const copies = { ...own.copies, end: async (end: unknown) => void ended.push(end) };
+    const deps = { ...own, copies, redelivery };
     const event = messageEvent({ queue: 'copy', messageId: 'm', body, failures });
     const { batchItemFailures } = await create(deps)(
       event,
@@ -51,6 +54,7 @@ describe('what copies from git hosts', () => {
     expect(await run(message)).toBe(true);
     const { from, to, sizeBytes } = message;
     expect(copied).toEqual([{ from, to, sizeBytes }]);
+    expect(ended).toEqual([{ ...place, failed: undefined }]);
     expect(logged.entries).toMatchObject([
       { message: 'object copied', fields: { tenant: 'acme', repo: 'game', sizeBytes: 5 } },
     ]);
@@ -58,9 +62,10 @@ describe('what copies from git hosts', () => {
 
   it('tries again what may succeed, twice', async () => {
     outcome = { kind: 'failed', reason: 'connection' };
-    const ended = [];
-    for (const failures of [0, 1, 2]) ended.push(await run(message, failures));
-    expect(ended).toEqual([false, false, true]);
+    const isEnded = [];
+    for (const failures of [0, 1, 2]) isEnded.push(await run(message, failures));
+    expect(isEnded).toEqual([false, false, true]);
+    expect(ended).toEqual([{ ...place, failed: 'connection' }]);
     expect(delays).toEqual([30_000, 30_000]);
   });
 
@@ -71,6 +76,17 @@ describe('what copies from git hosts', () => {
     copied = [];
     expect(await run({ ...message, untilMs: clock.nowMs() })).toBe(true);
     expect(copied).toEqual([]);
+    expect(ended).toEqual([
+      { ...place, failed: 'store-400' },
+      { ...place, failed: 'expired' },
+    ]);
+  });
+
+  it('gives no source longer than its bytes need at the slowest', async () => {
+    const timeout = vi.spyOn(AbortSignal, 'timeout');
+    await run({ ...message, sizeBytes: 500_000 });
+    expect(timeout.mock.calls).toContainEqual([61_000]);
+    timeout.mockRestore();
   });
 
   it.each([

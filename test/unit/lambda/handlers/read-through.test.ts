@@ -7,6 +7,7 @@ import { create } from '../../../../lambda/handlers/lfs-batch.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { storesOn } from '../../../../local/table/table.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
+import { atTheLimit } from '../../../support/memory/at-the-limit.ts';
 import { type ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
@@ -247,6 +248,14 @@ describe('a repo that reads through to its git host', () => {
       full(95);
       await download(theirs, there);
       expect(queued).toHaveLength(1);
+    });
+
+    it('but nothing that only a reconcile can tell the room for: a pull never waits for one', async () => {
+      const begin = vi.spyOn(deps.ledger, 'beginReconcile');
+      atTheLimit(deps);
+      expect((await download(theirs, there)).told).toEqual([href]);
+      expect(begin).not.toHaveBeenCalled();
+      expect([queued, await reservations()]).toEqual([[], []]);
     });
 
     it('and offers it all the same if that fails', async () => {

@@ -1,0 +1,28 @@
+import { isOid } from '../../lambda/rules/names.ts';
+import type { ApiClient } from '../api-client.ts';
+import { scanPointers } from '../git/git.ts';
+import type { BatchPlace, LfsObject } from '../lfs-batch.ts';
+import { objectPages } from '../list-pages.ts';
+
+/** What any branch or tag of a clone needs. @throws {CliError} */
+export async function objectsOfClone(clone: string): Promise<LfsObject[]> {
+  const sizes = new Map<string, number>();
+  await scanPointers(clone, {
+    list: ['--all'],
+    onPointer: (oid, { sizeBytes }) => {
+      if (sizeBytes !== undefined) sizes.set(oid, sizes.get(oid) ?? sizeBytes);
+    },
+  });
+  return [...sizes].map(([oid, sizeBytes]) => ({ oid, sizeBytes }));
+}
+
+/** What a repo of ours stores. @throws {CliError} */
+export async function objectsOfRepo(client: ApiClient, { tenant, repo }: BatchPlace): Promise<LfsObject[]> {
+  const objects: LfsObject[] = [];
+  const pages = objectPages(client, { tenant, repo });
+  for await (const { body } of pages) objects.push(...body.objects.filter(({ oid }) => isOid(oid)));
+  return objects;
+}
+
+export const bytesOf = (objects: readonly LfsObject[]) =>
+  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

@@ -1,0 +1,95 @@
+import * as z from 'zod';
+import { hrefCharactersMax, hrefPattern, isHref } from '../../downloads/rules/copies.ts';
+import { oidPattern } from '../../rules/names.ts';
+import { listOf } from '../json.ts';
+import type { Contract } from './contract.ts';
+
+/** Copies of objects from another server, by its signed URLs. Bodies have the media type of the LFS API. */
+
+/** Objects in one request, as git-lfs asks for them. */
+const objectsMax = 100;
+
+export const copiesRequestSchema = z
+  .object({
+    objects: listOf(
+      z.object({
+        oid: z.string().regex(oidPattern),
+        size: z.int().min(0),
+        href: z
+          .string()
+          .max(hrefCharactersMax)
+          .regex(hrefPattern, 'must be a URL without a login')
+          .refine(isHref, 'must be a URL without a login')
+          .optional()
+          .meta({
+            description:
+              'Where it can be downloaded without headers or redirects: https, on a public address. Without it, nothing is queued.',
+          }),
+        expires_in: z
+          .number()
+          .min(0)
+          .optional()
+          .describe('Seconds until `href` expires. Default: as long as URLs of this server are valid.'),
+      }),
+      { min: 1, max: objectsMax, rule: `must be 1 to ${objectsMax}` },
+    ),
+  })
+  .meta({ id: 'CopiesRequest' });
+
+const copyStateSchema = z
+  .object({
+    oid: z.string(),
+    size: z.number(),
+    state: z
+      .enum(['stored', 'queued', 'failed', 'missing'])
+      .optional()
+      .describe('`failed`: nobody tries any more. Ask again with a new `href`.'),
+    reason: z.string().optional().describe('Why it failed, in a word.'),
+    error: z
+      .object({ code: z.int(), message: z.string() })
+      .optional()
+      .describe('507: above the limit. 422: not in this way.'),
+  })
+  .meta({ id: 'CopyState' });
+
+const copiesResponseSchema = z.object({ objects: z.array(copyStateSchema) }).meta({ id: 'CopiesResponse' });
+
+export type WireCopy = z.output<typeof copyStateSchema>;
+
+const exampleOid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
+
+export const lfsCopiesContract = {
+  'POST /{tenant}/{repo}/info/lfs/objects/copies': {
+    id: 'copyObjects',
+    summary: 'Copy objects from signed URLs',
+    description:
+      'The server downloads each object from its `href` and stores it, if the bytes match the oid. Ask again without `href` for the progress. It needs the write scope.',
+    access: 'tenant',
+    body: {
+      schema: copiesRequestSchema,
+      example: {
+        objects: [
+          {
+            oid: exampleOid,
+            size: 12_345,
+            href: 'https://store.example.com/file?signature=…',
+            expires_in: 3600,
+          },
+        ],
+      },
+    },
+    answers: {
+      200: {
+        description: 'One state or error per object.',
+        schema: copiesResponseSchema,
+        example: { objects: [{ oid: exampleOid, size: 12_345, state: 'queued' }] },
+      },
+    },
+    lfsErrors: {
+      403: 'The token is read-only.',
+      422: 'The body is invalid, or names an object twice.',
+      429: "It's near the limit and usage is being checked, or the user's git host limits requests. Retry after Retry-After seconds.",
+      501: 'This server copies nothing: the operator enables it with gitHosts.',
+    },
+  },
+} as const satisfies Contract;

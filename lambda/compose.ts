@@ -173,14 +173,18 @@ function optionalQueue<M extends object>(variable: string) {
 /** The queue of what is to be e-mailed. */
 const emailQueue = () => optionalQueue<EmailMessage>('LFS_QUOTA_EMAIL_QUEUE_URL');
 
-/** The queues that the operator can look at, each with its dead letters: `{"reconciles": [URL, URL], …}`. */
+/**
+ * The queues that the operator can look at, each with its dead letters: `{"reconciles": [name, name], …}`. Their URLs differ by
+ * the name, and an environment has 4 kB.
+ */
 function queueGauges(): QueueGauge[] {
-  const urls = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
+  const base = required('LFS_QUOTA_QUEUE_URL').replace(/[^/]*$/, '');
+  const names = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
     Record<GaugedQueue, [string, string]>
   >;
   const client = quickSqs();
   return gaugedQueues.flatMap((queue) => {
-    const [queueUrl, deadLetterUrl] = urls[queue] ?? [];
+    const [queueUrl, deadLetterUrl] = (names[queue] ?? []).map((name) => base + name);
     if (queueUrl === undefined || deadLetterUrl === undefined) return [];
     return [createSqsQueueGauge({ client, queue, queueUrl, deadLetterUrl })];
   });

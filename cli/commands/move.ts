@@ -39,7 +39,7 @@ export const importCommand = actionCommand({
     from: option('--from <url>', 'the repository, or its LFS API, on the other server'),
     archive: option('--archive <file>', 'or the tar or zip of an export'),
     via: given<'machine' | 'service'>(
-      new Option('--via <who>', 'who copies: this machine, or the server, by signed URLs')
+      new Option('--via <side>', 'the side that copies: your machine, or the server by signed URLs')
         .choices(['machine', 'service'])
         .default('machine'),
     ),

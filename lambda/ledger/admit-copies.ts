@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
-import { findOffered } from '../downloads/downloads.ts';
 import { isCopying } from '../downloads/rules/copies.ts';
+import { findStored } from '../scan/find-stored.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
 import { admitUpload } from './admit-upload.ts';
 import { sumEntries } from './rules/reservation.ts';
@@ -111,7 +111,7 @@ export async function importCopies(
   }
   const rest = idle.filter((oid) => !wanted.has(oid));
   if (rest.length === 0) return { kind: 'answered', verdicts };
-  const stored = await findOffered(deps, { ...place, repoObjects, oids: rest });
+  const stored = await findStored(deps, { ...place, repoObjects, oids: rest });
   for (const oid of rest) {
     const storedBytes = stored.get(oid);
     const failed = notes.get(oid)?.failed ?? null;

@@ -330,9 +330,9 @@ const queuesOf = (
 function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
   const queues = queuesOf(spec, resources);
   const urls = Object.entries(queues).flatMap(([name, [uses, queue]]) => {
-    const deadLetters = queue?.deadLetterQueue?.queue.queueUrl;
+    const deadLetters = queue?.deadLetterQueue?.queue.queueName;
     return uses?.includes('gauge') && queue && deadLetters !== undefined
-      ? [[name, [queue.queueUrl, deadLetters]] as const]
+      ? [[name, [queue.queueName, deadLetters]] as const]
       : [];
   });
   return urls.length === 0 ? {} : { LFS_QUOTA_GAUGED_QUEUES: JSON.stringify(Object.fromEntries(urls)) };
@@ -484,9 +484,7 @@ function chunkStatements({ chunks = [] }: FunctionSpec, bucketArn: string): Poli
 
 /** One statement for each queue, so that the CDK merges those of queues that are used alike: a policy has 10,240 bytes. */
 function queueStatements(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  // Nobody looks at copies: what isn't copied is asked for again.
-  const copies = [spec.copyQueue, resources.copyQueue] as const;
-  return [...Object.values(queuesOf(spec, resources)), copies].flatMap(([uses = [], queue]) => {
+  return Object.values(queuesOf(spec, resources)).flatMap(([uses = [], queue]) => {
     if (!queue) return [];
     const deadLetters = uses.includes('gauge') ? queue.deadLetterQueue?.queue.queueArn : undefined;
     return [

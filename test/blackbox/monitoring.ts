@@ -34,7 +34,7 @@ const statusShape = z.strictObject({
     .nullable(),
   queues: z.array(
     z.strictObject({
-      queue: z.enum(['reconciles', 'webhooks', 'emails', 'exports', 'chunks', 'store-events']),
+      queue: z.enum(['reconciles', 'webhooks', 'emails', 'exports', 'chunks', 'copies', 'store-events']),
       waiting: count,
       running: count,
       oldestAt: time.nullable(),

@@ -71,14 +71,16 @@ describe('a repo that reads through to its git host', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  async function manage(method: string, path: string, body?: object): Promise<void> {
+  async function manage(method: string, path: string, body?: object): Promise<unknown> {
     const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' };
     const answer = await fetch(stack.url + path, {
       method,
       headers,
       ...(body && { body: JSON.stringify(body) }),
     });
-    expect(answer.ok, await answer.text()).toBe(true);
+    const text = await answer.text();
+    expect(answer.ok, text).toBe(true);
+    return text === '' ? undefined : JSON.parse(text);
   }
 
   async function download(...all: Buffer[]): Promise<string[]> {
@@ -115,5 +117,14 @@ describe('a repo that reads through to its git host', () => {
     expect(forge.host.requests).toHaveLength(before);
     expect((await download(wrong))[0]).toContain('signature=secret');
     expect(JSON.stringify(entries)).not.toMatch(/signature=|forge-token/);
+  });
+
+  it('tells how many copies failed, and how full their queue is', async () => {
+    const shown = await manage('GET', '/v1/tenants/acme/repos/game');
+    expect(shown).toMatchObject({ copies: { queued: 0, failed: 1 } });
+    const { queues } = z
+      .object({ queues: z.array(z.looseObject({ queue: z.string() })) })
+      .parse(await manage('GET', '/v1/status'));
+    expect(queues).toContainEqual(expect.objectContaining({ queue: 'copies', waiting: 0, running: 0 }));
   });
 });

@@ -87,6 +87,7 @@ describe('the API', () => {
     // No route of the management API: if a release removed one, API Gateway would refuse to change the stage.
     expect(RouteSettings).toEqual({
       'POST /{tenant}/{repo}/info/lfs/objects/batch': lfs,
+      'POST /{tenant}/{repo}/info/lfs/objects/copies': lfs,
       'POST /{tenant}/{repo}/info/lfs/verify': lfs,
       'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': lfs,
       'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': lfs,

@@ -65,7 +65,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   exportArchive: [300, 2_048, [...store, table, ...exports]],
   assembleUpload: [900, 1_024, [...store, queue, table, chunks]],
   storeEvents: [60, 256, [queue, table]],
-  copyObject: [900, 512, [copies]],
+  copyObject: [900, 512, [table, copies]],
 };
 
 describe('the functions', () => {

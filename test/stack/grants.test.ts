@@ -17,6 +17,7 @@ const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   'session-items': (action) => `dynamodb:${action} on DataTable, partitions LOGIN#* and TOKEN#*`,
   'known-tokens': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#*`,
   'upload-items': (action) => `dynamodb:${action} on DataTable, partitions UPLOAD#*`,
+  'copy-items': (action) => `dynamodb:${action} on DataTable, partitions COPY#*`,
   'email-items': (action) => `dynamodb:${action} on DataTable, partitions EMAIL#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
@@ -111,9 +112,11 @@ describe('grants', () => {
     expect(receivers.map(([name]) => name)).toEqual(['sendWebhook']);
   });
 
-  it('let what copies from git hosts reach nothing but its queue', () => {
+  it('let what copies from other servers reach nothing but its queue and its notes', () => {
     const lines = (grants.get('copyObject') ?? []).filter((line) => !line.startsWith('logs:'));
-    expect(lines.filter((line) => !line.endsWith(' on CopyWorkQueue'))).toEqual([]);
+    expect(lines.filter((line) => !/ on (CopyWorkQueue|DataTable, partitions COPY#\*)$/.test(line))).toEqual(
+      [],
+    );
     const senders = [...grants].filter(([, all]) => all.includes('sqs:SendMessage on CopyWorkQueue'));
     expect(senders.map(([name]) => name)).toEqual(['lfsBatch']);
   });
@@ -222,7 +225,7 @@ describe('grants', () => {
       held.filter((line) => line.endsWith('DeadLetterQueue')).map((line) => `${name} ${line.split(' ')[0]}`),
     );
     expect(new Set(lines)).toEqual(new Set(['management sqs:GetQueueAttributes']));
-    expect(lines).toHaveLength(6);
+    expect(lines).toHaveLength(7);
   });
 
   it('have no wildcard except for objects in the bucket, and for items of some kinds', () => {
@@ -241,6 +244,7 @@ describe('grants', () => {
       ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
       ...on('sendEmail', 'EMAIL#*', ['GetItem', 'UpdateItem']),
       ...on('assembleUpload', 'UPLOAD#*', ['DeleteItem', 'PutItem', 'Query']),
+      ...on('copyObject', 'COPY#*', ['DeleteItem', 'UpdateItem']),
       { name: 'CanaryRole', line: 'cloudwatch:DescribeAlarms on *' },
     ]);
   });

@@ -43,7 +43,7 @@ const copyStateSchema = z
     state: z
       .enum(['stored', 'queued', 'failed', 'missing'])
       .optional()
-      .describe('`failed`: nobody tries any more. Ask again with a new `href`.'),
+      .describe('`failed`: the server stopped trying. Ask again with a new `href`.'),
     reason: z.string().optional().describe('Why it failed, in a word.'),
     error: z
       .object({ code: z.int(), message: z.string() })
@@ -72,7 +72,7 @@ export const lfsCopiesContract = {
           {
             oid: exampleOid,
             size: 12_345,
-            href: 'https://store.example.com/file?signature=…',
+            href: 'https://store.example.com/file?signature=0123',
             expires_in: 3600,
           },
         ],
@@ -87,7 +87,7 @@ export const lfsCopiesContract = {
     },
     lfsErrors: {
       403: 'The token is read-only.',
-      422: 'The body is invalid, or names an object twice.',
+      422: 'The body is invalid, or has an object twice.',
       429: "It's near the limit and usage is being checked, or the user's git host limits requests. Retry after Retry-After seconds.",
       501: 'This server copies nothing: the operator enables it with gitHosts.',
     },

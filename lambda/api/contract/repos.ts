@@ -132,7 +132,7 @@ export const repoSchema = z
     copies: z
       .object({
         queued: count.describe('They are being copied, or wait for that.'),
-        failed: count.describe('Nobody tried again since, for up to a day.'),
+        failed: count.describe('The server stopped trying, within the last day.'),
       })
       .optional()
       .describe(

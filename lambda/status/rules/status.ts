@@ -181,7 +181,7 @@ const queueTexts: Readonly<Record<QueuePartName, { what: string; function: strin
   copies: {
     what: 'Copies from other servers',
     function: 'copyObject',
-    advice: 'Then purge them: whoever pulls or imports the object asks again.',
+    advice: 'Then purge them: the next pull or import of these objects queues them again.',
   },
   'store-events': {
     what: 'Events of the store',

@@ -24,7 +24,7 @@ function deployedWith(variables: Readonly<Record<string, string | undefined>>): 
   vi.stubEnv('LFS_QUOTA_ADMIN_SECRET_ARN', 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:admin');
   vi.stubEnv('LFS_QUOTA_CHUNK_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/chunks');
   vi.stubEnv('LFS_QUOTA_WEBHOOK_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/webhooks');
-  vi.stubEnv('LFS_QUOTA_GAUGED_QUEUES', '{"reconciles":["https://sqs.example/1","https://sqs.example/2"]}');
+  vi.stubEnv('LFS_QUOTA_GAUGED_QUEUES', '{"reconciles":["1","2"]}');
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'ASIAROLE');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');

@@ -387,6 +387,7 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'gc run',
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'gc run',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git lfs push and pull. Also connect and export local.',
+  'POST /{tenant}/{repo}/info/lfs/objects/copies': 'import, with --via service.',
   'POST /{tenant}/{repo}/info/lfs/verify': 'git lfs push',
   'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'agent',
   'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'agent',

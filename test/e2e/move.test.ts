@@ -31,7 +31,8 @@ describeWithGitLfs('a repository that moves from one LFS server to another, and 
     ]);
 
   beforeAll(async () => {
-    [theirs, ours] = await Promise.all([Stack.start(), Stack.start()]);
+    const flags = ['--loopback-webhooks'];
+    [theirs, ours] = await Promise.all([Stack.start(), Stack.start({ flags })]);
     await theirs.cliJson('tenant', 'create', 'acme');
     await ours.cliJson('tenant', 'create', 'acme');
     user = await GitUser.create({ url: theirs.url, token: await theirs.newToken('acme', 'write') });
@@ -54,6 +55,27 @@ describeWithGitLfs('a repository that moves from one LFS server to another, and 
       out: expect.stringContaining(`copied         ${objects.size} objects`),
     });
     expect(sizesOf(await listStore(ours, 'acme/game'))).toEqual(objects);
+  });
+
+  it('arrives by the server as well, which gets signed URLs alone', async () => {
+    const from = urlOf(theirs, 'game');
+    const moved = await cli(
+      'import',
+      'acme',
+      'copy',
+      '--from',
+      from,
+      '--clone',
+      'game.git',
+      '--via',
+      'service',
+    );
+    expect(moved).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`copied         ${objects.size} objects`),
+      err: expect.not.stringContaining('This machine copies them'),
+    });
+    expect(sizesOf(await listStore(ours, 'acme/copy'))).toEqual(objects);
   });
 
   it('is the same for git-lfs, once the old server is gone', async () => {

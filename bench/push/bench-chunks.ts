@@ -122,7 +122,7 @@ async function measureRound(shop: Shop): Promise<Sample> {
     );
     const AWS_CONFIG_FILE = join(folder, 'aws');
     writeFileSync(AWS_CONFIG_FILE, '[default]\ns3 =\n  multipart_chunksize = 64MB\n');
-    const within = [`s3://${bucket}/copies/${file}`, `s3://${bucket}/copies/2`, '--copy-props', 'none'];
+    const within = [`s3://${bucket}/copies/${file}`, `s3://${bucket}/copies/2`];
     const direct = ['--endpoint-url', `http://127.0.0.1:${store.port}`, ...within];
     const storeMs = await timed(() =>
       command('aws', ['s3', 'cp', '--quiet', ...direct], environmentIn(folder, { AWS_CONFIG_FILE })),

@@ -508,6 +508,22 @@ describe('an upload that no client asks about', () => {
   });
 });
 
+it('of an upload that is removed, an object that comes to be after the look at it is still counted', async () => {
+  const upload = await proven();
+  archives.before = ({ name }) => {
+    if (name === 'complete') throw new StoreUnavailableError('No answer yet.');
+  };
+  await deliver(stepOf('assemble', upload));
+  archives.after = ({ name }) => {
+    if (name === 'head') archives.objects.putVersion(key, { sizeBytes: content.length, etag: '"late"' });
+  };
+  clock.advance(dueAtMs(upload) - clock.nowMs());
+  await deliver(stepOf('tidy', upload));
+  expect([outcomes().at(-1), await deps.chunkedUploads.read(upload)]).toEqual(['removed', undefined]);
+  expect(await archives.head(key)).toMatchObject({ etag: '"late"' });
+  expect((await reservationOf(upload))?.entries.size).toBe(1);
+});
+
 /** Dependencies of a worker that dies at its nth call: nothing that it calls then, or later, is done or answered. */
 function dying(at: number, when: 'before' | 'after') {
   let calls = 0;

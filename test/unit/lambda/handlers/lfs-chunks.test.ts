@@ -429,6 +429,18 @@ describe('a chunked upload', () => {
     expect((await deps.chunkedUploads.read(path))?.state).toBe('assembling');
   });
 
+  it('is assembled to its end when its time is over, and gets no more URLs', async () => {
+    let action = await begin();
+    for (let half = 0; half < 14; half += 1) {
+      action = await begin();
+      clock.advance(day / 2);
+    }
+    const path = pathOfAction(action);
+    await deps.chunkedUploads.change(path, (before) => inState(before, 'assembling', clock.nowMs()));
+    const { statusCode, body } = await ask(action, { wanted: [{ chunk: 1, sha256 }] });
+    expect([statusCode, body]).toEqual([200, { state: 'open', urls: [], unproven: 113 }]);
+  });
+
   it.each([
     ['revoked', () => deps.tokens.delete({ tenant, tokenId: tokenIdOf(ada) })],
     ['expired', () => clock.advance(3_600_000)],

@@ -5,63 +5,13 @@ import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { matchRoute } from '../lambda/api/route-match.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';
 import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
+import { Bodies, drain } from './bodies.ts';
 import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';
 import type { RequestLimits } from './limits.ts';
 import { clientAddress, isProxy, originOf, type Reach } from './reach.ts';
 import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
-
-type ReceivedBody =
-  | { readonly kind: 'whole'; readonly body: Buffer }
-  /** The rest of the body is read and dropped until `drained` resolves. Answer now, and close the connection then. */
-  | { readonly kind: 'too-large'; readonly drained: Promise<void> }
-  /** The client has gone, or was too slow. */
-  | { readonly kind: 'aborted' };
-
-/** How long the rest of a body that is too large is read. Without that, the client sees a reset, not the 413. */
-const drainMs = 2000;
-
-/** Reads a request's body of at most `bytesMax`. Keeps nothing of a larger one, and resolves before it has ended. */
-function receiveBody(request: IncomingMessage, bytesMax: number): Promise<ReceivedBody> {
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
-    return Promise.resolve({ kind: 'too-large', drained: drain(request) });
-  }
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let receivedBytes = 0;
-    const onData = (chunk: Buffer) => {
-      receivedBytes += chunk.length;
-      if (receivedBytes <= bytesMax) {
-        chunks.push(chunk);
-        return;
-      }
-      chunks.length = 0;
-      request.off('data', onData);
-      resolve({ kind: 'too-large', drained: drain(request) });
-    };
-    const late = setTimeout(() => resolve({ kind: 'aborted' }), bodyMsMax);
-    request.on('data', onData);
-    request.on('end', () => resolve({ kind: 'whole', body: Buffer.concat(chunks) }));
-    request.on('error', () => resolve({ kind: 'aborted' }));
-    request.on('close', () => {
-      clearTimeout(late);
-      resolve({ kind: 'aborted' });
-    });
-  });
-}
-
-function drain(request: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, drainMs);
-    const done = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    for (const event of ['end', 'close', 'error']) request.once(event, done);
-    request.resume();
-  });
-}
 
 /** The functions by name, as their `create(deps)` returns them. Their results are read as API Gateway reads them. */
 export type HttpFunctions = Readonly<
@@ -128,12 +78,10 @@ const routeBodyBytesMax = 1024 * 1024 + 64 * 1024;
 /** No function reads the body of a request without a route. */
 const otherBodyBytesMax = 16 * 1024;
 
-/** From the headers of a request to the end of its body. An upload to the store has a deadline of its own. */
-const bodyMsMax = 60_000;
-
 /** Serves the route table on loopback, like an HTTP API with Lambda integrations. */
 export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   let closing = false;
+  const bodies = new Bodies();
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const sourceIp = clientOf(options, incoming);
     const ofStore = isOfStore(options, incoming);
@@ -146,7 +94,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       served.function = 'objects';
       return serveObject(options, port, { incoming, outgoing, closing });
     }
-    void answer(options, port, { incoming, served, sourceIp }).then((response) =>
+    void answer(options, port, { incoming, served, sourceIp, bodies }).then((response) =>
       send(outgoing, response, closing),
     );
   };
@@ -227,7 +175,12 @@ type Answer = FrontResponse & { readonly drained?: Promise<void> };
 async function answer(
   options: HttpFrontOptions,
   port: number,
-  { incoming, served, sourceIp }: { incoming: IncomingMessage; served: Served; sourceIp: string },
+  {
+    incoming,
+    served,
+    sourceIp,
+    bodies,
+  }: { incoming: IncomingMessage; served: Served; sourceIp: string; bodies: Bodies },
 ): Promise<Answer | undefined> {
   const { reach = {} } = options;
   const { requestId } = served;
@@ -243,7 +196,7 @@ async function answer(
     served.function = name;
     const routeBytesMax = options.bodyBytesMax ?? routeBodyBytesMax;
     const bytesMax = match.kind === 'matched' ? routeBytesMax : Math.min(routeBytesMax, otherBodyBytesMax);
-    const received = await receiveBody(incoming, bytesMax);
+    const received = await bodies.receive(incoming, bytesMax);
     if (received.kind === 'aborted') return undefined;
     if (received.kind === 'too-large') {
       return { ...gatewayResponse(413, 'Request Entity Too Large'), drained: received.drained };

@@ -215,8 +215,11 @@ export async function createDataFolder(
   });
 }
 
-/** What a process leaves that was killed before a folder had its format. */
-const isLeftover = (name: string) => name.startsWith('lock') || name.endsWith(unfinishedSuffix);
+/** What ext4 has in the root of a volume. It's not ours to read or to close. */
+const ofFileSystem = 'lost+found';
+/** What a new volume has, or a process leaves that was killed before a folder had its format. */
+const isLeftover = (name: string) =>
+  name === ofFileSystem || name.startsWith('lock') || name.endsWith(unfinishedSuffix);
 
 /** The table of a data folder that no server has open. @throws {StartupError} */
 export async function openStoppedTable(
@@ -267,6 +270,7 @@ async function makeFolder(path: string): Promise<void> {
  */
 async function closeToOthers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.name === ofFileSystem) continue;
     const path = join(folder, entry.name);
     if (entry.isDirectory()) {
       await closeToOthers(path);

@@ -96,6 +96,15 @@ describe('a data folder', () => {
     expect(existsSync(join(path, 'format.json'))).toBe(false);
   });
 
+  it('that is the root of a new volume is used, and what the file system has there is left as it is', async () => {
+    const path = tempFolder();
+    mkdirSync(join(path, 'lost+found'));
+    chmodSync(join(path, 'lost+found'), 0o755);
+    const folder = await openDataFolder(path);
+    expect(modeOf(path, 'lost+found')).toBe(0o755);
+    await folder.release();
+  });
+
   it('whose creation was interrupted by a kill is used', async () => {
     const path = tempFolder();
     writeFileSync(join(path, 'lock'), '{"pid":999999999}');

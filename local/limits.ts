@@ -21,8 +21,11 @@ export class RequestLimits {
   #endsAtMs = 0;
   readonly #places = new Places();
 
-  /** @param perSecond by an address or with a credential, on average over ten seconds. */
-  constructor(perSecond: number, nowMs: () => number) {
+  /**
+   * @param perSecond by an address or with a credential, on average over ten seconds.
+   * @param nowMs of a clock that nobody sets back: a window would last until it has caught up.
+   */
+  constructor(perSecond: number, nowMs = () => performance.now()) {
     this.#perWindow = (perSecond * windowMs) / 1_000;
     this.#nowMs = nowMs;
   }

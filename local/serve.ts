@@ -104,7 +104,7 @@ export async function startServer(
     ...(store && { store }),
     ...(table && { table }),
     ...(smtp && { mailer: createSmtpMailer({ url: smtp, from: env['LFS_QUOTA_EMAIL_FROM'] }) }),
-    ...(rate > 0 && { limits: new RequestLimits(rate, Date.now) }),
+    ...(rate > 0 && { limits: new RequestLimits(rate) }),
     metrics,
     logsRequests: !demo,
     graceMs,

@@ -81,7 +81,8 @@ export function startSchedule(refresh: ScheduledFunction, options: ScheduleOptio
     } catch (error) {
       log.error('refresh failed', { error });
     }
-    return Math.max(0, begunAtMs + intervalMs - clock.nowMs());
+    // The clock may have been set back meanwhile.
+    return Math.min(intervalMs, Math.max(0, begunAtMs + intervalMs - clock.nowMs()));
   });
 }
 

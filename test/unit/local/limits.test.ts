@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { RequestLimits } from '../../../local/limits.ts';
 
 function setUp(perSecond: number) {
@@ -27,6 +27,18 @@ describe('requests a second', () => {
     expect(retryAfter('192.0.2.1')).toBe(6);
     wait(6_000);
     expect(over(20, '192.0.2.1')).toBe(0);
+  });
+
+  it("aren't refused for longer if the machine's clock is set back", () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const limits = new RequestLimits(1);
+    const retryAfter = () => limits.retryAfterSeconds({ address: '192.0.2.1', credential: undefined });
+    retryAfter();
+    vi.setSystemTime(Date.now() - 3_600_000);
+    const answers = Array.from({ length: 30 }, retryAfter);
+    vi.useRealTimers();
+    expect(answers.some((seconds) => seconds !== undefined)).toBe(true);
+    expect(answers.every((seconds = 0) => seconds <= 10)).toBe(true);
   });
 
   it('are counted by credential, from wherever they come', () => {

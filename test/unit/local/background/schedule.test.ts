@@ -34,6 +34,23 @@ it('runs shortly after the start and then every minute, even after a failure', a
   expect(runsAtMs).toHaveLength(3);
 });
 
+it('runs a minute later if the clock is set back by an hour during a run', async () => {
+  const time = new FakeTime();
+  let setBackMs = 0;
+  const clock = { ...time.clock, nowMs: () => time.clock.nowMs() - setBackMs };
+  let runs = 0;
+  const schedule = startSchedule(
+    async () => {
+      runs += 1;
+      setBackMs = 60 * minuteMs;
+    },
+    { clock, timers: time, log: recordingLog().log },
+  );
+  await time.advance(1.5 * minuteMs);
+  expect(runs).toBe(2);
+  await schedule.close(0);
+});
+
 it('runs one at a time, and close() waits for a run', async () => {
   const time = new FakeTime();
   let running = 0;

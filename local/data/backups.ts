@@ -1,4 +1,4 @@
-import { chmod, rm } from 'node:fs/promises';
+import { chmod, lchown, readdir, rm, stat } from 'node:fs/promises';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -64,10 +64,18 @@ export async function* backupOf(dataDir: string): AsyncGenerator<string> {
       yield* backupText('serve', database.snapshot());
     } finally {
       await database.close();
+      await giveToOwner(table.databasePath);
     }
   } finally {
     await table.release();
   }
+}
+
+/** LevelDB writes some files anew when it's opened. What root has opened must stay the server's. */
+async function giveToOwner(databasePath: string): Promise<void> {
+  const { uid, gid } = await stat(databasePath);
+  if (process.getuid?.() !== 0 || uid === 0) return;
+  for (const name of await readdir(databasePath)) await lchown(join(databasePath, name), uid, gid);
 }
 
 /** @returns undefined: no server listens. */

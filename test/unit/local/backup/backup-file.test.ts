@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { openKeptReconciles } from '../../../../local/background/queue-items.ts';
 import { backupText, fileText, itemsIn, writeBackup } from '../../../../local/backup/backup-file.ts';
-import { restoreBackup } from '../../../../local/data/backups.ts';
+import { backupOf, restoreBackup } from '../../../../local/data/backups.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
@@ -128,3 +128,18 @@ it('a backup of format 1 stays restorable', async () => {
     await database.close();
   }
 });
+
+it.runIf(process.getuid?.() === 0)(
+  'a backup that root makes of a stopped server leaves it its files',
+  async () => {
+    const data = join(tempFolder(), 'data');
+    const hold = { nowMs: 1_800_000_000_000, uploadsFromMs: 1_800_000_000_000 };
+    await restoreBackup(data, fileText(join(import.meta.dirname, 'format-1.jsonl')), hold);
+    const table = join(data, 'table');
+    const all = () => [table, ...readdirSync(table).map((name) => join(table, name))];
+    const server = { uid: 65_534, gid: 65_533 };
+    for (const path of all()) chownSync(path, server.uid, server.gid);
+    for await (const _ of backupOf(data));
+    for (const path of all()) expect(statSync(path), path).toMatchObject(server);
+  },
+);

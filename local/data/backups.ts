@@ -30,13 +30,14 @@ export async function serveBackups(
   const open = new Set<Socket>();
   const server = createServer(async (socket) => {
     open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    // Also once all is written: whoever leaves without having read it resets the connection.
+    socket.on('error', () => {});
     socket.setTimeout(stalledMs, () => socket.destroy());
     try {
       await pipeline(Readable.from(backupText('serve', snapshot())), socket);
     } catch (error) {
       log.warn('backup not finished', { error });
-    } finally {
-      open.delete(socket);
     }
   });
   server.maxConnections = backupsAtOnce;

@@ -14,7 +14,7 @@ const timeoutMs = 60_000;
 const root = path.join(import.meta.dirname, '../../..');
 /** What it is made from. Without Git, so nothing shows a commit. */
 const packed = [
-  ...['bin', 'cli', 'console', 'lambda', 'lib', 'local'],
+  ...['bin', 'cli', 'console', 'cost', 'lambda', 'lib', 'local'],
   ...['LICENSE', 'README.md', 'package.json', 'package-lock.json', 'tsconfig.json'],
 ];
 const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));

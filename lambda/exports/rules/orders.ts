@@ -72,11 +72,8 @@ function unitCountOf({ seconds, pace }: { seconds: number; pace: WorkerPace }): 
   const each = seconds / workers;
   const shared = Math.max(Math.min(Math.ceil(each / unitSecondsAim), unitsOfWorker), each / aloneSeconds);
   const wanted = Math.ceil(workers === 1 ? each / aloneSeconds : shared);
-  const forEach = Math.min(wanted, Math.floor(unitsMax / workers));
-  return Math.max(
-    1,
-    Math.min(Math.max(1, forEach) * workers, Math.floor(seconds / unitSecondsMin), unitsMax),
-  );
+  const most = Math.floor(unitsMax / workers) * workers || unitsMax;
+  return Math.max(1, Math.min(wanted * workers, most, Math.floor(seconds / unitSecondsMin)));
 }
 
 /** Seconds that a worker needs for a part. */

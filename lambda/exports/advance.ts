@@ -3,10 +3,13 @@ import { mapLimited } from '../rules/async.ts';
 import { LeaseLostError } from '../rules/lease.ts';
 import { noteFailure } from '../status/status.ts';
 import { SourceGoneError, type UploadedPart, UploadGoneError } from '../store/rules/archive-store.ts';
-import { ExportLease, tidyUp } from './lease.ts';
+import { copyParts } from './copy-parts.ts';
+import type { StoredCrc32s } from './crc32s.ts';
+import { decodeJson, ExportLease, tidyUp } from './lease.ts';
 import type { ExportMessage } from './messages.ts';
-import { type PlanDeps, planArchives, planHashedArchives } from './planning.ts';
+import { type PlanDeps, planArchives } from './planning.ts';
 import {
+  crc32sKey,
   type ExportJob,
   type ExportPath,
   type ExportVolume,
@@ -15,7 +18,11 @@ import {
   isOpen,
   openUnits,
   plannedAnew,
+  unitKey,
+  unitsIn,
 } from './rules/job.ts';
+import { sizeOf } from './rules/layout.ts';
+import type { CopyOrder } from './rules/orders.ts';
 
 /** Parts that a store tells in one answer. */
 const partsOfPage = 1000;
@@ -36,15 +43,15 @@ export async function finishArchives(
   { job, lease }: { job: ExportJob; lease: ExportLease },
 ): Promise<ExportJob> {
   const { clock, exportSettings } = deps;
-  for (const volume of job.planned?.volumes ?? []) {
-    const outcome = await completeVolume(deps, volume);
+  for (const [index, volume] of job.planned?.volumes.entries() ?? []) {
+    const outcome = await completeVolume(deps, { job, lease, index, volume });
     await lease.renew();
     if (outcome === 'complete') continue;
     deps.log.warn('export not complete', { ...pathOf(job), round: job.round, reason: outcome });
     return lease.end((now) =>
-      outcome === 'upload gone'
-        ? plannedAnew(now, { nowMs: clock.nowMs() })
-        : { ...now, doneUnits: '', movedAtMs: clock.nowMs() },
+      outcome === 'parts missing'
+        ? { ...now, doneUnits: '', movedAtMs: clock.nowMs() }
+        : plannedAnew(now, { nowMs: clock.nowMs() }),
     );
   }
   return lease.end((now) => {
@@ -62,17 +69,29 @@ export async function finishArchives(
 
 const pathOf = ({ tenant, exportId }: ExportJob) => ({ tenant, exportId });
 
+interface VolumeToComplete {
+  readonly job: ExportJob;
+  readonly lease: ExportLease;
+  /** That of the volume. */
+  readonly index: number;
+  readonly volume: ExportVolume;
+}
+
 async function completeVolume(
-  { archives }: FinishDeps,
-  volume: ExportVolume,
-): Promise<'complete' | 'parts missing' | 'upload gone'> {
+  deps: FinishDeps,
+  input: VolumeToComplete,
+): Promise<'complete' | 'parts missing' | 'upload gone' | 'object gone'> {
+  const { archives } = deps;
+  const { volume } = input;
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
+    if (input.job.request.format === 'zip') await makeLastParts(deps, input);
     const parts = await partsOf(archives, volume);
     // A store may still answer for an upload that an earlier attempt has completed.
     if (!isComplete(volume, parts)) return (await isThere()) ? 'complete' : 'parts missing';
     await archives.complete(volume, parts);
   } catch (error) {
+    if (error instanceof SourceGoneError) return 'object gone';
     if (!(error instanceof UploadGoneError)) throw error;
     // Somebody else completed it, or this did, and its answer was lost.
     return (await isThere()) ? 'complete' : 'upload gone';
@@ -81,6 +100,58 @@ async function completeVolume(
   if (made?.sizeBytes !== volume.sizeBytes)
     throw new Error(`An archive has ${made?.sizeBytes ?? 'no'} bytes instead of ${volume.sizeBytes}.`);
   return 'complete';
+}
+
+/** CRC-32s of units that are read at a time. */
+const crc32sAtOnce = 128;
+
+/**
+ * Makes the parts of a zip that have its directory. They are missing if some CRC-32s are.
+ *
+ * @throws {SourceGoneError} @throws {UploadGoneError} @throws {LeaseLostError} @throws {StoreUnavailableError}
+ */
+async function makeLastParts(
+  deps: FinishDeps,
+  { job, lease, index }: Pick<VolumeToComplete, 'job' | 'lease' | 'index'>,
+): Promise<void> {
+  const { archives } = deps;
+  const { round } = job;
+  const unit = `last-${index}` as const;
+  const [bytes, found] = await Promise.all([
+    archives.get(unitKey(job, { round, format: 'zip', unit })),
+    mapLimited(unitsIn(job), crc32sAtOnce, (each) =>
+      archives.get(crc32sKey(job, { round, unit: each, isWhole: true })),
+    ),
+  ]);
+  const order = bytes && decodeJson<CopyOrder>(bytes);
+  const from = order?.volumes[index]?.directory;
+  // What an older version planned has no such parts.
+  if (!order || !from || found.includes(undefined)) return;
+  const { startByte } = from;
+  const directory = Buffer.alloc(sizeOf(from));
+  const put = (crc32s: StoredCrc32s) => {
+    for (const [at, crc32] of crc32s)
+      if (at >= startByte && at < from.endByte) directory.writeUInt32LE(crc32, at - startByte);
+  };
+  const read = archives.readInto(from, { startByte: 0, endByte: directory.length }, directory);
+  const patched = read.then(() => {
+    for (const each of found) if (each) put(decodeJson<StoredCrc32s>(each));
+  });
+  const made = copyParts(deps, {
+    path: job,
+    round,
+    unit,
+    order,
+    isFirst: true,
+    directory: async (own) => {
+      await patched;
+      put(own);
+      return directory;
+    },
+    onPart: () => lease.renew(),
+    isOver: () => false,
+  });
+  await Promise.all([patched, made]);
 }
 
 /** All parts of an upload. Its pages are asked for at the same time, as its parts have the numbers from 1 on. */
@@ -171,21 +242,17 @@ async function nextOf(
   }
   if (job.state === 'planning') return planArchives(deps, { job, lease });
   if (openUnits(job).length > 0) return job;
-  if (job.state === 'copying') return finishArchives(deps, { job, lease });
-  try {
-    const planned = await planHashedArchives(deps, { job, lease });
-    return planned ?? (await lease.end((now) => ({ ...now, doneUnits: '' })));
-  } catch (error) {
-    if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
-    return lease.end((now) => plannedAnew(now, { nowMs }));
-  }
+  return finishArchives(deps, { job, lease });
 }
 
 /** The messages by which an open export goes on. */
 function messagesFor(job: ExportJob): ExportMessage[] {
   const { tenant, exportId, round, state } = job;
-  if (state !== 'hashing' && state !== 'copying') return [{ tenant, exportId, step: { kind: 'advance' } }];
-  return openUnits(job).map((unit) => ({ tenant, exportId, step: { kind: 'unit', round, state, unit } }));
+  const { format } = job.request;
+  const units = openUnits(job);
+  // All of a small zip is made with its directory.
+  if (state !== 'copying' || units.length === 0) return [{ tenant, exportId, step: { kind: 'advance' } }];
+  return units.map((unit) => ({ tenant, exportId, step: { kind: 'unit', round, state, unit, format } }));
 }
 
 /** Ends an export whose archive has been kept for long enough. */

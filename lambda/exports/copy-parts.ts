@@ -7,10 +7,11 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../store/rules/archive-store.ts';
+import { Crc32s, type StoredCrc32s } from './crc32s.ts';
 import { type ArchiveFormat, formatFor } from './rules/archive-formats.ts';
-import { type ExportPath, shardKey, shardsPrefix } from './rules/job.ts';
-import { sizeOf } from './rules/layout.ts';
-import type { CopyOrder, LeafPart, OrderedPart, OrderedVolume, Piece } from './rules/orders.ts';
+import { type ExportPath, shardKey, shardsPrefix, type UnitName } from './rules/job.ts';
+import { type ByteRange, sizeOf } from './rules/layout.ts';
+import type { CopyOrder, HeadPiece, LeafPart, OrderedPart, OrderedVolume, Piece } from './rules/orders.ts';
 
 /** As many reads as hide the time until a store answers. */
 const readsAtOnce = 64;
@@ -74,6 +75,9 @@ export interface RunPartsInput {
   readonly format: ArchiveFormat;
   /** What the planner made for this archive. */
   readonly made: SourceObject;
+  readonly crc32s: Crc32s;
+  /** The archive's directory. The parts before it are made then. */
+  readonly directory?: (() => Promise<Uint8Array>) | undefined;
   /** Called after each part, and awaited. */
   readonly onPart: (work: PartWork) => Promise<void>;
   /** Whether no other part is to begin. */
@@ -84,12 +88,13 @@ export interface RunPartsInput {
 export interface PartWork {
   readonly uploadedBytes: number;
   readonly copiedBytes: number;
+  readonly hashedBytes: number;
   readonly requests: number;
 }
 
 /**
  * Makes the parts of an upload that it does not have yet, many at a time. One that it has with another size is made
- * again.
+ * again, and so is one whose CRC-32s nobody knows.
  *
  * @returns all parts that it has then. There are fewer than wanted if the time was over.
  * @throws {SourceGoneError} @throws {UploadGoneError} @throws {StoreUnavailableError}
@@ -98,18 +103,19 @@ export async function runParts(
   { archives }: Pick<Deps, 'archives'>,
   input: RunPartsInput,
 ): Promise<Map<number, UploadedPart>> {
-  const { upload, existing, isOver, onPart } = input;
+  const { upload, existing, crc32s, isOver, onPart } = input;
   const done = new Map<number, UploadedPart>();
   const missing: WantedPart[] = [];
   for (const part of input.parts) {
     const found = existing.get(part.number);
-    if (found?.sizeBytes === part.sizeBytes) done.set(part.number, found);
+    if (found?.sizeBytes === part.sizeBytes && crc32s.has(part)) done.set(part.number, found);
     else missing.push(part);
   }
   const copies = missing.filter((part) => part.kind === 'copy');
   const uploads = missing.filter((part) => part.kind === 'upload');
   const largest = uploads.reduce((most, { sizeBytes }) => Math.max(most, sizeBytes), 1);
-  const uploadsAtOnce = Math.min(uploadsAtOnceMax, Math.max(1, Math.floor(partBytesAtOnceMax / largest)));
+  const inMemory = Math.min(uploadsAtOnceMax, Math.max(1, Math.floor(partBytesAtOnceMax / largest)));
+  const uploadsAtOnce = input.directory ? 1 : inMemory;
   const turns = new ReadTurns();
   let isFailed = false;
   const each = async (part: WantedPart) => {
@@ -133,30 +139,35 @@ export async function runParts(
   async function makePart(
     store: Deps['archives'],
     part: WantedPart,
-    { format, made }: RunPartsInput,
+    from: RunPartsInput,
   ): Promise<[UploadedPart, PartWork]> {
     const { number, sizeBytes } = part;
     if (part.kind === 'copy') {
       const { source, range } = part;
       const copied = await store.copyPart(upload, { number, source, range, sizeBytes });
-      return [copied, { uploadedBytes: 0, copiedBytes: sizeBytes, requests: 1 }];
+      return [copied, { uploadedBytes: 0, copiedBytes: sizeBytes, hashedBytes: 0, requests: 1 }];
     }
     const bytes = new Uint8Array(sizeBytes);
-    const reads = await fill(store, bytes, { pieces: part.pieces, format, made, turns });
+    const { requests, hashedBytes } = await fill(store, bytes, { ...from, pieces: part.pieces, turns });
     const uploaded = await store.uploadPart(upload, { number, bytes });
-    return [uploaded, { uploadedBytes: sizeBytes, copiedBytes: 0, requests: 1 + reads }];
+    return [uploaded, { uploadedBytes: sizeBytes, copiedBytes: 0, hashedBytes, requests: 1 + requests }];
   }
 }
 
-/** Fills a part with its pieces. @returns how many requests it took. */
+/** Fills a part with its pieces. @returns what it took. */
 async function fill(
   store: Deps['archives'],
   bytes: Uint8Array,
-  from: { pieces: readonly Piece[]; format: ArchiveFormat; made: SourceObject; turns: ReadTurns },
-): Promise<number> {
-  const { pieces, format, made, turns } = from;
+  from: Pick<RunPartsInput, 'format' | 'made' | 'crc32s' | 'directory'> & {
+    pieces: readonly Piece[];
+    turns: ReadTurns;
+  },
+): Promise<{ requests: number; hashedBytes: number }> {
+  const { pieces, format, made, crc32s, directory, turns } = from;
   const reads: { source: SourceObject; range: { startByte: number; endByte: number }; into: Uint8Array }[] =
     [];
+  const heads: { piece: HeadPiece; at: number; endsAt: number }[] = [];
+  let directoryAt: { range: ByteRange; at: number } | undefined;
   let at = 0;
   for (const piece of pieces) {
     switch (piece.kind) {
@@ -164,12 +175,15 @@ async function fill(
         at += piece.sizeBytes;
         break;
       case 'head': {
-        const head = format.head(piece.member);
-        const shown = piece.range ? head.subarray(piece.range.startByte, piece.range.endByte) : head;
-        bytes.set(shown, at);
-        at += shown.length;
+        const endsAt = at + (piece.range ? sizeOf(piece.range) : format.headBytes(piece.member));
+        heads.push({ piece, at, endsAt });
+        at = endsAt;
         break;
       }
+      case 'directory':
+        directoryAt = { range: piece.range, at };
+        at += sizeOf(piece.range);
+        break;
       case 'object':
       case 'made': {
         const source = piece.kind === 'object' ? piece.source : made;
@@ -180,10 +194,33 @@ async function fill(
     }
   }
   if (at !== bytes.length) throw new Error(`A part has ${at} bytes instead of ${bytes.length}.`);
-  await forEachLimited(reads, partReadsAtOnce, ({ source, range, into }) =>
-    turns.during(into.length, () => store.readInto(source, range, into)),
-  );
-  return reads.length;
+  // Only the last object can have bytes behind the part.
+  const last = heads.at(-1)?.piece;
+  const [told] = await Promise.all([
+    last && crc32s.told(last),
+    forEachLimited(reads, partReadsAtOnce, ({ source, range, into }) =>
+      turns.during(into.length, () => store.readInto(source, range, into)),
+    ),
+  ]);
+  const took = { requests: reads.length, hashedBytes: 0 };
+  for (const { piece, at, endsAt } of heads) {
+    const { member, range } = piece;
+    let crc32 = 0;
+    if (format.hasDirectory) {
+      const own = bytes.subarray(endsAt, endsAt + member.sizeBytes);
+      const found = await crc32s.of(piece, own, piece === last ? told : undefined);
+      crc32 = found.crc32;
+      took.requests += found.requests;
+      took.hashedBytes += found.hashedBytes;
+    }
+    bytes.set(format.head({ ...member, crc32 }).subarray(range?.startByte, range?.endByte), at);
+  }
+  if (directoryAt) {
+    const { startByte, endByte } = directoryAt.range;
+    if (!directory) throw new Error('The directory is made last.');
+    bytes.set((await directory()).subarray(startByte, endByte), directoryAt.at);
+  }
+  return took;
 }
 
 type ShardPart = Extract<OrderedPart, { kind: 'shard' }>;
@@ -191,7 +228,10 @@ type ShardPart = Extract<OrderedPart, { kind: 'shard' }>;
 interface CopyPartsInput {
   readonly path: ExportPath;
   readonly round: number;
+  readonly unit: UnitName;
   readonly order: CopyOrder;
+  /** For the last parts of a zip: its directory, with these CRC-32s and all that units have put down. */
+  readonly directory?: (found: StoredCrc32s) => Promise<Uint8Array>;
   /** Whether no parts are looked for, because nothing was made yet. */
   readonly isFirst: boolean;
   readonly onPart: (work: PartWork) => Promise<void>;
@@ -200,21 +240,43 @@ interface CopyPartsInput {
 
 /**
  * Makes the parts of an order that are not there yet. What is there, the store says: parts of an upload, and shards that
- * are complete.
+ * are complete. The CRC-32s that a unit of a zip has found are put down.
  *
  * @returns whether all are there. False if the time was over before.
  * @throws {SourceGoneError} @throws {UploadGoneError} @throws {StoreUnavailableError}
  */
 export async function copyParts(
-  deps: Pick<Deps, 'archives'>,
-  { path, round, order, isFirst, onPart, isOver }: CopyPartsInput,
+  deps: Pick<Deps, 'archives' | 'exportSettings'>,
+  input: CopyPartsInput,
 ): Promise<boolean> {
+  const { order, directory } = input;
+  const crc32s = new Crc32s(deps, input);
+  let isDone: boolean | undefined;
+  try {
+    isDone = await makeParts(deps, input, crc32s);
+    return isDone;
+  } finally {
+    const isPut = isDone !== undefined && order.format === 'zip' && !directory;
+    await Promise.all([crc32s.end(), isPut && crc32s.put(isDone === true)]);
+  }
+}
+
+async function makeParts(
+  deps: Pick<Deps, 'archives'>,
+  input: CopyPartsInput,
+  crc32s: Crc32s,
+): Promise<boolean> {
+  const { order, isFirst, directory: last, onPart, isOver } = input;
   const format = formatFor(order.format, order);
-  const shards = new Shards(deps, { path, round });
+  const directory = last && (() => last(crc32s.found));
+  const shards = new Shards(deps, input);
   for (const [index, volume] of order.volumes.entries()) {
     const own = order.parts.filter((part) => part.volume === index);
-    const existing = isFirst ? new Map() : await existingParts(deps, volume, own);
-    const context = { volume, existing, format, onPart, isOver };
+    const [existing = new Map()] =
+      isFirst || own.length === 0
+        ? []
+        : await Promise.all([existingParts(deps, volume, own), order.format === 'zip' && crc32s.recall()]);
+    const context = { volume, existing, format, crc32s, directory, onPart, isOver };
     const leaves = own.filter((part) => part.kind !== 'shard');
     const done = await runParts(deps, {
       ...context,
@@ -224,7 +286,9 @@ export async function copyParts(
     });
     if (done.size < leaves.length) return false;
     for (const part of own) {
-      if (part.kind !== 'shard' || existing.get(part.number)?.sizeBytes === part.sizeBytes) continue;
+      if (part.kind !== 'shard') continue;
+      const isThere = existing.get(part.number)?.sizeBytes === part.sizeBytes;
+      if (isThere && part.parts.every((each) => crc32s.has(each))) continue;
       if (!(await shards.make(part, context))) return false;
     }
   }
@@ -238,7 +302,6 @@ async function existingParts(
   wanted: readonly OrderedPart[],
 ): Promise<Map<number, UploadedPart>> {
   const found = new Map<number, UploadedPart>();
-  if (wanted.length === 0) return found;
   const numbers = wanted.map(({ number }) => number);
   const last = Math.max(...numbers);
   for await (const page of archives.parts(volume, { after: Math.min(...numbers) - 1 })) {
@@ -251,12 +314,9 @@ async function existingParts(
 /** Each attempt at a shard but the first begins because another worker has made it. */
 const shardAttemptsMax = 3;
 
-interface ShardContext {
+type ShardContext = Omit<RunPartsInput, 'upload' | 'parts' | 'existing' | 'made'> & {
   readonly volume: OrderedVolume;
-  readonly format: ArchiveFormat;
-  readonly onPart: (work: PartWork) => Promise<void>;
-  readonly isOver: () => boolean;
-}
+};
 
 /** The shards of a unit: objects of their own, each of which is then copied as one part. */
 class Shards {
@@ -290,13 +350,14 @@ class Shards {
     if (etag === undefined) return false;
     await this.#archives.copyPart(context.volume, { number, source: { key, etag }, sizeBytes });
     // Its bytes were counted when they came into the shard.
-    await context.onPart({ uploadedBytes: 0, copiedBytes: 0, requests: 1 });
+    await context.onPart({ uploadedBytes: 0, copiedBytes: 0, hashedBytes: 0, requests: 1 });
     return true;
   }
 
   async #etagOf(key: string, part: ShardPart, context: ShardContext): Promise<string | undefined> {
     const found = await this.#archives.head(key);
-    if (found?.sizeBytes === part.sizeBytes) return found.etag;
+    const isKnown = part.parts.every((each) => context.crc32s.has(each));
+    if (found?.sizeBytes === part.sizeBytes && isKnown) return found.etag;
     this.#uploads ??= this.#unfinished();
     const unfinished = (await this.#uploads).get(key);
     const upload = unfinished ?? (await this.#archives.createUpload(key));
@@ -305,11 +366,8 @@ class Shards {
       for await (const page of this.#archives.parts(unfinished))
         for (const each of page) existing.set(each.number, each);
     const parts = part.parts.map((each, index): WantedPart => ({ ...each, number: index + 1 }));
-    const { format, onPart, isOver, volume } = context;
-    const done = await runParts(
-      { archives: this.#archives },
-      { upload, parts, existing, format, made: volume.made, onPart, isOver },
-    );
+    const { made } = context.volume;
+    const done = await runParts({ archives: this.#archives }, { ...context, upload, parts, existing, made });
     if (done.size < parts.length) return undefined;
     const uploaded = [...done.values()].sort((a, b) => a.number - b.number);
     return (await this.#archives.complete(upload, uploaded)).etag;

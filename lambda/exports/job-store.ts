@@ -32,6 +32,9 @@ const figures = z.object({
   gets: z.number(),
   uploads: z.number(),
   copies: z.number(),
+  // Older items have none.
+  hashes: z.number().default(0),
+  hashedBytes: z.number().default(0),
 });
 
 const planned = z.object({
@@ -72,7 +75,10 @@ const exportItem = z.object({
   createdAtMs: z.number(),
   endsByMs: z.number(),
   expiresAtMs: z.number(),
-  state: z.enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired']),
+  state: z
+    .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
+    // Older versions read a zip's objects before they planned its parts.
+    .transform((state) => (state === 'hashing' ? 'planning' : state)),
   endedAtMs: z.number().nullable(),
   version: z.number(),
   round: z.number(),

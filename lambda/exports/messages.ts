@@ -16,8 +16,11 @@ const exportStep = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('unit'),
     round: z.int().min(1),
+    /** Of the job: always copying. Older versions want it, and had another. */
     state: z.enum(['hashing', 'copying']),
     unit: z.int().min(0),
+    /** Of the archive. What an older version planned is a tar, or planned anew. */
+    format: z.enum(['tar', 'zip']).default('tar'),
   }),
 ]);
 

@@ -1,39 +1,26 @@
 import type { Deps } from '../deps.ts';
-import { forEachLimited } from '../rules/async.ts';
 import { noteFailure } from '../status/status.ts';
-import { readPieces } from '../store/read-pieces.ts';
 import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
 import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
-import {
-  decodeJson,
-  deleteBelow,
-  ExportBusyError,
-  ExportLease,
-  encodeJson,
-  tidyUp,
-  withLease,
-} from './lease.ts';
+import { decodeJson, deleteBelow, ExportBusyError, ExportLease, tidyUp, withLease } from './lease.ts';
 import type { ExportMessage, ExportStep } from './messages.ts';
-import { crc32After } from './rules/archive-formats.ts';
 import {
   addProgress,
   type ExportJob,
   type ExportPath,
   type ExportProgress,
   exportPrefix,
-  hashesKey,
   isOpen,
   isUnitDone,
   noProgress,
   openUnits,
   plannedAnew,
-  scratchKey,
   unitKey,
   withFailure,
   withUnitDone,
 } from './rules/job.ts';
-import { type CopyOrder, type HashOrder, hashesAtOnce, isHashedByCopy } from './rules/orders.ts';
+import type { CopyOrder } from './rules/orders.ts';
 
 export type UnitStep = Extract<ExportStep, { kind: 'unit' }>;
 
@@ -110,78 +97,6 @@ export class UnitReport {
   }
 }
 
-const readsAtOnce = 8;
-const pieceBytes = 4 * 1024 ** 2;
-/** Parts that an upload can have. */
-const partsMax = 10_000;
-
-type HashedObject = HashOrder['objects'][number];
-
-/**
- * Finds the CRC-32 of objects. Where the store tells it, it is that of a copy into an upload that is aborted afterwards,
- * so that no byte passes this process.
- *
- * @returns by oid. undefined if the time was over before.
- * @throws {SourceGoneError} @throws {StoreUnavailableError}
- */
-export async function hashObjects(
-  { archives, exportSettings }: Pick<Deps, 'archives' | 'exportSettings'>,
-  input: {
-    path: ExportPath;
-    round: number;
-    unit: number;
-    objects: readonly HashedObject[];
-    onObject: (work: { hashedBytes: number; requests: number }) => Promise<void>;
-    isOver: () => boolean;
-  },
-): Promise<Map<string, number> | undefined> {
-  const { path, objects, onObject, isOver } = input;
-  const found = new Map<string, number>();
-  const copied = objects.filter((object) => isHashedByCopy(object, exportSettings)).slice(0, partsMax);
-  const key = scratchKey(path, input);
-  // One that a killed worker left behind is aborted with all others: another may be at the same unit now.
-  const scratch = copied.length === 0 ? undefined : await archives.createUpload(key, { withCrc32: true });
-  try {
-    const areCopied = new Set(copied);
-    const small = objects.filter((object) => !areCopied.has(object));
-    const note = async (object: HashedObject, crc32: number, requests: number) => {
-      found.set(object.oid, crc32);
-      await onObject({ hashedBytes: object.sizeBytes, requests });
-    };
-    await forEachLimited(copied.entries(), hashesAtOnce(exportSettings.pace), async ([index, object]) => {
-      if (isOver() || !scratch) return;
-      const { sizeBytes } = object;
-      const copy = { number: index + 1, source: object, sizeBytes };
-      const { crc32: told } = await archives.copyPart(scratch, copy);
-      if (told !== undefined) return note(object, told, 1);
-      const { crc32, requests } = await crc32OfBytes(archives, object);
-      await note(object, crc32, 1 + requests);
-    });
-    await forEachLimited(small, readsAtOnce, async (object) => {
-      if (isOver()) return;
-      const { crc32, requests } = await crc32OfBytes(archives, object);
-      await note(object, crc32, requests);
-    });
-  } finally {
-    if (scratch) await archives.abort(scratch);
-  }
-  return found.size === objects.length ? found : undefined;
-}
-
-/** Reads an object, piece by piece. @returns also how many requests that took. */
-async function crc32OfBytes(
-  archives: Deps['archives'],
-  object: HashedObject,
-): Promise<{ crc32: number; requests: number }> {
-  let crc32 = 0;
-  let requests = 0;
-  for await (const piece of readPieces(archives, object, { pieceBytes })) {
-    crc32 = crc32After(crc32, piece);
-    requests += 1;
-  }
-  return { crc32, requests };
-}
-
 /** A worker that has less left of its time lets another complete the archive. */
 const finishWithinMs = 120_000;
 
@@ -212,11 +127,13 @@ export async function runUnit(
   if (!job) return 'obsolete';
   if (!isWanted(job, step)) {
     // Whoever did it may have died before it said so, or before it removed what is left.
-    if (isToAdvance(job)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+    // A message of an older version, or of an earlier round, may be all that is left to plan it by.
+    if (job.state === 'planning') await advanceExport(deps, path);
+    else if (isToAdvance(job)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
     else if (!job.isTidy) await tidyUp(deps, path);
     return 'obsolete';
   }
-  const outcome = await workOn(deps, { ...input, order, isFirst: isNothingMade(job) });
+  const outcome = await workOn(deps, { ...input, job, order });
   // An export that has ended was tidied up, perhaps before this made its last part.
   if (outcome === 'obsolete') await tidyUp(deps, path);
   return outcome;
@@ -228,33 +145,31 @@ async function workOn(
     path: ExportPath;
     step: UnitStep;
     deadlineMs: number;
+    job: ExportJob;
     order: Uint8Array | undefined;
-    isFirst: boolean;
   },
 ): Promise<UnitOutcome> {
-  const { path, step, deadlineMs, order: bytes, isFirst } = input;
+  const { path, step, deadlineMs, job, order } = input;
   const report = new UnitReport(deps, path, step);
   const isOver = () => report.isObsolete || deps.clock.nowMs() >= deadlineMs;
   try {
-    if (!bytes) throw new UploadGoneError('The order of a unit is gone.');
-    const isDone =
-      step.state === 'copying'
-        ? await copyParts(deps, {
-            path,
-            round: step.round,
-            order: decodeJson<CopyOrder>(bytes),
-            isFirst,
-            onPart: (work) => report.note(work),
-            isOver,
-          })
-        : await hashUnit(deps, { path, step, order: decodeJson<HashOrder>(bytes), report, isOver });
+    if (!order || step.format !== job.request.format)
+      throw new UploadGoneError('The order of a unit is gone.');
+    const isDone = await copyParts(deps, {
+      path,
+      ...step,
+      order: decodeJson<CopyOrder>(order),
+      isFirst: isNothingMade(job),
+      onPart: (work) => report.note(work),
+      isOver,
+    });
     if (!isDone) return await goOnLater(deps, { path, step, report });
   } catch (error) {
     if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
     return replan(deps, { path, step, why: error });
   }
   const nowMs = deps.clock.nowMs();
-  const finishes = step.state === 'copying' && deadlineMs - nowMs >= finishWithinMs;
+  const finishes = deadlineMs - nowMs >= finishWithinMs;
   let leased: ExportJob | undefined;
   const finished = await report.finish((job) => {
     // Whoever makes the last parts completes the archive, too: it need not wait for another worker.
@@ -276,24 +191,6 @@ function isNothingMade({ progress }: ExportJob): boolean {
 /** Whether an export waits for nothing but its next step. */
 function isToAdvance(job: ExportJob): boolean {
   return isOpen(job) && openUnits(job).length === 0;
-}
-
-async function hashUnit(
-  deps: AdvanceDeps,
-  input: {
-    path: ExportPath;
-    step: UnitStep;
-    order: HashOrder;
-    report: UnitReport;
-    isOver: () => boolean;
-  },
-): Promise<boolean> {
-  const { path, step, order, report, isOver } = input;
-  const { round, unit } = step;
-  const onObject = (work: { hashedBytes: number; requests: number }) => report.note(work);
-  const found = await hashObjects(deps, { path, round, unit, ...order, onObject, isOver });
-  if (found) await deps.archives.put(hashesKey(path, { round, unit }), encodeJson([...found]));
-  return found !== undefined;
 }
 
 async function goOnLater(

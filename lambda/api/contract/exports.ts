@@ -103,7 +103,7 @@ export const exportSchema = z
     state: z
       .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
       .describe(
-        'planning, hashing (zip only) and copying are in progress. The others are final. explained: a dry run finished. expired: the archive was removed.',
+        'planning and copying are in progress (hashing: an older server). The others are final. explained: a dry run finished. expired: the archive was removed.',
       ),
     createdAt: time,
     endedAt: timeOrNull,

@@ -212,12 +212,12 @@ function progressBody(job: ExportJob): ExportBody['progress'] {
   return { share: shareOf(job), uploadedBytes, copiedBytes, hashedBytes, requests, unitsDone, units };
 }
 
-/** Of the bytes that are to be hashed, copied and uploaded. Work that was done twice counts twice. */
-function shareOf({ state, planned, progress, request }: ExportJob): number | null {
+/** Of the bytes that are to be copied, uploaded and, beside that, hashed. Work that was done twice counts twice. */
+function shareOf({ state, planned, progress }: ExportJob): number | null {
   if (state === 'done' || state === 'explained' || state === 'expired') return 1;
   if (!planned) return null;
-  const bytes = planned.figures.throughBytes + planned.figures.copiedBytes;
-  const all = bytes + (request.format === 'zip' ? planned.objectBytes : 0);
+  const { throughBytes, copiedBytes, hashedBytes } = planned.figures;
+  const all = throughBytes + copiedBytes + hashedBytes;
   const done = progress.uploadedBytes + progress.copiedBytes + progress.hashedBytes;
   return all === 0 ? null : Math.min(1, done / all);
 }

@@ -216,6 +216,8 @@ export function dosTime(ms: number): { time: number; date: number } {
 
 const localBytes = 30;
 const centralBytes = 46;
+/** Where a record of the directory has the CRC-32. */
+export const recordCrc32Byte = 16;
 
 /** Bytes of {@link localHeader}. */
 function localHeaderBytes(member: Member): number {
@@ -314,9 +316,9 @@ function zip64End({ members, directoryStartByte, directoryEndByte }: ArchiveEnd)
  * Zip without compression. ZIP64 records are only where a size, an offset or the number of files asks for them. The
  * CRC-32 of each file stands before and behind all of them, so it must be known before its head is uploaded.
  *
- * So an export reads all objects twice, instead of taking the checksums from the archive's own parts: parts would wait
- * for each other across workers. And a store that reports the whole object's checksum for a range (versitygw 1.8.0)
- * makes archives that no program opens.
+ * So whoever makes a head finds it out, from the part's own bytes if all of the file's are there. To wait for the parts
+ * with its other bytes would be to wait for other workers. And a store that reports the whole object's checksum for a
+ * range (versitygw 1.8.0) makes archives that no program opens.
  *
  * @param modifiedAtMs the time that every file gets, in UTC.
  */

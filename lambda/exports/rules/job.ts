@@ -25,18 +25,10 @@ export interface ExportRequest {
 }
 
 /**
- * `planning`: the objects are listed, and the plan is made. `hashing`: the CRC-32 of each object is found (zip alone).
- * `copying`: parts are copied and uploaded. The others are ends: `explained` is that of a dry run.
+ * `planning`: the objects are listed, and the plan is made. `copying`: parts are copied and uploaded. The others are
+ * ends: `explained` is that of a dry run.
  */
-export type ExportState =
-  | 'planning'
-  | 'hashing'
-  | 'copying'
-  | 'done'
-  | 'explained'
-  | 'failed'
-  | 'cancelled'
-  | 'expired';
+export type ExportState = 'planning' | 'copying' | 'done' | 'explained' | 'failed' | 'cancelled' | 'expired';
 
 /** Why a job failed. The text is for people. */
 export interface ExportFailure {
@@ -67,9 +59,8 @@ export interface ExportPlanned {
   readonly dollars: number;
   /** With all workers. */
   readonly seconds: number;
-  /** Pieces of work of the current state. */
+  /** Pieces of work. */
   readonly units: number;
-  /** Empty while hashing. */
   readonly volumes: readonly ExportVolume[];
 }
 
@@ -198,11 +189,6 @@ export function plannedAnew(job: ExportJob, { nowMs }: { nowMs: number }): Expor
         message: 'Objects kept changing while they were copied. Retry later.',
       },
     });
-  return inNextRound(job, { nowMs });
-}
-
-/** A job in a further round, however many there have been. */
-export function inNextRound(job: ExportJob, { nowMs }: { nowMs: number }): ExportJob {
   return {
     ...job,
     state: 'planning',
@@ -250,8 +236,8 @@ export function addProgress(a: ExportProgress, b: ExportProgress): ExportProgres
   };
 }
 
-/** Whether there is still work to do for its archive. */
-export function isOpen({ state }: Pick<ExportJob, 'state'>): boolean {
+/** Whether there is still work to do for its archive. Older servers tell of a state in which a zip's objects are read. */
+export function isOpen({ state }: { readonly state: ExportState | 'hashing' }): boolean {
   return state === 'planning' || state === 'hashing' || state === 'copying';
 }
 
@@ -267,10 +253,14 @@ export function withUnitDone(doneUnits: string, unit: number): string {
   return `${padded.slice(0, place)}${digit}${padded.slice(place + 1)}`;
 }
 
-/** The units of the current state that are not done. */
+/** All units of a job. */
+export function unitsIn({ planned }: Pick<ExportJob, 'planned'>): number[] {
+  return Array.from({ length: planned?.units ?? 0 }, (_, unit) => unit);
+}
+
+/** The units that are not done. */
 export function openUnits(job: Pick<ExportJob, 'planned' | 'doneUnits'>): number[] {
-  const units = Array.from({ length: job.planned?.units ?? 0 }, (_, unit) => unit);
-  return units.filter((unit) => !isUnitDone(job, unit));
+  return unitsIn(job).filter((unit) => !isUnitDone(job, unit));
 }
 
 const bitOf = (unit: number) => 1 << (unit % 4);
@@ -305,9 +295,15 @@ export function listKey(path: ExportPath, round: number): string {
   return `${workPrefix(path)}${round}/list`;
 }
 
-/** The CRC-32 of the objects that a unit hashed. */
-export function hashesKey(path: ExportPath, { round, unit }: { round: number; unit: number }): string {
-  return `${workPrefix(path)}${round}/hashes/${unit}`;
+/** A unit by its number, or what is left for the end of a volume with this index: `last-0`. */
+export type UnitName = number | `last-${number}`;
+
+/** The CRC-32s that a unit found for the directories: all, or those of a worker that had no time for more. */
+export function crc32sKey(
+  path: ExportPath,
+  { round, unit, isWhole }: { round: number; unit: UnitName; isWhole: boolean },
+): string {
+  return `${workPrefix(path)}${round}/crc32s/${unit}${isWhole ? '' : '-begun'}`;
 }
 
 /** Where older versions kept the CRC-32 of a tenant's objects: as the folder of an export with an id that none has. */
@@ -315,17 +311,20 @@ export function olderCrc32sPath(tenant: string): ExportPath {
   return { tenant, exportId: 'crc32' };
 }
 
-/** What a worker has to do. */
+/** What a worker has to do. Older versions look for zips where tars are: they find nothing, and plan anew. */
 export function unitKey(
   path: ExportPath,
-  { round, state, unit }: { round: number; state: 'hashing' | 'copying'; unit: number },
+  { round, format, unit }: { round: number; format: 'tar' | 'zip'; unit: UnitName },
 ): string {
-  return `${workPrefix(path)}${round}/${state}/${unit}.json`;
+  return `${workPrefix(path)}${round}/${format === 'tar' ? 'copying' : 'zip'}/${unit}.json`;
 }
 
 /** The bytes of an archive that only its planner could make. */
-export function madeKey(path: ExportPath, { round, volume }: { round: number; volume: number }): string {
-  return `${workPrefix(path)}${round}/made/${volume}`;
+export function madeKey(
+  path: ExportPath,
+  { round, volume, what }: { round: number; volume: number; what: 'made' | 'directory' },
+): string {
+  return `${workPrefix(path)}${round}/${what}/${volume}`;
 }
 
 /** The prefix of a round's shards. */
@@ -342,7 +341,7 @@ export function shardKey(
 }
 
 /** An upload that never ends: a copy into it tells the CRC-32 of an object. */
-export function scratchKey(path: ExportPath, { round, unit }: { round: number; unit: number }): string {
+export function scratchKey(path: ExportPath, { round, unit }: { round: number; unit: UnitName }): string {
   return `${workPrefix(path)}${round}/scratch/${unit}`;
 }
 

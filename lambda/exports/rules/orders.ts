@@ -1,9 +1,9 @@
 import type { SourceObject } from '../../store/rules/archive-store.ts';
-import type { Member } from './archive-formats.ts';
+import { type Member, recordCrc32Byte } from './archive-formats.ts';
 import { type ByteRange, type Layout, overlapOf, sizeOf } from './layout.ts';
 import type { StoredObject } from './objects.ts';
 import type { Part } from './parts.ts';
-import { type PartFigures, partFigures, type ShardPart, type VolumePlan } from './plan.ts';
+import { partFigures, type ShardPart, secondsOf, type VolumePlan } from './plan.ts';
 import type { ExportSettings, WorkerPace } from './settings.ts';
 
 /** An export has no more units: each is an order in the store, and a message. */
@@ -18,7 +18,7 @@ const unitsOfWorker = 4;
 const aloneSeconds = 120;
 
 /** A part of an archive, and what a worker needs for it. */
-interface PlannedPart {
+export interface PlannedPart {
   /** The index of its volume. */
   readonly volume: number;
   /** Of its upload, from 1. */
@@ -28,12 +28,15 @@ interface PlannedPart {
 }
 
 /** The parts of all archives of an export, one by one. */
-export function* plannedParts(volumes: readonly VolumePlan[], pace: WorkerPace): Generator<PlannedPart> {
+export function* plannedParts(
+  volumes: readonly VolumePlan[],
+  settings: Pick<ExportSettings, 'pace' | 'tellsCrc32'>,
+): Generator<PlannedPart> {
   for (const [volume, { layout, parts }] of volumes.entries()) {
     let number = 0;
     for (const part of parts()) {
       number += 1;
-      yield { volume, number, part, seconds: secondsOf(partFigures(part, layout), pace) };
+      yield { volume, number, part, seconds: secondsOf(partFigures(part, layout), settings) };
     }
   }
 }
@@ -76,22 +79,6 @@ function unitCountOf({ seconds, pace }: { seconds: number; pace: WorkerPace }): 
   return Math.max(1, Math.min(wanted * workers, most, Math.floor(seconds / unitSecondsMin)));
 }
 
-/** Seconds that a worker needs for a part. */
-export function secondsOf(part: PartFigures, pace: WorkerPace): number {
-  const { throughBytes, gets, uploads, copies, shards } = part;
-  // A shard has an upload of its own, which is begun and completed.
-  const requests = gets + uploads + copies + 2 * shards;
-  return Math.max(throughBytes / pace.bytesPerSecond, (requests * pace.requestSeconds) / pace.requestsAtOnce);
-}
-
-/** Copies of whole objects that all workers ask for at a time: S3 takes 3,500 requests a second below a prefix. */
-const hashesAtOnceMax = 256;
-
-/** Copies that one worker asks for at a time to learn CRC-32s. */
-export function hashesAtOnce({ workers }: Pick<WorkerPace, 'workers'>): number {
-  return Math.min(128, Math.max(8, Math.floor(hashesAtOnceMax / workers)));
-}
-
 /** A smaller object is read sooner than it is copied, and for less. */
 const copyFromBytes = 1024 ** 2;
 /** Stores copy no more in one request. */
@@ -99,26 +86,10 @@ const copyBytesMax = 5 * 1024 ** 3;
 
 /** Whether the store is to tell an object's CRC-32 with a copy of it. Otherwise a worker reads it. */
 export function isHashedByCopy(
-  { sizeBytes }: Pick<StoredObject, 'sizeBytes'>,
+  { sizeBytes }: Pick<Member, 'sizeBytes'>,
   { tellsCrc32 }: Pick<ExportSettings, 'tellsCrc32'>,
 ): boolean {
   return tellsCrc32 && sizeBytes >= copyFromBytes && sizeBytes <= copyBytesMax;
-}
-
-/** Shares the objects whose CRC-32 is to be found out to units. */
-export function* hashUnits(
-  objects: readonly StoredObject[],
-  settings: Pick<ExportSettings, 'pace' | 'tellsCrc32'>,
-): Generator<readonly StoredObject[]> {
-  const { pace } = settings;
-  const { requestSeconds, bytesPerSecond } = pace;
-  const hashed = objects.map((object) => {
-    const isCopied = isHashedByCopy(object, settings);
-    const readSeconds = isCopied ? 0 : object.sizeBytes / bytesPerSecond;
-    return { object, seconds: Math.max(requestSeconds / hashesAtOnce(pace), readSeconds) };
-  });
-  const seconds = hashed.reduce((sum, each) => sum + each.seconds, 0);
-  for (const unit of unitsOf(hashed, { seconds, pace })) yield unit.map(({ object }) => object);
 }
 
 /** Bytes that are made: heads, padding, manifest, index, directory, end. */
@@ -134,8 +105,8 @@ interface LiteralSegment {
 
 type LiteralRecipe =
   | { readonly kind: 'zeros' }
-  /** A range of the head of an object. */
-  | { readonly kind: 'head'; readonly member: Member; readonly range: ByteRange };
+  /** A range of the head of the object at a place. */
+  | { readonly kind: 'head'; readonly place: number; readonly range: ByteRange };
 
 /** Bytes of an object of the store. */
 interface ObjectSegment {
@@ -169,11 +140,10 @@ function* filesIn(layout: Layout, range: ByteRange): Generator<Segment> {
     const head = { startByte: headStart, endByte: dataStart };
     const data = { startByte: dataStart, endByte: dataEnd };
     if (entry.kind === 'object') {
-      const { object, name, sizeBytes } = entry;
-      const member = { name, sizeBytes };
-      const bytes = (crc32: number) => layout.format.head({ ...member, crc32 });
+      const { object } = entry;
+      const bytes = (crc32: number) => layout.format.head({ ...entry, crc32 });
       const crc32Of = layout.format.hasDirectory ? object : undefined;
-      yield* literal({ range, bounds: head, crc32Of, bytes, head: member });
+      yield* literal({ range, bounds: head, crc32Of, bytes, place });
       const shared = overlapOf(range, data);
       if (sizeOf(shared) > 0)
         yield { kind: 'object', sizeBytes: sizeOf(shared), object, range: movedBy(shared, -dataStart) };
@@ -211,10 +181,10 @@ function* literal(input: {
   bounds: ByteRange;
   crc32Of: StoredObject | undefined;
   bytes: (crc32: number) => Uint8Array;
-  /** The member whose head it is. */
-  head?: Member;
+  /** That of the object whose head it is. */
+  place?: number;
 }): Generator<LiteralSegment> {
-  const { range, bounds, crc32Of, bytes, head } = input;
+  const { range, bounds, crc32Of, bytes, place } = input;
   const shared = overlapOf(range, bounds);
   if (sizeOf(shared) <= 0) return;
   const { startByte, endByte } = movedBy(shared, -bounds.startByte);
@@ -222,7 +192,7 @@ function* literal(input: {
     kind: 'literal',
     sizeBytes: endByte - startByte,
     crc32Of,
-    recipe: head && { kind: 'head', member: head, range: { startByte, endByte } },
+    recipe: place === undefined ? undefined : { kind: 'head', place, range: { startByte, endByte } },
     bytes: (crc32) => bytes(crc32).subarray(startByte, endByte),
   };
 }
@@ -254,8 +224,10 @@ export interface CopyOrder {
 export interface OrderedVolume {
   readonly key: string;
   readonly uploadId: string;
-  /** What the planner made for it. */
+  /** Its manifest and its index. */
   readonly made: SourceObject;
+  /** That of a zip, without the CRC-32s of objects. Its bounds are those in the row of all directories of the export. */
+  readonly directory?: SourceObject & ByteRange;
 }
 
 interface Numbered {
@@ -279,40 +251,45 @@ export type LeafPart =
 export type Piece =
   | { readonly kind: 'zeros'; readonly sizeBytes: number }
   | { readonly kind: 'object'; readonly source: SourceObject; readonly range: ByteRange }
-  /** Of what lies in the store because only the planner could make it: {@link madeBytes}. */
+  /** Of what lies in the store because only the planner could make it. */
   | { readonly kind: 'made'; readonly range: ByteRange }
-  | { readonly kind: 'head'; readonly member: Member & { crc32: number }; readonly range?: ByteRange };
+  /** Of the volume's directory, once all CRC-32s are in it. */
+  | { readonly kind: 'directory'; readonly range: ByteRange }
+  | HeadPiece;
 
-/** Objects whose CRC-32 is to be found. */
-export interface HashOrder {
-  readonly objects: readonly (SourceObject & { readonly oid: string; readonly sizeBytes: number })[];
+/** The head of an object, or a range of it. As many of the object's bytes as the part has follow it. */
+export interface HeadPiece {
+  readonly kind: 'head';
+  readonly member: Member;
+  readonly range?: ByteRange;
+  /** Where the CRC-32 lies in the row of all directories, if the head's first byte is in this part of a zip. */
+  readonly crc32At?: number;
+  /** The object, if a part of a zip doesn't have all of it. */
+  readonly source?: SourceObject;
 }
 
 /** How the parts of an archive are written down. */
 export interface OrderContext {
   readonly layout: Layout;
-  /** The CRC-32 of an object. Asked for zips alone. */
-  readonly crc32Of: (object: StoredObject) => number;
+  /** Where the row of all directories has that of this archive. */
+  readonly directoryAt: number;
 }
 
-/**
- * The bytes of an archive that only its planner can make: all before its first object, and all behind its last, so
- * manifest, index, directory and end.
- */
-export function madeBytes({ layout, crc32Of }: OrderContext): Uint8Array {
-  const { objectsStartByte, directoryStartByte, sizeBytes } = layout;
-  const bytes = Buffer.alloc(objectsStartByte + sizeBytes - directoryStartByte);
+/** The bytes of a range of an archive that has no objects. The CRC-32s of objects are left out. */
+export function madeBytes(layout: Layout, range: ByteRange): Uint8Array {
+  const bytes = Buffer.alloc(sizeOf(range));
   let at = 0;
-  for (const range of [
-    { startByte: 0, endByte: objectsStartByte },
-    { startByte: directoryStartByte, endByte: sizeBytes },
-  ])
-    for (const segment of segmentsIn(layout, range)) {
-      if (segment.kind === 'object') throw new Error('There is no object before the first one.');
-      bytes.set(segment.bytes(segment.crc32Of === undefined ? 0 : crc32Of(segment.crc32Of)), at);
-      at += segment.sizeBytes;
-    }
+  for (const segment of segmentsIn(layout, range)) {
+    if (segment.kind === 'object') throw new Error('Only the store has the bytes of an object.');
+    bytes.set(segment.bytes(0), at);
+    at += segment.sizeBytes;
+  }
   return bytes;
+}
+
+/** Whether a part can be made only when all others are: those with the directory of a zip. */
+export function isLast({ part }: PlannedPart, { format, directoryStartByte }: Layout): boolean {
+  return format.hasDirectory && part.endByte > directoryStartByte;
 }
 
 /** A part of an archive, as an order says it. */
@@ -333,25 +310,39 @@ function orderedLeaf(part: Part, context: OrderContext): LeafPart & { sizeBytes:
   return { kind: 'copy', sizeBytes, source, ...(part.source && { range: part.source }) };
 }
 
-function* piecesOf(range: ByteRange, { layout, crc32Of }: OrderContext): Generator<Piece> {
-  const { objectsStartByte, directoryStartByte, sizeBytes } = layout;
+function* piecesOf(range: ByteRange, context: OrderContext): Generator<Piece> {
+  const { format, objectsStartByte, directoryStartByte, sizeBytes } = context.layout;
   const front = overlapOf(range, { startByte: 0, endByte: objectsStartByte });
   if (sizeOf(front) > 0) yield { kind: 'made', range: front };
   const objects = overlapOf(range, { startByte: objectsStartByte, endByte: directoryStartByte });
-  if (sizeOf(objects) > 0) for (const segment of segmentsIn(layout, objects)) yield pieceOf(segment, crc32Of);
+  if (sizeOf(objects) > 0)
+    for (const segment of segmentsIn(context.layout, objects)) yield pieceOf(segment, range, context);
   const back = overlapOf(range, { startByte: directoryStartByte, endByte: sizeBytes });
-  // It follows the front in what is made.
-  if (sizeOf(back) > 0) yield { kind: 'made', range: movedBy(back, objectsStartByte - directoryStartByte) };
+  if (sizeOf(back) <= 0) return;
+  // What ends a tar is zeros.
+  if (!format.hasDirectory) yield { kind: 'zeros', sizeBytes: sizeOf(back) };
+  else yield { kind: 'directory', range: movedBy(back, -directoryStartByte) };
 }
 
-function pieceOf(segment: Segment, crc32Of: OrderContext['crc32Of']): Piece {
+/** @param part in which the segment is. */
+function pieceOf(segment: Segment, part: ByteRange, { layout, directoryAt }: OrderContext): Piece {
   if (segment.kind === 'object')
     return { kind: 'object', source: sourceOf(segment.object), range: segment.range };
   const { recipe, sizeBytes } = segment;
   if (recipe === undefined) throw new Error('Between objects lies what only the planner can make.');
   if (recipe.kind === 'zeros') return { kind: 'zeros', sizeBytes };
-  const crc32 = segment.crc32Of === undefined ? 0 : crc32Of(segment.crc32Of);
-  return { kind: 'head', member: { ...recipe.member, crc32 }, range: recipe.range };
+  const { place, range } = recipe;
+  const { name, ...entry } = layout.entryAt(place);
+  const head: HeadPiece = { kind: 'head', member: { name, sizeBytes: entry.sizeBytes }, range };
+  const object = segment.crc32Of;
+  if (object === undefined) return head;
+  const { startByte } = layout.recordBoundsAt(place);
+  const crc32At = directoryAt + startByte - layout.directoryStartByte + recordCrc32Byte;
+  return {
+    ...head,
+    ...(range.startByte === 0 && { crc32At }),
+    ...(layout.boundsAt(place).dataEnd > part.endByte && { source: sourceOf(object) }),
+  };
 }
 
 const sourceOf = ({ key, etag }: StoredObject): SourceObject => ({ key, etag });

@@ -12,7 +12,7 @@ import {
 } from './layout.ts';
 import { isMemberName, nameLike, type StoredObject } from './objects.ts';
 import { freeOrder, freeParts, gridOrder, gridParts, type Part, uploadPart } from './parts.ts';
-import { checkSettings, type ExportPrices, type PlanSettings, type WorkerPace } from './settings.ts';
+import { checkSettings, type ExportSettings, type PlanSettings } from './settings.ts';
 
 /** An offset at which every record of a directory has its longest form. */
 const farByte = 2 ** 45;
@@ -230,33 +230,43 @@ export interface PlanFigures {
   uploads: number;
   /** Copied parts, those from shards too. */
   copies: number;
+  /** Objects of a zip whose CRC-32 no uploaded part tells, because it doesn't have all of their bytes. */
+  hashes: number;
+  hashedBytes: number;
 }
 
 /** What a plan takes: requests, dollars, and seconds until it is done, with all workers. */
 export function pricesOf(
   figures: PlanFigures,
-  { prices, pace }: { prices: ExportPrices; pace: WorkerPace },
+  settings: Pick<ExportSettings, 'prices' | 'pace' | 'tellsCrc32'>,
 ): { requests: number; dollars: number; seconds: number } {
+  const { prices, pace, tellsCrc32 } = settings;
   // Every upload is created and completed. Deletes of shards are free.
-  const writes = figures.uploads + figures.copies + 2 * (figures.volumes + figures.shards);
-  const requests = figures.gets + writes;
-  const workerSeconds = Math.max(
-    figures.throughBytes / pace.bytesPerSecond,
-    (requests * pace.requestSeconds) / pace.requestsAtOnce,
-  );
+  const created = figures.volumes + figures.shards;
+  const writes = figures.uploads + figures.copies + 2 * created + (tellsCrc32 ? figures.hashes : 0);
+  const gets = figures.gets + (tellsCrc32 ? 0 : figures.hashes);
+  const workerSeconds = secondsOf({ ...figures, shards: created }, settings);
   const dollars =
-    figures.gets * prices.read +
+    gets * prices.read +
     writes * prices.write +
     (figures.throughBytes / 1e9) * prices.gbToStore +
     workerSeconds * prices.workerSecond;
-  return { requests, dollars, seconds: workerSeconds / pace.workers };
+  return { requests: gets + writes, dollars, seconds: workerSeconds / pace.workers };
 }
 
 /** What one part asks of workers and store. */
-export type PartFigures = Pick<
-  PlanFigures,
-  'throughBytes' | 'copiedBytes' | 'shards' | 'gets' | 'uploads' | 'copies'
->;
+export type PartFigures = Omit<PlanFigures, 'archiveBytes' | 'volumes'>;
+
+/** Seconds that a worker needs for a part. */
+export function secondsOf(
+  part: PartFigures,
+  { pace, tellsCrc32 }: Pick<ExportSettings, 'pace' | 'tellsCrc32'>,
+): number {
+  // A shard has an upload of its own, which is begun and completed.
+  const requests = part.gets + part.uploads + part.copies + part.hashes + 2 * part.shards;
+  const bytes = part.throughBytes + (tellsCrc32 ? 0 : part.hashedBytes);
+  return Math.max(bytes / pace.bytesPerSecond, (requests * pace.requestSeconds) / pace.requestsAtOnce);
+}
 
 /**
  * Adds up what the volumes of an export ask for. It walks through all parts once.
@@ -279,14 +289,18 @@ export function figuresOf(
   return all;
 }
 
-const none: PartFigures = { throughBytes: 0, copiedBytes: 0, shards: 0, gets: 0, uploads: 0, copies: 0 };
+const requestless = { shards: 0, gets: 0, uploads: 0, copies: 0, hashes: 0 };
+const none: PartFigures = { throughBytes: 0, copiedBytes: 0, hashedBytes: 0, ...requestless };
 
 /** What a part asks for. */
 export function partFigures(part: Part | ShardPart, layout: Layout): PartFigures {
   const bytes = sizeOf(part);
   if (part.kind === 'copy') return { ...none, copies: 1, copiedBytes: bytes };
-  if (part.kind === 'upload')
-    return { ...none, uploads: 1, throughBytes: bytes, gets: objectsIn(layout, part) };
+  if (part.kind === 'upload') {
+    const gets = objectsIn(layout, part);
+    const hashedBytes = hashedBytesOf(layout, part);
+    return { ...none, uploads: 1, throughBytes: bytes, gets, hashes: hashedBytes > 0 ? 1 : 0, hashedBytes };
+  }
   const shard = { ...none, shards: 1, copies: 1 };
   for (const own of part.parts()) add(shard, partFigures(own, layout));
   return shard;
@@ -299,6 +313,16 @@ function add(to: { -readonly [K in keyof PartFigures]: number }, from: PartFigur
   to.gets += from.gets;
   to.uploads += from.uploads;
   to.copies += from.copies;
+  to.hashes += from.hashes;
+  to.hashedBytes += from.hashedBytes;
+}
+
+/** The size of the object whose head is the last one in a part, if its bytes go on behind it: its CRC-32 is wanted. */
+function hashedBytesOf(layout: Layout, { startByte, endByte }: ByteRange): number {
+  if (!layout.format.hasDirectory || endByte > layout.directoryStartByte) return 0;
+  const { dataStart, dataEnd } = layout.boundsAt(layout.placeOf(endByte - 1));
+  const isOfObject = dataStart > layout.objectsStartByte;
+  return isOfObject && dataStart > startByte && dataEnd > endByte ? dataEnd - dataStart : 0;
 }
 
 function objectsIn(layout: Layout, range: ByteRange): number {

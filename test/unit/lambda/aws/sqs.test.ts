@@ -26,7 +26,7 @@ describe('export queue', () => {
   const of = { tenant: 'acme', exportId: '0Id-_9' };
   const unit = (index: number): ExportMessage => ({
     ...of,
-    step: { kind: 'unit', round: 1, state: 'copying', unit: index },
+    step: { kind: 'unit', round: 1, state: 'copying', unit: index, format: 'tar' },
   });
   const units = (count: number) => Array.from({ length: count }, (_, index) => unit(index));
 

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   copyParts,
@@ -7,11 +8,15 @@ import {
   runParts,
   type WantedPart,
 } from '../../../../lambda/exports/copy-parts.ts';
+import { Crc32s } from '../../../../lambda/exports/crc32s.ts';
 import { formatFor } from '../../../../lambda/exports/rules/archive-formats.ts';
-import { shardKey } from '../../../../lambda/exports/rules/job.ts';
+import { crc32sKey, shardKey } from '../../../../lambda/exports/rules/job.ts';
 import type { CopyOrder, OrderedPart, Piece } from '../../../../lambda/exports/rules/orders.ts';
+import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
 import { SourceGoneError, UploadGoneError } from '../../../../lambda/store/rules/archive-store.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
+
+const exportSettings = exportSettingsFor('s3', { workers: 1 });
 
 describe('copy parts', () => {
   const path = { tenant: 'acme', exportId: 'first' };
@@ -26,14 +31,15 @@ describe('copy parts', () => {
     const works: PartWork[] = [];
     const copy = (
       parts: readonly OrderedPart[],
-      more: { isFirst?: boolean; isOver?: () => boolean } = {},
+      more: { isFirst?: boolean; isOver?: () => boolean; format?: 'zip' } = {},
     ) => {
-      const order: CopyOrder = { format: 'tar', modifiedAtMs: 0, volumes: [volume], parts };
+      const order: CopyOrder = { format: more.format ?? 'tar', modifiedAtMs: 0, volumes: [volume], parts };
       return copyParts(
-        { archives },
+        { archives, exportSettings },
         {
           path,
           round,
+          unit: 0,
           order,
           isFirst: false,
           isOver: () => false,
@@ -69,6 +75,67 @@ describe('copy parts', () => {
     });
   });
 
+  describe('the parts of a zip', () => {
+    const zip = formatFor('zip', { modifiedAtMs: 0 });
+    /** A part with an object, and one with an object's head and first bytes. */
+    async function parts({ archives }: { archives: MemoryArchiveStore }) {
+      const bytes = Buffer.from('the bytes of an object');
+      const source = await archives.putSource('object', bytes);
+      const member = { name: 'a.bin', sizeBytes: bytes.length };
+      const upload = (number: number, endByte: number, from?: typeof source): OrderedPart => ({
+        kind: 'upload',
+        number,
+        volume: 0,
+        sizeBytes: zip.headBytes(member) + endByte,
+        pieces: [
+          { kind: 'head', member, crc32At: number * 100, ...(from && { source: from }) },
+          { kind: 'object', source, range: { startByte: 0, endByte } },
+        ],
+      });
+      const head = zip.head({ ...member, crc32: crc32(bytes) });
+      return { bytes, head, all: [upload(1, bytes.length), upload(2, 7, source)] };
+    }
+    const put = async (archives: MemoryArchiveStore, isWhole: boolean) => {
+      const put = await archives.get(crc32sKey(path, { round, unit: 0, isWhole }));
+      return put && JSON.parse(Buffer.from(put).toString());
+    };
+
+    it('have the CRC-32 of each object in its head, and it is put down for the directory', async () => {
+      const { archives, volume, works, copy } = await world();
+      const { bytes, head, all } = await parts({ archives });
+      expect(await copy(all, { format: 'zip' })).toBe(true);
+      const crc = crc32(bytes);
+      expect(await put(archives, true)).toEqual([
+        [100, crc],
+        [200, crc],
+      ]);
+      expect(works.map(({ hashedBytes }) => hashedBytes).sort()).toEqual([0, bytes.length]);
+      const made = [];
+      for await (const page of archives.parts(volume)) made.push(...page);
+      await archives.complete(volume, made);
+      const archive = Buffer.concat([head, bytes, head, bytes.subarray(0, 7)]);
+      expect(Buffer.from((await archives.get('archive')) ?? [])).toEqual(archive);
+    });
+
+    it('whose time is over are gone on with by what was found', async () => {
+      const { archives, copy, parts: made } = await world();
+      const { all } = await parts({ archives });
+      let looks = 0;
+      const isOver = () => {
+        looks += 1;
+        return looks > 1;
+      };
+      expect(await copy(all, { format: 'zip', isOver })).toBe(false);
+      expect([await put(archives, true), await put(archives, false)]).toEqual([
+        undefined,
+        [[100, expect.any(Number)]],
+      ]);
+      expect(await copy(all, { format: 'zip' })).toBe(true);
+      expect(made()).toBe(2);
+      expect(await put(archives, true)).toHaveLength(2);
+    });
+  });
+
   describe('a shard', () => {
     const shard: OrderedPart = { kind: 'shard', number: 2, volume: 0, sizeBytes: 6, parts: [zeros, zeros] };
     const key = shardKey(path, { round, volume: 0, part: 2 });
@@ -78,8 +145,8 @@ describe('copy parts', () => {
       expect(await copy([shard])).toBe(true);
       expect((await archives.head(key))?.sizeBytes).toBe(6);
       expect(archives.openUploads).toMatchObject([{ key: 'archive', parts: 1 }]);
-      const [part, copied] = [{ uploadedBytes: 3, copiedBytes: 0, requests: 1 }, { uploadedBytes: 0 }];
-      expect(works).toEqual([part, part, { ...copied, copiedBytes: 0, requests: 1 }]);
+      const part = { uploadedBytes: 3, copiedBytes: 0, hashedBytes: 0, requests: 1 };
+      expect(works).toEqual([part, part, { ...part, uploadedBytes: 0 }]);
     });
 
     it('that was copied is not looked at again', async () => {
@@ -262,6 +329,10 @@ describe('run parts', () => {
           existing: new Map(),
           format: formatFor('tar', { modifiedAtMs: 0 }),
           made,
+          crc32s: new Crc32s(
+            { archives, exportSettings },
+            { path: { tenant: 'acme', exportId: 'a' }, round: 1, unit: 0 },
+          ),
           onPart: async (work) => void works.push(work),
           isOver: () => false,
           ...more,
@@ -294,9 +365,9 @@ describe('run parts', () => {
   describe('parts of an archive', () => {
     it('are put together of heads, objects, what was made, and zeros', async () => {
       const { source, works, run, archive } = await world();
-      const member = { name: 'a.bin', sizeBytes: 10, crc32: 0 };
+      const member = { name: 'a.bin', sizeBytes: 10 };
       const format = formatFor('tar', { modifiedAtMs: 0 });
-      const head = Buffer.from(format.head(member));
+      const head = Buffer.from(format.head({ ...member, crc32: 0 }));
       const pieces: Piece[] = [
         { kind: 'head', member },
         { kind: 'object', source, range: { startByte: 2, endByte: 5 } },
@@ -315,11 +386,11 @@ describe('run parts', () => {
       expect(await archive()).toEqual(
         Buffer.concat([head, Buffer.from('234\0\0'), head.subarray(0, 4), Buffer.from('bc012345678989')]),
       );
-      const copied = { uploadedBytes: 0, requests: 1 };
+      const copied = { uploadedBytes: 0, hashedBytes: 0, requests: 1 };
       expect(works).toHaveLength(3);
       expect(works).toEqual(
         expect.arrayContaining([
-          { uploadedBytes: sizeBytes, copiedBytes: 0, requests: 3 },
+          { uploadedBytes: sizeBytes, copiedBytes: 0, hashedBytes: 0, requests: 3 },
           { ...copied, copiedBytes: 10 },
           { ...copied, copiedBytes: 2 },
         ]),

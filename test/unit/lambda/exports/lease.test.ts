@@ -170,7 +170,7 @@ async function exportThatIs(state: ExportState) {
   return { deps, archives, messages, job, left, next };
 }
 
-it.each<ExportState>(['planning', 'hashing', 'copying'])(
+it.each<ExportState>(['planning', 'copying'])(
   'an export that is %s keeps its work, its uploads and its place',
   async (state) => {
     const { deps, job, left, next } = await exportThatIs(state);

@@ -96,7 +96,6 @@ it('places are held by exports that are made or kept, until they expire', async 
 describe('an export that is deleted', () => {
   it.each<{ before: ExportState; after: ExportState }>([
     { before: 'planning', after: 'cancelled' },
-    { before: 'hashing', after: 'cancelled' },
     { before: 'copying', after: 'cancelled' },
     { before: 'done', after: 'expired' },
   ])('was $before and is $after, and what it stores is removed by a step', async ({ before, after }) => {

@@ -1,16 +1,22 @@
 import { expect, it } from 'vitest';
 import { decodeExportMessage } from '../../../../lambda/exports/messages.ts';
 
-const unit = { kind: 'unit', round: 2, state: 'hashing', unit: 0 };
+const unit = { kind: 'unit', round: 2, state: 'copying', unit: 0, format: 'zip' };
 const message = { tenant: 'acme', exportId: '01Abc-_', step: unit };
 
 it.each([
   { ...message, step: { kind: 'advance' } },
   { ...message, exportId: 'crc32', step: { kind: 'forget' } },
   message,
-  { ...message, step: { ...unit, state: 'copying', unit: 999 }, correlationId: 'Root=1-a' },
+  { ...message, step: { ...unit, format: 'tar', unit: 999 }, correlationId: 'Root=1-a' },
 ])('a step of an export is read: %j', (sent) => {
   expect(decodeExportMessage(JSON.stringify(sent))).toEqual(sent);
+});
+
+it.each(['hashing', 'copying'])('one of an older version, which says no format, is read: %s', (state) => {
+  const sent = { ...message, step: { ...unit, state, format: undefined } };
+  const step = { ...unit, state, format: 'tar' };
+  expect(decodeExportMessage(JSON.stringify(sent))).toEqual({ ...message, step });
 });
 
 it('a correlation id that is none, and what it does not know, are left out', () => {
@@ -30,6 +36,7 @@ const wrong = {
   'a unit without its round': { ...message, step: { ...unit, round: undefined } },
   'round 0': { ...message, step: { ...unit, round: 0 } },
   'an unknown state': { ...message, step: { ...unit, state: 'done' } },
+  'an unknown format': { ...message, step: { ...unit, format: 'rar' } },
   'half a unit': { ...message, step: { ...unit, unit: 0.5 } },
   'a negative unit': { ...message, step: { ...unit, unit: -1 } },
 };

@@ -5,27 +5,40 @@ import { cancelExportsOf } from '../../../../lambda/exports/start.ts';
 import { type ExportStack, loadedStack } from '../../../support/export-stack.ts';
 import { expectObjects } from './expect-archives.ts';
 
-/** Frozen: what 9c5e6b46 stored, which kept CRC-32s for the next zip and explained plans in three ways. */
-const stored = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../../fixtures/9c5e6b46/exports.json'), 'utf8'),
-);
+const read = (commit: string) =>
+  JSON.parse(readFileSync(join(import.meta.dirname, `../../../fixtures/${commit}/exports.json`), 'utf8'));
 
-const objects = new Map<string, Uint8Array>(
-  Object.entries<string>(stored.files)
-    .filter(([key]) => key.startsWith('acme/'))
-    .map(([key, base64]) => [key.slice(-64), Buffer.from(base64, 'base64')]),
-);
+/** Frozen: what 9c5e6b46 stored, which kept CRC-32s for the next zip and explained plans in three ways. */
+const stored = read('9c5e6b46');
+
+const objectsOf = ({ files }: { files: Record<string, string> }) =>
+  new Map<string, Uint8Array>(
+    Object.entries(files)
+      .filter(([key]) => key.startsWith('acme/'))
+      .map(([key, base64]) => [key.slice(-64), Buffer.from(base64, 'base64')]),
+  );
 
 const older = (): Promise<ExportStack> => loadedStack(stored, 'half-done');
 const crc32s = async (stack: ExportStack) => (await stack.left()).filter((key) => key.includes('/crc32/'));
 
 describe('what an older version stored', () => {
-  it('a zip that has hashed only what was new is made, in whichever round, and what was kept for it goes', async () => {
+  it('a zip whose objects were hashed first is planned at once, in whichever round, and what was kept for it goes', async () => {
     const stack = await older();
     expect(await crc32s(stack)).toHaveLength(16);
-    expect(await stack.job()).toMatchObject({ state: 'hashing', round: 3 });
-    expect(await stack.run()).toMatchObject({ state: 'done', round: 4, failure: null });
-    await expectObjects(stack, objects);
+    expect(await stack.job()).toMatchObject({ state: 'planning', round: 3 });
+    await stack.deliver();
+    expect(await stack.job()).toMatchObject({ state: 'copying', round: 3 });
+    expect(await stack.run()).toMatchObject({ state: 'done', round: 3, failure: null });
+    await expectObjects(stack, objectsOf(stored));
+  });
+
+  it('a zip of which some parts were made is planned anew', async () => {
+    // Frozen: what 36dc936a stored, which knew all CRC-32s before it planned the parts.
+    const before = read('36dc936a');
+    const stack = await loadedStack(before, 'half-done');
+    expect(await stack.job()).toMatchObject({ state: 'copying', round: 1, doneUnits: '1' });
+    expect(await stack.run()).toMatchObject({ state: 'done', round: 2, failure: null });
+    await expectObjects(stack, objectsOf(before));
   });
 
   it('a dry run is read', async () => {

@@ -27,7 +27,7 @@ it.each([
 const step = (unit: number): ExportMessage => ({
   tenant: 'acme',
   exportId: 'first',
-  step: { kind: 'unit', round: 1, state: 'copying', unit },
+  step: { kind: 'unit', round: 1, state: 'copying', unit, format: 'tar' },
 });
 const done = { batchItemFailures: [] };
 

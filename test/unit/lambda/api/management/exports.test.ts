@@ -118,6 +118,8 @@ describe('an export that is done', () => {
     gets: 3,
     uploads: 2,
     copies: 1,
+    hashes: 0,
+    hashedBytes: 0,
   };
   const planned = {
     ...({
@@ -188,12 +190,12 @@ describe('an export that is done', () => {
     expect(body.plan).not.toHaveProperty('volumes');
   });
 
-  it('is half done when a zip is hashed, and never more than done', async () => {
+  it('has what is hashed beside its parts in its share, and is never more than done', async () => {
     const { deps } = await exportWorld();
-    const { request } = jobOf(deps);
-    const zip = { planned, request: { ...request, format: 'zip' as const }, state: 'hashing' as const };
-    const { exportId } = await putJob(deps, { ...zip, progress: { ...progress, hashedBytes: 9000 } });
-    expect((await show(deps, exportId)).body.progress.share).toBe(0.5);
+    const zip = { ...planned, figures: { ...figures, hashes: 2, hashedBytes: 20_000 } };
+    const hashed = { ...progress, hashedBytes: 2000 };
+    const { exportId } = await putJob(deps, { planned: zip, state: 'copying', progress: hashed });
+    expect((await show(deps, exportId)).body.progress.share).toBe(0.3);
     await deps.exportJobs.change({ tenant: 'acme', exportId }, (job) => ({
       ...job,
       progress: { ...progress, hashedBytes: 9e9 },

@@ -56,6 +56,8 @@ const planned = (units: number): ExportJob['planned'] => ({
     gets: 0,
     uploads: 0,
     copies: 0,
+    hashes: 0,
+    hashedBytes: 0,
   },
   requests: 0,
   dollars: 0,
@@ -102,7 +104,7 @@ describe('a job is due', () => {
 });
 
 describe('a job', () => {
-  it('is open until it has ended', () => {
+  it('is open until it has ended, also where an older server tells of it', () => {
     const states = [
       'planning',
       'hashing',

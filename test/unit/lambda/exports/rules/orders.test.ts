@@ -2,15 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tarFormat, zipFormat } from '../../../../../lambda/exports/rules/archive-formats.ts';
 import { entrySizesOf, Layout } from '../../../../../lambda/exports/rules/layout.ts';
-import { memberName, type StoredObject } from '../../../../../lambda/exports/rules/objects.ts';
-import {
-  hashesAtOnce,
-  hashUnits,
-  plannedParts,
-  secondsOf,
-  unitsOf,
-} from '../../../../../lambda/exports/rules/orders.ts';
-import { figuresOf, planExport } from '../../../../../lambda/exports/rules/plan.ts';
+import { memberName } from '../../../../../lambda/exports/rules/objects.ts';
+import { isHashedByCopy, plannedParts, unitsOf } from '../../../../../lambda/exports/rules/orders.ts';
+import { figuresOf, planExport, secondsOf } from '../../../../../lambda/exports/rules/plan.ts';
 import { quickestSettings, s3Limits } from '../../../../../lambda/exports/rules/settings.ts';
 import { contentStore, readArchive, readRange, subject } from '../../../../support/export-archive.ts';
 import { Random } from '../../../../support/random.ts';
@@ -95,7 +89,16 @@ describe.each(formats)('a layout of $name', (format) => {
 const mib = 1024 ** 2;
 const pace = { bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 32 };
 
-const none = { throughBytes: 0, copiedBytes: 0, shards: 0, gets: 0, uploads: 0, copies: 0 };
+const none = {
+  throughBytes: 0,
+  copiedBytes: 0,
+  shards: 0,
+  gets: 0,
+  uploads: 0,
+  copies: 0,
+  hashes: 0,
+  hashedBytes: 0,
+};
 
 interface SomePart {
   readonly number: number;
@@ -106,7 +109,10 @@ interface SomePart {
 function parts(sizes: readonly number[]): SomePart[] {
   return sizes.map((throughBytes, index) => ({
     number: index + 1,
-    seconds: secondsOf({ ...none, uploads: 1, throughBytes }, { ...pace, workers: 1 }),
+    seconds: secondsOf(
+      { ...none, uploads: 1, throughBytes },
+      { pace: { ...pace, workers: 1 }, tellsCrc32: true },
+    ),
   }));
 }
 
@@ -162,13 +168,22 @@ describe('units', () => {
   });
 });
 
-const slow = { workers: 4, bytesPerSecond: 100, requestSeconds: 1, requestsAtOnce: 10 };
+const slow = {
+  pace: { workers: 4, bytesPerSecond: 100, requestSeconds: 1, requestsAtOnce: 10 },
+  tellsCrc32: true,
+};
 
 describe('a part takes a worker', () => {
   it('as long as its bytes, or its requests', () => {
     expect(secondsOf({ ...none, uploads: 1, gets: 1, throughBytes: 500 }, slow)).toBe(5);
     expect(secondsOf({ ...none, uploads: 1, gets: 1, throughBytes: 1 }, slow)).toBeCloseTo(0.2);
     expect(secondsOf({ ...none, copies: 1, copiedBytes: 1e6 }, slow)).toBeCloseTo(0.1);
+  });
+
+  it('that has the head of an object whose bytes go on behind it, a request, or as long as these are read', () => {
+    const part = { ...none, uploads: 1, gets: 1, throughBytes: 1, hashes: 1, hashedBytes: 500 };
+    expect(secondsOf(part, slow)).toBeCloseTo(0.3);
+    expect(secondsOf(part, { ...slow, tellsCrc32: false })).toBeCloseTo(5.01);
   });
 
   it('that is a shard, what its own parts take, and three requests', () => {
@@ -202,36 +217,12 @@ describe('the parts of a plan', () => {
   });
 });
 
-describe('units of hashing', () => {
-  const objects = (count: number, sizeBytes: number) =>
-    Array.from({ length: count }, (_, index) => ({ oid: String(index), sizeBytes, etag: 'e', key: 'k' }));
-
-  const units = (of: readonly StoredObject[], settings: { tellsCrc32: boolean; workers?: number }) => {
-    const { tellsCrc32, workers = 2 } = settings;
-    return [...hashUnits(of, { pace: { ...slow, workers }, tellsCrc32 })];
-  };
-
-  it('have all objects, in their order', () => {
-    const small = objects(2500, 0);
-    expect(units(small, { tellsCrc32: true }).flat()).toEqual(small);
-    expect(units(small, { tellsCrc32: true }).length).toBe(8);
-    expect(units([], { tellsCrc32: true })).toEqual([]);
-    expect(units(objects(800_000, 0), { tellsCrc32: true, workers: 1000 }).length).toBe(400);
-  });
-
-  it('take by their requests where the store tells the CRC-32, and by their bytes where it is read', () => {
-    const large = objects(3000, 5_000_000);
-    const quick = { ...slow, bytesPerSecond: 75e6, requestSeconds: 0.1, workers: 8 };
-    // 256 copies at a time: 1.2 s for 3,000 of them.
-    expect([...hashUnits(large, { pace: quick, tellsCrc32: true })].length).toBe(8);
-    // 200 s of reading.
-    expect([...hashUnits(large, { pace: quick, tellsCrc32: false })].length).toBe(32);
-    const sizes = [...hashUnits(large, { pace: quick, tellsCrc32: false })].map((unit) => unit.length);
-    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
-  });
-
-  it('ask S3 for no more than it takes, however many workers there are', () => {
-    for (const workers of [1, 2, 8, 32]) expect(workers * hashesAtOnce({ workers })).toBeLessThanOrEqual(256);
-    expect(hashesAtOnce({ workers: 1 })).toBe(128);
+describe('the store tells the CRC-32 of an object', () => {
+  it('from a mebibyte to what it copies in one request, if it tells any', () => {
+    const sizes = [mib - 1, mib, 5120 * mib, 5120 * mib + 1];
+    const told = (tellsCrc32: boolean) =>
+      sizes.map((sizeBytes) => isHashedByCopy({ sizeBytes }, { tellsCrc32 }));
+    expect(told(true)).toEqual([false, true, true, false]);
+    expect(told(false)).toEqual([false, false, false, false]);
   });
 });

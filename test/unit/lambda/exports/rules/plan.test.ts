@@ -255,11 +255,18 @@ const figures = {
   gets: 40,
   uploads: 10,
   copies: 20,
+  hashes: 0,
+  hashedBytes: 0,
 };
 const prices = { write: 5e-6, read: 4e-7, gbToStore: 0, workerSecond: 1e-3 };
 const pace = { workers: 4, bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 64 };
+const settings = { prices, pace, tellsCrc32: true };
 const priced = (changes: { prices?: Partial<typeof prices>; pace?: Partial<typeof pace> }) =>
-  pricesOf(figures, { prices: { ...prices, ...changes.prices }, pace: { ...pace, ...changes.pace } });
+  pricesOf(figures, {
+    ...settings,
+    prices: { ...prices, ...changes.prices },
+    pace: { ...pace, ...changes.pace },
+  });
 
 describe('what a plan takes', () => {
   it.each([
@@ -279,6 +286,16 @@ describe('what a plan takes', () => {
     const taken = priced(changes);
     expect(taken).toMatchObject({ requests, seconds });
     expect(taken.dollars).toBeCloseTo(dollars, 12);
+  });
+
+  it('of a zip is a write for each object that the store hashes, or a read and its bytes', () => {
+    const zip = { ...figures, hashes: 100, hashedBytes: 900e6 };
+    const told = pricesOf(zip, settings);
+    expect(told).toMatchObject({ requests: 180, seconds: 2 });
+    expect(told.dollars).toBeCloseTo(40 * 4e-7 + 140 * 5e-6 + 8e-3, 12);
+    const read = pricesOf(zip, { ...settings, tellsCrc32: false });
+    expect(read).toMatchObject({ requests: 180, seconds: 5 });
+    expect(read.dollars).toBeCloseTo(140 * 4e-7 + 40 * 5e-6 + 20e-3, 12);
   });
 
   it('is little of an archive in the quickest way', () => {

@@ -17,7 +17,7 @@ function nameOf(name: MetricName): string {
 
 /** What a server's figures are read from. None of it makes a request to the store. */
 type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'clock'> & {
-  readonly isDiskFull: () => boolean;
+  readonly isWritable: () => boolean;
   /** Reads of the table cost money. */
   readonly isShared: boolean;
 };
@@ -73,10 +73,10 @@ export class ServerMetrics implements Metrics {
   }
 
   /** Shows these, too, from now on. */
-  watch({ ledger, queueGauges, isDiskFull, clock, isShared }: Watched): void {
+  watch({ ledger, queueGauges, isWritable, clock, isShared }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[] = []) =>
       new Gauge({ name: `lfs_quota_${name}`, help, labelNames, registers: this.#registers });
-    const diskFull = gauge('disk_full', '1 while the disk of the table is full');
+    const diskFull = gauge('disk_full', "1 while the table can't be written");
     const messages = gauge('queue_messages', 'Messages of a queue, by state', ['queue', 'state']);
     const count = gauge('tenants', `Tenants that are shown, at most ${tenantsMax}`);
     const ofTenant = (name: string, help: string) => gauge(`tenant_${name}`, help, ['tenant']);
@@ -87,7 +87,7 @@ export class ServerMetrics implements Metrics {
     const scanned = ofTenant('scanned_timestamp_seconds', 'When the last scan was');
     let readAgainMs = 0;
     this.#refresh = async () => {
-      diskFull.set(isDiskFull() ? 1 : 0);
+      diskFull.set(isWritable() ? 0 : 1);
       for (const { queue, read } of queueGauges) {
         const { waiting, running, deadLetters } = await read();
         for (const [state, value] of Object.entries({ waiting, running, dead: deadLetters ?? 0 }))

@@ -101,7 +101,7 @@ export interface EmbeddedStack extends StartedStack {
   readonly port: number;
   /** Where the store takes requests that are signed in the headers: the embedded one, from this machine alone. */
   readonly storeUrl: string;
-  /** False while its disk is full. */
+  /** Whether its table can be written. */
   isWritable(): boolean;
   /** Ends each connection with its next response. */
   drain(): void;
@@ -184,7 +184,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   });
   cleanup.add(composed.close);
   const { deps } = composed;
-  metrics?.watch({ ...deps, isDiskFull: database.isDiskFull, isShared: options.table !== undefined });
+  metrics?.watch({ ...deps, isWritable: database.isWritable, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
   await startBackground(delivery, { deps, url, cleanup, graceMs, copies });
@@ -200,7 +200,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     demo,
     adminToken: admin.token,
     adminTokenOrigin: admin.origin,
-    isWritable: () => !database.isDiskFull(),
+    isWritable: database.isWritable,
     drain: front.drain,
     close() {
       // Requests first, because they need everything else.
@@ -214,7 +214,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 async function openTable(
   { table, onProgress = () => {}, graceMs = usualGraceMs }: EmbeddedStackOptions,
   input: { folder: { readonly path: string; readonly databasePath: string }; log: Log; cleanup: Cleanup },
-): Promise<Pick<Database, 'client' | 'tableName' | 'isDiskFull'>> {
+): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'>> {
   const { folder, log, cleanup } = input;
   if (table) return openSharedTable(table, { ownPath: folder.databasePath, log });
   const database = await openDatabase(folder.databasePath);
@@ -228,11 +228,11 @@ async function openTable(
 
 function deliveryOf(
   { table, queueTiming }: EmbeddedStackOptions,
-  parts: { table: Table & Pick<Database, 'isDiskFull'>; log: Log; invocations: Invocations },
+  parts: { table: Table & Pick<Database, 'isWritable'>; log: Log; invocations: Invocations },
 ) {
   return (table ? sharedDelivery : ownDelivery)({
     ...parts,
-    isDiskFull: parts.table.isDiskFull,
+    isWritable: parts.table.isWritable,
     clock: systemClock,
     timers: systemTimers,
     elapsedMs: () => performance.now(),

@@ -25,7 +25,7 @@ interface Around {
   readonly timing: QueueTiming;
   /** Time that nobody sets. */
   readonly elapsedMs: () => number;
-  readonly isDiskFull?: () => boolean;
+  readonly isWritable?: () => boolean;
 }
 
 /** The functions that run without a request. */
@@ -39,12 +39,12 @@ interface Consumers {
 }
 
 /** @param term of the leader, where processes share the table. */
-function createPumps({ table, isDiskFull, ...around }: Around, term?: Term) {
+function createPumps({ table, isWritable, ...around }: Around, term?: Term) {
   const sending = { timers: around.timers, log: around.log };
   return {
     queue: new ReconcilePump({
       ...around,
-      ...(isDiskFull && { isDiskFull }),
+      ...(isWritable && { isWritable }),
       kept: openKeptReconciles(table, term),
     }),
     exportPump: exportPump(sending),

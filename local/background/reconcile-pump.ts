@@ -25,8 +25,8 @@ interface ReconcilePumpOptions {
   readonly log: Log;
   readonly invocations: Invocations;
   readonly timing?: QueueTiming;
-  /** While the disk is full, a reconcile that fails is not given up. */
-  readonly isDiskFull?: () => boolean;
+  /** While the table can't be written, a reconcile that fails is not given up. */
+  readonly isWritable?: () => boolean;
   /** Most reconciles that run at a time, each of another tenant. */
   readonly concurrencyMax?: number;
 }
@@ -234,7 +234,7 @@ export class ReconcilePump implements ReconcileQueue {
     const wait = (again: QueueMessage) => {
       lane.waiting = lane.waiting === undefined ? again : mergeMessages(again, lane.waiting);
     };
-    if (this.#options.isDiskFull?.() === true) {
+    if (this.#options.isWritable?.() === false) {
       wait(afterFullDisk(message, nowMs, this.#timing));
       return;
     }

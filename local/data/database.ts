@@ -52,8 +52,8 @@ export interface Database {
   removeExpired: LocalTable['removeExpired'];
   /** All items as JSON, as they are at one moment. Writes go on meanwhile. */
   snapshot: LevelStore['snapshot'];
-  /** Whether writes fail now because the disk is full. */
-  isDiskFull(): boolean;
+  /** False after a write that failed. It then tries again by itself: a server that isn't ready gets no request that would. */
+  isWritable(): boolean;
   /** Waits for what is being written. */
   close(): Promise<void>;
 }
@@ -100,7 +100,11 @@ export async function openDatabase(
     tableName: 'lfs-quota',
     origin: isFound ? 'found' : 'created',
     snapshot: () => store.snapshot(),
-    isDiskFull: () => isDiskFull(store.failure),
+    isWritable() {
+      if (store.failure === undefined) return true;
+      store.ready({ isRead: false }).catch(() => undefined);
+      return false;
+    },
     close: () => store.close(),
   };
 }

@@ -35,7 +35,7 @@ const createdWithinS = 120;
 export async function openSharedTable(
   { name, ...place }: TableSettings,
   { ownPath, log }: { ownPath: string; log: Log },
-): Promise<Pick<Database, 'client' | 'tableName' | 'isDiskFull'>> {
+): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'>> {
   if (existsSync(ownPath))
     throw new StartupError(
       `The data folder has a table of its own, ${ownPath}. Move it with lfs-quota backup and lfs-quota table import, or choose another folder.`,
@@ -54,7 +54,7 @@ export async function openSharedTable(
   return {
     client: createDynamoDb(place),
     tableName: name,
-    isDiskFull: () => false,
+    isWritable: () => true,
   };
 }
 

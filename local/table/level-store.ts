@@ -278,6 +278,7 @@ export class LevelStore implements ItemStore {
       // A group that failed may be in the log all the same.
       this.#cache.clear();
       this.#level = await this.#options.open();
+      await this.#level.batch([{ type: 'del', key: 'none' }], { sync: true });
       this.#failure = undefined;
     } catch (error) {
       this.#failure = error;

@@ -54,7 +54,7 @@ interface Delivery {
 
 /** A queue with a fake clock, and a consumer that records its messages and takes `runMs` for each. */
 async function setUp(
-  options: { runMs?: number; concurrencyMax?: number; kept?: Kept; isDiskFull?: () => boolean } = {},
+  options: { runMs?: number; concurrencyMax?: number; kept?: Kept; isWritable?: () => boolean } = {},
 ) {
   const time = new FakeTime();
   const startMs = time.clock.nowMs();
@@ -62,9 +62,9 @@ async function setUp(
   const { log, entries } = recordingLog();
   const { concurrencyMax = 4 } = options;
   const invocations = createInvocations();
-  const { isDiskFull = () => false } = options;
+  const { isWritable = () => true } = options;
   const shared = { clock: time.clock, timers: time, log, invocations };
-  const queue = new ReconcilePump({ kept, concurrencyMax, isDiskFull, ...shared });
+  const queue = new ReconcilePump({ kept, concurrencyMax, isWritable, ...shared });
   const deliveries: Delivery[] = [];
   const running = { most: 0, tenants: [] as string[], doubled: false };
   const script: ('fail' | 'throw')[] = [];
@@ -260,7 +260,7 @@ describe('a reconcile that fails', () => {
   it('because the disk is full comes again until there is space, however long that takes', async () => {
     const disk = { isFull: true };
     const { time, deliveries, script, failNext, request, kept } = await setUp({
-      isDiskFull: () => disk.isFull,
+      isWritable: () => !disk.isFull,
     });
     failNext(40);
     await request('acme', true);

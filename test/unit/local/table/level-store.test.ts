@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AwsServiceError, StorageFullError } from '../../../../lambda/rules/errors.ts';
 import { byDueIndex, byKindIndex } from '../../../../lambda/table/table.ts';
@@ -70,13 +70,13 @@ describe('a full disk', () => {
     disk.fails = noSpace;
     await expect(put('refused')).rejects.toThrow(StorageFullError);
     await expect(put('refused')).rejects.toThrow(advice);
-    expect(database.isDiskFull()).toBe(true);
+    expect(database.isWritable()).toBe(false);
     expect([await has('before'), await has('refused')]).toEqual([true, false]);
 
     disk.fails = undefined;
     disk.nowMs += 1000;
     await put('after');
-    expect(database.isDiskFull()).toBe(false);
+    expect(database.isWritable()).toBe(true);
     expect(await Promise.all(['before', 'after', 'refused'].map(has))).toEqual([true, true, false]);
   });
 
@@ -156,15 +156,37 @@ describe('a full disk', () => {
 });
 
 it('is opened again after any other failure of a write, too', async () => {
-  const { database, disk, put } = await setUp();
+  const { disk, put } = await setUp();
   disk.fails = () => new Error('IO error: Input/output error');
   const failed = put('refused').catch((error: unknown) => error);
   expect(await failed).not.toBeInstanceOf(StorageFullError);
-  expect(database.isDiskFull()).toBe(false);
   Object.assign(disk, { fails: undefined, nowMs: 1000 });
   await put('after');
   expect(disk.opened).toBe(2);
 });
+
+it.each([
+  ['a full disk', noSpace],
+  ['another failure', () => new Error('IO error: Input/output error')],
+])(
+  'is not writable after %s, until a write has succeeded, which whoever asks brings about',
+  async (_, error) => {
+    const { database, disk, put } = await setUp();
+    const asked = async () => {
+      const isWritable = database.isWritable();
+      await setTimeout();
+      disk.nowMs += 1000;
+      return isWritable;
+    };
+    expect(await asked()).toBe(true);
+    disk.fails = error;
+    await put('refused').catch(() => undefined);
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await asked()).toBe(false);
+    disk.fails = undefined;
+    await asked();
+    expect(await asked()).toBe(true);
+  },
+);
 
 describe('a group that is not written', () => {
   it('is forgotten with the one after it, and whoever saw either gets the error', async () => {

@@ -4,7 +4,11 @@ import { Places } from './system/places.ts';
 
 /** How long requests are counted together. */
 const windowMs = 10_000;
-/** Names that are counted at once. With more, everybody starts anew: a flood of addresses can't fill the memory. */
+/**
+ * Names that are counted at once. With more, everybody starts anew: a flood can't fill the memory. Credentials alone bring
+ * none about, as an address adds no more of them than its limit. The 65,536 networks of one /48 of IPv6 can, and are then
+ * counted for less time; they have as many limits anyway.
+ */
 const namesMax = 100_000;
 
 /**
@@ -43,14 +47,13 @@ export class RequestLimits {
       this.#endsAtMs = nowMs + windowMs;
     }
     const { address, credential } = request;
-    const names = [networkOf(address), ...(credential ? [sha256Hex(secretOf(credential))] : [])];
-    const counts = names.map((name) => {
+    const isOver = (name: string) => {
       const count = (this.#counts.get(name) ?? 0) + 1;
       this.#counts.set(name, count);
-      return count;
-    });
-    const isOver = counts.some((count) => count > this.#perWindow);
-    return isOver ? Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000)) : undefined;
+      return count > this.#perWindow;
+    };
+    const isRefused = isOver(networkOf(address)) || (credential && isOver(sha256Hex(secretOf(credential))));
+    return isRefused ? Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000)) : undefined;
   }
 
   /**

@@ -86,6 +86,14 @@ describe('requests a second', () => {
     expect(over(10, second)).toBe(0);
   });
 
+  it('stay counted, however many credentials one address makes up', () => {
+    const { over } = setUp(1);
+    expect(over(11, '192.0.2.1')).toBe(1);
+    for (let index = 0; index < 110_000; index += 1) over(1, '192.0.2.2', `Bearer ${index}`);
+    expect(over(1, '192.0.2.1')).toBe(1);
+    expect(over(1, '192.0.2.2')).toBe(1);
+  });
+
   it('from more addresses than are counted start anew, and stay few', () => {
     const { over } = setUp(1);
     expect(over(11, '192.0.2.1')).toBe(1);

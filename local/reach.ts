@@ -54,8 +54,9 @@ export function clientAddress(
   return address;
 }
 
-/** IPv4 as such, though a socket for both families shows it as IPv6. */
-const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
+/** Without the port that some proxies add. IPv4 as such, though a socket for both families shows it as IPv6. */
+const plainAddress = (address: string) =>
+  address.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/^::ffff:(?=\d+\.)/i, '');
 
 /** Whether an address is one of a trusted proxy. */
 export function isProxy({ trusts }: Reach, remote: string): boolean {

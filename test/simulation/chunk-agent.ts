@@ -45,6 +45,8 @@ export interface Errand {
 interface Ticket extends UploadPath {
   readonly token: string;
   readonly content: Content;
+  /** When the batch began that gave it. As with a PUT, who deletes the object after that is heard. */
+  readonly askedMs: number;
 }
 
 /** What a batch was told: what is settled, what is sent in chunks, and after how long to ask again for the rest. */
@@ -117,6 +119,7 @@ export class ChunkAgent {
   async #ask(contents: readonly Content[]): Promise<Told | 'no-repo'> {
     const { repo, madeBy, tokenId, way } = this.#errand;
     const again = (waitMs: number): Told => ({ settled: new Set(), tickets: [], waitMs });
+    const askedMs = this.#tenant.scheduler.nowMs;
     const objects = new Map(contents.map(({ oid, bytes }) => [oid, bytes.length]));
     const chunked = new Set([...objects].flatMap(([oid, size]) => (size > chunkedAboveBytes ? [oid] : [])));
     const verdicts = await askOnce(this.#tenant, {
@@ -154,7 +157,7 @@ export class ChunkAgent {
         case 'chunks': {
           const { upload, token } = verdict;
           if (verdict.isResumed) this.#watch.counts.resumed += 1;
-          tickets.push({ tenant: this.#tenant.tenant, repo, oid, upload, token, content });
+          tickets.push({ tenant: this.#tenant.tenant, repo, oid, upload, token, content, askedMs });
           break;
         }
         default:
@@ -289,7 +292,7 @@ export class ChunkAgent {
     this.#watch.endPut(folder);
   }
 
-  async #look({ token, content: _, ...path }: Ticket) {
+  async #look({ token, content: _, askedMs, ...path }: Ticket) {
     const beganMs = this.#tenant.scheduler.nowMs;
     const result = await this.#world.invoke(async (deps, code) => {
       const upload = await code.findUpload(deps, { ...path, token });
@@ -297,12 +300,12 @@ export class ChunkAgent {
     });
     if (typeof result !== 'object') return 'error';
     this.#watch.checkServed(path, { ...this.#errand, beganMs, state: result.answer?.state });
-    if (result.answer?.state === 'stored') this.#tenant.invariants.reportStored(path, beganMs);
+    if (result.answer?.state === 'stored') this.#tenant.invariants.reportStored(path, askedMs);
     return result.answer ?? 'unknown';
   }
 
   async #report(ticket: Ticket, wishes: Parameters<Code['serveChunks']>[2]) {
-    const { token, content: _, ...path } = ticket;
+    const { token, content: _, askedMs: __, ...path } = ticket;
     const beganMs = this.#tenant.scheduler.nowMs;
     const result = await this.#world.invoke(async (deps, code) => {
       const upload = await code.findUpload(deps, { ...path, token });

@@ -46,11 +46,11 @@ export function operand<T>(name: string, description: string, parse?: Parse<T>):
   return { name, description, ...(parse && { parse }) };
 }
 
-export const choiceOperand = (name: string, description: string, choices: readonly string[]): Operand => ({
-  name,
-  description,
-  choices,
-});
+export const choiceOperand = <T extends string>(
+  name: string,
+  description: string,
+  choices: readonly T[],
+): Operand<T> => ({ name, description, choices });
 
 export const tenantOperand = operand('<tenant>', 'name of the tenant', parseTenant);
 export const tenantNameOperand = operand('<name>', 'name of the tenant', parseTenant);

@@ -67,6 +67,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota tenant new-repos acme created', "pushes can't create repos any more"],
     ['lfs-quota tenant new-repos acme pushed', 'the first push creates it'],
   ],
+  'tenant storage-class': [['lfs-quota tenant storage-class acme STANDARD_IA']],
+  'repo storage-class': [
+    ['lfs-quota repo storage-class acme game GLACIER_IR', 'for new objects of this repo'],
+    ['lfs-quota repo storage-class acme game none', "the tenant's"],
+  ],
   'tenant link': [
     ['lfs-quota tenant link acme github acme', 'acme/game here is acme/game there, and so on'],
     ['lfs-quota tenant link acme github acme --public 100GiB', 'what is public there is public here'],

@@ -47,6 +47,7 @@ import { ArchiveClient } from './store/archive-client.ts';
 import { BucketClient, type S3Settings } from './store/bucket-client.ts';
 import { createObjectStore, createTextFiles } from './store/object-store.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './store/rules/adopted-repos.ts';
+import { storageClasses as everyClass, storageClassesIn } from './store/rules/storage-class.ts';
 import { createArchiveStore } from './store/s3-archives.ts';
 import { createUrlSigner } from './store/signing.ts';
 import * as stores from './stores.ts';
@@ -67,6 +68,7 @@ declare const stageJson: {
   readonly identityIssuers: string | undefined;
   readonly gitHosts: string | undefined;
   readonly limitContactUrl: string | undefined;
+  readonly storageClasses: string | undefined;
 };
 
 const clock = systemClock;
@@ -78,6 +80,7 @@ const invocations = createInvocations({ firstIsCold: true });
  */
 const settings = () => settingsFromJson(stageJson.protocol);
 const adoptedRepos = () => new AdoptedRepos(adoptedReposFromJson(stageJson.adoptedRepos));
+const storageClasses = () => storageClassesIn(stageJson.storageClasses ?? everyClass.join()) ?? [];
 
 function required(name: string): string {
   const value = process.env[name];
@@ -286,6 +289,7 @@ export function batchDeps() {
     ...hostUsers(tables),
     store: objectStore(client),
     signer: urlSigner(place),
+    storageClasses: storageClasses(),
     queue: queue(),
     copies: stores.copies(tables),
     copyQueue: optionalQueue<CopyMessage>('LFS_QUOTA_COPY_QUEUE_URL'),
@@ -433,6 +437,7 @@ export function managementDeps() {
     exportJobs: stores.exportJobs(tables),
     archives: createTextFiles({ client }),
     signer: urlSigner(place),
+    storageClasses: storageClasses(),
     queueGauges: queueGauges(),
     storeProbe: storeProbe(client, place),
     failures: stores.failures(tables),

@@ -37,6 +37,7 @@ import type { Failures } from './status/failure-store.ts';
 import type { QueueGauge, StoreProbe } from './status/rules/status.ts';
 import type { AdoptedRepos } from './store/rules/adopted-repos.ts';
 import type { ArchiveStore } from './store/rules/archive-store.ts';
+import type { StorageClass } from './store/rules/storage-class.ts';
 import type { ObjectListing, ObjectStore, UrlSigner } from './store/rules/store.ts';
 
 /**
@@ -86,6 +87,8 @@ export interface Deps {
   readonly scan: PathScan;
   readonly listingPace: ListingPace;
   readonly knownObjects: KnownObjects;
+  /** Those that the store has. Nothing is written with another one. */
+  readonly storageClasses: readonly StorageClass[];
   readonly archives: ArchiveStore;
   readonly exportJobs: ExportJobs;
   readonly exportQueue: ExportQueue;

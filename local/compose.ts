@@ -52,6 +52,7 @@ import { ArchiveClient } from '../lambda/store/archive-client.ts';
 import { BucketClient, type S3Settings } from '../lambda/store/bucket-client.ts';
 import { createObjectStore } from '../lambda/store/object-store.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-repos.ts';
+import type { StorageClass } from '../lambda/store/rules/storage-class.ts';
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/store/signing.ts';
@@ -110,6 +111,8 @@ export interface StackStore
   readonly kind: 'embedded' | 'external';
   /** What it does with parts. */
   readonly exportsAs: ExportStoreKind;
+  /** Default: none. */
+  readonly storageClasses?: readonly StorageClass[];
   /** Asks it in this process. Default: by requests. */
   readonly head?: RunningStore['head'];
   /** Serves what clients ask for by presigned URLs of the API's own origin. Default: they ask the endpoint. */
@@ -169,7 +172,7 @@ const busyFactor = 3;
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
-  const { kind, exportsAs, head, serve, ...place } = input.store;
+  const { kind, exportsAs, storageClasses = [], head, serve, ...place } = input.store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const client = new BucketClient({ ...place, timeoutFactor });
   const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
@@ -210,6 +213,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
+    storageClasses,
     exportQueue,
     chunkQueue: input.chunkQueue,
     exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),

@@ -12,6 +12,7 @@ import { exportStoreKindOf } from '../lambda/exports/rules/settings.ts';
 import type { Log } from '../lambda/rules/clock-and-log.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
+import { type StorageClass, storageClasses, storageClassesIn } from '../lambda/store/rules/storage-class.ts';
 import type { StackStore } from './compose.ts';
 import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';
@@ -39,6 +40,8 @@ export interface ServeSettings {
   readonly store?: string;
   readonly bucket?: string;
   readonly region: string;
+  /** That the store has. */
+  readonly storageClasses?: string;
   /** The endpoint of a table that several servers use. Absent: it's in the data folder. */
   readonly tableUrl?: string;
   readonly tableName: string;
@@ -221,7 +224,7 @@ function readGcWatch(text: string | undefined): Partial<Settings> {
 
 /** @returns undefined for the one in the data folder. */
 function readStore(
-  { store, bucket, region }: ServeSettings,
+  { store, bucket, region, storageClasses }: ServeSettings,
   { env, copiesParts }: { env: Environment; copiesParts: boolean | null },
 ): StackStore | undefined {
   if (!store && !bucket) return undefined;
@@ -234,9 +237,16 @@ function readStore(
     endpoint,
     bucket,
     region: region || 'us-east-1',
+    storageClasses: readStorageClasses(storageClasses),
     forcePathStyle: true,
     credentials: async () => credentials,
   };
+}
+
+function readStorageClasses(text = ''): readonly StorageClass[] {
+  const found = storageClassesIn(text);
+  if (found) return found;
+  throw new StartupError(`--storage-classes takes names with commas, of ${storageClasses.join(',')}.`);
 }
 
 /** @returns undefined for the one in the data folder. */

@@ -1,8 +1,10 @@
 import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { storageClasses } from '../../lambda/store/rules/storage-class.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
+  choiceOperand,
   flag,
   group,
   listCommand,
@@ -41,10 +43,12 @@ interface Place {
 const nameOf = ({ tenant, repo }: Place) => `${tenant}/${repo}`;
 const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], view);
 export const readThroughFlag = flag('--read-through', "download from there what isn't here yet");
+export const storageClassOperand = (none: string) =>
+  choiceOperand('<class>', `one that the store has; ${none}`, [...storageClasses, 'none'] as const);
 /** Of a command that changes one. */
 const change = { route: 'updateRepo', operands: ofRepo, wanted: managerToken } as const;
 
-/** `repo create|list|show|limit|public|private|link|unlink|delete`. */
+/** `repo create|list|show|limit|storage-class|public|private|link|unlink|delete`. */
 export const repoCommands = group('repo', 'Create, limit, share, link or delete repos', [
   routeCommand({
     name: 'create',
@@ -96,6 +100,15 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
           `${nameOf(params)} stores ${used}, above the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
       }),
     body: ({ operands }) => ({ limitBytes: operands.size }),
+    print,
+  }),
+  routeCommand({
+    ...change,
+    name: 'storage-class',
+    description: "Set the storage class of new objects, before its tenant's",
+    operands: { ...ofRepo, class: storageClassOperand("none: the tenant's") },
+    wanted: 'the admin token',
+    body: ({ operands }) => ({ storageClass: operands.class === 'none' ? null : operands.class }),
     print,
   }),
   routeCommand({
@@ -301,6 +314,7 @@ function isEmpty(repo: RepoBody, deletedAt: string): boolean {
 export function renderRepos(repos: readonly RepoBody[], view: View): string {
   // Most tenants limit none.
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
+  const hasClasses = repos.some(({ storageClass }) => storageClass !== undefined);
   const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
   const isAnyLinked = repos.some(({ gitHost }) => gitHost !== undefined);
   const table = tableOf<RepoBody>([
@@ -309,6 +323,7 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
     ...(hasLimits ? [['limit', ({ limitBytes }: RepoBody) => bytesOrNone(limitBytes), right] as const] : []),
     ['objects', ({ objectCount }) => (objectCount === null ? '-' : formatCount(objectCount)), right],
     ['scanned', scannedCell],
+    ...(hasClasses ? [['class', ({ storageClass }: RepoBody) => storageClass ?? '-'] as const] : []),
     ...(isAnyPublic ? [['public', publicCell] as const] : []),
     ...(isAnyLinked ? [['git host', hostCell, least(16)] as const] : []),
   ]);

@@ -36,6 +36,11 @@ export function registerServe(program: Command, context: CliContext): void {
     fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'bucket in that store'),
     fromEnv('--region <name>', 'AWS_REGION', 'region of the bucket').default('us-east-1'),
     fromEnv(
+      '--storage-classes <list>',
+      'LFS_QUOTA_STORAGE_CLASSES',
+      'that it has, with commas, such as STANDARD_IA',
+    ),
+    fromEnv(
       '--table-url <url>',
       'LFS_QUOTA_TABLE_URL',
       'DynamoDB API of a shared table (default: in the data folder)',

@@ -16,7 +16,7 @@ import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } fro
 import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { type Colour, printable, type View } from '../terminal.ts';
-import { readThroughFlag, readThroughText } from './repo.ts';
+import { readThroughFlag, readThroughText, storageClassOperand } from './repo.ts';
 
 type TenantBody = BodyOf<'getTenant'>;
 
@@ -56,7 +56,7 @@ const limitCommands: readonly LimitCommand[] = [
   },
 ];
 
-/** `tenant create|list|show|limit|download-limit|plan|new-repos|link|show-link|unlink|delete`. */
+/** `tenant create|list|show|limit|download-limit|plan|new-repos|storage-class|link|show-link|unlink|delete`. */
 export const tenantCommands = group('tenant', 'Create, list, change or delete tenants', [
   routeCommand({
     name: 'create',
@@ -139,6 +139,14 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     print,
   }),
   routeCommand({
+    name: 'storage-class',
+    description: 'Set the storage class of new objects',
+    route: 'updateTenant',
+    operands: { ...ofTenant, class: storageClassOperand("none: the bucket's own") },
+    body: ({ operands }) => ({ storageClass: operands.class === 'none' ? null : operands.class }),
+    print,
+  }),
+  routeCommand({
     name: 'link',
     description: 'Link all repos to an organization on a git host: its users can log in',
     route: 'linkTenant',
@@ -216,6 +224,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `stored   ${body.usage === null ? 'not scanned yet' : formatBytes(body.usage.storedBytes)}`,
     ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
     ...(body.reposMustExist ? ['repos    must be created before a push'] : []),
+    ...(body.storageClass ? [`class    ${printable(body.storageClass)}`] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;

@@ -182,7 +182,7 @@ async function beginOrResume(deps: AssembleDeps, { upload, lease }: Held): Promi
     await archives.abort({ key, uploadId });
   }
   const beganAtMs = clock.nowMs();
-  const multipart = await archives.createUpload(key);
+  const multipart = await archives.createUpload(key, { storageClass: upload.storageClass });
   // Before it has any bytes: if this function dies, the upload's record leads to it.
   try {
     await lease.change((own) => ({ ...own, multipart: { id: multipart.uploadId, beganAtMs } }));

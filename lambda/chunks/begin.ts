@@ -43,13 +43,14 @@ const chunkedOf = ({ objects, chunked }: Objects) =>
  */
 export async function beginUploads(
   deps: Pick<Deps, 'chunkedUploads' | 'ids' | 'settings'>,
-  input: Objects & { reservationId: string; nowMs: number },
+  input: Objects & { reservationId: string; nowMs: number; storageClass?: string | undefined },
 ): Promise<{ tickets: ReadonlyMap<string, ChunkTicket>; isFull: boolean }> {
-  const { tenant, repo, reservationId: upload, madeBy = '', nowMs } = input;
+  const { tenant, repo, reservationId: upload, madeBy = '', nowMs, storageClass } = input;
   let isFull = false;
   const tickets = await mapLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
     const { token, ticket } = newTicket(deps, input, upload);
-    const record = newUpload(deps.settings, { tenant, repo, oid, upload, sizeBytes, madeBy, nowMs });
+    const place = { tenant, repo, oid, upload };
+    const record = newUpload(deps.settings, { ...place, sizeBytes, madeBy, nowMs, storageClass });
     await deps.chunkedUploads.put(withToken(record, token, nowMs));
     // Each puts its own before it counts, so of many at once no more than there are places for go on.
     const others = (await deps.chunkedUploads.ofObject(record)).filter((each) => each.upload !== upload);

@@ -37,6 +37,7 @@ const uploadItem = z.object({
   askedAtMs: z.number(),
   tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number(), tokenId: z.string().optional() })),
   multipart: z.object({ id: z.string(), beganAtMs: z.number() }).nullable(),
+  storageClass: z.string().optional(),
 });
 
 const proofItem = z.object({

@@ -97,9 +97,9 @@ function refusalOf({ access, requestId }: Uploading): Response | undefined {
 }
 
 /** For whom what is admitted in which repo. */
-function admissionOf({ access: { tenant, repo, repoObjects, watch, token } }: Uploading) {
+function admissionOf({ access: { tenant, repo, repoObjects, watch, storageClass, token } }: Uploading) {
   const who = { user: userOf(token), madeBy: makerOf(token), tokenId: lastingTokenId(token) };
-  return { tenant, repo, repoObjects, watch, ...who };
+  return { tenant, repo, repoObjects, watch, storageClass, ...who };
 }
 
 function contextOf(
@@ -184,10 +184,10 @@ async function download(
     });
     return lfsError({ statusCode: 509, message, requestId });
   }
-  const { watch, takesPushes, isOneTooMany } = access;
+  const { watch, storageClass, takesPushes, isOneTooMany } = access;
   if (upstream && takesPushes && !isOneTooMany) {
     const offers = upstreamOffers(objects, outcome.verdicts);
-    await admitCopies(deps, { tenant, repo, repoObjects, watch, offers });
+    await admitCopies(deps, { tenant, repo, repoObjects, watch, storageClass, offers });
   }
   return batchAnswer([...downloadAnswers(objects, outcome.verdicts), ...batch.invalid]);
 }

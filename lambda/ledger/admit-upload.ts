@@ -405,7 +405,17 @@ async function issue(
   const { tenant, reservation } = attempt;
   const { repo, id: reservationId } = reservation;
   // Before the reservation is issued: once a client knows of its uploads, they have records.
-  const begun = { ...asked, tenant, repo, reservationId, objects: chosen, nowMs: attempt.beganMs };
+  // It was set for another store, if this one doesn't have it.
+  const storageClass = deps.storageClasses.find((each) => each === asked.storageClass);
+  const begun = {
+    ...asked,
+    tenant,
+    repo,
+    reservationId,
+    objects: chosen,
+    nowMs: attempt.beganMs,
+    storageClass,
+  };
   const { tickets: inChunks, isFull } = await beginUploads(deps, begun);
   // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every entry that was made a while
   // before it, although the function that made the entry may have been frozen before it wrote the reservation.
@@ -435,6 +445,7 @@ async function issue(
         key: objectKey({ tenant, repo: reservation.repo, oid }),
         oid,
         sizeBytes,
+        storageClass,
         signedAtMs: reservation.createdAtMs,
         lifetimeMs: deps.settings.urlLifetimeMs,
       });

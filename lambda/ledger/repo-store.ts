@@ -33,6 +33,7 @@ export function repoMethods(table: Table) {
     listRepos,
     removeRepo,
     createRepo,
+    setStorageClass,
     closeRepo,
     openRepo,
   });
@@ -92,7 +93,15 @@ async function removeRepo(
   { tenant, before }: { tenant: string; before: RepoRecord },
 ): Promise<'removed' | 'refused'> {
   const { repo, epoch, putsUntilMs, endedClosingMs, endedWatchMs } = before;
-  const none = ['dirtyToken', 'createdAtMs', 'closedAtMs', 'giant', 'watch', 'tidyBelowEpoch'];
+  const none = [
+    'dirtyToken',
+    'createdAtMs',
+    'storageClass',
+    'closedAtMs',
+    'giant',
+    'watch',
+    'tidyBelowEpoch',
+  ];
   const asRead = (name: string, value: number | undefined) =>
     value === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`;
   const result = await deleteItem(table, {
@@ -125,6 +134,20 @@ async function createRepo(
   const ok = await setOnRepo(table, input, {
     fields: {},
     defaults: { createdAtMs },
+    condition: 'attribute_not_exists(#closedAtMs)',
+  });
+  return ok ? 'done' : 'closed';
+}
+
+/** Sets the storage class of a repo, or with null ends it. `closed`: it is being deleted. */
+async function setStorageClass(
+  table: Table,
+  input: RepoPath & { storageClass: string | null },
+): Promise<'done' | 'closed'> {
+  const { storageClass } = input;
+  const ok = await setOnRepo(table, input, {
+    fields: storageClass === null ? {} : { storageClass },
+    removes: storageClass === null ? ['storageClass'] : [],
     condition: 'attribute_not_exists(#closedAtMs)',
   });
   return ok ? 'done' : 'closed';
@@ -164,7 +187,7 @@ async function openRepo(
     key: repoKey(input),
     change: [
       setting({ endedClosingMs: input.closedAtMs }),
-      removing('closedAtMs', 'createdAtMs', 'points', byDueIndex.pk, byDueIndex.sk),
+      removing('closedAtMs', 'createdAtMs', 'storageClass', 'points', byDueIndex.pk, byDueIndex.sk),
     ],
     condition: '#closedAtMs = :closed',
     values: { ':closed': input.closedAtMs },
@@ -183,12 +206,21 @@ export const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, scannedA
 async function setOnRepo(
   table: Table,
   path: RepoPath,
-  write: { fields: Fields; defaults?: Fields; condition?: string; values?: Fields },
+  write: {
+    fields: Fields;
+    defaults?: Fields;
+    removes?: readonly string[];
+    condition?: string;
+    values?: Fields;
+  },
 ): Promise<boolean> {
-  const { fields, defaults, condition, values } = write;
+  const { fields, defaults, removes = [], condition, values } = write;
   const { ok } = await updateItem(table, {
     key: repoKey(path),
-    change: [setting({ repo: path.repo, ...fields }, { defaults: { ...neverScanned, ...defaults } })],
+    change: [
+      setting({ repo: path.repo, ...fields }, { defaults: { ...neverScanned, ...defaults } }),
+      removing(...removes),
+    ],
     ...(condition !== undefined && { condition }),
     ...(values && { values }),
   });

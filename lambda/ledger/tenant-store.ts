@@ -117,6 +117,7 @@ async function updateTenant(
     downloadLimitBytes?: number | null;
     plan?: string | null;
     reposMustExist?: boolean;
+    storageClass?: string | null;
   },
 ): Promise<SettingsOutcome> {
   const given = Object.entries(change);

@@ -147,6 +147,7 @@ export type AdmitUploadDeps = Pick<
   | 'refusalTally'
   | 'alerts'
   | 'signer'
+  | 'storageClasses'
   | 'queue'
   | 'chunkedUploads'
   | 'clock'
@@ -164,6 +165,8 @@ export interface AdmitUploadInput {
   readonly repoObjects?: number | undefined;
   /** The repo's watch, as read when the request was authenticated. */
   readonly watch?: Watch | undefined;
+  /** Of what is uploaded, as it was set for the repo or its tenant. null: the bucket's own. */
+  readonly storageClass?: string | null;
   /** Owner of the token, to show with what is refused. null: it has neither user nor label. */
   readonly user?: string | null;
   /** oid → bytes, valid and distinct, in the order of the request. */

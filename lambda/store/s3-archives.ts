@@ -23,6 +23,7 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from './rules/archive-store.ts';
+import type { StorageClass } from './rules/storage-class.ts';
 import { escapePath } from './signing.ts';
 
 /** Keys come URL-encoded if the store knows that, because XML cannot contain some characters. */
@@ -190,10 +191,15 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
   const Bucket = archive.bucket;
   const inUpload = ({ key: Key, uploadId: UploadId }: MultipartUpload) => ({ Bucket, Key, UploadId });
   return {
-    createUpload(key, { withCrc32 = false } = {}) {
+    createUpload(key, { withCrc32 = false, storageClass } = {}) {
       // The checksum of the whole, so that parts may come without one.
       const checksum = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
-      const command = new CreateMultipartUploadCommand({ Bucket, Key: key, ...(withCrc32 && checksum) });
+      const command = new CreateMultipartUploadCommand({
+        Bucket,
+        Key: key,
+        ...(withCrc32 && checksum),
+        ...(storageClass && { StorageClass: storageClass as StorageClass }),
+      });
       return archive.send('CreateMultipartUpload', async ({ client, abortSignal }) => {
         const { UploadId } = await client.send(command, { abortSignal });
         return { key, uploadId: required(UploadId, 'upload') };

@@ -280,9 +280,13 @@ export function createUrlSigner(settings: S3UrlSignerSettings): UrlSigner {
      */
     async signUpload(input) {
       const checksum = Buffer.from(input.oid, 'hex').toString('base64');
-      const headers = { 'content-length': String(input.sizeBytes), 'x-amz-checksum-sha256': checksum };
+      const header = {
+        'x-amz-checksum-sha256': checksum,
+        ...(input.storageClass && { 'x-amz-storage-class': input.storageClass }),
+      };
+      const headers = { ...header, 'content-length': String(input.sizeBytes) };
       const href = await sign({ ...input, method: 'PUT', headers });
-      return { href, header: { 'x-amz-checksum-sha256': checksum } };
+      return { href, header };
     },
     signDownload: async (input) => ({
       href: await sign({ ...input, method: 'GET', headers: {} }),

@@ -35,12 +35,15 @@ import { type FunctionSpec, functionSpecs, type ObjectAction, type QueueUse } fr
  * function with the code of one deployment and the settings of another.
  */
 export function stageJson(settings: DeploymentSettings): Record<string, string> {
+  const { objectStore } = settings;
   const json: Readonly<Record<string, string | undefined>> = {
     protocol: settingsToJson(settingsOf(settings.protocol)),
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),
     identityIssuers: issuersToJson(settings.identityIssuers),
     gitHosts: gitHostsToJson(settings.gitHosts),
     limitContactUrl: settings.limitContactUrl,
+    // S3 has all of them.
+    storageClasses: objectStore.kind === 'bucket' ? undefined : (objectStore.storageClasses ?? []).join(),
   };
   return Object.fromEntries(
     Object.entries(json).map(([name, text]) => [

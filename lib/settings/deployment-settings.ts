@@ -14,6 +14,7 @@ import {
   isAdoptedPath,
   nameLayouts,
 } from '../../lambda/store/rules/adopted-repos.ts';
+import { storageClasses } from '../../lambda/store/rules/storage-class.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
@@ -63,6 +64,12 @@ const externalStore = z.strictObject({
   credentialsSecretArn: secretArn.describe(
     'Secret with a key for that bucket, as JSON: {"accessKeyId": "…", "secretAccessKey": "…"}.',
   ),
+  storageClasses: z
+    .array(z.enum(storageClasses))
+    .optional()
+    .describe(
+      'Storage classes that it has, for tenants and repos. R2 has STANDARD and STANDARD_IA. Default: none.',
+    ),
   profile: z
     .string()
     .min(1)

@@ -129,7 +129,7 @@ export function tenantTests(api: () => Api): void {
     });
 
     it.each([
-      [{}, /limitBytes, downloadLimitBytes, plan or reposMustExist/],
+      [{}, /limitBytes, downloadLimitBytes, plan, reposMustExist or storageClass/],
       [{ limit: 5 }, /limit/],
       [{ tenant: 'renamed' }, /tenant/],
       [{ plan: '' }, /^plan: /],

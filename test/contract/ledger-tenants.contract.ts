@@ -35,6 +35,7 @@ export function tenantContract(table: OpenTable): void {
         reservedUntilMs: null,
         repoLimits: new Map(),
         reposMustExist: false,
+        storageClass: null,
         lookAtMs: null,
         dueAtMs: 9e15,
         closedAtMs: null,

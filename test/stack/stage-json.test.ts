@@ -22,13 +22,22 @@ const gitLab = {
   kind: 'gitlab',
 } as const;
 const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' } as const;
-const stage: DeploymentSettingsInput = {
+const objectStore = {
+  kind: 'external',
+  endpoint: 'https://0a1b.r2.cloudflarestorage.com',
+  region: 'auto',
+  bucket: 'lfs-objects',
+  credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
+  storageClasses: ['STANDARD', 'STANDARD_IA'],
+} as const;
+const stage = {
   protocol: { urlLifetimeMinutes: 15, objectMaxMiB: 100 },
   adoptedRepos: [gitea],
   identityIssuers: [gitLab],
   gitHosts: [gitHost],
   limitContactUrl: 'https://support.example.com/?a=$(b)',
-};
+  objectStore: { ...objectStore, storageClasses: [...objectStore.storageClasses] },
+} satisfies DeploymentSettingsInput;
 
 const jsonOf = (settings: DeploymentSettingsInput) => stageJson(parseDeploymentSettings('test', settings));
 /** The text that an expression stands for. */
@@ -47,10 +56,13 @@ describe('the settings that become code', () => {
     expect(issuersFromJson(text(json['stageJson.identityIssuers']))).toEqual([gitLab]);
     expect(gitHostsFromJson(text(json['stageJson.gitHosts']))).toEqual([gitHost]);
     expect(text(json['stageJson.limitContactUrl'])).toBe('https://support.example.com/?a=$(b)');
+    expect(text(json['stageJson.storageClasses'])).toBe('STANDARD,STANDARD_IA');
+    const none = jsonOf({ objectStore: { ...stage.objectStore, storageClasses: undefined } });
+    expect(text(none['stageJson.storageClasses'])).toBe('');
   });
 
   it('are undefined where a stage has the defaults', () => {
-    expect(Object.values(jsonOf({}))).toEqual(Array(5).fill('undefined'));
+    expect(Object.values(jsonOf({}))).toEqual(Array(6).fill('undefined'));
     expect(text(jsonOf({ identityIssuers: [] })['stageJson.identityIssuers'])).toBe('[]');
   });
 
@@ -98,6 +110,7 @@ describe('the settings that become code', () => {
     expect(functionsWith('stageJson.identityIssuers')).toEqual(['exchangeToken', 'management']);
     expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'lfsLocks', 'signIn', 'management']);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
+    expect(functionsWith('stageJson.storageClasses')).toEqual(['lfsBatch', 'management']);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);
   });
 });

@@ -55,6 +55,7 @@ export const notRun: readonly NotRun[] = [
   },
   { block: /^npm cit$/m, why: 'a lane of .ci/run' },
   { page: 'CONTRIBUTING.md', block: /^(?:npm|npx) /m, why: 'runs tests' },
+  { block: /^lfs-quota tenant storage-class /m, why: 'needs a store that has storage classes' },
   {
     block: /^lfs-quota user allow /m,
     why: 'needs an organization of a git host: test/blackbox/sign-in.ts has one',

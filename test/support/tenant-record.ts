@@ -8,6 +8,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     limitBytes: 100,
     downloadLimitBytes: null,
     reposMustExist: false,
+    storageClass: null,
     createdAtMs: 0,
     settingsVersion: 0,
     committedBytes: 0,

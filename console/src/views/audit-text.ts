@@ -49,6 +49,7 @@ const namesOfFields: Readonly<Record<string, string>> = {
   downloadLimitBytes: 'the download limit',
   plan: 'the plan',
   reposMustExist: 'how repos are created',
+  storageClass: 'the storage class',
   publicRead: 'public access',
   gitHost: 'the git host link',
 };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { repoNamed, repoPattern } from '../../rules/names.ts';
 import { isPlainText } from '../../rules/text.ts';
+import { storageClasses } from '../../store/rules/storage-class.ts';
 
 /**
  * Fields that several requests and answers of the management API have. Handlers answer by the schemas of their
@@ -154,3 +155,17 @@ export const day = (description: string) =>
   z.iso.date('must be a day such as 2026-11-21').optional().describe(description);
 
 export const noQuery = z.strictObject({});
+
+/** One that an admin sets. @param none what null means. */
+export const storageClass = (none: string) =>
+  z
+    .enum(storageClasses, `must be one of: ${storageClasses.join(', ')}`)
+    .nullable()
+    .describe(
+      `Storage class of new objects, one that the store has. Stored objects keep theirs. null: ${none}. Only for the operator.`,
+    );
+
+export const storageClassShown = z
+  .string()
+  .optional()
+  .meta({ description: 'Storage class of new objects, if one is set here.', examples: ['STANDARD_IA'] });

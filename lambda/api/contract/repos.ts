@@ -14,6 +14,8 @@ import {
   onlyTrue,
   page,
   pageQuery,
+  storageClass,
+  storageClassShown,
   stringOrNull,
   time,
   timeOrNull,
@@ -75,8 +77,9 @@ export const updateRepoBody = z
     limitBytes: limitBytes.optional(),
     publicRead: publicRead.optional(),
     gitHost: gitHost.optional(),
+    storageClass: storageClass("the tenant's").optional(),
   })
-  .refine((body) => Object.keys(body).length > 0, 'set limitBytes, publicRead or gitHost')
+  .refine((body) => Object.keys(body).length > 0, 'set limitBytes, publicRead, gitHost or storageClass')
   .meta({ id: 'UpdateRepo', minProperties: 1 });
 
 const publicReadSchema = z
@@ -123,6 +126,7 @@ export const repoSchema = z
       .describe(
         `Stored bytes at the end of each week (Sunday, UTC), the oldest first; the last one is this week, at its last scan. null: unknown. ${historyWeeksMax} weeks in a response about one repo, ${listedWeeks} in a list with \`weeks=true\`.`,
       ),
+    storageClass: storageClassShown,
     deleting,
     uploading: onlyTrue.describe('Only if uploads are in progress and it was never scanned.'),
     publicRead: publicReadSchema.optional().describe('Only if the repo is public.'),
@@ -226,9 +230,9 @@ export const repoContract = {
   },
   'PATCH /v1/tenants/{tenant}/repos/{repo}': {
     id: 'updateRepo',
-    summary: "Change a repo's limit, publish it, or link it to a git host",
+    summary: "Change a repo's limit, publish it, link it to a git host, or set its storage class",
     description:
-      "Several fields change together, or none. An upload must fit the repo's limit and the tenant's; stored objects stay, and downloads continue. Up to 50 repos per tenant can have a limit. A public repo needs no token for downloads, up to its monthly limit. In a linked repo, users of the git host have the same rights as there; linking it again logs them out. Deleting the repo ends both.",
+      "Several fields change together, or none. An upload must fit the repo's limit and the tenant's; stored objects stay, and downloads continue. Up to 50 repos per tenant can have a limit. A public repo needs no token for downloads, up to its monthly limit. In a linked repo, users of the git host have the same rights as there; linking it again logs them out. Deleting the repo ends both, and its storage class.",
     ...managed('repo.update'),
     body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
     answers: { 200: answer('The updated repo.', repoSchema, publicRepo) },

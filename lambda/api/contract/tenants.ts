@@ -11,6 +11,8 @@ import {
   onlyTrue,
   page,
   pageQuery,
+  storageClass,
+  storageClassShown,
   stringOrNull,
   text,
   time,
@@ -50,10 +52,11 @@ const updateTenantBody = z
     downloadLimitBytes: downloadLimitBytes.optional(),
     plan: plan.optional(),
     reposMustExist: reposMustExist.optional(),
+    storageClass: storageClass("the bucket's own").optional(),
   })
   .refine(
     (body) => Object.keys(body).length > 0,
-    'set limitBytes, downloadLimitBytes, plan or reposMustExist',
+    'set limitBytes, downloadLimitBytes, plan, reposMustExist or storageClass',
   )
   .meta({ id: 'UpdateTenant', minProperties: 1 });
 
@@ -87,6 +90,7 @@ const account = {
   limitBytes: bytesOrNull.describe('null: unlimited.'),
   downloadLimitBytes: bytesOrNull.describe('Of what is offered for download in a month. null: unlimited.'),
   reposMustExist: z.boolean().describe('Whether you must create a repo before a push.'),
+  storageClass: storageClassShown,
 };
 
 const tenantSchema = z

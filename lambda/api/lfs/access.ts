@@ -39,6 +39,8 @@ interface Granted {
   readonly isOneTooMany: boolean;
   /** Whether a gc run is under way in the repo. */
   readonly watch: Watch | undefined;
+  /** Of what is uploaded. null: the bucket's own. */
+  readonly storageClass: string | null;
   readonly token: Caller;
   /** Where a user of a git host can download what is missing here. undefined: nowhere. */
   readonly upstream?: UpstreamRepo | undefined;
@@ -90,8 +92,9 @@ function granted(
   const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
   const isRepoKnown = repoRecord !== undefined;
   const isOneTooMany = !isRepoKnown && tenant.repoCount >= reposMax;
-  const { watch } = repoRecord ?? {};
-  return { ok: true, tenant, repo, repoObjects, isRepoKnown, takesPushes, isOneTooMany, watch, token };
+  const { watch, storageClass = tenant.storageClass } = repoRecord ?? {};
+  const uploads = { takesPushes, isOneTooMany, watch, storageClass };
+  return { ok: true, tenant, repo, repoObjects, isRepoKnown, ...uploads, token };
 }
 
 function unauthenticated(

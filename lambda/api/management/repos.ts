@@ -110,7 +110,7 @@ export const repoOperations = operations(repoContract, {
   /** Sets or lifts the limit of a repo; makes it public, or private again; maps it to a git host, or no longer. */
   'PATCH /v1/tenants/{tenant}/repos/{repo}': async (
     deps,
-    { tenant, isAdmin, body: { limitBytes, publicRead, gitHost }, event, trail },
+    { tenant, isAdmin, body: { limitBytes, publicRead, gitHost, storageClass }, event, trail },
   ) => {
     const repo = pathRepo(event);
     if (repo === undefined) return repoNotFound(tenant.tenant);
@@ -121,6 +121,8 @@ export const repoOperations = operations(repoContract, {
     for (const prepared of [
       publicRead !== undefined && (await preparePublicRead(deps, { tenant, repo, publicRead, trail })),
       gitHost !== undefined && (await prepareGitHost(deps, { tenant, repo, gitHost, trail })),
+      storageClass !== undefined &&
+        (await prepareStorageClass(deps, { tenant, repo, storageClass, isAdmin, trail })),
     ]) {
       if (!prepared) continue;
       if ('refusal' in prepared) return prepared.refusal;
@@ -289,6 +291,49 @@ async function prepareGitHost(
   });
 }
 
+/** The answer to a storage class that the store doesn't have. undefined: it has it. */
+export function lacksStorageClass(
+  { storageClasses }: Pick<ManagementDeps, 'storageClasses'>,
+  wanted: string | null | undefined,
+): Response | undefined {
+  if (!wanted || storageClasses.some((each) => each === wanted)) return undefined;
+  const detail =
+    storageClasses.length > 0
+      ? `must be one of: ${storageClasses.join(', ')}.`
+      : 'this store has none. With an S3-compatible one, set objectStore.storageClasses, or serve --storage-classes.';
+  return problem('invalid-body', `storageClass: ${detail}`);
+}
+
+/** As a body shows it. */
+export const storageClassMark = ({ storageClass }: { storageClass?: string | null | undefined }) =>
+  storageClass ? { storageClass } : {};
+
+async function prepareStorageClass(
+  deps: ManagementDeps,
+  input: {
+    tenant: TenantRecord;
+    repo: string;
+    storageClass: string | null;
+    isAdmin: boolean;
+    trail: AuditTrail;
+  },
+): Promise<MarkChange> {
+  const { tenant, repo, storageClass, isAdmin, trail } = input;
+  if (!isAdmin) return { refusal: problem('scope-too-small', 'A storage class requires the admin token.') };
+  const lacking = lacksStorageClass(deps, storageClass);
+  if (lacking) return { refusal: lacking };
+  const record = await findRepo(deps, { tenant, repo });
+  if (!record) return { refusal: repoNotFound(tenant.tenant) };
+  if (record.closedAtMs !== null) return { refusal: repoClosed(`${tenant.tenant}/${repo}`) };
+  const write = async () => {
+    const outcome = await deps.ledger.setStorageClass({ tenant: tenant.tenant, repo, storageClass });
+    if (outcome === 'closed') return;
+    trail.was({ storageClass: record.storageClass ?? null });
+    trail.became({ storageClass });
+  };
+  return { write };
+}
+
 /** @param field of the body that names the host. */
 export function unknownGitHost({ gitHosts }: Pick<ManagementDeps, 'gitHosts'>, field: string): Response {
   const known = gitHosts.map(({ id }) => id).join(', ');
@@ -438,6 +483,7 @@ export function reposBody(
       publicRead ||
       linked ||
       isThere(record) ||
+      record.storageClass !== undefined ||
       tenant.repoLimits.has(record.repo);
     return isShown ? repoBody(record, { today, tenant, publicRead, linked }) : [];
   });
@@ -466,6 +512,7 @@ function repoBody(
     objectCount: isScanned ? objectCount : null,
     scannedAt: isScanned ? iso(scannedAtMs) : null,
     ...(before && { before }),
+    ...storageClassMark(record),
     ...deletingMark(closedAtMs),
     ...(publicRead && { publicRead: publicReadBody(publicRead) }),
     ...(linked && { gitHost: linkedBody(linked) }),

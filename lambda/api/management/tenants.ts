@@ -11,7 +11,7 @@ import { json, receivedAtMs } from '../http.ts';
 import { problem, tenantNotFound } from '../problems.ts';
 import { forecastBody } from './history.ts';
 import { operations, requestKeyReused } from './operations.ts';
-import { reposBody } from './repos.ts';
+import { lacksStorageClass, reposBody, storageClassMark } from './repos.ts';
 
 export const tenantOperations = operations(tenantContract, {
   /**
@@ -71,7 +71,9 @@ export const tenantOperations = operations(tenantContract, {
   'GET /v1/tenants/{tenant}': async (_deps, { tenant }) => json(200, tenantBody(tenant)),
 
   'PATCH /v1/tenants/{tenant}': async (deps, { tenant: read, body, event, trail }) => {
-    const { limitBytes, downloadLimitBytes, plan, reposMustExist } = body;
+    const { limitBytes, downloadLimitBytes, plan, reposMustExist, storageClass } = body;
+    const lacking = lacksStorageClass(deps, storageClass);
+    if (lacking) return lacking;
     const outcome = await updateTenant(deps, {
       tenant: read,
       beganMs: receivedAtMs(event),
@@ -80,6 +82,7 @@ export const tenantOperations = operations(tenantContract, {
         ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
         ...(plan !== undefined && { plan }),
         ...(reposMustExist !== undefined && { reposMustExist }),
+        ...(storageClass !== undefined && { storageClass }),
       },
     });
     if (outcome.kind === 'absent') return tenantNotFound();
@@ -119,6 +122,7 @@ function tenantBody(tenant: TenantRecord): TenantBody {
     limitBytes: tenant.limitBytes,
     downloadLimitBytes: tenant.downloadLimitBytes,
     reposMustExist: tenant.reposMustExist,
+    ...storageClassMark(tenant),
     createdAt: iso(tenant.createdAtMs),
     usage: usageBody(tenant, 'cache'),
     ...(isOnHold(tenant) && { uploadsFrom: iso(tenant.uploadsFromMs ?? 0) }),
@@ -147,6 +151,7 @@ export function subscriptionBody(
     limitBytes: tenant.limitBytes,
     downloadLimitBytes: tenant.downloadLimitBytes,
     reposMustExist: tenant.reposMustExist,
+    ...storageClassMark(tenant),
     usage: usageBody(tenant, source),
     forecast: forecastBody(forecast),
     lastRefusals,

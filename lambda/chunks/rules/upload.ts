@@ -51,6 +51,8 @@ export interface ChunkedUpload extends UploadPath {
   readonly tokens: readonly UploadToken[];
   /** The multipart upload of the object's key, once there is one. */
   readonly multipart: { readonly id: string; readonly beganAtMs: number } | null;
+  /** Of the object. Absent: the bucket's own. */
+  readonly storageClass?: string | undefined;
 }
 
 /** What a worker found when it read a chunk. */
@@ -158,7 +160,7 @@ export function runsOf(chunks: Iterable<number>): [first: number, last: number][
 /** A new one, without a token. */
 export function newUpload(
   settings: Settings,
-  input: UploadPath & { sizeBytes: number; madeBy: string; nowMs: number },
+  input: UploadPath & Pick<ChunkedUpload, 'sizeBytes' | 'madeBy' | 'storageClass'> & { nowMs: number },
 ): ChunkedUpload {
   const { nowMs, ...rest } = input;
   return {

@@ -151,6 +151,8 @@ export interface TenantRecord {
   readonly downloadLimitBytes: number | null;
   /** Whether a repo has to be created before it takes a push. Otherwise the first push makes it. */
   readonly reposMustExist: boolean;
+  /** Of what is uploaded from now on: see `StorageClass`. null: the bucket's own. */
+  readonly storageClass: string | null;
   readonly createdAtMs: number;
   /**
    * How often its limits, those of its repos, and its plan were changed. A change names the version that it was made
@@ -277,6 +279,8 @@ export interface RepoRecord extends Scanned {
   readonly points?: readonly StoredPoint[] | undefined;
   /** When somebody created it. Without that it is there only while something is stored in it. */
   readonly createdAtMs?: number | undefined;
+  /** The same as its tenant's, before which it goes. Absent: its tenant's. */
+  readonly storageClass?: string | undefined;
   /** Set on a large repo: it is counted by shards, and the sums above are theirs. */
   readonly large?: LargeRepo | undefined;
   /** Set on one that is a large repo no longer, until its shards are removed: those of older epochs than this. */
@@ -324,6 +328,7 @@ export function isDisposable(repo: RepoRecord, nowMs: number): boolean {
     repo.epoch > 0 &&
     repo.objectCount === 0 &&
     repo.createdAtMs === undefined &&
+    repo.storageClass === undefined &&
     repo.closedAtMs === null &&
     repo.dirtyToken === null &&
     repo.large === undefined &&

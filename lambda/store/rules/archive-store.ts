@@ -48,8 +48,14 @@ export interface ArchiveStore {
   /** The keys of all objects below a prefix, a page at a time. */
   list(prefix: string): AsyncIterable<readonly string[]>;
 
-  /** @param options.withCrc32 the answers to its parts tell their CRC-32, if the store does that. */
-  createUpload(key: string, options?: { withCrc32?: boolean }): Promise<MultipartUpload>;
+  /**
+   * @param options.withCrc32 the answers to its parts tell their CRC-32, if the store does that.
+   * @param options.storageClass of the object, one that the store has. Default: the bucket's own.
+   */
+  createUpload(
+    key: string,
+    options?: { withCrc32?: boolean; storageClass?: string | undefined },
+  ): Promise<MultipartUpload>;
   /** All unfinished uploads whose keys begin with a prefix. */
   uploads(prefix: string): AsyncIterable<readonly MultipartUpload[]>;
   /**

@@ -35,6 +35,8 @@ export interface SignUploadInput {
   /** When the lifetime begins. */
   readonly signedAtMs: number;
   readonly lifetimeMs: number;
+  /** One that the store has. Default: the bucket's own. */
+  readonly storageClass?: string | undefined;
 }
 
 export interface SignedRequest {
@@ -47,7 +49,7 @@ export interface SignedRequest {
 export interface UrlSigner {
   /**
    * A URL that accepts exactly these bytes: length and SHA-256 are signed as headers
-   * (`host;content-length;x-amz-checksum-sha256`), so the store refuses another length or content.
+   * (`host;content-length;x-amz-checksum-sha256`), so the store refuses another length or content. So is a storage class.
    */
   signUpload(input: SignUploadInput): Promise<SignedRequest>;
   signDownload(input: { key: string; signedAtMs: number; lifetimeMs: number }): Promise<SignedRequest>;

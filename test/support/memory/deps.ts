@@ -14,6 +14,7 @@ import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { createPathScan } from '../../../lambda/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../../lambda/store/rules/adopted-repos.ts';
+import { storageClasses } from '../../../lambda/store/rules/storage-class.ts';
 import type { UrlSigner } from '../../../lambda/store/rules/store.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
 import { storesOn } from '../../../local/table/table.ts';
@@ -71,6 +72,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     chunkQueue: recordingChunkQueue().queue,
     exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
+    storageClasses,
     queue: recordingQueue().queue,
     queueGauges: [],
     storeProbe: { kind: 'embedded', endpoint: null, bucket: 'objects', probe: async () => undefined },

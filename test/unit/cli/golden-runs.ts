@@ -252,6 +252,9 @@ const tenantRuns: readonly Run[] = [
   run('tenant download-limit acme 1TiB --yes', { downloadLimitBytes: 1024 ** 4 }),
   run('tenant new-repos acme created', { reposMustExist: true }),
   run('tenant new-repos acme never'),
+  run('tenant storage-class acme STANDARD_IA', { ...tenant('acme', null), storageClass: 'STANDARD_IA' }),
+  run('tenant storage-class acme GLACIER'),
+  run('repo storage-class acme game none', repo('game', { storageClass: 'STANDARD' })),
   ...(
     [
       ['link acme github acme-org', tenantLink],

@@ -20,7 +20,8 @@ const pages = readPages();
 const blocks = [...pages.keys()].flatMap(docBlocks);
 const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 
-const placeholder = /(?<![\w$"{#@-])(?!(?:DELETE|HEAD|LFS|PATCH)\b)[A-Z]{2,}(?:_[A-Z]+)*(?![\w=#:-])/;
+const placeholder =
+  /(?<![\w$"{#@-])(?!(?:DELETE|GLACIER_IR|HEAD|LFS|PATCH|STANDARD_IA)\b)[A-Z]{2,}(?:_[A-Z]+)*(?![\w=#:-])/;
 
 /** What a reader fills in, in the text: a command line's own check must accept it. */
 const filledIn: Readonly<Record<string, string>> = {

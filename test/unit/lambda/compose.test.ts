@@ -12,6 +12,7 @@ const defaults = {
   identityIssuers: undefined,
   gitHosts: undefined,
   limitContactUrl: undefined,
+  storageClasses: undefined,
 };
 
 /** The environment of a container. */
@@ -138,6 +139,17 @@ describe('a deployed function', () => {
     vi.stubGlobal('stageJson', { ...defaults, limitContactUrl });
     const { managementDeps } = await import('../../../lambda/compose.ts');
     expect(managementDeps()).toMatchObject({ limitContactUrl });
+  });
+
+  it.each([
+    [undefined, ['STANDARD', 'STANDARD_IA', 'ONEZONE_IA', 'INTELLIGENT_TIERING', 'GLACIER_IR']],
+    ['', []],
+    ['STANDARD_IA', ['STANDARD_IA']],
+  ])('knows the storage classes of its store: %j', async (storageClasses, found) => {
+    deployedWith({});
+    vi.stubGlobal('stageJson', { ...defaults, storageClasses });
+    const { batchDeps, managementDeps } = await import('../../../lambda/compose.ts');
+    expect([batchDeps().storageClasses, managementDeps().storageClasses]).toEqual([found, found]);
   });
 
   it('knows the queues that the operator may look at, and its store', async () => {

@@ -30,6 +30,7 @@ it.each<Row>([
   [{ bucket: 'b' }, credentials, /go together/],
   [{ store, bucket: 'b' }, {}, /AWS_ACCESS_KEY_ID/],
   [{ store: 's3.example.com', bucket: 'b' }, credentials, /--store takes/],
+  [{ store, bucket: 'b', storageClasses: 'GLACIER' }, credentials, /--storage-classes takes .*GLACIER_IR/],
   [{ tableUrl: store }, credentials, /--table-url needs --store/],
   [{ tableUrl: store, store, bucket: 'b' }, credentials, /--table-url needs LFS_QUOTA_ADMIN_TOKEN/],
   [{ tableUrl: `${store}/x`, store, bucket: 'b' }, shared, /--table-url takes an endpoint/],

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ChunkMessage } from '../../../../lambda/chunks/messages.ts';
 import {
   type ChunkedUpload,
@@ -178,6 +178,17 @@ async function expectNothingLeft(path: UploadPath) {
   expect(await deps.chunkedUploads.proofs(path)).toEqual([]);
   expect((await reservationOf(path))?.chunked).toBeUndefined();
 }
+
+describe('a storage class', () => {
+  it.each([undefined, 'STANDARD_IA'])('of the upload is that of its object: %s', async (storageClass) => {
+    const upload = await proven();
+    await deps.chunkedUploads.change(upload, (own) => ({ ...own, storageClass }));
+    const createUpload = vi.spyOn(archives, 'createUpload');
+    await deliver(stepOf('assemble', upload));
+    expect(createUpload.mock.calls).toEqual([[key, { storageClass }]]);
+    expect(await stateOf(upload)).toBe('stored');
+  });
+});
 
 describe('a chunk', () => {
   it('is proven by what its bytes make of the state before it, and its last one by the whole', async () => {

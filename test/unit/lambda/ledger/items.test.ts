@@ -116,6 +116,7 @@ describe('an item', () => {
     closedAtMs: null,
     settingsVersion: 0,
     reposMustExist: false,
+    storageClass: null,
     repoLimits: new Map(),
   };
   const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: 0 };
@@ -135,6 +136,7 @@ describe('an item', () => {
       closedAtMs: 18,
       lookAtMs: 11,
       reposMustExist: true,
+      storageClass: 'STANDARD_IA',
     };
     expect(parseTenant({ ...tenantItem, ...more, ...scanned, fullDueAtMs: 19 })).toEqual({
       ...tenant,

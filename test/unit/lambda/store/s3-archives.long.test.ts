@@ -331,6 +331,16 @@ describe('a request', () => {
     ]);
   });
 
+  it('asks for a storage class only if it is wanted', async () => {
+    const { server, store } = await storeOf([xml('InitiateMultipartUploadResult', '<UploadId>u</UploadId>')]);
+    await store.createUpload('k', { storageClass: undefined });
+    await store.createUpload('k', { storageClass: 'STANDARD_IA' });
+    expect(server.requests.map(({ headers }) => headers['x-amz-storage-class'])).toEqual([
+      undefined,
+      'STANDARD_IA',
+    ]);
+  });
+
   it('asks for a checksum only if it is wanted', async () => {
     const { server, store } = await storeOf([xml('InitiateMultipartUploadResult', '<UploadId>u</UploadId>')]);
     expect(await store.createUpload('k')).toEqual({ key: 'k', uploadId: 'u' });

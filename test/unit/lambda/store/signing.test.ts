@@ -119,8 +119,8 @@ describe('url signer', () => {
     const signed = await presigner.presign(request, {
       signingDate: new Date(signedAtMs),
       expiresIn: lifetimeMs / 1000,
-      unhoistableHeaders: new Set(['x-amz-checksum-sha256']),
-      signableHeaders: new Set(['host', 'content-length', 'x-amz-checksum-sha256']),
+      unhoistableHeaders: new Set(['x-amz-checksum-sha256', 'x-amz-storage-class']),
+      signableHeaders: new Set(['host', 'content-length', 'x-amz-checksum-sha256', 'x-amz-storage-class']),
     });
     return signed.query as Record<string, string>;
   }
@@ -181,6 +181,19 @@ describe('url signer', () => {
         'content-length;host;x-amz-checksum-sha256',
       );
       expect(header).toEqual({ 'x-amz-checksum-sha256': Buffer.from(oid, 'hex').toString('base64') });
+    });
+
+    test('sign a storage class that the upload must have, as the SDK does', async () => {
+      const storageClass = 'STANDARD_IA';
+      const put = await createUrlSigner(settings()).signUpload({ ...upload, storageClass });
+      expect(put.header).toHaveProperty('x-amz-storage-class', storageClass);
+      const headers = { 'content-length': String(upload.sizeBytes), ...put.header };
+      const common = { region: settings().region, credentials, method: 'PUT' as const };
+      const bySdk = await signedBySdk({ ...common, href: put.href, headers });
+      expect(new URL(put.href).search).toBe(buildQuery(bySdk));
+      expect(new URL(put.href).searchParams.get('X-Amz-SignedHeaders')).toBe(
+        'content-length;host;x-amz-checksum-sha256;x-amz-storage-class',
+      );
     });
 
     test.each([

@@ -99,6 +99,7 @@ describe('who asks for a repo', () => {
         takesPushes: true,
         isOneTooMany: false,
         watch: undefined,
+        storageClass: null,
         token: { tokenId: 'github:1234', scope: access, user: null, label: null, hostUser },
       });
     }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { lstat } from 'node:fs/promises';
 import { release } from '../../lambda/rules/release.ts';
 import { parseJson } from '../../lambda/rules/text.ts';
 import { StartupError, writeDurably } from '../system/durable-file.ts';
@@ -108,19 +108,26 @@ export async function* itemsIn(text: AsyncIterable<string>): AsyncGenerator<read
   for await (const { items } of readBackup(text)) yield items.map((line) => JSON.parse(line) as Item);
 }
 
-export const fileText = (path: string): Readable => createReadStream(path, 'utf8');
+/** Opened when it's read: an error of a stream that nobody reads yet would end the process. */
+export async function* fileText(path: string): AsyncGenerator<string> {
+  yield* createReadStream(path, 'utf8');
+}
 
 /**
  * Writes a backup to a file that only this user can read. It has its name once it is whole, checked and on the disk.
  *
- * @param write gets the text, or to standard output for the name `-`.
- * @returns how many items it has. @throws {StartupError} if the text is cut.
+ * @param toOutput gets the text for the name `-`.
+ * @returns how many items it has. @throws {StartupError} if the text is cut, or the name is a device's, a link's or a folder's:
+ * the file would take its place, such as that of /dev/null.
  */
 export async function writeBackup(
   path: string,
   text: AsyncIterable<string>,
   toOutput: (text: string) => Promise<void>,
 ): Promise<number> {
+  const there = await lstat(path).catch(() => undefined);
+  if (path !== '-' && there?.isFile() === false)
+    throw new StartupError(`${path} isn't a plain file. Name a new one, or - for standard output.`);
   let count = 0;
   async function* checked(): AsyncGenerator<string> {
     for await (const piece of readBackup(text)) {

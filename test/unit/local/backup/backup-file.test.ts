@@ -1,6 +1,7 @@
-import { chownSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chownSync, existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createDynamoDbTokenStore } from '../../../../lambda/accounts/token-store.ts';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
@@ -85,6 +86,23 @@ describe('a backup', () => {
     await expect(writeBackup(file, cut, noOutput)).rejects.toThrow('cut or damaged');
     expect(readFileSync(file, 'utf8')).toBe(text);
     expect(readdirSync(join(file, '..'))).toEqual(['table.jsonl']);
+  });
+
+  it('takes the place of no link, device or folder', async () => {
+    const folder = tempFolder();
+    const link = join(folder, 'link');
+    symlinkSync('/dev/null', link);
+    for (const name of [link, folder]) {
+      const written = writeBackup(name, Readable.from([await textOf(items)]), noOutput);
+      await expect(written).rejects.toThrow(`${name} isn't a plain file. Name a new one, or -`);
+    }
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  });
+
+  it("that isn't there is an error of whoever reads it, even if that is later", async () => {
+    const text = fileText(join(tempFolder(), 'none'));
+    await sleep(50);
+    await expect(itemsIn(text).next()).rejects.toThrow('ENOENT');
   });
 
   it('goes to standard output for the name -', async () => {

@@ -11,7 +11,7 @@ import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
 import type { Table } from '../lambda/table/requests.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/pump.ts';
-import { startExpirySweep, systemTimers } from './background/schedule.ts';
+import { countdown, startExpirySweep, systemTimers } from './background/schedule.ts';
 import { copyPump } from './background/work-pumps.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { serveBackups } from './data/backups.ts';
@@ -86,7 +86,7 @@ interface EmbeddedStackOptions {
   readonly metrics?: ServerMetrics;
   /** A line of the log for each request. */
   readonly logsRequests?: boolean;
-  /** How long a stop waits for requests and reconciles. A restart resumes what did not end. Default: 5 s. */
+  /** How long a stop waits for requests and what runs without one, in all. A restart resumes what did not end. Default: 5 s. */
   readonly graceMs?: number;
   /** Where the objects lie. Default: in the data folder. */
   readonly store?: StackStore;
@@ -140,7 +140,8 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
 }
 
 async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
-  const { onProgress = () => {}, createDemo: createsDemo = true, metrics, graceMs = usualGraceMs } = options;
+  const { onProgress = () => {}, createDemo: createsDemo = true, metrics } = options;
+  const graceLeftMs = countdown(options.graceMs ?? usualGraceMs);
   const invocations = createInvocations();
   const log = createInvocationLog(options.log ?? silentLog, invocations);
   const folder = await openDataFolder(options.dataDir);
@@ -187,7 +188,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   metrics?.watch({ ...deps, isWritable: database.isWritable, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
-  await startBackground(delivery, { deps, url, cleanup, graceMs, copies });
+  await startBackground(delivery, { deps, url, cleanup, graceLeftMs, copies });
   const demo = createsDemo ? await ensureDemo(deps, { folder: folder.path, apiUrl: url }) : undefined;
   functions.resolve(createFunctions(deps).http);
 
@@ -204,7 +205,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     drain: front.drain,
     close() {
       // Requests first, because they need everything else.
-      closed ??= front.close(graceMs).then(() => cleanup.run());
+      closed ??= front.close(graceLeftMs()).then(() => cleanup.run());
       return closed;
     },
   };
@@ -212,7 +213,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 
 /** The table of the data folder, with its backups and without what expired, or that of a service, which has these itself. */
 async function openTable(
-  { table, onProgress = () => {}, graceMs = usualGraceMs }: EmbeddedStackOptions,
+  { table, onProgress = () => {} }: EmbeddedStackOptions,
   input: { folder: { readonly path: string; readonly databasePath: string }; log: Log; cleanup: Cleanup },
 ): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'>> {
   const { folder, log, cleanup } = input;
@@ -222,7 +223,7 @@ async function openTable(
   onProgress(`database ${database.origin}`);
   cleanup.add(await serveBackups({ folder: folder.path, log, snapshot: database.snapshot }));
   const sweep = startExpirySweep(database.removeExpired, { clock: systemClock, timers: systemTimers, log });
-  cleanup.add(() => sweep.close(graceMs));
+  cleanup.add(() => sweep.close(usualGraceMs));
   return database;
 }
 
@@ -284,18 +285,24 @@ const loggingMailer = (log: Log): Mailer => ({
 /** Starts what runs without a request. */
 async function startBackground(
   delivery: ReturnType<typeof deliveryOf>,
-  input: { deps: Deps; url: string; cleanup: Cleanup; graceMs: number; copies: ReturnType<typeof copyPump> },
+  input: {
+    deps: Deps;
+    url: string;
+    cleanup: Cleanup;
+    graceLeftMs: () => number;
+    copies: ReturnType<typeof copyPump>;
+  },
 ): Promise<void> {
-  const { deps, url, cleanup, graceMs, copies } = input;
+  const { deps, url, cleanup, graceLeftMs, copies } = input;
   copies.deliverTo(createFunctions(deps).copyObject);
-  cleanup.add(() => copies.close(graceMs));
+  cleanup.add(() => copies.close(graceLeftMs()));
   const running = await delivery.start({
     exportJobs: deps.exportJobs,
     chunkedUploads: deps.chunkedUploads,
     consumersOf: ({ webhookPump: webhooks, emailPump: emails }) =>
       createFunctions(deps, { webhooks, emails, publicUrl: url }),
   });
-  cleanup.add(() => running.close(graceMs));
+  cleanup.add(() => running.close(graceLeftMs()));
 }
 
 /** A promise with its own `resolve` and `reject`. Its rejection counts as handled. */

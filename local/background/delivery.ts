@@ -11,7 +11,7 @@ import { Leader, type Term } from './leader.ts';
 import type { PumpConsumer, QueueTiming } from './pump.ts';
 import { openKeptMessages, openKeptReconciles } from './queue-items.ts';
 import { ReconcilePump } from './reconcile-pump.ts';
-import { type Repeated, type ScheduledFunction, startSchedule, type Timers } from './schedule.ts';
+import { countdown, type Repeated, type ScheduledFunction, startSchedule, type Timers } from './schedule.ts';
 import { SendPump } from './send-pump.ts';
 import { chunkPump, exportPump, reopenUploads, resumeExports } from './work-pumps.ts';
 
@@ -86,7 +86,8 @@ async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): 
   const { refresh, ...consumers } = around.consumersOf(pumps);
   const parts: Repeated[] = [queue, exports, chunks, webhookPump, emailPump];
   const close = async (graceMs: number) => {
-    for (const part of parts.toReversed()) await part.close(graceMs);
+    const leftMs = countdown(graceMs, around.elapsedMs);
+    for (const part of parts.toReversed()) await part.close(leftMs());
   };
   /** A process that froze doesn't go on as the leader. Its pumps are being closed, so nobody waits for the run. */
   const whileLeading =

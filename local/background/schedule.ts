@@ -29,6 +29,15 @@ export async function settledWithin(
   cancelGrace();
 }
 
+/** A time limit for several steps together. @returns what is left of it, from the first call on. */
+export function countdown(limitMs: number, elapsedMs = () => performance.now()): () => number {
+  let endsAtMs: number | undefined;
+  return () => {
+    endsAtMs ??= elapsedMs() + limitMs;
+    return Math.max(0, endsAtMs - elapsedMs());
+  };
+}
+
 export type ScheduledEvent = EventBridgeEvent<'Scheduled Event', string>;
 export type ScheduledFunction = (event: ScheduledEvent, context: Context) => Promise<unknown>;
 

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
+import { ownDelivery } from '../../../../local/background/delivery.ts';
+import { defaultQueueTiming } from '../../../../local/background/pump.ts';
+import { MemoryStore } from '../../../../local/table/memory-store.ts';
+import { LocalTable } from '../../../../local/table/table.ts';
+import { FakeTime } from './fake-time.ts';
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+
+it('is closed within its limit, however many queues have something that does not end', async () => {
+  const time = new FakeTime();
+  const delivery = ownDelivery({
+    table: { client: new LocalTable(new MemoryStore()), tableName: 'test' },
+    clock: time.clock,
+    timers: time,
+    log: silent,
+    invocations: createInvocations(),
+    timing: defaultQueueTiming,
+    elapsedMs: time.clock.nowMs,
+  });
+  const running: string[] = [];
+  const endless = (name: string) => () => {
+    running.push(name);
+    return new Promise<never>(() => {});
+  };
+  const none = { listDue: async function* () {}, change: async () => undefined };
+  const { close } = await delivery.start({
+    exportJobs: none as never,
+    chunkedUploads: none as never,
+    consumersOf: () => ({
+      reconcile: endless('reconcile'),
+      exportArchive: endless('export'),
+      assembleUpload: endless('chunk'),
+      sendWebhook: endless('webhook'),
+      sendEmail: endless('email'),
+      refresh: endless('refresh'),
+    }),
+  });
+  await delivery.queues.exportQueue.send([
+    { tenant: 'acme', export: 'one', step: { kind: 'advance' } } as never,
+  ]);
+  await delivery.queues.chunkQueue.send([{ upload: 'one', step: 'advance' } as never]);
+  await time.advance(10_000);
+  expect(running.sort()).toEqual(['chunk', 'export', 'refresh']);
+  let isClosed = false;
+  void close(30_000).then(() => {
+    isClosed = true;
+  });
+  await time.advance(29_000);
+  expect(isClosed).toBe(false);
+  await time.advance(1_000);
+  expect(isClosed).toBe(true);
+});

@@ -353,8 +353,8 @@ async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise
 }
 
 const fileSystemReasons: Readonly<Record<string, string>> = {
-  EACCES: "isn't writable for this user",
-  EPERM: "isn't writable for this user",
+  EACCES: "isn't writable for this user, or a file in it isn't",
+  EPERM: "isn't writable for this user, or a file in it isn't",
   EROFS: 'is on a read-only file system',
   ENOTDIR: "can't be used: a part of its path is a file",
   EEXIST: "can't be used: it's a file",

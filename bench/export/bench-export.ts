@@ -29,7 +29,7 @@ export async function benchExport(print: (text: string) => void, options: readon
   const values = optionsOf(options, defaults);
   const kind = exportStoreKinds.find((each) => each === values.kind);
   if (kind === undefined) throw new Error(`--kind takes ${exportStoreKinds.join(', ')}.`);
-  const format = values.format === 'zip' ? 'zip' : 'tar';
+  const format: 'tar' | 'zip' = values.format === 'zip' ? 'zip' : 'tar';
   const [objects, slowdown] = [Number(values.objects), Number(values.slowdown)];
   const network = {
     // JSON has no infinity.
@@ -47,7 +47,8 @@ export async function benchExport(print: (text: string) => void, options: readon
     const rows: { name: string; samples: Exported[] }[] = [];
     for (const workers of numbersOf(values.workers)) {
       const child = await startChild<ExportApi>(program);
-      const exported = await child.call('export', { endpoint, tenant, kind, format, workers, network });
+      const how = { kind, format, workers, network, timeoutFactor: Math.max(1, slowdown) };
+      const exported = await child.call('export', { endpoint, tenant, ...how });
       rows.push({ name: String(workers), samples: [exported] });
       await child.end();
     }

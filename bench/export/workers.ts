@@ -88,6 +88,7 @@ interface ExportInput {
   readonly kind: ExportStoreKind;
   readonly format: 'tar' | 'zip';
   readonly workers: number;
+  readonly timeoutFactor: number;
   readonly network: Network & { readonly recordMs: number; readonly queueMs: number };
 }
 
@@ -119,7 +120,7 @@ function slowJobs(jobs: MemoryExportJobs, recordMs: number): AdvanceDeps['export
 
 /** One export from start to end, by several workers that share records and a queue. Each has a network of its own. */
 async function exportAll(input: ExportInput): Promise<Exported> {
-  const { tenant, format, workers, network } = input;
+  const { tenant, format, workers, timeoutFactor, network } = input;
   const request = { ...wholeTenant, format };
   const place = bucketAt(input.endpoint);
   const archives = createArchiveStore({ client: new ArchiveClient(place) });
@@ -133,8 +134,10 @@ async function exportAll(input: ExportInput): Promise<Exported> {
   const startedMs = performance.now();
   let doneAtMs: number | undefined;
   const work = async () => {
+    // As each function has: with connections of its own. Time limits are as slow as the network.
+    const own = createArchiveStore({ client: new ArchiveClient({ ...place, timeoutFactor }) });
     const deps: AdvanceDeps = {
-      archives: slowStore(archives, network),
+      archives: slowStore(own, network),
       listing: new ScanListing({ client: new BucketClient(place) }),
       exportJobs: slowJobs(jobs, network.recordMs),
       exportQueue: {

@@ -9,9 +9,6 @@ import type {
 import { AwsServiceError } from '../rules/errors.ts';
 import { redactText } from '../rules/text.ts';
 
-/** Parallel connections of a client. */
-const socketsMax = 50;
-
 /**
  * Longest time that a connection waits for its next request. The other side may close it without being heard while a
  * function is frozen.
@@ -73,8 +70,16 @@ class AnswerTimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** Options of the SDK's `requestHandler`, so that each attempt ends, and its connection with it. */
-export function requestHandler({ connectMs, answerMs }: Pick<CallLimits, 'connectMs' | 'answerMs'>) {
+/**
+ * Options of the SDK's `requestHandler`, so that each attempt ends, and its connection with it.
+ *
+ * @param options.socketsMax parallel connections. A request that waits for one fails after `connectMs`, like one that the
+ *   other side doesn't take.
+ */
+export function requestHandler(
+  options: Pick<CallLimits, 'connectMs' | 'answerMs'> & { readonly socketsMax?: number },
+) {
+  const { connectMs, answerMs, socketsMax = 50 } = options;
   const agent = { keepAlive: true, maxSockets: socketsMax, timeout: idleMsMax };
   return {
     httpAgent: agent,

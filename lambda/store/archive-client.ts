@@ -50,6 +50,9 @@ const defaultLimits = {
   retryAfterMaxMs: 10_000,
 };
 
+/** More than a worker's copies, uploads, reads and CRC-32s at a time, so that none waits for a connection. */
+const socketsMax = 256;
+
 export type ArchiveLimits = typeof defaultLimits;
 
 /** What an attempt needs. The signal ends the call. */
@@ -86,6 +89,7 @@ export class ArchiveClient {
       requestHandler: requestHandler({
         connectMs: connectMs * timeoutFactor,
         answerMs: answerMs * timeoutFactor,
+        socketsMax,
       }),
       // The SDK's own retries share one quota, which a short disturbance of many requests uses up.
       maxAttempts: 1,

@@ -6,9 +6,9 @@ import {
   type WireChunks,
 } from '../../lambda/api/contract/lfs-chunks.ts';
 import { parseJson } from '../../lambda/rules/text.ts';
-import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
+import { type DownloadDeps, TransferError } from '../export/transfer.ts';
 import { type BatchAction, mediaType } from '../lfs-batch.ts';
-import { failedAttempt, RefusedError, requestByHand } from '../move/put.ts';
+import { RefusedError, requestByHand, sendAgain } from '../move/put.ts';
 import { UploadError } from './pushed-file.ts';
 
 /** What the server says of one object that is uploaded in chunks, and is told. */
@@ -53,11 +53,13 @@ export class ChunkClient {
   }
 
   /** Those who ask while a request is on its way share the next one. @throws as `status`. @throws {NotOpenError} */
-  post(asked: Asked): Promise<WireChunks> {
-    const posted = new Promise<WireChunks>((resolve, reject) =>
+  async post(asked: Asked): Promise<WireChunks> {
+    const answered = new Promise<WireChunks>((resolve, reject) =>
       this.#waiting.push({ asked, resolve, reject }),
     );
     if (!this.#isPosting) void this.#postAll();
+    const posted = await answered;
+    if (posted.state !== 'open' && (asked.stored || asked.wanted)) throw new NotOpenError();
     return posted;
   }
 
@@ -91,25 +93,20 @@ export class ChunkClient {
     const { stop } = this.#deps;
     const ofBody = pieces.map(({ length }) => ({ 'content-type': mediaType, 'content-length': `${length}` }));
     const headers = { accept: mediaType, ...ofBody[0] };
-    return retrying<T>(this.#deps, async () => {
+    const attempt = async () => {
       const signal = AbortSignal.any([stop, AbortSignal.timeout(requestMs)]);
-      try {
-        const sent = { method, action: this.#action, headers, pieces, signal };
-        const parsed = shape.safeParse(parseJson(await requestByHand('server', sent)));
-        if (parsed.success) return { kind: 'done', value: parsed.data };
-        throw new TransferError('The server returned something that lfs-quota can’t read.');
-      } catch (error) {
-        stop.throwIfAborted();
-        if (error instanceof RefusedError) throw refusal(error);
-        if (error instanceof TransferError) return failedAttempt(error);
-        throw error;
-      }
+      const sent = { method, action: this.#action, headers, pieces, signal };
+      const answer = shape.safeParse(parseJson(await requestByHand('server', sent)));
+      if (answer.success) return answer.data;
+      throw new TransferError('The server returned something that lfs-quota can’t read.');
+    };
+    return sendAgain(this.#deps, { attempt }).catch((error: unknown) => {
+      throw error instanceof RefusedError ? refusal(error) : error;
     });
   }
 }
 
 function refusal({ status, message }: RefusedError): Error {
-  if (status === 409) return new NotOpenError(message);
   if (status === 404)
     return new UploadError('This upload expired. Push again: it continues where it was if it can.');
   return new UploadError(`${message} Update lfs-quota, then push again.`);

@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { errorCode } from '../../local/system/durable-file.ts';
-import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
+import type { DownloadDeps } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';
 import { piecesOf } from '../move/archive.ts';
-import { failedAttempt, putObject, RefusedError, WrongBytesError } from '../move/put.ts';
+import { putObject, sendAgain, WrongBytesError } from '../move/put.ts';
 import { type HashedPart, PartHasher, type PartToHash } from './part-hasher.ts';
 
 /** Why an upload ends, and what to do: trying again by itself doesn't help. */
@@ -63,32 +63,20 @@ export class PushedFile {
   async put(
     deps: DownloadDeps,
     part: FilePart,
-    { nextUpload, onBytes }: { nextUpload: () => Promise<BatchAction>; onBytes: (bytes: number) => void },
+    input: { nextUpload: () => Promise<BatchAction>; onBytes: (bytes: number) => void },
   ): Promise<void> {
-    let refusals = 0;
-    await retrying<void>(deps, async () => {
-      let sent = 0;
-      try {
-        await putObject(deps, {
-          open: async () => piecesOf(this.#file, part),
-          to: 'store',
-          upload: await nextUpload(),
-          object: part,
-          onBytes(bytes) {
-            sent += bytes;
-            onBytes(bytes);
-          },
+    await sendAgain(deps, {
+      onBytes: input.onBytes,
+      attempt: async (counted) => {
+        const upload = await input.nextUpload();
+        const opened = async () => piecesOf(this.#file, part);
+        const sent = { open: opened, to: 'store', upload, object: part, onBytes: counted } as const;
+        await putObject(deps, sent).catch(async (error) => {
+          deps.stop.throwIfAborted();
+          if (error instanceof WrongBytesError || (await this.#hasChanged())) throw changed();
+          throw error;
         });
-        return { kind: 'done', value: undefined };
-      } catch (error) {
-        onBytes(-sent);
-        deps.stop.throwIfAborted();
-        if (!(error instanceof TransferError)) throw error;
-        if (error instanceof WrongBytesError || (await this.#hasChanged())) throw changed();
-        if (error instanceof RefusedError) refusals += 1;
-        if (refusals > 1) throw error;
-        return failedAttempt(error);
-      }
+      },
     });
   }
 

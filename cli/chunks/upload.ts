@@ -18,8 +18,11 @@ const chunksAtOnce = 8;
 const pollMs = { min: 500, max: 5_000 };
 /** Nothing happens for so long. Then it's asked what it lacks: a chunk, or a report that was lost. */
 const quietMs = 60_000;
-/** Such minutes in a row. An assembly takes less than 20. */
-const vainMax = 20;
+/**
+ * Such minutes in a row: ten, and one for each 4 GiB, so that a store may copy 70 MB/s. A worker that died has the object for
+ * 60 s, and is replaced within another 30 s.
+ */
+const vainMaxOf = (sizeBytes: number) => 10 + sizeBytes / 4 / 1024 ** 3;
 
 export interface ChunkedUploadInput {
   readonly action: BatchAction;
@@ -66,6 +69,7 @@ class ChunksOnTheirWay {
   }
 
   async bring(): Promise<void> {
+    const vainMax = vainMaxOf(this.#input.object.sizeBytes);
     for (let vain = 0; vain < vainMax; vain += 1) {
       const status = await this.#client.status();
       if (isDone(status.state)) return this.#show(this.#input.object.sizeBytes);
@@ -113,7 +117,10 @@ class ChunksOnTheirWay {
     for (let chunk = proven.chunks; chunk <= (wanted.at(-1) ?? -1); chunk += 1) {
       const hashed = this.#hashed[chunk] ?? (await this.#hash(plan, { chunk, before, stop }));
       if (chunk === count - 1 && hashed.after !== this.#input.object.oid) {
-        await this.#disownProven(plan, stop);
+        // What is proven may be of a file that was damaged then. Chunk 0 can't have the whole file's SHA-256, so this ends the
+        // upload, and the next push begins a new one: also if it's this file that is damaged.
+        const wanted = { chunk: 0, sha256: this.#input.object.oid };
+        if (proven.chunks > 0) await this.#client.post({ wanted });
         throw changed();
       }
       this.#hashed[chunk] = hashed;
@@ -130,24 +137,6 @@ class ChunksOnTheirWay {
     const hashed = await this.#file.hash({ ...part, before, isLast: chunk === plan.count - 1 });
     stop.throwIfAborted();
     return { ...part, ...hashed, chunk, stateBefore: before };
-  }
-
-  /**
-   * What was proven before may be of a file that was damaged then. If this one is right, the server learns it: a chunk that is
-   * asked for with another SHA-256 ends the upload, and the next push begins a new one. Else each would go on with this one.
-   *
-   * @throws {NotOpenError} once it has.
-   */
-  async #disownProven(plan: Plan, stop: AbortSignal): Promise<void> {
-    const wanted: { chunk: number; sha256: string }[] = [];
-    let before = initialState;
-    for (let chunk = 0; chunk < plan.count; chunk += 1) {
-      const { oid: sha256, after } = await this.#hash(plan, { chunk, before, stop });
-      if (chunk < plan.proven.chunks) wanted.push({ chunk, sha256 });
-      before = after;
-    }
-    if (before === this.#input.object.oid)
-      await Promise.all(wanted.map((each) => this.#client.post({ wanted: each })));
   }
 
   /** Waits while the server proves the chunks and puts them together. @returns false: nothing happened for a while. */

@@ -32,7 +32,8 @@ export async function openArchive(path: string): Promise<OpenArchive> {
     const starts = new Map<string, number>();
     const objects: LfsObject[] = [];
     for await (const [oid, sizeBytes, startByte] of linesOf(file, index)) {
-      objects.push({ oid, sizeBytes });
+      // Of a whole tenant, several repos may have it.
+      if (!starts.has(oid)) objects.push({ oid, sizeBytes });
       starts.set(oid, startByte);
     }
     return {
@@ -64,8 +65,8 @@ interface PlacedFile {
 async function readMember(file: FileHandle, at: number): Promise<PlacedFile | undefined> {
   const head = Buffer.alloc(512);
   const { bytesRead } = await file.read(head, 0, head.length, at);
-  if (head.toString('latin1', 257, 262) === 'ustar') {
-    const sizeBytes = Number.parseInt(head.toString('latin1', 124, 135), 8);
+  const sizeBytes = Number.parseInt(head.toString('latin1', 124, 135), 8);
+  if (head.toString('latin1', 257, 262) === 'ustar' && sizeBytes >= 0) {
     const [name = ''] = head.toString('latin1', 0, 100).split('\0');
     const startByte = at + head.length;
     return { name, startByte, sizeBytes, endByte: startByte + Math.ceil(sizeBytes / 512) * 512 };
@@ -73,21 +74,26 @@ async function readMember(file: FileHandle, at: number): Promise<PlacedFile | un
   if (bytesRead < 30 || head.readUInt32LE(0) !== 0x04034b50) return undefined;
   const nameBytes = head.readUInt16LE(26);
   const startByte = at + 30 + nameBytes + head.readUInt16LE(28);
-  const sizeBytes = head.readUInt32LE(18);
+  const storedBytes = head.readUInt32LE(18);
   const name = head.toString('latin1', 30, 30 + nameBytes);
-  return { name, startByte, sizeBytes, endByte: startByte + sizeBytes };
+  return { name, startByte, sizeBytes: storedBytes, endByte: startByte + storedBytes };
 }
 
 async function* linesOf(file: FileHandle, index: PlacedFile): AsyncGenerator<[string, number, number]> {
-  const { startByte, sizeBytes } = index;
-  for await (const piece of piecesOf(file, { startByte, sizeBytes }, linesAtOnce * indexLineBytes))
+  const damaged = () =>
+    new CliError('The index of the archive is damaged.', { hint: 'Download the archive again.' });
+  let leftBytes = index.sizeBytes;
+  for await (const piece of piecesOf(file, index, linesAtOnce * indexLineBytes)) {
+    leftBytes -= piece.length;
     for (const line of piece.toString('latin1').trimEnd().split('\n')) {
       const [oid = '', size, start] = line.split(/ +/);
       const numbers = [Number(size), Number(start)] as const;
       if (!isOid(oid) || !numbers.every((number) => Number.isSafeInteger(number) && number >= 0))
-        throw new CliError('The index of the archive is damaged.', { hint: 'Download the archive again.' });
+        throw damaged();
       yield [oid, ...numbers];
     }
+  }
+  if (leftBytes > 0) throw damaged();
 }
 
 /** A file that is cut off ends early. A piece's memory is used again for the one after the next. */

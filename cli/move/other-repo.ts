@@ -1,8 +1,10 @@
 import { parseJson } from '../../lambda/rules/text.ts';
 import { CliError, UsageError, unreachableError } from '../errors.ts';
+import { TransferError } from '../export/transfer.ts';
 import { gitText } from '../git/git.ts';
 import { type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
+import { textOf } from './put.ts';
 
 /** A repo of another LFS server, asked as git-lfs asks it: with the login that git has for it. */
 
@@ -63,7 +65,8 @@ export class OtherRepo implements LfsRepo {
   }
 
   refusal(operation: Operation, { status, body }: { status: number; body: unknown }): CliError {
-    const said = `${this.#url} returned ${status} for ${operation}s${whyOf(body)}`;
+    const what = status === 200 ? 'no LFS batch' : status;
+    const said = `${this.#url} returned ${what} for ${operation}s${whyOf(body)}`;
     if (status === 401 || status === 403)
       return new CliError(said, {
         failure: 'unauthorized',
@@ -94,8 +97,10 @@ export class OtherRepo implements LfsRepo {
         signal: AbortSignal.timeout(requestMs),
       });
       const retryAfterMs = retryAfterMsOf(response.headers);
-      return { status: response.status, body: parseJson(await response.text()), retryAfterMs };
+      const text = await textOf('server', response.body ?? []);
+      return { status: response.status, body: parseJson(text, withoutNull), retryAfterMs };
     } catch (error) {
+      if (error instanceof TransferError) throw error;
       throw unreachableError(error, new URL(this.#url).origin);
     }
   }
@@ -115,6 +120,9 @@ export class OtherRepo implements LfsRepo {
     this.#login = { username: fields.get('username') ?? '', password: fields.get('password') ?? '' };
   }
 }
+
+/** Some servers write null for what others leave out. */
+const withoutNull = (_: string, value: unknown) => value ?? undefined;
 
 const splitAt = (text: string, at: number): [string, string] => [text.slice(0, at), text.slice(at + 1)];
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { errorCode } from '../../local/system/durable-file.ts';
-import { TransferError } from '../export/transfer.ts';
+import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
 
@@ -13,7 +13,7 @@ import { retryAfterMsOf } from '../retry-after.ts';
 export const idleMs = 60_000;
 
 /** A hundred signed URLs take up to 0.3 MB. */
-const answerLengthMax = 4_000_000;
+const answerBytesMax = 4_000_000;
 
 /** Whom a transfer is from, or to: for its errors. */
 type Side = 'source' | 'target' | 'store' | 'server';
@@ -71,9 +71,38 @@ class BusyError extends TransferError {
   }
 }
 
-/** An attempt that failed, to try again after as long as the server asks for. */
-export function failedAttempt(error: TransferError) {
-  return { kind: 'failed', error, waitMs: error instanceof BusyError ? error.waitMs : undefined } as const;
+/**
+ * Tries again what broke, after as long as the server asks for, and once what was refused: its URL may have expired.
+ *
+ * @param input.attempt counts the bytes that it sends by what it gets. Those of one that failed are taken back.
+ * @throws {TransferError} what the last attempt failed with. @throws at once what else one fails with.
+ */
+export function sendAgain<T>(
+  deps: DownloadDeps,
+  input: {
+    readonly onBytes?: (bytes: number) => void;
+    readonly attempt: (onBytes: (bytes: number) => void) => Promise<T>;
+  },
+): Promise<T> {
+  const { onBytes = () => undefined, attempt } = input;
+  let refusals = 0;
+  return retrying<T>(deps, async () => {
+    let sent = 0;
+    try {
+      const value = await attempt((bytes) => {
+        sent += bytes;
+        onBytes(bytes);
+      });
+      return { kind: 'done', value };
+    } catch (error) {
+      onBytes(-sent);
+      deps.stop.throwIfAborted();
+      if (!(error instanceof TransferError)) throw error;
+      if (error instanceof RefusedError) refusals += 1;
+      if (refusals > 1) throw error;
+      return { kind: 'failed', error, waitMs: error instanceof BusyError ? error.waitMs : undefined };
+    }
+  });
 }
 
 /**
@@ -139,6 +168,11 @@ export async function requestByHand(
   const headers = Object.fromEntries(headersOf(action, input.headers));
   const request = open(url, { method, headers, signal });
   let response: IncomingMessage | undefined;
+  // Nobody asked for another protocol. Without this, Node would never say that it's over.
+  request.once('upgrade', (first, socket) => {
+    socket.destroy();
+    request.emit('response', first);
+  });
   const answered = once(request, 'response').then(([first]) => {
     response = first as IncomingMessage;
     return response;
@@ -163,13 +197,18 @@ export async function requestByHand(
 }
 
 /** @throws {TransferError} if it's longer than any answer. */
-async function textOf(whose: Side, answer: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const piece of answer.setEncoding('utf8')) {
-    text += piece;
-    if (text.length > answerLengthMax) throw new TransferError(`The ${whose}'s answer is too long.`);
+export async function textOf(
+  whose: Side,
+  answer: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of answer) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > answerBytesMax) throw new TransferError(`The ${whose}'s answer is too long.`);
   }
-  return text;
+  return Buffer.concat(pieces).toString();
 }
 
 /** The pieces of an object. The last one comes once all of them are known to be right. @throws {TransferError} */

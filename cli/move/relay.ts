@@ -1,5 +1,5 @@
 import { transferEach } from '../export/at-once.ts';
-import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
+import type { DownloadDeps } from '../export/transfer.ts';
 import {
   askBatch,
   type BatchAction,
@@ -10,7 +10,7 @@ import {
   type Operation,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import { failedAttempt, idleMs, putObject, RefusedError, send } from './put.ts';
+import { idleMs, putObject, RefusedError, send, sendAgain } from './put.ts';
 
 /**
  * Copies objects to an LFS server, from another one or from an archive: each is streamed through this process, with no file. What breaks is begun
@@ -61,9 +61,23 @@ export interface Relayed {
   full: string | undefined;
 }
 
-/** @throws {CliError} when a server refuses batches. @throws {TransferError} when one doesn't respond any more. */
-export async function relay(deps: DownloadDeps, input: Relay): Promise<Relayed> {
-  const relayed: Relayed = { copied: [], present: [], absent: [], failed: [], full: undefined };
+export const nothingYet = (): Relayed => ({
+  copied: [],
+  present: [],
+  absent: [],
+  failed: [],
+  full: undefined,
+});
+
+/**
+ * @returns `relayed`, with what became of these.
+ * @throws {CliError} when a server refuses batches. @throws {TransferError} when one doesn't respond any more.
+ */
+export async function relay(
+  deps: DownloadDeps,
+  input: Relay,
+  relayed: Relayed = nothingYet(),
+): Promise<Relayed> {
   const sorted = [...input.objects].sort((a, b) => b.sizeBytes - a.sizeBytes);
   const large = sorted.filter(({ sizeBytes }) => sizeBytes >= largeObjects.fromBytes);
   const small = sorted.slice(large.length);
@@ -170,35 +184,19 @@ type Copied =
 
 /** Copies one object, again with new URLs if that breaks. @throws {TransferError} what the last attempt failed with. */
 async function copy(deps: DownloadDeps, input: Copying & { readonly offered: OfferedCopy }): Promise<Copied> {
-  const { offered, onBytes } = input;
-  const { object } = offered;
-  let offers: OfferedCopy | undefined = offered;
-  let refusals = 0;
-  return retrying<Copied>(deps, async () => {
-    let sent = 0;
-    try {
-      // Of another attempt: the first URLs may have expired, or the object may have arrived.
-      offers ??= await newOffers(deps, input);
-      const judged = judge(offers);
-      if ('kind' in judged) return { kind: 'done', value: judged };
-      offers = undefined;
-      await stream(deps, {
-        ...judged,
-        object,
-        onBytes: (bytes) => {
-          sent += bytes;
-          onBytes(bytes);
-        },
-      });
-      return { kind: 'done', value: { kind: 'copied' } };
-    } catch (error) {
-      onBytes(-sent);
-      deps.stop.throwIfAborted();
-      if (!(error instanceof TransferError)) throw error;
-      if (error instanceof RefusedError) refusals += 1;
-      if (refusals > 1) return { kind: 'done', value: { kind: 'refused', message: error.message } };
-      return failedAttempt(error);
-    }
+  const { object } = input.offered;
+  let offers: OfferedCopy | undefined = input.offered;
+  const attempt = async (onBytes: (bytes: number) => void): Promise<Copied> => {
+    // Of another attempt: the first URLs may have expired, or the object may have arrived.
+    const judged = judge(offers ?? (await newOffers(deps, input)));
+    offers = undefined;
+    if ('kind' in judged) return judged;
+    await stream(deps, { ...judged, object, onBytes });
+    return { kind: 'copied' };
+  };
+  return sendAgain(deps, { onBytes: input.onBytes, attempt }).catch((error: unknown) => {
+    if (error instanceof RefusedError) return { kind: 'refused', message: error.message };
+    throw error;
   });
 }
 
@@ -221,7 +219,8 @@ interface Streamed {
 /** What both sides say of an object: that it can be copied, or what becomes of it. */
 function judge({ source, target }: OfferedCopy): Copied | Streamed {
   if (source.kind !== 'found') return source;
-  const { error, actions } = target ?? {};
+  if (!target) return { kind: 'refused', message: "the target's answer leaves it out" };
+  const { error, actions } = target;
   if (error) {
     const message = `${printable(error.message)} (${error.code})`;
     return { kind: fullCodes.has(error.code) ? 'full' : 'refused', message };

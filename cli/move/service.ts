@@ -1,17 +1,24 @@
 import { isHref } from '../../lambda/downloads/rules/copies.ts';
+import { transferEach } from '../export/at-once.ts';
 import type { DownloadDeps } from '../export/transfer.ts';
 import {
   askBatch,
   askCopies,
-  type BatchAnswer,
   type CopyLink,
   type LfsObject,
   type LfsRepo,
   type OwnRepo,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import { bytesOf } from './objects.ts';
-import { batchObjectsMax, fullCodes, type Relay, type Relayed, relay, repoSource } from './relay.ts';
+import {
+  batchObjectsMax,
+  fullCodes,
+  nothingYet,
+  type Relay,
+  type Relayed,
+  relay,
+  repoSource,
+} from './relay.ts';
 
 /**
  * Copies that our server makes itself, from URLs that another server signs: neither the bytes nor a login pass through it
@@ -19,7 +26,7 @@ import { batchObjectsMax, fullCodes, type Relay, type Relayed, relay, repoSource
  */
 
 /** What is queued at a time: soon enough for its URLs, and enough for all that copy. */
-const queued = { objectsMax: 400, bytesMax: 16 * 1024 ** 3 };
+const groups = { atOnce: 4, objectsMax: batchObjectsMax, bytesMax: 4 * 1024 ** 3 };
 const pollMs = 3_000;
 /** With new URLs each time. */
 const triesMax = 3;
@@ -51,159 +58,119 @@ interface Servers {
   readonly to: OwnRepo;
 }
 
+interface Copying extends Servers, Pick<Relay, 'onBytes'> {
+  readonly relayed: Relayed;
+  /** What this machine is to copy, and why. */
+  readonly own: Map<LfsObject, string>;
+}
+
 /** As {@link relay}. @param say tells a person at once. */
 export function byService(servers: Servers, say: (text: string) => void): typeof relay {
-  return async (deps, input) => {
-    const copies = new ServiceCopies(deps, { ...servers, objects: input.objects, onBytes: input.onBytes });
-    await copies.run();
-    const { relayed, own } = copies;
+  return async (deps, { objects, onBytes }) => {
+    const copying: Copying = { ...servers, relayed: nothingYet(), own: new Map(), onBytes };
+    const { relayed, own } = copying;
+    await transferEach(deps, {
+      atOnce: groups.atOnce,
+      itemsOf: async function* () {
+        for (const group of groupsOf(objects)) if (relayed.full === undefined) yield group;
+      },
+      nameOf: () => 'The copies',
+      transfer: (group, stop) => copyGroup({ ...deps, stop }, copying, group),
+    });
     if (own.size === 0 || relayed.full !== undefined) return relayed;
     for (const why of new Set(own.values())) {
       const count = [...own.values()].filter((each) => each === why).length;
       say(
-        `${count} of ${input.objects.length} objects can't go by the service: ${why}. This machine copies them.\n`,
+        `${count} of ${objects.length} objects can't go by the service: ${why}. This machine copies them.\n`,
       );
     }
-    const moved = await relay(deps, { ...input, from: repoSource(servers.from), objects: [...own.keys()] });
-    return {
-      copied: [...relayed.copied, ...moved.copied],
-      present: [...relayed.present, ...moved.present],
-      absent: [...relayed.absent, ...moved.absent],
-      failed: [...relayed.failed, ...moved.failed],
-      full: moved.full,
-    };
+    const left = { from: repoSource(servers.from), to: servers.to, objects: [...own.keys()], onBytes };
+    return relay(deps, left, relayed);
   };
 }
 
-class ServiceCopies {
-  readonly relayed: Relayed = { copied: [], present: [], absent: [], failed: [], full: undefined };
-  /** What this machine is to copy, and why. */
-  readonly own = new Map<LfsObject, string>();
-  readonly #deps: DownloadDeps;
-  readonly #input: Servers & Pick<Relay, 'onBytes'>;
-  readonly #next: LfsObject[];
-  readonly #pending = new Map<string, LfsObject>();
-  readonly #tries = new Map<string, number>();
-
-  constructor(deps: DownloadDeps, input: Servers & Pick<Relay, 'objects' | 'onBytes'>) {
-    this.#deps = deps;
-    this.#input = input;
-    this.#next = [...input.objects];
-  }
-
-  /** @throws {CliError} when a server refuses, or doesn't respond any more. */
-  async run(): Promise<void> {
-    for (;;) {
-      while (this.#hasRoom()) await this.#begin(this.#take());
-      if (this.#pending.size === 0) return;
-      await this.#deps.sleep(pollMs);
-      this.#deps.stop.throwIfAborted();
-      await this.#poll();
+function* groupsOf(objects: readonly LfsObject[]): Generator<LfsObject[]> {
+  let [group, bytes]: [LfsObject[], number] = [[], 0];
+  for (const object of objects) {
+    if (group.length === groups.objectsMax || bytes >= groups.bytesMax) {
+      yield group;
+      [group, bytes] = [[], 0];
     }
+    group.push(object);
+    bytes += object.sizeBytes;
   }
+  if (group.length > 0) yield group;
+}
 
-  #hasRoom(): boolean {
-    const { objectsMax, bytesMax } = queued;
-    if (this.relayed.full !== undefined || this.#next.length === 0) return false;
-    const isFull =
-      this.#pending.size > objectsMax - batchObjectsMax || bytesOf([...this.#pending.values()]) >= bytesMax;
-    return !isFull;
-  }
-
-  #take(): LfsObject[] {
-    const taken: LfsObject[] = [];
-    let bytes = bytesOf([...this.#pending.values()]);
-    while (taken.length < batchObjectsMax && (taken.length === 0 || bytes < queued.bytesMax)) {
-      const object = this.#next.shift();
-      if (!object) break;
-      taken.push(object);
-      bytes += object.sizeBytes;
+/**
+ * Has a group copied, what failed again with new URLs, until nothing of it is left. What is there already, or what somebody
+ * copies, isn't asked for.
+ */
+async function copyGroup(deps: DownloadDeps, copying: Copying, objects: readonly LfsObject[]): Promise<void> {
+  const { to, relayed, own, onBytes } = copying;
+  let [asked, links]: [typeof objects, ReadonlyMap<string, CopyLink>] = [objects, new Map()];
+  for (let tries = 0; asked.length > 0 && relayed.full === undefined; tries += 1) {
+    const states = await untilSettled(deps, to, { objects: asked, links });
+    const left: LfsObject[] = [];
+    for (const object of asked) {
+      const { state, reason = 'expired', error } = states.get(object.oid) ?? {};
+      // What it said before it was asked is of another run.
+      const why = tries === 0 ? undefined : reasonToCopy(reason);
+      if (state === 'stored') {
+        relayed[tries === 0 ? 'present' : 'copied'].push(object);
+        onBytes(object.sizeBytes);
+      } else if (error && fullCodes.has(error.code)) relayed.full ??= printable(error.message);
+      else if (error) own.set(object, printable(error.message));
+      else if (why) own.set(object, why);
+      else if (tries < triesMax) left.push(object);
+      else noteFailed(copying, object, textOf(reason));
     }
-    return taken;
+    links = await linksOf(deps, copying, left);
+    asked = left.filter(({ oid }) => links.has(oid));
   }
+}
 
-  /** Has some copied that aren't there, and that nobody copies. */
-  async #begin(objects: readonly LfsObject[]): Promise<void> {
-    const { from, to } = this.#input;
-    const states = await askCopies(this.#deps, to, { objects });
-    const wanted: LfsObject[] = [];
-    for (const object of objects) {
-      const { state } = states.get(object.oid) ?? {};
-      if (state === 'stored') this.#arrived(object, this.#tries.has(object.oid) ? 'copied' : 'present');
-      else if (state === 'queued') this.#pending.set(object.oid, object);
-      else wanted.push(object);
-    }
-    if (wanted.length === 0) return;
-    const answers = await askBatch(this.#deps, from, { operation: 'download', objects: wanted });
-    const linked = new Map(
-      wanted.flatMap((object) => {
-        const link = this.#linkOf(object, answers === 'absent' ? undefined : answers.get(object.oid));
-        return link ? [[object.oid, link] as const] : [];
-      }),
-    );
-    const offered = wanted.filter(({ oid }) => linked.has(oid));
-    if (offered.length === 0) return;
-    this.#note(offered, await askCopies(this.#deps, to, { objects: offered, links: linked }));
+/** Asks again until none of them is being copied. */
+async function untilSettled(
+  deps: DownloadDeps,
+  to: OwnRepo,
+  asked: { objects: readonly LfsObject[]; links: ReadonlyMap<string, CopyLink> },
+): Promise<Awaited<ReturnType<typeof askCopies>>> {
+  let states = await askCopies(deps, to, asked);
+  for (;;) {
+    const objects = asked.objects.filter(({ oid }) => states.get(oid)?.state === 'queued');
+    if (objects.length === 0) return states;
+    await deps.sleep(pollMs);
+    deps.stop.throwIfAborted();
+    states = new Map([...states, ...(await askCopies(deps, to, { objects }))]);
   }
+}
 
-  /** Where an object is downloaded, without a login. If it isn't, what becomes of it is noted. */
-  #linkOf(object: LfsObject, { actions, error }: BatchAnswer = { oid: object.oid }): CopyLink | undefined {
-    const { download } = actions ?? {};
-    if (!download) {
-      if (!error || error.code === 404 || error.code === 410) this.relayed.absent.push(object);
-      else this.#failed(object, `the source: ${printable(error.message)} (${error.code})`);
-      return undefined;
-    }
-    const { href, header, expires_in } = download;
-    if (Object.keys(header).length > 0 || !isHref(href)) {
-      this.own.set(object, needHeaders);
-      return undefined;
-    }
-    return { href, expires_in };
+/** oid → where it is downloaded, without a login. Of what isn't, it's noted what becomes of it. */
+async function linksOf(
+  deps: DownloadDeps,
+  copying: Copying,
+  objects: readonly LfsObject[],
+): Promise<ReadonlyMap<string, CopyLink>> {
+  const links = new Map<string, CopyLink>();
+  if (objects.length === 0) return links;
+  const answers = await askBatch(deps, copying.from, { operation: 'download', objects });
+  for (const object of objects) {
+    const { actions, error } = (answers === 'absent' ? undefined : answers.get(object.oid)) ?? {};
+    const { href = '', header = {}, expires_in } = actions?.download ?? {};
+    if (!actions?.download) {
+      if (!error || error.code === 404 || error.code === 410) copying.relayed.absent.push(object);
+      else noteFailed(copying, object, `the source: ${printable(error.message)} (${error.code})`);
+    } else if (Object.keys(header).length > 0 || !isHref(href)) copying.own.set(object, needHeaders);
+    else links.set(object.oid, { href, expires_in });
   }
+  return links;
+}
 
-  #note(objects: readonly LfsObject[], states: Awaited<ReturnType<typeof askCopies>>): void {
-    for (const object of objects) {
-      const { state, error } = states.get(object.oid) ?? {};
-      if (state === 'stored') this.#arrived(object, 'copied');
-      else if (error && fullCodes.has(error.code)) this.relayed.full ??= printable(error.message);
-      else if (error) this.own.set(object, printable(error.message));
-      else {
-        this.#tries.set(object.oid, 1 + (this.#tries.get(object.oid) ?? 0));
-        this.#pending.set(object.oid, object);
-      }
-    }
-  }
+const reasonToCopy = (reason: string) =>
+  ownReasons[reason] ?? (/^upstream-3/.test(reason) ? 'their server redirects' : undefined);
 
-  async #poll(): Promise<void> {
-    const pending = [...this.#pending.values()];
-    for (let at = 0; at < pending.length; at += batchObjectsMax) {
-      const some = pending.slice(at, at + batchObjectsMax);
-      const states = await askCopies(this.#deps, this.#input.to, { objects: some });
-      for (const object of some) {
-        const { state, reason = 'expired' } = states.get(object.oid) ?? {};
-        if (state === 'queued') continue;
-        this.#pending.delete(object.oid);
-        if (state === 'stored') this.#arrived(object, 'copied');
-        else this.#broke(object, reason);
-      }
-    }
-  }
-
-  #broke(object: LfsObject, reason: string): void {
-    const why = ownReasons[reason] ?? (/^upstream-3/.test(reason) ? 'their server redirects' : undefined);
-    if (why) this.own.set(object, why);
-    else if ((this.#tries.get(object.oid) ?? 0) < triesMax) this.#next.push(object);
-    else this.#failed(object, textOf(reason));
-  }
-
-  #arrived(object: LfsObject, as: 'copied' | 'present'): void {
-    this.relayed[as].push(object);
-    this.#input.onBytes(object.sizeBytes);
-  }
-
-  #failed(object: LfsObject, message: string): void {
-    this.relayed.failed.push({ object, message });
-    this.#input.onBytes(object.sizeBytes);
-  }
+function noteFailed({ relayed, onBytes }: Copying, object: LfsObject, message: string): void {
+  relayed.failed.push({ object, message });
+  onBytes(object.sizeBytes);
 }

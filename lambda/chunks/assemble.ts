@@ -121,11 +121,13 @@ async function attempt(
   const isCopied = await copyChunks(deps, { upload, lease, multipart, proofs, parts, deadlineMs });
   if (!isCopied) return 'unproven';
   if (parts.size < chunkCountOf(upload)) return 'unfinished';
-  // To complete it may take long, as the copies may have.
-  await lease.renew();
+  await lease.extend(completeMs(upload));
   if (!(await isClaimed(deps, upload))) return 'ended';
   return await complete(deps, { upload, multipart, parts });
 }
+
+/** A store on a disk copies all bytes once more, and others would do the same meanwhile. No function lives longer than 15 min. */
+const completeMs = ({ sizeBytes }: ChunkedUpload) => Math.min(sizeBytes / 50_000, 15 * 60_000);
 
 /** Whether the object's place is reserved still, so that it is counted from the moment when it is there. */
 async function isClaimed({ ledger, clock }: AssembleDeps, upload: ChunkedUpload): Promise<boolean> {

@@ -109,7 +109,6 @@ type ServeOutcome =
       /** Chunks of the whole without a proof. */
       readonly unproven: number;
     }
-  | { readonly kind: 'closed'; readonly state: Exclude<ShownState, 'open'> }
   /** The object has no such chunk. */
   | { readonly kind: 'no-chunk'; readonly chunk: number };
 
@@ -143,11 +142,8 @@ export async function serveChunks(
   const changed = await deps.chunkedUploads.change(path, (before) => afterAsking(deps, before, asked));
   const now = changed?.upload ?? upload;
   const state = isOther && now.state === 'assembling' ? 'wrong' : shownState(now, nowMs);
-  if (state !== 'open') {
-    const isAsking = stored.length + wanted.length > 0;
-    const left = state === 'stored' ? 0 : unproven;
-    return isAsking ? { kind: 'closed', state } : { kind: 'served', state, urls: [], unproven: left };
-  }
+  if (state !== 'open')
+    return { kind: 'served', state, urls: [], unproven: state === 'stored' ? 0 : unproven };
   const messages = [
     ...stored.map(({ chunk, stateBefore }) => ({ step: 'prove' as const, ...path, chunk, stateBefore })),
     ...(changed?.isChanged && now.askedAtMs === nowMs ? [{ step: 'assemble' as const, ...path }] : []),

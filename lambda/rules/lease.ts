@@ -44,6 +44,11 @@ export class Lease<R extends { readonly leaseUntilMs: number }> {
     await this.#renewing;
   }
 
+  /** Keeps the lease for so much longer than usual, for a step that can't renew it. @throws {LeaseLostError} */
+  async extend(extraMs: number): Promise<void> {
+    await this.#renewAt(this.#of.clock.nowMs() + extraMs);
+  }
+
   async #renewAt(nowMs: number): Promise<void> {
     const { leaseUntilMs } = await this.change((record) => this.#of.leased(record, nowMs));
     this.#untilMs = leaseUntilMs;

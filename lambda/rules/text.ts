@@ -68,10 +68,10 @@ export function hasPrototypeField(value: unknown): boolean {
   return false;
 }
 
-/** The value of a JSON text. undefined if the text is not valid JSON. */
-export function parseJson(text: string): unknown {
+/** The value of a JSON text. undefined if the text is not valid JSON. @param reviver as of `JSON.parse`. */
+export function parseJson(text: string, reviver?: (key: string, value: unknown) => unknown): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, reviver);
   } catch {
     return undefined;
   }

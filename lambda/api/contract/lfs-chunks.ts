@@ -99,7 +99,7 @@ export const lfsChunksContract = {
     id: 'uploadChunks',
     summary: 'Report stored chunks, and request URLs',
     description:
-      'Each URL takes exactly the bytes of its SHA-256. Once each chunk is proven, the object is assembled: repeat with empty lists until it is `stored`.',
+      'Each URL takes exactly the bytes of its SHA-256. An upload that isn’t open gets none. Once each chunk is proven, the object is assembled: repeat with empty lists until it is `stored`.',
     access: 'chunks',
     body: {
       schema: chunksRequestSchema,
@@ -129,7 +129,6 @@ export const lfsChunksContract = {
     lfsErrors: {
       401: null,
       404: notFound(),
-      409: "The upload isn't open any more. `state` shows why.",
       422: 'The body is invalid, or a chunk is beyond the object.',
       429: null,
     },

@@ -5,10 +5,10 @@ import type { Deps } from '../../deps.ts';
 import type { RouteKey } from '../../routes.ts';
 import { parseJson } from '../../rules/text.ts';
 import { chunksRequestSchema, type WireChunkedUpload, type WireChunks } from '../contract/lfs-chunks.ts';
-import { answer, header, lfsMediaType, pathOid, pathRepo, pathTenant, type Response } from '../http.ts';
+import { header, pathOid, pathRepo, pathTenant, type Response } from '../http.ts';
 import { firstIssue } from '../json.ts';
 import { lfs, lfsBody, lfsError, lfsNotAccepted, uploadTokenHeader, wireAction } from './http.ts';
-import { chunksClosed, invalid, uploadNotFound } from './messages.ts';
+import { invalid, uploadNotFound } from './messages.ts';
 
 export type ChunkDeps = Pick<
   Deps,
@@ -54,22 +54,11 @@ const ask: ChunkOperation = async (deps, { upload, event }) => {
   const parsed = chunksRequestSchema.safeParse(value);
   if (!parsed.success) return fail(422, invalid.chunks(firstIssue(parsed.error)));
   const outcome = await serveChunks(deps, upload, parsed.data);
-  switch (outcome.kind) {
-    case 'no-chunk':
-      return fail(422, invalid.noChunk(outcome.chunk, chunkCountOf(upload)));
-    case 'closed': {
-      const { state } = outcome;
-      return answer(409, lfsMediaType, { message: chunksClosed(state), request_id: requestId, state });
-    }
-    case 'served': {
-      const urls = outcome.urls.map(({ chunk, put, expiresInMs }) => ({
-        chunk,
-        ...wireAction(put, expiresInMs),
-      }));
-      const body: WireChunks = { state: outcome.state, urls, unproven: outcome.unproven };
-      return lfs(200, body);
-    }
-  }
+  if (outcome.kind === 'no-chunk')
+    return fail(422, invalid.noChunk(outcome.chunk, chunkCountOf(upload)));
+  const urls = outcome.urls.map(({ chunk, put, expiresInMs }) => ({ chunk, ...wireAction(put, expiresInMs) }));
+  const served: WireChunks = { state: outcome.state, urls, unproven: outcome.unproven };
+  return lfs(200, served);
 };
 
 const operations: Readonly<Record<RouteKey<'lfsChunks'>, ChunkOperation>> = {

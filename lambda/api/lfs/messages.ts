@@ -223,18 +223,6 @@ export const uploadedByOthers =
 /** 404 for a chunked upload without its token. */
 export const uploadNotFound = 'Upload not found, or its token is invalid or expired. Push again.';
 
-/** 409 for a chunked upload that takes no more chunks. */
-export function chunksClosed(state: 'stored' | 'wrong' | 'ended'): string {
-  switch (state) {
-    case 'stored':
-      return 'The file is stored already. Push again to finish.';
-    case 'wrong':
-      return "The uploaded bytes aren't this file. Check it with git lfs fsck, then push again.";
-    case 'ended':
-      return 'This upload was canceled, or it expired. Push again: it starts over.';
-  }
-}
-
 /** 422 or 409: the stored size isn't the requested one. */
 export function sizeMismatch(storedBytes: number, askedBytes: number): string {
   return `Size mismatch: ${storedBytes} bytes are stored, the request says ${askedBytes}. Check the pointer file.`;

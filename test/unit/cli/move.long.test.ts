@@ -225,6 +225,25 @@ describe('import', () => {
     expect(batches).toBe(6);
   });
 
+  it('takes null for what is left out, and nothing for an answer that is none', async () => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    other.batchOf = (answers) => ({
+      objects: answers.map((answer) => ({ error: null, authenticated: null, ...answer })),
+    });
+    expect(await runImport()).toMatchObject({ code: 0 });
+    expect(await stored()).toEqual([...oids].sort());
+    commit(randomBytes(7));
+    other.batchOf = () => 'Sign in to Example';
+    expect(await runImport()).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('returned no LFS batch for downloads'),
+    });
+    other.batchOf = () => 'x'.repeat(5_000_000);
+    expect(await runImport()).toMatchObject({ code: 6, err: expect.stringContaining('answer is too long') });
+  });
+
   it('refuses what is no full clone, and what is no repository', async () => {
     expect(await runImport({}, 'github.com/acme/game')).toMatchObject({
       code: 2,
@@ -423,6 +442,8 @@ describe('import --archive', () => {
     const oids = other.store(...objects);
     commit(...objects);
     expect(await runImport()).toMatchObject({ code: 0 });
+    const again = ['import', tenant, 'again', '--from', from(), '--clone', clone];
+    expect(await cli(again, { env: env() })).toMatchObject({ code: 0 });
     const folder = tempFolder();
     const manager = await manage('POST', `/${tenant}/tokens`, { scope: 'manage' });
     const own = { ...env(), LFS_QUOTA_TOKEN: tokenShape.parse(manager).token };
@@ -433,7 +454,7 @@ describe('import --archive', () => {
     const args = ['import', tenant, 'copy', '--archive', archive];
     expect(await cli(args, { env: env() })).toMatchObject({
       code: 0,
-      out: expect.stringContaining('6 objects'),
+      out: expect.stringContaining('copied         6 objects'),
     });
     const listed = await manage('GET', `/${tenant}/objects?repo=copy`);
     expect(
@@ -472,5 +493,23 @@ describe('mirror', () => {
     expect(other.piecemeal).toBe(0);
     other.login = undefined;
     expect(await runMirror()).toMatchObject({ out: expect.stringContaining('already there  6 objects') });
+  });
+
+  it('doesn’t take for copied what the other server says nothing of', async () => {
+    const objects = made();
+    other.store(...objects);
+    commit(...objects);
+    expect(await runImport()).toMatchObject({ code: 0 });
+    other.objects.clear();
+    other.batchOf = (answers) => ({ objects: answers.slice(1) });
+    const { code, out, err } = await runMirror();
+    expect({ code, out }).toEqual({
+      code: 1,
+      out: expect.stringContaining(`copied         ${other.objects.size} objects`),
+    });
+    expect(err).toContain('leaves it out');
+    other.batchOf = (answers) => ({ objects: answers });
+    expect(await runMirror()).toMatchObject({ code: 0 });
+    expect(other.objects.size).toBe(6);
   });
 });

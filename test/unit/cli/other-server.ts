@@ -24,6 +24,8 @@ export class OtherServer {
   readonly downloads: { readonly oid: string; readonly headers: IncomingMessage['headers'] }[] = [];
   /** Answers of the next batches, before it does what it is asked. */
   readonly batchAnswers: ({ status: number; headers?: Record<string, string> } | 'breaks off')[] = [];
+  /** What it answers to a batch instead of these. */
+  batchOf: (answers: readonly object[]) => unknown = (objects) => ({ transfer: 'basic', objects });
   /** Called with each request, before it is answered. */
   onRequest: (what: string) => void = () => undefined;
   readonly verified: string[] = [];
@@ -101,7 +103,7 @@ export class OtherServer {
       return isHere ? { oid, size } : { oid, size, actions };
     });
     response.writeHead(200, { 'content-type': 'application/vnd.git-lfs+json' });
-    response.end(JSON.stringify({ transfer: 'basic', objects: answers }));
+    response.end(JSON.stringify(this.batchOf(answers)));
   }
 
   #send(response: ServerResponse, oid: string): void {

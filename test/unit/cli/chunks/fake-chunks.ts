@@ -103,7 +103,7 @@ export class FakeChunks {
       return void response.writeHead(404).end();
     const answer = method === 'GET' ? this.#status() : await this.#posted(JSON.parse(body.toString()));
     const text = JSON.stringify(answer);
-    response.writeHead(method === 'POST' && answer.state !== 'open' ? 409 : 200);
+    response.writeHead(200);
     response.end(lie === 'half' ? text.slice(0, text.length / 2) : text);
   }
 

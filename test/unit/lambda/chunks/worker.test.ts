@@ -463,6 +463,18 @@ describe('an object', () => {
     expect([archives.count('copyPart'), archives.count('complete')]).toEqual([4, 1]);
   });
 
+  it('is made by one worker for as long as the store puts the copies together', async () => {
+    const upload = await proven();
+    archives.before = async ({ name }) => {
+      if (name !== 'complete') return;
+      archives.before = () => undefined;
+      clock.advance(minute);
+      await deliver(stepOf('assemble', upload));
+    };
+    await deliver(stepOf('assemble', upload));
+    expect(outcomes().slice(-2)).toEqual(['busy', 'stored']);
+  });
+
   it.each(['ends', 'is taken over'])('is not made by a worker any more once its upload %s', async (how) => {
     const upload = await proven();
     archives.before = async ({ name }) => {
@@ -581,7 +593,7 @@ describe.each(['before', 'after'] as const)('a worker that dies %s any call', (w
       hasDied = worker.hasDied();
       // Messages come again, the client reports and asks again, and the schedule wakes what is due.
       for (const message of steps.slice(0, -1)) expect(await deliver(message)).toBe(true);
-      if ((await stateOf(upload)) === 'assembling') clock.advance(minute);
+      if ((await stateOf(upload)) === 'assembling') clock.advance(2 * minute);
       await deliver(stepOf('assemble', upload));
       expect([at, await stateOf(upload), await stored()]).toEqual([at, 'stored', Uint8Array.from(content)]);
       // And one that dies while it tidies up.

@@ -54,9 +54,11 @@ const ask: ChunkOperation = async (deps, { upload, event }) => {
   const parsed = chunksRequestSchema.safeParse(value);
   if (!parsed.success) return fail(422, invalid.chunks(firstIssue(parsed.error)));
   const outcome = await serveChunks(deps, upload, parsed.data);
-  if (outcome.kind === 'no-chunk')
-    return fail(422, invalid.noChunk(outcome.chunk, chunkCountOf(upload)));
-  const urls = outcome.urls.map(({ chunk, put, expiresInMs }) => ({ chunk, ...wireAction(put, expiresInMs) }));
+  if (outcome.kind === 'no-chunk') return fail(422, invalid.noChunk(outcome.chunk, chunkCountOf(upload)));
+  const urls = outcome.urls.map(({ chunk, put, expiresInMs }) => ({
+    chunk,
+    ...wireAction(put, expiresInMs),
+  }));
   const served: WireChunks = { state: outcome.state, urls, unproven: outcome.unproven };
   return lfs(200, served);
 };

@@ -67,6 +67,7 @@ const monthOptions = {
   objects: { type: 'string', help: 'objects stored per tenant, in four repos (default: 4,000)' },
   'object-mb': { type: 'string', help: 'size of an object in MiB (default: 1)' },
   'store-events': { type: 'boolean', help: 'the store sends an event for every upload' },
+  cdn: { type: 'boolean', help: 'downloads from S3 pass CloudFront' },
   monitoring: { type: 'string', help: 'none, basic or full (default: full)' },
   store,
   help,
@@ -118,6 +119,7 @@ function month(texts: Texts): string {
     objects: numberOf(texts, 'objects', defaultWorkload.objects),
     objectMb: numberOf(texts, 'object-mb', defaultWorkload.objectMb),
     storeEvents: texts['store-events'] === true,
+    cdn: texts.cdn === true,
     monitoring: monitoringOf(texts),
   };
   const stores = storesOf(texts);

@@ -81,21 +81,23 @@ const objectsPerPush = 20;
 /** The part of the objects that is new in a month. */
 const pushedShare = 0.1;
 
-function costHere({ storedBytes, objects, downloadsGb }: Team, store: StoreName) {
+function costHere({ storedBytes, objects, downloadsGb }: Team, store: StoreName, cdn = false) {
   const objectBytes = storedBytes / objects;
   const pushes = (pushedShare * objects) / objectsPerPush;
   const fetches = (downloadsGb * GB) / objectBytes / objectsPerPush;
-  const team = { tenants: 1, objects, objectMb: objectBytes / 1024 ** 2, pushes, fetches };
+  const team = { tenants: 1, objects, objectMb: objectBytes / 1024 ** 2, pushes, fetches, cdn };
   return sumOf(monthOf({ ...defaultWorkload, ...team, monitoring: 'basic' }, store));
 }
 
 /** A month of a team that stores something, at each host and in each way to run lfs-quota. */
 export function monthEverywhere(team: Team): readonly MonthAt[] {
-  const [s3, r2] = [costHere(team, 's3'), costHere(team, 'r2')];
+  const [s3, r2, cdn] = [costHere(team, 's3'), costHere(team, 'r2'), costHere(team, 's3', true)];
   const here = { plan: null, prices: pricesAsOf };
+  const viaCdn = { plan: null, prices: '2026-11-27, unconfirmed' };
   return [
     ...hosts.map((host) => monthAt(host, team)),
     { place: 'lfs-quota on AWS, with S3', dollars: totalOf(s3), ...here },
+    { place: 'lfs-quota on AWS, with S3 and CloudFront', dollars: totalOf(cdn), ...viaCdn },
     { place: 'lfs-quota on AWS, with R2', dollars: totalOf(r2), ...here },
     // The same requests to the bucket.
     { place: 'lfs-quota on your machine, with R2', dollars: r2.store + r2.bytes, ...here },

@@ -38,6 +38,12 @@ export const r2Prices: StorePrices = {
   gbToInternet: 0,
 };
 
+/**
+ * CloudFront in the US. Unconfirmed: on 2026-11-27, of a copy of its price list without a date. What is free in each month is
+ * subtracted, because that doesn't end after a year. What it gets from S3 is free.
+ */
+const cdnPrices = { gbToInternet: 0.085, httpsRequest: perMillion(1), freeGb: 1000, freeRequests: 10e6 };
+
 /** Prices of AWS in us-east-1. */
 export const cloudPrices = {
   lambdaGbSecondArm64: 0.0000133334,
@@ -229,6 +235,8 @@ export interface Workload {
   readonly objectMb: number;
   /** Whether the store sends an event for every upload. */
   readonly storeEvents: boolean;
+  /** Whether downloads from S3 pass CloudFront. */
+  readonly cdn: boolean;
   readonly monitoring: Monitoring;
 }
 
@@ -239,6 +247,7 @@ export const defaultWorkload: Workload = {
   objects: 4000,
   objectMb: 1,
   storeEvents: false,
+  cdn: false,
   monitoring: 'full',
 };
 
@@ -295,6 +304,7 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
   const fetches = tenants * workload.fetches;
   const isIdle = pushes + fetches === 0;
   const uploads = pushes * objectsPerBatch;
+  const gets = fetches * objectsPerBatch;
   const verifies = verifiesOf(objectMb);
   const deferrals = storeEvents || verifies > 1 ? 2 : 1;
 
@@ -325,7 +335,7 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
     run('push: reconcile deferred', pushes * deferrals, operations.reconcileDeferred),
     run('push: dead reservation', pushes, operations.reconcileDead),
     run('fetch: batch', fetches, batchIn(objects, operations.downloadBatch)),
-    line('fetch: GET by the client', fetches * objectsPerBatch, { store: prices.getOrHead }),
+    line('fetch: GET by the client', gets, { store: prices.getOrHead }),
     run('console: read', isIdle ? 0 : tenants * readsOfUsage, operations.readUsage),
     run('full count', counts * affordable, fullCount),
     line('schedule: message', pushes + counts, { queue: cloudPrices.fifoQueueRequest }),
@@ -333,7 +343,19 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
     ...(storeEvents ? events : []),
     line('alarms, metrics, idle queues, …', 1, standingCost(workload, isIdle)),
     line('GB stored', tenants * workload.objects * gb, { bytes: prices.storedGbMonth }),
-    line('GB fetched over the internet', fetches * objectsPerBatch * gb, { bytes: prices.gbToInternet }),
+    ...(workload.cdn && store === 's3'
+      ? cdnLines(gets, gb)
+      : [line('GB fetched over the internet', gets * gb, { bytes: prices.gbToInternet })]),
+  ];
+}
+
+/** CloudFront and its key. It asks S3 for each object, as if it kept none. */
+function cdnLines(gets: number, gb: number): Line[] {
+  const { gbToInternet, httpsRequest, freeGb, freeRequests } = cdnPrices;
+  return [
+    line('CloudFront: GETs above 10 million', Math.max(0, gets - freeRequests), { bytes: httpsRequest }),
+    line('CloudFront: GB above 1,000', Math.max(0, gets * gb - freeGb), { bytes: gbToInternet }),
+    line('CloudFront: key', 1, { fixed: cloudPrices.secretMonth }),
   ];
 }
 

@@ -13,7 +13,13 @@ import { createEventBridge } from './aws/event-bus.ts';
 import { createConsoleFiles, roleCredentials } from './aws/function-environment.ts';
 import { createInvocationLog, createInvocations } from './aws/invocation-log.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from './aws/powertools.ts';
-import { createAdminSecret, createSecretsClient, createTextSecret, storeCredentials } from './aws/secrets.ts';
+import {
+  createAdminSecret,
+  createSecret,
+  createSecretsClient,
+  createTextSecret,
+  storeCredentials,
+} from './aws/secrets.ts';
 import { createSesMailer } from './aws/ses.ts';
 import {
   createSqsClient,
@@ -45,8 +51,10 @@ import { createStoreProbe } from './status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './store/adopted.ts';
 import { ArchiveClient } from './store/archive-client.ts';
 import { BucketClient, type S3Settings } from './store/bucket-client.ts';
+import { cdnSigner } from './store/cdn.ts';
 import { createObjectStore, createTextFiles } from './store/object-store.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './store/rules/adopted-repos.ts';
+import { privateKeyIn } from './store/rules/cdn-keys.ts';
 import { storageClasses as everyClass, storageClassesIn } from './store/rules/storage-class.ts';
 import { createArchiveStore } from './store/s3-archives.ts';
 import { createUrlSigner } from './store/signing.ts';
@@ -241,6 +249,18 @@ const archiveStore = (place: S3Settings) =>
   adoptedArchives(createArchiveStore({ client: new ArchiveClient(reachable(place)) }), adoptedRepos());
 const urlSigner = (place: S3Settings) => adoptedSigner(createUrlSigner(place), adoptedRepos());
 
+/** Signs objects for the stage's CDN, if it has one. */
+function objectSigner(place: S3Settings) {
+  const url = optional('LFS_QUOTA_CDN_URL');
+  if (url === undefined) return urlSigner(place);
+  const publicKey = required('LFS_QUOTA_CDN_PUBLIC_KEY');
+  const key = createSecret(secret(required('LFS_QUOTA_CDN_SECRET_ARN')), (pem) =>
+    privateKeyIn(pem, publicKey),
+  );
+  const cdn = { url, keyId: required('LFS_QUOTA_CDN_KEY_ID'), key };
+  return adoptedSigner(cdnSigner(createUrlSigner(place), cdn), adoptedRepos());
+}
+
 function scanning(client: BucketClient) {
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());
   return { listing, scan: createPathScan({ listing, clock, settings: settings() }) };
@@ -288,7 +308,7 @@ export function batchDeps() {
     tokens: stores.tokens(tables),
     ...hostUsers(tables),
     store: objectStore(client),
-    signer: urlSigner(place),
+    signer: objectSigner(place),
     storageClasses: storageClasses(),
     queue: queue(),
     copies: stores.copies(tables),

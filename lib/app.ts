@@ -27,6 +27,7 @@ import {
   type WorkQueue,
 } from './background.ts';
 import { Canary } from './canary.ts';
+import { Cdn } from './cdn.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
 import { functionSpecs } from './functions/function-specs.ts';
@@ -54,6 +55,8 @@ interface LfsQuotaStackProps extends StackProps {
 /** Everything of one stage. Construct ids are a contract: renaming one replaces its resources, data included. */
 class LfsQuotaStack extends Stack {
   readonly storage: ObjectStorage;
+  /** Undefined if objects are downloaded from the store itself. */
+  readonly cdn: Cdn | undefined;
   readonly adminToken: AdminToken;
   readonly functions: Functions;
   readonly api: Api;
@@ -70,6 +73,10 @@ class LfsQuotaStack extends Stack {
       objectStore,
       archiveDays: exports.keepDays,
     });
+    this.cdn =
+      objectStore.kind === 'bucket' && objectStore.cdn && this.storage.bucket
+        ? new Cdn(this, 'Cdn', { bucket: this.storage.bucket, settings: objectStore.cdn })
+        : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const reconciles = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
     const webhookWork = sendWorkIn(this, 'Webhook');
@@ -88,6 +95,7 @@ class LfsQuotaStack extends Stack {
       resources: {
         table: data.table,
         storage: this.storage,
+        cdn: this.cdn,
         reconcileQueue: reconciles.queue,
         webhookQueue: webhookWork.queue,
         chunkQueue: chunkWork.queue,
@@ -160,6 +168,12 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
     acknowledge(stack.canary, 'IAM5[Resource::*]', [
       'CloudWatch has no narrower resource for the states of alarms that CodeDeploy asks for.',
     ]);
+  if (stack.cdn) {
+    acknowledge(stack.cdn, 'CFR1', ['A signature says who may download, wherever they are.']);
+    acknowledge(stack.cdn, 'CFR2', ['CloudFront itself rejects what has no signature.']);
+    acknowledge(stack.cdn, 'CFR3', ['As those of the bucket, access logs would record signed URLs.']);
+    acknowledge(stack.cdn, 'CFR4', ["CloudFront's own domain has a fixed policy. Clients choose new TLS."]);
+  }
   const { bucket } = stack.storage;
   if (bucket === undefined) return;
   acknowledge(bucket, 'S1', [

@@ -13,6 +13,8 @@ import { seededTable } from './seed.ts';
 /** Time to the first byte of each service. The table's own work comes on top. */
 const latenciesMs = { table: 5, queue: 8, secret: 20, head: 20, list: 100 } as const;
 
+/** By their ARN. */
+let secrets: Readonly<Record<string, string>> = {};
 let table = await seededTable(0);
 const list = new ListServer();
 list.latencyMs = () => latenciesMs.list;
@@ -33,8 +35,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     const MD5OfMessageBody = createHash('md5').update(MessageBody).digest('hex');
     answerJson(response, { MessageId: 'message', MD5OfMessageBody, SequenceNumber: '1' });
   } else if (service === 'secretsmanager') {
+    const { SecretId = '' } = (await json(request)) as { SecretId?: string };
     await sleep(latenciesMs.secret);
-    answerJson(response, { Name: 'admin', SecretString: 'bench-admin-token' });
+    answerJson(response, { Name: SecretId, SecretString: secrets[SecretId] });
   } else if (request.method === 'HEAD') {
     await sleep(latenciesMs.head);
     // No object that is asked for is stored. Like S3: without either header, Node would close the connection.
@@ -88,7 +91,8 @@ function marshalled(output: object): object {
 
 const api = {
   /** @returns the port. */
-  listen: (tls: { key: string; cert: string }): Promise<number> => {
+  listen: (tls: { key: string; cert: string }, kept: typeof secrets): Promise<number> => {
+    secrets = kept;
     const server = createServer({ ...tls, keepAliveTimeout: 60_000 }, (request, response) => {
       void answer(request, response);
     });

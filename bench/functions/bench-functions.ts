@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApp } from '../../lib/app.ts';
+import { newCdnKey } from '../../test/support/cdn.ts';
 import { httpEvent } from '../../test/support/http-event.ts';
 import { KeySet } from '../list-server/server.ts';
 import { bundle, makeCertificate, startChild } from '../processes.ts';
@@ -22,6 +23,8 @@ interface Case {
   readonly calls: number;
   /** Objects that the last count found in the repo. */
   readonly repoObjects: number;
+  /** Environment variables, besides those of every function. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** @param call its number, so that no two calls have the same new objects. */
   readonly event: (call: number) => unknown;
   /** @throws {Error} when the work was not done: a fast wrong answer does not count. */
@@ -70,6 +73,19 @@ function batch(operation: 'upload' | 'download', count: number, repoObjects: num
   };
 }
 
+/** Of CloudFront. The bucket's signer has its key from the role. */
+const cdnKey = newCdnKey();
+const withCdn = (work: Case): Case => ({
+  ...work,
+  name: `${work.name}, CloudFront`,
+  variables: {
+    LFS_QUOTA_CDN_URL: 'https://d111111abcdef8.cloudfront.net',
+    LFS_QUOTA_CDN_KEY_ID: 'K2JCJMDEHXQW5F',
+    LFS_QUOTA_CDN_PUBLIC_KEY: cdnKey.publicKey,
+    LFS_QUOTA_CDN_SECRET_ARN: 'cdn',
+  },
+});
+
 /** What the console asks for. If the count is old, the function counts first. */
 function subscription(source: 'cache' | 'scan', repoObjects: number): Case {
   const objectCount = source === 'cache' ? repoObjects : new KeySet(repoObjects).objectCount;
@@ -103,6 +119,7 @@ const cases: readonly Case[] = [
   batch('upload', 100, 4000),
   batch('upload', 100, 20_000),
   batch('download', 100, 1000),
+  withCdn(batch('download', 100, 1000)),
 ];
 
 /** A function as it is deployed, and what it did. */
@@ -131,7 +148,8 @@ export async function benchFunctions(
   const backend = await startChild<BackendApi>(new URL('backend.ts', import.meta.url));
   try {
     const { file: certificateFile, ...tls } = makeCertificate(folder);
-    const endpoint = `https://127.0.0.1:${await backend.call('listen', tls)}`;
+    const secrets = { admin: 'bench-admin-token', cdn: cdnKey.privateKey };
+    const endpoint = `https://127.0.0.1:${await backend.call('listen', tls, secrets)}`;
     const program = await bundle(new URL('run-function.ts', import.meta.url));
     const deployed = deployedFunctions(folder).filter(
       ({ name }) => only === '' || only.split(',').includes(name),
@@ -140,7 +158,7 @@ export async function benchFunctions(
     const measure = async ({ name, file, variables }: Deployed, work?: Case): Promise<Measured> => {
       const environment = environmentWith({ endpoint, certificateFile });
       const bucket = { AWS_LAMBDA_FUNCTION_NAME: name, LFS_QUOTA_BUCKET: `n${work?.repoObjects ?? 0}` };
-      const env = { ...variables, ...environment, ...bucket };
+      const env = { ...variables, ...environment, ...bucket, ...work?.variables };
       const measured: Measured = { name: work?.name ?? name, starts: [], first: [], warm: [] };
       const { calls = 0, ageMs = 0, repoObjects = 0 } = work ?? {};
       for (let round = 0; round < (work ? processes : Number(starts)); round += 1) {

@@ -83,13 +83,15 @@ const keepMs = 5 * 60_000;
 /** How long the token before a rotation is accepted: functions learn of the new one at different times. */
 const overlapMs = 60 * 60_000;
 
-/** The operator's token from Secrets Manager, and for an hour after its rotation the one before. Only hashes are kept. */
-export function createAdminSecret(input: {
+/** How a secret is read. */
+interface SecretPlace {
   client: SecretsManagerClient;
   secretArn: string;
   nowMs: () => number;
-}): AdminCredential {
-  const { client, secretArn, nowMs } = input;
+}
+
+/** The operator's token from Secrets Manager, and for an hour after its rotation the one before. Only hashes are kept. */
+export function createAdminSecret({ client, secretArn, nowMs }: SecretPlace): AdminCredential {
   const fetchHashes = async (): Promise<readonly string[]> => {
     const { text, createdAtMs = 0 } = await readSecret(client, { secretArn });
     if (text === undefined) throw new Error('The admin secret has no value.');
@@ -110,20 +112,25 @@ async function readPrevious(client: SecretsManagerClient, secretArn: string): Pr
   }
 }
 
-/** A secret that is one text. Fetched at most once in five minutes. */
-export function createTextSecret(input: {
-  client: SecretsManagerClient;
-  secretArn: string;
-  nowMs: () => number;
-}): () => Promise<string> {
-  const { client, secretArn, nowMs } = input;
-  const fetchText = async () => {
-    const { text } = await readSecret(client, { secretArn });
+/**
+ * What a secret is for. Fetched at most once in five minutes.
+ *
+ * @param parse makes it of the text, undefined if the secret has none. It throws if it can't.
+ */
+export function createSecret<T>(
+  { client, secretArn, nowMs }: SecretPlace,
+  parse: (text: string | undefined) => T,
+): () => Promise<T> {
+  const fetchValue = async () => parse((await readSecret(client, { secretArn })).text);
+  return keptFor(fetchValue, { keepMs, nowMs });
+}
+
+/** A secret that is one text. */
+export const createTextSecret = (place: SecretPlace): (() => Promise<string>) =>
+  createSecret(place, (text) => {
     if (text === undefined) throw new Error("The secret of a git host's app has no value.");
     return text.trim();
-  };
-  return keptFor(fetchText, { keepMs, nowMs });
-}
+  });
 
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
 
@@ -135,13 +142,8 @@ const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.str
  * rotation, and what they signed is used until it expires. So they must stay valid for five minutes plus the lifetime
  * of a presigned URL.
  */
-export function storeCredentials(input: {
-  client: SecretsManagerClient;
-  secretArn: string;
-  nowMs: () => number;
-}) {
-  const fetchCredentials = async () => {
-    const { text } = await readSecret(input.client, { secretArn: input.secretArn });
+export const storeCredentials = (place: SecretPlace) =>
+  createSecret(place, (text) => {
     const parsed = secret.safeParse(jsonIn(text));
     if (!parsed.success) {
       throw new Error(
@@ -149,9 +151,7 @@ export function storeCredentials(input: {
       );
     }
     return parsed.data;
-  };
-  return keptFor(fetchCredentials, { keepMs, nowMs: input.nowMs });
-}
+  });
 
 /** Undefined if the text is no JSON. The error of the parser would quote it. */
 function jsonIn(text: string | undefined): unknown {

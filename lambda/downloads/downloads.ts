@@ -213,9 +213,10 @@ export async function findDownloads(deps: OfferDeps, input: DownloadQuestion): P
   const gone = await findGone(deps, { ...place, oids: missing });
   const offered = [...objects].filter(([oid, sizeBytes]) => stored.get(oid) === sizeBytes);
   const signed = await Promise.all(
-    offered.map(async ([oid]) => {
+    offered.map(async ([oid, sizeBytes]) => {
       const key = objectKey({ ...place, oid });
-      const get = await signer.signDownload({ key, signedAtMs: atMs, lifetimeMs: settings.urlLifetimeMs });
+      const times = { signedAtMs: atMs, lifetimeMs: settings.urlLifetimeMs };
+      const get = await signer.signDownload({ key, sizeBytes, ...times });
       return [oid, get] as const;
     }),
   );

@@ -39,7 +39,7 @@ export interface FunctionSpec {
   readonly emailQueue?: readonly QueueUse[];
   readonly copyQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
-  readonly secrets?: readonly ('admin token' | 'sign-in apps')[];
+  readonly secrets?: readonly ('admin token' | 'sign-in apps' | 'CDN key')[];
   /** Publishes alerts to the account's event bus, if the stage does. */
   readonly publishesEvents?: true;
   /** Sends e-mails, if the stage does. */
@@ -82,6 +82,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket'],
     reconcileQueue: ['send'],
     copyQueue: ['send'],
+    secrets: ['CDN key'],
     answersLinks: true,
   },
   lfsVerify: {

@@ -22,6 +22,7 @@ import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
 import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
+import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { ownRelease } from '../release.ts';
@@ -244,6 +245,8 @@ type StageQueue = IQueue & Pick<Queue, 'deadLetterQueue'>;
 interface FunctionResources {
   readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
   readonly storage: ObjectStorage;
+  /** Undefined if objects are downloaded from the store itself. */
+  readonly cdn: Cdn | undefined;
   readonly reconcileQueue: StageQueue;
   readonly webhookQueue: StageQueue;
   readonly chunkQueue: StageQueue;
@@ -312,6 +315,7 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
+    ...(spec.secrets?.includes('CDN key') && resources.cdn?.environment),
   };
 }
 
@@ -357,6 +361,7 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
   const secretArns = [
     ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
     ...(spec.secrets?.includes('sign-in apps') ? signInSecretArns : []),
+    ...(spec.secrets?.includes('CDN key') && resources.cdn ? [resources.cdn.secretArn] : []),
     ...(reachesStore(spec) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
   ];
   const onTable = (actions: FunctionSpec['table'] = []) => actions.map((action) => `dynamodb:${action}`);

@@ -14,6 +14,7 @@ import {
   isAdoptedPath,
   nameLayouts,
 } from '../../lambda/store/rules/adopted-repos.ts';
+import { publicKeyIn } from '../../lambda/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/store/rules/storage-class.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 
@@ -38,6 +39,20 @@ const section = <Shape extends z.ZodRawShape>(shape: Shape, description: string)
     .prefault({} as never)
     .describe(description);
 
+const cdnKey = z
+  .string()
+  .refine(publicKeyIn, "isn't the PEM of a P-256 public key, as openssl ec -pubout prints it");
+
+const cdn = z.strictObject({
+  publicKeys: z
+    .array(cdnKey)
+    .min(1)
+    .max(5)
+    .refine((keys) => new Set(keys.map(publicKeyIn)).size === keys.length, 'has a key twice')
+    .describe('P-256 keys as PEM. The private key is that of the first. URLs of the others work, too.'),
+  privateKeyArn: secretArn.describe('Secret with the private key as PEM.'),
+});
+
 const ownBucket = z.strictObject({
   kind: z.literal('bucket').describe('An S3 bucket that the stack creates.'),
   keepDeletedDays: whole(
@@ -45,9 +60,12 @@ const ownBucket = z.strictObject({
     0,
     'Days a deleted or replaced object can be restored. Billed, but not counted as usage. 0: none.',
   ),
+  cdn: cdn
+    .optional()
+    .describe('Downloads through CloudFront: docs/deploy.md#downloads-through-cloudfront. Default: from S3.'),
 });
 
-const externalStore = z.strictObject({
+const externalShape = {
   kind: z.literal('external').describe('An existing S3-compatible store, such as R2 or MinIO.'),
   endpoint: origin
     .regex(/^https:/, 'must start with https: signed URLs and objects pass through it')
@@ -77,6 +95,12 @@ const externalStore = z.strictObject({
     .describe(
       "A file written by `npx lfs-quota doctor --profile FILE`, relative to where `cdk` runs. Synth rejects a store that can't work, and uses its largest upload as `protocol.objectMaxMiB`.",
     ),
+};
+const externalStore = z.strictObject(externalShape, {
+  error: ({ code, keys }) =>
+    code === 'unrecognized_keys' && keys.includes('cdn')
+      ? "can't have cdn: CloudFront serves only the stack's own bucket. R2 needs none: its downloads are free"
+      : undefined,
 });
 
 const memoryMb = (defaultMb: number) => whole([128, 10_240], defaultMb, 'MB.');

@@ -78,6 +78,9 @@ function conflictsOf(settings: DeploymentSettings): Conflict[] {
   if (objectStore.kind === 'external')
     compareArn('objectStore.credentialsSecretArn', objectStore.credentialsSecretArn);
 
+  if (objectStore.kind === 'bucket' && objectStore.cdn)
+    compareArn('objectStore.cdn.privateKeyArn', objectStore.cdn.privateKeyArn);
+
   if (storeEvents && objectStore.kind === 'external')
     conflict(
       'storeEvents',

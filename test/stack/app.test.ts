@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../lib/app.ts';
 import { DeploymentSettingsError, deploymentSettings } from '../../lib/settings/stages.ts';
+import { newCdnKey } from '../support/cdn.ts';
 import { testContext, useFolder } from './stack-template.ts';
 
 const { folder, write } = useFolder();
@@ -19,6 +21,16 @@ describe('the app', () => {
   it('synthesises a stage with store events without a finding', () => {
     const settings = write('events.json', { storeEvents: true });
     expect(appWith({ stage: 'trial', settings }).synth().stacks).toHaveLength(1);
+  });
+
+  it('synthesises a stage with CloudFront without a finding', () => {
+    const privateKeyArn = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:cdn-AbCdEf';
+    const cdn = { publicKeys: [newCdnKey().publicKey], privateKeyArn };
+    const settings = write('cdn.json', { objectStore: { kind: 'bucket', cdn } });
+    const assembly = appWith({ stage: 'trial', settings }).synth();
+    // Warnings fail no synth.
+    const report = readFileSync(join(assembly.directory, 'validation-report.json'), 'utf8');
+    expect(JSON.parse(report).pluginReports).toMatchObject([{ violations: [] }]);
   });
 
   it('has each feature flag that the CDK recommends, because a flag that is set later changes resources', () => {

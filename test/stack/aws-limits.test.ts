@@ -68,6 +68,8 @@ const named = ({ resources }: DeployedStack, type: string, name: unknown) =>
 const lengths: [type: string, path: string, most: number][] = [
   ['AWS::ApiGatewayV2::DomainName', 'DomainName', 253],
   ['AWS::ApiGatewayV2::Stage', 'AccessLogSettings.Format', 3_072],
+  ['AWS::CloudFront::KeyGroup', 'KeyGroupConfig.Items', 5],
+  ['AWS::CloudFront::OriginAccessControl', 'OriginAccessControlConfig.Name', 64],
   ['AWS::CloudWatch::Alarm', 'AlarmDescription', 1_024],
   ['AWS::CloudWatch::Alarm', 'MetricName', 255],
   ['AWS::CloudWatch::Alarm', 'Namespace', 255],

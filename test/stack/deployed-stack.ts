@@ -70,6 +70,11 @@ const madeIds: Readonly<Record<string, string>> = {
   'AWS::ApiGatewayV2::Api': 'a1b2c3d4e5',
   'AWS::ApiGatewayV2::Integration': 'a1b2c3d4e5',
   'AWS::ApiGatewayV2::Route': 'a1b2c3d4e5',
+  'AWS::CloudFront::CachePolicy': '00000000-0000-0000-0000-000000000000',
+  'AWS::CloudFront::Distribution': 'E1A2B3C4D5E6F7',
+  'AWS::CloudFront::KeyGroup': '00000000-0000-0000-0000-000000000000',
+  'AWS::CloudFront::OriginAccessControl': 'E1A2B3C4D5E6F7',
+  'AWS::CloudFront::PublicKey': 'K1A2B3C4D5E6F7',
   'AWS::Lambda::Version': '123456',
 };
 
@@ -177,6 +182,9 @@ class Resolver {
     const attributes: Readonly<Record<string, string>> = {
       'AWS::ApiGatewayV2::Api.ApiEndpoint': `https://${name}.execute-api.${region}.${urlSuffix}`,
       'AWS::ApiGatewayV2::DomainName.RegionalDomainName': `d-${name}.execute-api.${region}.${urlSuffix}`,
+      'AWS::CloudFront::Distribution.DomainName': 'd111111abcdef8.cloudfront.net',
+      'AWS::CloudFront::OriginAccessControl.Id': name,
+      'AWS::CloudFront::PublicKey.Id': name,
       'AWS::CloudWatch::Alarm.Arn': this.#arn('cloudwatch', `alarm:${name}`),
       'AWS::DynamoDB::GlobalTable.Arn': this.#arn('dynamodb', `table/${name}`),
       'AWS::Events::Rule.Arn': this.#arn('events', `rule/${name}`),
@@ -185,6 +193,7 @@ class Resolver {
       'AWS::Lambda::Version.Version': name,
       'AWS::Logs::LogGroup.Arn': this.#arn('logs', `log-group:${name}:*`),
       'AWS::S3::Bucket.Arn': `arn:${partition}:s3:::${name}`,
+      'AWS::S3::Bucket.RegionalDomainName': `${name}.s3.${region}.${urlSuffix}`,
       'AWS::SecretsManager::Secret.Arn': this.#arn('secretsmanager', `secret:${name}-ABCDEF`),
       'AWS::SecretsManager::Secret.Id': this.#arn('secretsmanager', `secret:${name}-ABCDEF`),
       'AWS::SNS::Topic.Arn': this.#arn('sns', name),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { adoptedPathCharactersMax } from '../../lambda/store/rules/adopted-repos.ts';
 import { type DeploymentSettingsInput, everySetting } from '../../lib/settings/deployment-settings.ts';
+import { newCdnKey } from '../support/cdn.ts';
 
 /** Settings of stages that stand for all: what holds for their templates holds for those of any stage. */
 interface DeploymentFixture {
@@ -74,6 +75,14 @@ const most: DeploymentSettingsInput = {
   alarms: { email: `${'e'.repeat(50)}@example.com`, reconcileAgeHours: 1_000, reconcileFailures: 12 },
   email: { from: `${'e'.repeat(60)}@example.com` },
   domain: { name: longestHost, certificateArn },
+  objectStore: {
+    kind: 'bucket',
+    keepDeletedDays: 3_650,
+    cdn: {
+      publicKeys: Array.from({ length: 5 }, () => newCdnKey().publicKey),
+      privateKeyArn: credentialsSecretArn,
+    },
+  },
   publicUrl: longestOrigin,
   corsOrigins: listOf(20, (index) => `${longestOrigin.slice(0, -2)}${index}`),
   logLevel: 'ERROR',

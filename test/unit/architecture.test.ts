@@ -298,7 +298,10 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // The code of older commits, which wrote them.
   'test/fixtures': { imports: [], packages: ['node:*'] },
-  'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib', 'rules'], packages: ['*'] },
+  'test/stack': {
+    imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib', 'rules', 'test/support'],
+    packages: ['*'],
+  },
   'test/engines': {
     imports: ['cli', 'lambda/**', 'local', 'local/table', 'rules', 'test/contract', 'test/support'],
     packages: ['*'],

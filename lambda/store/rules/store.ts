@@ -52,7 +52,13 @@ export interface UrlSigner {
    * (`host;content-length;x-amz-checksum-sha256`), so the store refuses another length or content. So is a storage class.
    */
   signUpload(input: SignUploadInput): Promise<SignedRequest>;
-  signDownload(input: { key: string; signedAtMs: number; lifetimeMs: number }): Promise<SignedRequest>;
+  /** @param input.sizeBytes of an object: a CDN serves not any size. */
+  signDownload(input: {
+    key: string;
+    sizeBytes?: number;
+    signedAtMs: number;
+    lifetimeMs: number;
+  }): Promise<SignedRequest>;
 }
 
 /** The store did not answer, or answered that it cannot serve now. The cause is the last failure. */

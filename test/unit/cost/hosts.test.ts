@@ -68,6 +68,24 @@ describe('lfs-quota', () => {
     ]);
   });
 
+  it.each([
+    // The free TB, and beyond it. Its key costs $0.40.
+    [1000, 0.4 - 90],
+    [1500, 0.4 + 500 * 0.085 - 135],
+  ])('with CloudFront costs for %i GB of downloads what differs', (downloadsGb, differs) => {
+    const [, s3] = monthAt('lfs-quota on AWS, with S3', { downloadsGb });
+    const [, cdn] = monthAt('lfs-quota on AWS, with S3 and CloudFront', { downloadsGb });
+    expect(Number(cdn) - Number(s3)).toBeCloseTo(differs, 6);
+  });
+
+  it('with CloudFront pays for requests above ten million', () => {
+    // 15 million objects of 5 kB each.
+    const more = { storedBytes: 25 * GB, objects: 5e6, downloadsGb: 75 };
+    const [, s3] = monthAt('lfs-quota on AWS, with S3', more);
+    const [, cdn] = monthAt('lfs-quota on AWS, with S3 and CloudFront', more);
+    expect(Number(cdn) - Number(s3)).toBeCloseTo(0.4 + 5 - 75 * 0.09, 6);
+  });
+
   it('on a machine costs its bucket, and with its disk nothing', () => {
     const [, withR2] = monthAt('lfs-quota on your machine, with R2', { storedBytes: 1000 * GB });
     expect(withR2).toBeGreaterThan(1000 * r2Prices.storedGbMonth);

@@ -147,7 +147,7 @@ describe('the command', () => {
     const rows = lines
       .map((line) => line.trim().split(/ {2,}/))
       .filter(([place]) => !place?.startsWith('---'));
-    expect(rows).toHaveLength(8);
+    expect(rows).toHaveLength(9);
     const [heading, ...others] = rows.map((cells) => `| ${cells.slice(1).join(' | ')} |`);
     expect(page).toContain(heading?.replace('prices', 'Prices'));
     expect(others.filter((row, index) => !page.includes(`| ${rows[index + 1]?.[0]} ${row}`))).toEqual([]);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
+import { newCdnKey, passesCloudFront } from '../../support/cdn.ts';
 
 /** What the bundler puts into a function of a stage with the defaults. */
 const defaults = {
@@ -206,6 +207,43 @@ describe('a deployed function', () => {
     expect(managementDeps).toThrow('Entry 1 of the adopted repos');
     vi.unstubAllGlobals();
     expect(managementDeps).toThrow('stageJson is not defined');
+  });
+
+  it('signs objects for CloudFront if the stage has it, by their key in the bucket, and says if the key is a wrong one', async () => {
+    const pair = newCdnKey();
+    let text = pair.privateKey;
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' });
+      response.end(JSON.stringify({ SecretString: text }));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    deployedWith({
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      LFS_QUOTA_CDN_URL: 'https://d1.cloudfront.net',
+      LFS_QUOTA_CDN_KEY_ID: 'K1',
+      LFS_QUOTA_CDN_PUBLIC_KEY: pair.publicKey,
+      LFS_QUOTA_CDN_SECRET_ARN: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:cdn',
+    });
+    const adopted = { tenant: 'acme', repo: 'old', path: 'lfs/a+b/', names: 'ab/cd/rest' };
+    vi.stubGlobal('stageJson', { ...defaults, adoptedRepos: JSON.stringify([adopted]) });
+    const { batchDeps, chunksDeps } = await import('../../../lambda/compose.ts');
+    const oid = 'ab'.repeat(32);
+    const signedAtMs = Date.now();
+    const times = { signedAtMs, lifetimeMs: 60_000 };
+    const { signer } = batchDeps();
+    const { href } = await signer.signDownload({ key: `acme/old/${oid}`, sizeBytes: 1, ...times });
+    expect(href.split('?')[0]).toBe(`https://d1.cloudfront.net/lfs/a%2Bb/ab/ab/${'ab'.repeat(30)}`);
+    expect(passesCloudFront(href, { publicKey: pair.publicKey, keyId: 'K1', atMs: signedAtMs })).toBe(true);
+    const upload = { key: `acme/new/${oid}`, oid, sizeBytes: 1, ...times };
+    for (const each of [signer, chunksDeps().signer])
+      expect((await each.signUpload(upload)).href).toMatch(/^https:\/\/objects\.s3\.eu-central-1/);
+    text = newCdnKey().privateKey;
+    await expect(batchDeps().signer.signDownload({ key: `acme/new/${oid}`, ...times })).rejects.toThrow(
+      'The secret in objectStore.cdn.privateKeyArn must be',
+    );
+    server.closeAllConnections();
+    server.close();
   });
 
   it('knows the issuers and git hosts of the stage', async () => {

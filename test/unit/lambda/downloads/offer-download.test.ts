@@ -437,6 +437,6 @@ describe('an offer of downloads', () => {
     expect(outcome.kind === 'answered' && outcome.verdicts.get(stored)).toMatchObject({
       expiresInMs: lifetimeMs - 2_000,
     });
-    expect(signed).toEqual([{ key: `acme/game/${stored}`, signedAtMs: beganMs, lifetimeMs }]);
+    expect(signed).toEqual([{ key: `acme/game/${stored}`, sizeBytes: 60, signedAtMs: beganMs, lifetimeMs }]);
   });
 });

@@ -2,9 +2,15 @@ import { describe, expect, it, vi } from 'vitest';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
 import { reposMax } from '../../../../lambda/ledger/rules/tenant.ts';
+import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { cdnBytesMax, cdnSigner } from '../../../../lambda/store/cdn.ts';
+import { privateKeyIn } from '../../../../lambda/store/rules/cdn-keys.ts';
+import { createUrlSigner } from '../../../../lambda/store/signing.ts';
+import { newCdnKey, passesCloudFront } from '../../../support/cdn.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { MemoryTokenStore } from '../../../support/memory/stores.ts';
 import { unlimitedRepo } from '../../../support/tenant-record.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
@@ -98,5 +104,67 @@ describe('a batch that cannot be decided yet', () => {
       'lambda/downloads/copier.ts: const isForNow = status >= 500 || status === 429;',
       'lambda/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
     ]);
+  });
+});
+
+describe('a batch of a stage with CloudFront', () => {
+  const key = newCdnKey();
+  const cdn = {
+    url: 'https://d1.cloudfront.net',
+    keyId: 'K1',
+    key: async () => privateKeyIn(key.privateKey, key.publicKey),
+  };
+  const oids = Array.from({ length: 100 }, (_, index) => sha256Hex(`${index}`));
+  const store = {
+    bucket: 'objects',
+    region: 'eu-central-1',
+    credentials: async () => ({ accessKeyId: 'AKIA', secretAccessKey: 'secret' }),
+  };
+
+  /** @param large of these bytes in the store, though all others have 5. */
+  async function actionsOf(operation: string, large: ReadonlyMap<string, number> = new Map()) {
+    const [ledger, tokens, objects] = [new MemoryLedger(), new MemoryTokenStore(), new MemoryObjectStore()];
+    const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: 1 };
+    await ledger.createTenant({ tenant, plan: null, limitBytes: 1e6, createdAtMs: 1, scanned, dueAtMs: 1 });
+    await ledger.markDirty({ tenant, repo, dirtyToken: 'd' });
+    await tokens.put(tokenRecord(token, { tenant }));
+    const sizeOf = (each: string) => large.get(each) ?? 5;
+    if (operation === 'download')
+      for (const each of oids) objects.put(`${tenant}/${repo}/${each}`, sizeOf(each));
+    const signer = cdnSigner(createUrlSigner(store), cdn);
+    const handle = create(memoryDeps({ ledger, tokens, objects, signer }));
+    const event = httpEvent({
+      headers: { authorization: `Bearer ${token}`, 'content-type': lfsMediaType, accept: lfsMediaType },
+      pathParameters: { tenant, repo: `${repo}.git` },
+      body: JSON.stringify({ operation, objects: oids.map((each) => ({ oid: each, size: sizeOf(each) })) }),
+    });
+    const { statusCode, body } = await handle(event, noContext);
+    expect(statusCode).toBe(200);
+    const answers: { oid: string; actions: Record<string, { href: string; expires_in: number }> }[] =
+      JSON.parse(String(body)).objects;
+    return answers.map((answer) => ({ oid: answer.oid, action: answer.actions[operation] }));
+  }
+
+  it('downloads each object by a URL of its own, for as long as from the bucket', async () => {
+    const answers = await actionsOf('download');
+    expect(answers.map((each) => each.oid)).toEqual(oids);
+    for (const { oid: each, action } of answers) {
+      expect(action?.href).toMatch(`https://d1.cloudfront.net/${tenant}/${repo}/${each}?Expires=`);
+      const by = { publicKey: key.publicKey, keyId: 'K1', atMs: 0 };
+      expect(passesCloudFront(String(action?.href), by)).toBe(true);
+      expect(action?.expires_in).toBe(1800);
+    }
+  });
+
+  it('uploads to the bucket', async () => {
+    for (const { action } of await actionsOf('upload'))
+      expect(action?.href).toMatch('https://objects.s3.eu-central-1.amazonaws.com/');
+  });
+
+  it('downloads from the bucket what is too large for CloudFront', async () => {
+    const [large = ''] = oids;
+    const answers = await actionsOf('download', new Map([[large, cdnBytesMax + 1]]));
+    const fromBucket = answers.filter(({ action }) => action?.href.startsWith('https://objects.s3.'));
+    expect(fromBucket.map((each) => each.oid)).toEqual([large]);
   });
 });

@@ -44,7 +44,9 @@ export async function finishArchives(
 ): Promise<ExportJob> {
   const { clock, exportSettings } = deps;
   for (const [index, volume] of job.planned?.volumes.entries() ?? []) {
-    const outcome = await completeVolume(deps, { job, lease, index, volume });
+    const outcome = await completeVolume(deps, volume, async () => {
+      if (job.request.format === 'zip') await makeLastParts(deps, { job, lease, index });
+    });
     await lease.renew();
     if (outcome === 'complete') continue;
     deps.log.warn('export not complete', { ...pathOf(job), round: job.round, reason: outcome });
@@ -69,23 +71,14 @@ export async function finishArchives(
 
 const pathOf = ({ tenant, exportId }: ExportJob) => ({ tenant, exportId });
 
-interface VolumeToComplete {
-  readonly job: ExportJob;
-  readonly lease: ExportLease;
-  /** That of the volume. */
-  readonly index: number;
-  readonly volume: ExportVolume;
-}
-
 async function completeVolume(
-  deps: FinishDeps,
-  input: VolumeToComplete,
+  { archives }: FinishDeps,
+  volume: ExportVolume,
+  makeLast: () => Promise<void>,
 ): Promise<'complete' | 'parts missing' | 'upload gone' | 'object gone'> {
-  const { archives } = deps;
-  const { volume } = input;
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
-    if (input.job.request.format === 'zip') await makeLastParts(deps, input);
+    await makeLast();
     const parts = await partsOf(archives, volume);
     // A store may still answer for an upload that an earlier attempt has completed.
     if (!isComplete(volume, parts)) return (await isThere()) ? 'complete' : 'parts missing';
@@ -112,7 +105,7 @@ const crc32sAtOnce = 128;
  */
 async function makeLastParts(
   deps: FinishDeps,
-  { job, lease, index }: Pick<VolumeToComplete, 'job' | 'lease' | 'index'>,
+  { job, lease, index }: { job: ExportJob; lease: ExportLease; index: number },
 ): Promise<void> {
   const { archives } = deps;
   const { round } = job;
@@ -127,14 +120,14 @@ async function makeLastParts(
   const from = order?.volumes[index]?.directory;
   // What an older version planned has no such parts.
   if (!order || !from || found.includes(undefined)) return;
-  const { startByte } = from;
+  const { startByte, endByte } = from;
   const directory = Buffer.alloc(sizeOf(from));
   const put = (crc32s: StoredCrc32s) => {
     for (const [at, crc32] of crc32s)
-      if (at >= startByte && at < from.endByte) directory.writeUInt32LE(crc32, at - startByte);
+      if (at >= startByte && at < endByte) directory.writeUInt32LE(crc32, at - startByte);
   };
-  const read = archives.readInto(from, { startByte: 0, endByte: directory.length }, directory);
-  const patched = read.then(() => {
+  const whole = { startByte: 0, endByte: directory.length };
+  const patched = archives.readInto(from, whole, directory).then(() => {
     for (const each of found) if (each) put(decodeJson<StoredCrc32s>(each));
   });
   const made = copyParts(deps, {

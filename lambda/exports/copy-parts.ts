@@ -9,12 +9,17 @@ import {
 } from '../store/rules/archive-store.ts';
 import { Crc32s, type StoredCrc32s } from './crc32s.ts';
 import { type ArchiveFormat, formatFor } from './rules/archive-formats.ts';
-import { type ExportPath, shardKey, shardsPrefix, type UnitName } from './rules/job.ts';
+import {
+  type ExportPath,
+  type ExportProgress,
+  noProgress,
+  shardKey,
+  shardsPrefix,
+  type UnitName,
+} from './rules/job.ts';
 import { type ByteRange, sizeOf } from './rules/layout.ts';
 import type { CopyOrder, HeadPiece, LeafPart, OrderedPart, OrderedVolume, Piece } from './rules/orders.ts';
 
-/** As many reads as hide the time until a store answers. */
-const readsAtOnce = 64;
 /** As many bytes as fill a worker's bandwidth meanwhile. */
 const readBytesAtOnce = 24 * 1024 ** 2;
 
@@ -24,8 +29,14 @@ const readBytesAtOnce = 24 * 1024 ** 2;
  */
 export class ReadTurns {
   readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = [];
+  readonly #readsMax: number;
   #reads = 0;
   #bytes = 0;
+
+  /** @param readsMax as many as hide the time until a store answers. */
+  constructor(readsMax: number) {
+    this.#readsMax = readsMax;
+  }
 
   /** Runs a read when it is its turn. One that is larger than all that may be under way runs alone. */
   async during(bytes: number, read: () => Promise<void>): Promise<void> {
@@ -52,12 +63,10 @@ export class ReadTurns {
   }
 
   #hasRoomFor(bytes: number): boolean {
-    return this.#reads === 0 || (this.#reads < readsAtOnce && this.#bytes + bytes <= readBytesAtOnce);
+    return this.#reads === 0 || (this.#reads < this.#readsMax && this.#bytes + bytes <= readBytesAtOnce);
   }
 }
 
-/** Copies at a time: the store does the work. */
-const copiesAtOnce = 32;
 /** Uploaded parts that a worker holds in its memory at a time, together at most. */
 const partBytesAtOnceMax = 160 * 1024 ** 2;
 const uploadsAtOnceMax = 16;
@@ -79,17 +88,9 @@ export interface RunPartsInput {
   /** The archive's directory. The parts before it are made then. */
   readonly directory?: (() => Promise<Uint8Array>) | undefined;
   /** Called after each part, and awaited. */
-  readonly onPart: (work: PartWork) => Promise<void>;
+  readonly onPart: (work: ExportProgress) => Promise<void>;
   /** Whether no other part is to begin. */
   readonly isOver: () => boolean;
-}
-
-/** What a part took. */
-export interface PartWork {
-  readonly uploadedBytes: number;
-  readonly copiedBytes: number;
-  readonly hashedBytes: number;
-  readonly requests: number;
 }
 
 /**
@@ -100,7 +101,7 @@ export interface PartWork {
  * @throws {SourceGoneError} @throws {UploadGoneError} @throws {StoreUnavailableError}
  */
 export async function runParts(
-  { archives }: Pick<Deps, 'archives'>,
+  { archives, exportSettings }: Pick<Deps, 'archives' | 'exportSettings'>,
   input: RunPartsInput,
 ): Promise<Map<number, UploadedPart>> {
   const { upload, existing, crc32s, isOver, onPart } = input;
@@ -116,7 +117,8 @@ export async function runParts(
   const largest = uploads.reduce((most, { sizeBytes }) => Math.max(most, sizeBytes), 1);
   const inMemory = Math.min(uploadsAtOnceMax, Math.max(1, Math.floor(partBytesAtOnceMax / largest)));
   const uploadsAtOnce = input.directory ? 1 : inMemory;
-  const turns = new ReadTurns();
+  const { requestsAtOnce } = exportSettings.pace;
+  const turns = new ReadTurns(2 * requestsAtOnce);
   let isFailed = false;
   const each = async (part: WantedPart) => {
     if (isOver() || isFailed) return;
@@ -131,7 +133,7 @@ export async function runParts(
     }
   };
   await Promise.all([
-    forEachLimited(copies, copiesAtOnce, each),
+    forEachLimited(copies, requestsAtOnce, each),
     forEachLimited(uploads, uploadsAtOnce, each),
   ]);
   return done;
@@ -140,17 +142,17 @@ export async function runParts(
     store: Deps['archives'],
     part: WantedPart,
     from: RunPartsInput,
-  ): Promise<[UploadedPart, PartWork]> {
+  ): Promise<[UploadedPart, ExportProgress]> {
     const { number, sizeBytes } = part;
     if (part.kind === 'copy') {
       const { source, range } = part;
       const copied = await store.copyPart(upload, { number, source, range, sizeBytes });
-      return [copied, { uploadedBytes: 0, copiedBytes: sizeBytes, hashedBytes: 0, requests: 1 }];
+      return [copied, { ...noProgress, copiedBytes: sizeBytes, requests: 1 }];
     }
     const bytes = new Uint8Array(sizeBytes);
-    const { requests, hashedBytes } = await fill(store, bytes, { ...from, pieces: part.pieces, turns });
+    const took = await fill(store, bytes, { ...from, pieces: part.pieces, turns });
     const uploaded = await store.uploadPart(upload, { number, bytes });
-    return [uploaded, { uploadedBytes: sizeBytes, copiedBytes: 0, hashedBytes, requests: 1 + requests }];
+    return [uploaded, { ...took, uploadedBytes: sizeBytes, requests: 1 + took.requests }];
   }
 }
 
@@ -162,10 +164,9 @@ async function fill(
     pieces: readonly Piece[];
     turns: ReadTurns;
   },
-): Promise<{ requests: number; hashedBytes: number }> {
+): Promise<ExportProgress> {
   const { pieces, format, made, crc32s, directory, turns } = from;
-  const reads: { source: SourceObject; range: { startByte: number; endByte: number }; into: Uint8Array }[] =
-    [];
+  const reads: { source: SourceObject; range: ByteRange; into: Uint8Array }[] = [];
   const heads: { piece: HeadPiece; at: number; endsAt: number }[] = [];
   let directoryAt: { range: ByteRange; at: number } | undefined;
   let at = 0;
@@ -202,7 +203,8 @@ async function fill(
       turns.during(into.length, () => store.readInto(source, range, into)),
     ),
   ]);
-  const took = { requests: reads.length, hashedBytes: 0 };
+  let { hashedBytes } = noProgress;
+  let requests = reads.length;
   for (const { piece, at, endsAt } of heads) {
     const { member, range } = piece;
     let crc32 = 0;
@@ -210,8 +212,8 @@ async function fill(
       const own = bytes.subarray(endsAt, endsAt + member.sizeBytes);
       const found = await crc32s.of(piece, own, piece === last ? told : undefined);
       crc32 = found.crc32;
-      took.requests += found.requests;
-      took.hashedBytes += found.hashedBytes;
+      requests += found.requests;
+      hashedBytes += found.hashedBytes;
     }
     bytes.set(format.head({ ...member, crc32 }).subarray(range?.startByte, range?.endByte), at);
   }
@@ -220,7 +222,7 @@ async function fill(
     if (!directory) throw new Error('The directory is made last.');
     bytes.set((await directory()).subarray(startByte, endByte), directoryAt.at);
   }
-  return took;
+  return { ...noProgress, requests, hashedBytes };
 }
 
 type ShardPart = Extract<OrderedPart, { kind: 'shard' }>;
@@ -234,7 +236,7 @@ interface CopyPartsInput {
   readonly directory?: (found: StoredCrc32s) => Promise<Uint8Array>;
   /** Whether no parts are looked for, because nothing was made yet. */
   readonly isFirst: boolean;
-  readonly onPart: (work: PartWork) => Promise<void>;
+  readonly onPart: (work: ExportProgress) => Promise<void>;
   readonly isOver: () => boolean;
 }
 
@@ -251,18 +253,17 @@ export async function copyParts(
 ): Promise<boolean> {
   const { order, directory } = input;
   const crc32s = new Crc32s(deps, input);
-  let isDone: boolean | undefined;
   try {
-    isDone = await makeParts(deps, input, crc32s);
+    const isDone = await makeParts(deps, input, crc32s);
+    await Promise.all([crc32s.end(), order.format === 'zip' && !directory && crc32s.put(isDone)]);
     return isDone;
   } finally {
-    const isPut = isDone !== undefined && order.format === 'zip' && !directory;
-    await Promise.all([crc32s.end(), isPut && crc32s.put(isDone === true)]);
+    await crc32s.end();
   }
 }
 
 async function makeParts(
-  deps: Pick<Deps, 'archives'>,
+  deps: Pick<Deps, 'archives' | 'exportSettings'>,
   input: CopyPartsInput,
   crc32s: Crc32s,
 ): Promise<boolean> {
@@ -320,12 +321,12 @@ type ShardContext = Omit<RunPartsInput, 'upload' | 'parts' | 'existing' | 'made'
 
 /** The shards of a unit: objects of their own, each of which is then copied as one part. */
 class Shards {
-  readonly #archives: Deps['archives'];
+  readonly #deps: Pick<Deps, 'archives' | 'exportSettings'>;
   readonly #place: { readonly path: ExportPath; readonly round: number };
   #uploads: Promise<Map<string, MultipartUpload>> | undefined;
 
-  constructor({ archives }: Pick<Deps, 'archives'>, place: { path: ExportPath; round: number }) {
-    this.#archives = archives;
+  constructor(deps: Pick<Deps, 'archives' | 'exportSettings'>, place: { path: ExportPath; round: number }) {
+    this.#deps = deps;
     this.#place = place;
   }
 
@@ -338,7 +339,7 @@ class Shards {
       } catch (error) {
         if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
         // Another worker may have completed or replaced it meanwhile, or this did, and the answer was lost.
-        const isThere = (await this.#archives.head(key))?.sizeBytes === part.sizeBytes;
+        const isThere = (await this.#deps.archives.head(key))?.sizeBytes === part.sizeBytes;
         if (!isThere || attempt === shardAttemptsMax) throw error;
       }
     }
@@ -348,36 +349,36 @@ class Shards {
     const { number, sizeBytes } = part;
     const etag = await this.#etagOf(key, part, context);
     if (etag === undefined) return false;
-    await this.#archives.copyPart(context.volume, { number, source: { key, etag }, sizeBytes });
+    await this.#deps.archives.copyPart(context.volume, { number, source: { key, etag }, sizeBytes });
     // Its bytes were counted when they came into the shard.
-    await context.onPart({ uploadedBytes: 0, copiedBytes: 0, hashedBytes: 0, requests: 1 });
+    await context.onPart({ ...noProgress, requests: 1 });
     return true;
   }
 
   async #etagOf(key: string, part: ShardPart, context: ShardContext): Promise<string | undefined> {
-    const found = await this.#archives.head(key);
+    const found = await this.#deps.archives.head(key);
     const isKnown = part.parts.every((each) => context.crc32s.has(each));
     if (found?.sizeBytes === part.sizeBytes && isKnown) return found.etag;
     this.#uploads ??= this.#unfinished();
     const unfinished = (await this.#uploads).get(key);
-    const upload = unfinished ?? (await this.#archives.createUpload(key));
+    const upload = unfinished ?? (await this.#deps.archives.createUpload(key));
     const existing = new Map<number, UploadedPart>();
     if (unfinished)
-      for await (const page of this.#archives.parts(unfinished))
+      for await (const page of this.#deps.archives.parts(unfinished))
         for (const each of page) existing.set(each.number, each);
     const parts = part.parts.map((each, index): WantedPart => ({ ...each, number: index + 1 }));
     const { made } = context.volume;
-    const done = await runParts({ archives: this.#archives }, { ...context, upload, parts, existing, made });
+    const done = await runParts(this.#deps, { ...context, upload, parts, existing, made });
     if (done.size < parts.length) return undefined;
     const uploaded = [...done.values()].sort((a, b) => a.number - b.number);
-    return (await this.#archives.complete(upload, uploaded)).etag;
+    return (await this.#deps.archives.complete(upload, uploaded)).etag;
   }
 
   /** The uploads that an earlier worker has begun: one for each shard, whichever it is. */
   async #unfinished(): Promise<Map<string, MultipartUpload>> {
     const { path, round } = this.#place;
     const uploads = new Map<string, MultipartUpload>();
-    for await (const page of this.#archives.uploads(shardsPrefix(path, round)))
+    for await (const page of this.#deps.archives.uploads(shardsPrefix(path, round)))
       for (const upload of page) uploads.set(upload.key, upload);
     return uploads;
   }

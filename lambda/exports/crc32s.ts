@@ -10,13 +10,6 @@ const pieceBytes = 4 * 1024 ** 2;
 /** Parts that an upload can have. */
 const partsMax = 10_000;
 
-/** The CRC-32 of an object, and what it took beside the part with its head. */
-interface FoundCrc32 {
-  readonly crc32: number;
-  readonly requests: number;
-  readonly hashedBytes: number;
-}
-
 /** As the store has them: where each lies in the row of all directories, and what it is. */
 export type StoredCrc32s = readonly (readonly [at: number, crc32: number])[];
 
@@ -78,8 +71,13 @@ export class Crc32s {
   /**
    * @param own as many of the object's first bytes as the part has. The others are read, piece by piece.
    * @param told what the store told.
+   * @returns also what it took.
    */
-  async of(head: HeadPiece, own: Uint8Array, told: number | undefined): Promise<FoundCrc32> {
+  async of(
+    head: HeadPiece,
+    own: Uint8Array,
+    told: number | undefined,
+  ): Promise<{ crc32: number; requests: number; hashedBytes: number }> {
     const { source, crc32At } = head;
     const { sizeBytes } = head.member;
     let crc32 = told ?? crc32After(0, own);
@@ -103,6 +101,8 @@ export class Crc32s {
 
   /** Aborts what only the store's answers were wanted of. */
   async end(): Promise<void> {
-    if (this.#scratch) await this.#deps.archives.abort(await this.#scratch);
+    const scratch = this.#scratch;
+    this.#scratch = undefined;
+    if (scratch) await this.#deps.archives.abort(await scratch);
   }
 }

@@ -32,8 +32,7 @@ const figures = z.object({
   gets: z.number(),
   uploads: z.number(),
   copies: z.number(),
-  // Older items have none.
-  hashes: z.number().default(0),
+  // Older items don't have it.
   hashedBytes: z.number().default(0),
 });
 

@@ -18,9 +18,7 @@ import {
 } from './rules/job.ts';
 import {
   type CopyOrder,
-  isLast,
   madeBytes,
-  type OrderContext,
   type OrderedVolume,
   orderedPart,
   type PlannedPart,
@@ -33,21 +31,18 @@ import {
   type PlanFigures,
   planExport,
   pricesOf,
-  secondsOf,
   type VolumePlan,
 } from './rules/plan.ts';
 import { planSettingsFor } from './rules/settings.ts';
 
 /** Orders that are in memory, and written, at a time: all workers wait for them. */
-const putsAtOnce = 64;
+const putsAtOnce = 96;
 
 type OrderDeps = Pick<Deps, 'archives' | 'exportSettings'>;
 
 interface CopiesToOrder {
   readonly job: ExportJob;
   readonly volumes: readonly VolumePlan[];
-  /** That one worker needs for all parts. */
-  readonly seconds: number;
 }
 
 /**
@@ -58,47 +53,42 @@ interface CopiesToOrder {
  */
 async function writeCopyOrders(
   deps: OrderDeps,
-  input: CopiesToOrder & { lease: ExportLease; meanwhile: Promise<unknown> | undefined },
-): Promise<{ units: number; uploads: readonly OrderedVolume[] }> {
-  const { job, lease, volumes, seconds, meanwhile } = input;
+  input: CopiesToOrder & { lease: ExportLease; meanwhile: Promise<unknown> },
+): Promise<Pick<ExportPlanned, 'units' | 'volumes'>> {
+  const { job, lease, volumes, meanwhile } = input;
   const { exportSettings } = deps;
   const { format } = job.request;
   const [uploads] = await Promise.all([beginUploads(deps, input), meanwhile]);
-  const contexts = volumes.map(({ layout }, volume): OrderContext => {
-    return { layout, directoryAt: uploads[volume]?.directory?.startByte ?? 0 };
-  });
-  const last = volumes.map((): PlannedPart[] => []);
-  let units = 0;
-  await forEachLimited(orders(), putsAtOnce, async ([unit, planned]) => {
+  const parts = [...plannedParts(volumes, exportSettings)];
+  // Those with the directory of a zip can be made only when all others are.
+  const isLast = ({ part, layout }: PlannedPart) =>
+    format === 'zip' && part.endByte > layout.directoryStartByte;
+  const ofUnits = parts.filter((part) => !isLast(part));
+  const seconds = ofUnits.reduce((sum, part) => sum + part.seconds, 0);
+  const units = [...unitsOf(ofUnits, { seconds, pace: exportSettings.pace })];
+  const orders: [UnitName, readonly PlannedPart[]][] = [...units.entries()];
+  if (format === 'zip')
+    for (const volume of volumes.keys())
+      orders.push([`last-${volume}`, parts.filter((part) => part.volume === volume && isLast(part))]);
+  await forEachLimited(orders, putsAtOnce, async ([unit, planned]) => {
     const order: CopyOrder = {
       format,
       modifiedAtMs: job.createdAtMs,
       volumes: uploads,
-      parts: planned.flatMap((part) => {
-        const context = contexts[part.volume];
-        return context ? [orderedPart(part, context)] : [];
-      }),
+      parts: planned.map((part) => orderedPart(part, uploads[part.volume]?.directory?.startByte ?? 0)),
     };
     await deps.archives.put(unitKey(job, { ...job, format, unit }), encodeJson(order));
     await lease.renew();
   });
-  return { units, uploads };
-
-  function* orders(): Generator<[UnitName, readonly PlannedPart[]]> {
-    for (const planned of unitsOf(partsOfUnits(), { seconds, pace: exportSettings.pace })) {
-      units += 1;
-      yield [units - 1, planned];
-    }
-    for (const [volume, planned] of last.entries()) if (planned.length > 0) yield [`last-${volume}`, planned];
-  }
-
-  function* partsOfUnits(): Generator<PlannedPart> {
-    for (const part of plannedParts(volumes, exportSettings)) {
-      const layout = volumes[part.volume]?.layout;
-      if (layout && isLast(part, layout)) last[part.volume]?.push(part);
-      else yield part;
-    }
-  }
+  return {
+    units: units.length,
+    volumes: uploads.map(({ key, uploadId }, index) => ({
+      key,
+      uploadId,
+      sizeBytes: volumes[index]?.layout.sizeBytes ?? 0,
+      parts: parts.filter(({ volume }) => volume === index).length,
+    })),
+  };
 }
 
 /** Begins the upload of each archive, and puts down what only this planner can make of it. */
@@ -158,22 +148,13 @@ async function planCopies(
     await meanwhile;
     return failAs(deps, lease, planned.failure);
   }
-  const { volumes, summary, seconds, partCounts } = planned;
-  const { units, uploads } = await writeCopyOrders(deps, { job, lease, volumes, seconds, meanwhile });
+  const { volumes, summary } = planned;
+  const ordered = await writeCopyOrders(deps, { job, lease, volumes, meanwhile });
   // Last, once list, uploads and all orders are in the store: workers need nothing else.
   return lease.end((now) => ({
     ...now,
     state: 'copying',
-    planned: {
-      ...summary,
-      units,
-      volumes: uploads.map(({ key, uploadId }, index) => ({
-        key,
-        uploadId,
-        sizeBytes: volumes[index]?.layout.sizeBytes ?? 0,
-        parts: partCounts[index] ?? 0,
-      })),
-    },
+    planned: { ...summary, ...ordered },
     doneUnits: '',
     progress: noProgress,
     movedAtMs: deps.clock.nowMs(),
@@ -201,10 +182,6 @@ function failAs(deps: PlanDeps, lease: ExportLease, failure: ExportFailure): Pro
 interface PlannedVolumes {
   readonly volumes: readonly VolumePlan[];
   readonly summary: Omit<ExportPlanned, 'units' | 'volumes'>;
-  /** That one worker needs for all parts. */
-  readonly seconds: number;
-  /** Parts of each archive. */
-  readonly partCounts: readonly number[];
 }
 
 /** The archives of an export, and what they take. */
@@ -218,13 +195,7 @@ function planVolumes(
     return { failure: { reason: 'object-too-large', message } };
   }
   const { volumes } = plan;
-  const partCounts = volumes.map(() => 0);
-  let seconds = 0;
-  const figures = figuresOf(volumes, (part, volume) => {
-    seconds += secondsOf(part, deps.exportSettings);
-    partCounts[volume] = (partCounts[volume] ?? 0) + 1;
-  });
-  return { volumes, summary: summaryOf(deps, { gathered, figures }), seconds, partCounts };
+  return { volumes, summary: summaryOf(deps, { gathered, figures: figuresOf(volumes) }) };
 }
 
 function inputOf(job: ExportJob, { objects, missing }: Gathered): ExportInput {

@@ -181,7 +181,7 @@ type Job = z.output<typeof jobShape>;
 
 const mebibyte = 1024 ** 2;
 const waitMs = 120_000;
-const open: readonly string[] = ['planning', 'hashing', 'copying'];
+const open: readonly string[] = ['planning', 'copying'];
 
 /** The files of a tar, by name → SHA-256. */
 export function filesOfTar(tar: Buffer): Record<string, string> {

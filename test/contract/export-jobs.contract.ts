@@ -38,8 +38,7 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
           gets: 6,
           uploads: 7,
           copies: 8,
-          hashes: 21,
-          hashedBytes: 22,
+          hashedBytes: 21,
         };
         const priced = { requests: 9, dollars: 0.000_000_123_456_789, seconds: 1 / 3 };
         const full = job(tenant, 'full', {

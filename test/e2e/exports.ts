@@ -41,7 +41,7 @@ export async function endOfExport(
   const giveUpAtMs = performance.now() + timeoutMs;
   for (;;) {
     const shown = await readExport(stack, tenant, exportId);
-    if (!['planning', 'hashing', 'copying'].includes(shown.state)) return shown;
+    if (!['planning', 'copying'].includes(shown.state)) return shown;
     if (performance.now() > giveUpAtMs)
       throw new Error(`The export is still ${shown.state}:\n${stack.output().slice(-5000)}`);
     await sleep(100);

@@ -30,7 +30,7 @@ export function jobsText({ issuer, match }: Pick<ExchangeRuleBody, 'issuer' | 'm
 }
 
 /** In which an export is in progress. */
-export const openStates = ['planning', 'hashing', 'copying'];
+export const openStates = ['planning', 'copying'];
 
 /** How far it is, or what came of it. */
 export function exportText({ state, progress, archives, failure }: ExportBody): string {

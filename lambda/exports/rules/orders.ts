@@ -24,6 +24,7 @@ export interface PlannedPart {
   /** Of its upload, from 1. */
   readonly number: number;
   readonly part: Part | ShardPart;
+  readonly layout: Layout;
   readonly seconds: number;
 }
 
@@ -36,7 +37,7 @@ export function* plannedParts(
     let number = 0;
     for (const part of parts()) {
       number += 1;
-      yield { volume, number, part, seconds: secondsOf(partFigures(part, layout), settings) };
+      yield { volume, number, part, layout, seconds: secondsOf(partFigures(part, layout), settings) };
     }
   }
 }
@@ -98,15 +99,10 @@ interface LiteralSegment {
   readonly sizeBytes: number;
   /** The object whose CRC-32 {@link bytes} wants. undefined: it wants none. */
   readonly crc32Of: StoredObject | undefined;
-  /** With what it can be made again without a layout. undefined: only with one. */
-  readonly recipe: LiteralRecipe | undefined;
+  /** Which bytes of the head of the object at a place. undefined: it is none, and between objects it is zeros. */
+  readonly head: { readonly place: number; readonly range: ByteRange } | undefined;
   bytes(crc32: number): Uint8Array;
 }
-
-type LiteralRecipe =
-  | { readonly kind: 'zeros' }
-  /** A range of the head of the object at a place. */
-  | { readonly kind: 'head'; readonly place: number; readonly range: ByteRange };
 
 /** Bytes of an object of the store. */
 interface ObjectSegment {
@@ -153,10 +149,10 @@ function* filesIn(layout: Layout, range: ByteRange): Generator<Segment> {
       const bytes = () => layout.format.head({ ...member, crc32: crc32() });
       yield* literal({ range, bounds: head, crc32Of: undefined, bytes });
       for (const piece of contentPieces(movedBy(overlapOf(range, data), -dataStart)))
-        yield madeSegment(sizeOf(piece), () => content.bytes(piece));
+        yield* made(sizeOf(piece), () => content.bytes(piece));
     }
-    const padding = { startByte: dataEnd, endByte: nextStart };
-    yield* zeros(overlapOf(range, padding));
+    const padding = sizeOf(overlapOf(range, { startByte: dataEnd, endByte: nextStart }));
+    yield* made(padding, () => new Uint8Array(padding));
   }
 }
 
@@ -192,20 +188,13 @@ function* literal(input: {
     kind: 'literal',
     sizeBytes: endByte - startByte,
     crc32Of,
-    recipe: place === undefined ? undefined : { kind: 'head', place, range: { startByte, endByte } },
+    head: place === undefined ? undefined : { place, range: { startByte, endByte } },
     bytes: (crc32) => bytes(crc32).subarray(startByte, endByte),
   };
 }
 
-function* zeros(range: ByteRange): Generator<LiteralSegment> {
-  const sizeBytes = sizeOf(range);
-  if (sizeBytes <= 0) return;
-  const bytes = () => new Uint8Array(sizeBytes);
-  yield { kind: 'literal', sizeBytes, crc32Of: undefined, recipe: { kind: 'zeros' }, bytes };
-}
-
-function madeSegment(sizeBytes: number, bytes: () => Uint8Array): LiteralSegment {
-  return { kind: 'literal', sizeBytes, crc32Of: undefined, recipe: undefined, bytes };
+function* made(sizeBytes: number, bytes: () => Uint8Array): Generator<LiteralSegment> {
+  if (sizeBytes > 0) yield { kind: 'literal', sizeBytes, crc32Of: undefined, head: undefined, bytes };
 }
 
 /**
@@ -268,13 +257,6 @@ export interface HeadPiece {
   readonly source?: SourceObject;
 }
 
-/** How the parts of an archive are written down. */
-export interface OrderContext {
-  readonly layout: Layout;
-  /** Where the row of all directories has that of this archive. */
-  readonly directoryAt: number;
-}
-
 /** The bytes of a range of an archive that has no objects. The CRC-32s of objects are left out. */
 export function madeBytes(layout: Layout, range: ByteRange): Uint8Array {
   const bytes = Buffer.alloc(sizeOf(range));
@@ -287,20 +269,18 @@ export function madeBytes(layout: Layout, range: ByteRange): Uint8Array {
   return bytes;
 }
 
-/** Whether a part can be made only when all others are: those with the directory of a zip. */
-export function isLast({ part }: PlannedPart, { format, directoryStartByte }: Layout): boolean {
-  return format.hasDirectory && part.endByte > directoryStartByte;
+/** A part of an archive, as an order says it. @param directoryAt where the row of directories has that of its archive. */
+export function orderedPart(planned: PlannedPart, directoryAt: number): OrderedPart {
+  const { volume, number, part, layout } = planned;
+  const numbered = { volume, number, sizeBytes: sizeOf(part) };
+  const leaf = (each: Part) => orderedLeaf(each, { layout, directoryAt });
+  if (part.kind !== 'shard') return { ...leaf(part), ...numbered };
+  return { ...numbered, kind: 'shard', parts: Array.from(part.parts(), leaf) };
 }
 
-/** A part of an archive, as an order says it. */
-export function orderedPart({ volume, number, part }: PlannedPart, context: OrderContext): OrderedPart {
-  const numbered = { volume, number, sizeBytes: sizeOf(part) };
-  if (part.kind !== 'shard') return { ...orderedLeaf(part, context), ...numbered };
-  return {
-    ...numbered,
-    kind: 'shard',
-    parts: Array.from(part.parts(), (each) => orderedLeaf(each, context)),
-  };
+interface OrderContext {
+  readonly layout: Layout;
+  readonly directoryAt: number;
 }
 
 function orderedLeaf(part: Part, context: OrderContext): LeafPart & { sizeBytes: number } {
@@ -328,12 +308,10 @@ function* piecesOf(range: ByteRange, context: OrderContext): Generator<Piece> {
 function pieceOf(segment: Segment, part: ByteRange, { layout, directoryAt }: OrderContext): Piece {
   if (segment.kind === 'object')
     return { kind: 'object', source: sourceOf(segment.object), range: segment.range };
-  const { recipe, sizeBytes } = segment;
-  if (recipe === undefined) throw new Error('Between objects lies what only the planner can make.');
-  if (recipe.kind === 'zeros') return { kind: 'zeros', sizeBytes };
-  const { place, range } = recipe;
-  const { name, ...entry } = layout.entryAt(place);
-  const head: HeadPiece = { kind: 'head', member: { name, sizeBytes: entry.sizeBytes }, range };
+  if (!segment.head) return { kind: 'zeros', sizeBytes: segment.sizeBytes };
+  const { place, range } = segment.head;
+  const { name, sizeBytes } = layout.entryAt(place);
+  const head: HeadPiece = { kind: 'head', member: { name, sizeBytes }, range };
   const object = segment.crc32Of;
   if (object === undefined) return head;
   const { startByte } = layout.recordBoundsAt(place);

@@ -228,10 +228,9 @@ export interface PlanFigures {
   /** GET requests: one for each object in each uploaded part. */
   gets: number;
   uploads: number;
-  /** Copied parts, those from shards too. */
+  /** Copied parts, those from shards too, and copies that only tell a CRC-32. Some stores are read for that, for less. */
   copies: number;
-  /** Objects of a zip whose CRC-32 no uploaded part tells, because it doesn't have all of their bytes. */
-  hashes: number;
+  /** Bytes of the objects of a zip whose CRC-32 wants more than the part with their head. */
   hashedBytes: number;
 }
 
@@ -240,18 +239,17 @@ export function pricesOf(
   figures: PlanFigures,
   settings: Pick<ExportSettings, 'prices' | 'pace' | 'tellsCrc32'>,
 ): { requests: number; dollars: number; seconds: number } {
-  const { prices, pace, tellsCrc32 } = settings;
+  const { prices, pace } = settings;
   // Every upload is created and completed. Deletes of shards are free.
   const created = figures.volumes + figures.shards;
-  const writes = figures.uploads + figures.copies + 2 * created + (tellsCrc32 ? figures.hashes : 0);
-  const gets = figures.gets + (tellsCrc32 ? 0 : figures.hashes);
+  const writes = figures.uploads + figures.copies + 2 * created;
   const workerSeconds = secondsOf({ ...figures, shards: created }, settings);
   const dollars =
-    gets * prices.read +
+    figures.gets * prices.read +
     writes * prices.write +
     (figures.throughBytes / 1e9) * prices.gbToStore +
     workerSeconds * prices.workerSecond;
-  return { requests: gets + writes, dollars, seconds: workerSeconds / pace.workers };
+  return { requests: figures.gets + writes, dollars, seconds: workerSeconds / pace.workers };
 }
 
 /** What one part asks of workers and store. */
@@ -263,34 +261,23 @@ export function secondsOf(
   { pace, tellsCrc32 }: Pick<ExportSettings, 'pace' | 'tellsCrc32'>,
 ): number {
   // A shard has an upload of its own, which is begun and completed.
-  const requests = part.gets + part.uploads + part.copies + part.hashes + 2 * part.shards;
+  const requests = part.gets + part.uploads + part.copies + 2 * part.shards;
   const bytes = part.throughBytes + (tellsCrc32 ? 0 : part.hashedBytes);
   return Math.max(bytes / pace.bytesPerSecond, (requests * pace.requestSeconds) / pace.requestsAtOnce);
 }
 
-/**
- * Adds up what the volumes of an export ask for. It walks through all parts once.
- *
- * @param onPart is told each part's own, and the index of its volume.
- */
-export function figuresOf(
-  volumes: readonly VolumePlan[],
-  onPart?: (figures: PartFigures, volume: number) => void,
-): PlanFigures {
+/** Adds up what the volumes of an export ask for. It walks through all parts once. */
+export function figuresOf(volumes: readonly VolumePlan[]): PlanFigures {
   const all: PlanFigures = { ...none, archiveBytes: 0, volumes: volumes.length };
-  for (const [volume, { layout, parts }] of volumes.entries()) {
+  for (const { layout, parts } of volumes) {
     all.archiveBytes += layout.sizeBytes;
-    for (const part of parts()) {
-      const own = partFigures(part, layout);
-      add(all, own);
-      onPart?.(own, volume);
-    }
+    for (const part of parts()) add(all, partFigures(part, layout));
   }
   return all;
 }
 
-const requestless = { shards: 0, gets: 0, uploads: 0, copies: 0, hashes: 0 };
-const none: PartFigures = { throughBytes: 0, copiedBytes: 0, hashedBytes: 0, ...requestless };
+const noRequests = { shards: 0, gets: 0, uploads: 0, copies: 0 };
+const none: PartFigures = { throughBytes: 0, copiedBytes: 0, hashedBytes: 0, ...noRequests };
 
 /** What a part asks for. */
 export function partFigures(part: Part | ShardPart, layout: Layout): PartFigures {
@@ -299,7 +286,7 @@ export function partFigures(part: Part | ShardPart, layout: Layout): PartFigures
   if (part.kind === 'upload') {
     const gets = objectsIn(layout, part);
     const hashedBytes = hashedBytesOf(layout, part);
-    return { ...none, uploads: 1, throughBytes: bytes, gets, hashes: hashedBytes > 0 ? 1 : 0, hashedBytes };
+    return { ...none, uploads: 1, throughBytes: bytes, gets, copies: Math.sign(hashedBytes), hashedBytes };
   }
   const shard = { ...none, shards: 1, copies: 1 };
   for (const own of part.parts()) add(shard, partFigures(own, layout));
@@ -313,7 +300,6 @@ function add(to: { -readonly [K in keyof PartFigures]: number }, from: PartFigur
   to.gets += from.gets;
   to.uploads += from.uploads;
   to.copies += from.copies;
-  to.hashes += from.hashes;
   to.hashedBytes += from.hashedBytes;
 }
 

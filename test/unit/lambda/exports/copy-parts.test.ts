@@ -2,7 +2,6 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   copyParts,
-  type PartWork,
   ReadTurns,
   type RunPartsInput,
   runParts,
@@ -10,7 +9,7 @@ import {
 } from '../../../../lambda/exports/copy-parts.ts';
 import { Crc32s } from '../../../../lambda/exports/crc32s.ts';
 import { formatFor } from '../../../../lambda/exports/rules/archive-formats.ts';
-import { crc32sKey, shardKey } from '../../../../lambda/exports/rules/job.ts';
+import { crc32sKey, type ExportProgress, shardKey } from '../../../../lambda/exports/rules/job.ts';
 import type { CopyOrder, OrderedPart, Piece } from '../../../../lambda/exports/rules/orders.ts';
 import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
 import { SourceGoneError, UploadGoneError } from '../../../../lambda/store/rules/archive-store.ts';
@@ -28,7 +27,7 @@ describe('copy parts', () => {
     const archives = new MemoryArchiveStore({ limits: { partBytesMin: 1 }, pageSize });
     const made = await archives.putSource('made', Buffer.from('made'));
     const volume = { ...(await archives.createUpload('archive')), made };
-    const works: PartWork[] = [];
+    const works: ExportProgress[] = [];
     const copy = (
       parts: readonly OrderedPart[],
       more: { isFirst?: boolean; isOver?: () => boolean; format?: 'zip' } = {},
@@ -258,7 +257,7 @@ function startReads(turns: ReadTurns, sizes: readonly number[]) {
 
 it('begin in their order, as many as fill the bandwidth', async () => {
   const reads = startReads(
-    new ReadTurns(),
+    new ReadTurns(64),
     Array.from({ length: 12 }, () => 5 * mib),
   );
   await reads.settle();
@@ -269,14 +268,14 @@ it('begin in their order, as many as fill the bandwidth', async () => {
 });
 
 it('fill the bandwidth to the last byte', async () => {
-  const reads = startReads(new ReadTurns(), [6 * mib, 6 * mib, 6 * mib, 6 * mib, 1]);
+  const reads = startReads(new ReadTurns(64), [6 * mib, 6 * mib, 6 * mib, 6 * mib, 1]);
   await reads.settle();
   expect(reads.begun).toEqual([0, 1, 2, 3]);
 });
 
 it('of small ones, only so many are under way', async () => {
   const reads = startReads(
-    new ReadTurns(),
+    new ReadTurns(64),
     Array.from({ length: 100 }, () => 1000),
   );
   await reads.settle();
@@ -284,7 +283,7 @@ it('of small ones, only so many are under way', async () => {
 });
 
 it('a large one is read alone, and holds up what comes behind it', async () => {
-  const reads = startReads(new ReadTurns(), [1, 100 * mib, 1]);
+  const reads = startReads(new ReadTurns(64), [1, 100 * mib, 1]);
   await reads.settle();
   expect(reads.begun).toEqual([0]);
   reads.ends[0]?.();
@@ -296,7 +295,7 @@ it('a large one is read alone, and holds up what comes behind it', async () => {
 });
 
 it('one that fails makes room as well', async () => {
-  const reads = startReads(new ReadTurns(), [100 * mib, 1]);
+  const reads = startReads(new ReadTurns(64), [100 * mib, 1]);
   await reads.settle();
   reads.ends[0]?.(new Error('gone'));
   await expect(reads.all[0]).rejects.toThrow('gone');
@@ -319,10 +318,10 @@ describe('run parts', () => {
     const upload = await archives.createUpload('archive');
     const source = await archives.putSource('object', Buffer.from('0123456789'));
     const made = await archives.putSource('made', Buffer.from('abcdefghij'));
-    const works: PartWork[] = [];
+    const works: ExportProgress[] = [];
     const run = (parts: readonly WantedPart[], more: Partial<RunPartsInput> = {}) =>
       runParts(
-        { archives },
+        { archives, exportSettings },
         {
           upload,
           parts,

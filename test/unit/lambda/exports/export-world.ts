@@ -33,7 +33,7 @@ export function plannedOf(
 ): NonNullable<ExportJob['planned']> {
   const none = { objectCount: 0, objectBytes: 0, missing: 0, conflicts: 0 };
   const figures = { archiveBytes: 0, throughBytes: 0, copiedBytes: 0, volumes: 0, shards: 0 };
-  const calls = { gets: 0, uploads: 0, copies: 0, hashes: 0, hashedBytes: 0 };
+  const calls = { gets: 0, uploads: 0, copies: 0, hashedBytes: 0 };
   return {
     way: 'stream',
     ...none,

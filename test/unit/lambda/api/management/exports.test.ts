@@ -118,7 +118,6 @@ describe('an export that is done', () => {
     gets: 3,
     uploads: 2,
     copies: 1,
-    hashes: 0,
     hashedBytes: 0,
   };
   const planned = {
@@ -192,7 +191,7 @@ describe('an export that is done', () => {
 
   it('has what is hashed beside its parts in its share, and is never more than done', async () => {
     const { deps } = await exportWorld();
-    const zip = { ...planned, figures: { ...figures, hashes: 2, hashedBytes: 20_000 } };
+    const zip = { ...planned, figures: { ...figures, hashedBytes: 20_000 } };
     const hashed = { ...progress, hashedBytes: 2000 };
     const { exportId } = await putJob(deps, { planned: zip, state: 'copying', progress: hashed });
     expect((await show(deps, exportId)).body.progress.share).toBe(0.3);

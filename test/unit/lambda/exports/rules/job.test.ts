@@ -56,7 +56,6 @@ const planned = (units: number): ExportJob['planned'] => ({
     gets: 0,
     uploads: 0,
     copies: 0,
-    hashes: 0,
     hashedBytes: 0,
   },
   requests: 0,

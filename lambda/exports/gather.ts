@@ -202,7 +202,7 @@ async function wantedObjects(
 }
 
 /** What was put down in a round. undefined: nothing. */
-export async function readGathered(
+async function readGathered(
   { archives }: Pick<Deps, 'archives'>,
   job: ExportJob,
   round: number,

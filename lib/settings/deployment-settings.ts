@@ -214,7 +214,7 @@ const exportsOfDeployment = section(
       .min(0)
       .max(1_000)
       .refine((workers) => workers !== 1, 'must be 0, or 2 or more: Lambda runs a queue by two or more')
-      .default(8)
+      .default(40)
       .describe('Concurrent functions that build archives. 0: exports are disabled. Use 2 in a new account.'),
     perTenant: whole([1, 100], 3, 'Archives per tenant, in progress or stored.'),
     keepDays: whole([1, 30], 7, 'Days an archive is stored. Billed, but not counted as usage.'),

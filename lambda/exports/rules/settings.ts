@@ -103,7 +103,7 @@ export type ExportStoreKind = 's3' | 'r2' | 'grid' | 'stream' | 'local';
 export const exportStoreKinds: readonly ExportStoreKind[] = ['s3', 'r2', 'grid', 'stream', 'local'];
 
 /** What requests, bytes and time cost, in dollars. */
-export interface ExportPrices {
+interface ExportPrices {
   /** A request that writes, lists, or is about an upload. */
   readonly write: number;
   readonly read: number;

@@ -132,7 +132,7 @@ interface PlanInput {
 /**
  * Plans the archives of an export, begins their uploads, and writes down what workers have to do.
  *
- * Don't add a request that waits for another. For a tar of up to 64 units there are 10 round trips before the first
+ * Don't add a request that waits for another. Up to 96 units there are 9 round trips before the first
  * part and 5 after the last one. `test/unit/lambda/exports/round-trips.test.ts` counts them.
  *
  * @param input.meanwhile what is to be done before the job says that it is planned.

@@ -2,7 +2,7 @@ import { isReconcileReason } from '../../lambda/ledger/rules/reconcile-policy.ts
 import { mapLimited } from '../../lambda/rules/async.ts';
 import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
 import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import { all, definedOf, exists, type Fields, setting } from '../../lambda/table/expressions.ts';
+import { all, exists, type Fields, removing, setting } from '../../lambda/table/expressions.ts';
 import { allItems, inPartition, type Table, updateItem } from '../../lambda/table/requests.ts';
 import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
 
@@ -24,22 +24,29 @@ export const queuePartitions = {
   leader: 'QUEUE#LEADER',
 } as const;
 
-const notNewer = '(attribute_not_exists(#leader) OR #leader <= :leader)';
+const earlier = 'attribute_not_exists(#leader) OR #leader < :leader';
 const claimsAtOnce = 16;
 
 /**
  * One partition of messages. @throws {StorageFullError} when the disk is full.
  *
  * @param leader where processes share the table. Each item carries the number of the leader that has read or written it
- * last, so that an earlier one, which doesn't know yet, neither changes nor removes it.
+ * last, so that an earlier one, which doesn't know yet, neither changes nor removes it; and the number of that leader's
+ * write, so that none that lands twice, the second time after a later one, removes what that wrote.
  */
 function messagesOf(table: Table, pk: string, leader?: Fence) {
   const { client, tableName: TableName } = table;
-  const condition = leader && {
-    ConditionExpression: notNewer,
-    ExpressionAttributeNames: { '#leader': 'leader' },
-    ExpressionAttributeValues: { ':leader': leader.number },
+  let writes = 0;
+  const nextWrite = () => {
+    writes += 1;
+    return leader && { leader: leader.number, write: writes };
   };
+  const conditionOf = (by: ReturnType<typeof nextWrite>) =>
+    by && {
+      ConditionExpression: `${earlier} OR (#leader = :leader AND (attribute_not_exists(#write) OR #write <= :write))`,
+      ExpressionAttributeNames: { '#leader': 'leader', '#write': 'write' },
+      ExpressionAttributeValues: { ':leader': by.leader, ':write': by.write },
+    };
   const written = async (request: Promise<unknown>) => {
     await request.catch((error) => {
       if (error instanceof AwsServiceError && error.code === 'ConditionalCheckFailedException') leader?.end();
@@ -50,19 +57,20 @@ function messagesOf(table: Table, pk: string, leader?: Fence) {
   const claimed = async (sk: string, { number }: Fence): Promise<Fields | undefined> => {
     const found = await updateItem(table, {
       key: { pk, sk },
-      change: [setting({ leader: number })],
-      condition: all(exists, notNewer),
+      change: [setting({ leader: number }), removing('write')],
+      condition: all(exists, `(${earlier} OR (#leader = :leader AND attribute_not_exists(#write)))`),
       returns: 'ALL_NEW',
     });
     return found.ok ? found.attributes : undefined;
   };
   return {
     put: (id: string, message: object) => {
-      const Item = { pk, sk: id, message, leader: leader?.number };
-      return written(client.send('PutItem', { TableName, Item: definedOf(Item), ...condition }));
+      const by = nextWrite();
+      const Item = { pk, sk: id, message, ...by };
+      return written(client.send('PutItem', { TableName, Item, ...conditionOf(by) }));
     },
     remove: (id: string) =>
-      written(client.send('DeleteItem', { TableName, Key: { pk, sk: id }, ...condition })),
+      written(client.send('DeleteItem', { TableName, Key: { pk, sk: id }, ...conditionOf(nextWrite()) })),
     async all(): Promise<{ id: string; message: unknown }[]> {
       const items = await allItems(table, inPartition(pk));
       const own = leader

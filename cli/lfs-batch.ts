@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lfsCopiesContract, type WireCopy } from '../lambda/api/contract/lfs-copies.ts';
 import type { ApiClient } from './api-client.ts';
 import { CliError } from './errors.ts';
 import { type DownloadDeps, retrying } from './export/transfer.ts';
@@ -116,7 +117,7 @@ export async function askCopies(
   deps: DownloadDeps,
   repo: OwnRepo,
   { objects, links }: { objects: readonly LfsObject[]; links?: ReadonlyMap<string, CopyLink> },
-): Promise<ReadonlyMap<string, z.output<typeof copyShape>>> {
+): Promise<ReadonlyMap<string, WireCopy>> {
   const asked = objects.map((object) => ({ ...wireObject(object), ...links?.get(object.oid) }));
   const refusal = (answer: Answer) => repo.refusal('upload', answer);
   const answer = await untilAnswered(deps, () => repo.copies({ objects: asked }), refusal);
@@ -125,13 +126,7 @@ export async function askCopies(
   return new Map(parsed.data.objects.map((object) => [object.oid, object]));
 }
 
-const copyShape = z.object({
-  oid: z.string(),
-  state: z.string().optional(),
-  reason: z.string().optional(),
-  error: z.object({ code: z.number(), message: z.string() }).optional(),
-});
-const copiesShape = z.object({ objects: z.array(copyShape) });
+const copiesShape = lfsCopiesContract['POST /{tenant}/{repo}/info/lfs/objects/copies'].answers[200].schema;
 
 /** Asks again while a server is busy or out of reach. @throws {CliError} */
 function untilAnswered(

@@ -18,13 +18,13 @@ const answerBytesMax = 4_000_000;
 /** Whom a transfer is from, or to: for its errors. */
 type Side = 'source' | 'target' | 'store' | 'server';
 
-/** @throws {TransferError} unless it is answered with success. */
-export async function send(whose: Side, action: BatchAction, init: RequestInit): Promise<Response> {
-  const headers = headersOf(action, init.headers);
-  const response = await fetch(action.href, { ...init, headers }).catch((error) => throwOf(whose, error));
+/** Begins to read what is downloaded. @throws {TransferError} unless it is answered with success. */
+export async function read(action: BatchAction, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  const headers = headersOf(action, { 'accept-encoding': 'identity' });
+  const response = await fetch(action.href, { headers, signal }).catch((error) => throwOf('source', error));
   if (!response.ok) await response.body?.cancel();
-  requireSuccess(whose, response.status, response.headers);
-  return response;
+  requireSuccess('source', response.status, response.headers);
+  return response.body ?? ReadableStream.from<Uint8Array>([]);
 }
 
 function headersOf({ header }: BatchAction, own: RequestInit['headers']): Headers {

@@ -10,7 +10,7 @@ import {
   type Operation,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import { idleMs, putObject, RefusedError, send, sendAgain } from './put.ts';
+import { idleMs, putObject, RefusedError, read, requestByHand, sendAgain } from './put.ts';
 
 /**
  * Copies objects to an LFS server, from another one or from an archive: each is streamed through this process, with no file. What breaks is begun
@@ -245,9 +245,7 @@ function offerOf({ actions, error }: BatchAnswer): SourceOffer {
   if (download)
     return {
       kind: 'found',
-      open: async (signal) =>
-        (await send('source', download, { headers: { 'accept-encoding': 'identity' }, signal })).body ??
-        ReadableStream.from<Uint8Array>([]),
+      open: (signal) => read(download, signal),
     };
   if (error === undefined || error.code === 404 || error.code === 410) return absent;
   return { kind: 'refused', message: `the source: ${printable(error.message)} (${error.code})` };
@@ -261,7 +259,8 @@ async function stream(
   await putObject({ stop }, { open: source.open, to: 'target', upload, object, onBytes });
   if (!verify) return;
   const { oid, sizeBytes: size } = object;
-  const headers = { accept: mediaType, 'content-type': mediaType };
+  const body = Buffer.from(JSON.stringify({ oid, size }));
+  const headers = { accept: mediaType, 'content-type': mediaType, 'content-length': `${body.length}` };
   const signal = AbortSignal.any([stop, AbortSignal.timeout(idleMs)]);
-  await send('target', verify, { method: 'POST', headers, body: JSON.stringify({ oid, size }), signal });
+  await requestByHand('target', { method: 'POST', action: verify, headers, pieces: [body], signal });
 }

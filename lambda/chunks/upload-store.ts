@@ -203,17 +203,12 @@ async function proofs(table: Table, path: UploadPath): Promise<readonly Proof[]>
   return items.map((item) => proofItem.parse(item));
 }
 
-/**
- * Deletes the proof of a chunk. One that does not exist is no error.
- *
- * @param proof.etag only if it is the proof of this version.
- * @throws {LedgerUnavailableError}
- */
+/** Deletes the proof of a chunk, if it's still this one. @throws {LedgerUnavailableError} */
 async function deleteProof(
   table: Table,
   path: UploadPath,
-  { chunk, etag }: { chunk: number; etag?: string },
+  { chunk, etag }: Pick<Proof, 'chunk' | 'etag'>,
 ): Promise<void> {
-  const ofVersion = etag !== undefined && { condition: '#etag = :etag', values: { ':etag': etag } };
+  const ofVersion = { condition: '#etag = :etag', values: { ':etag': etag } };
   await deleteItem(table, { key: proofKey(path, chunk), ...ofVersion });
 }

@@ -41,7 +41,7 @@ describe('du --git --cost', () => {
     expect(code).toBe(0);
     const { months, ...team } = JSON.parse(out);
     expect(team).toEqual({ storedBytes: 24e9, objects: 3, downloadsGb: 72, users: 5 });
-    expect(months).toHaveLength(7);
+    expect(months).toHaveLength(8);
     expect(months[1]).toEqual({
       place: 'GitLab.com',
       plan: 'Free',

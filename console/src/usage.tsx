@@ -2,7 +2,7 @@ import { formatCount, formatObjects } from '../../cli/render.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { type Parts, type ScanProgress, stateOf } from './figures.ts';
 import { Bar } from './parts.tsx';
-import { bytesText, forecastNote, percentText, timeText } from './text.ts';
+import { bytesText, dayText, forecastNote, percentText, timeText } from './text.ts';
 
 type Usage = NonNullable<SubscriptionBody['usage']>;
 
@@ -51,7 +51,7 @@ function entriesOf(body: SubscriptionBody, usage: Usage, nowMs: number): Entry[]
   const where = reposTruncated
     ? ''
     : ` in ${formatCount(repos.length)} ${repos.length === 1 ? 'repo' : 'repos'}`;
-  const { storedBytes, reservedBytes, reservedUntil, objectCount } = usage;
+  const { storedBytes, reservedBytes, reservedUntil, objectCount, olderThanYear: old } = usage;
   const until = reservedUntil === null ? '' : `, until ${timeText(reservedUntil, nowMs)}`;
   const free = limitBytes === null ? undefined : limitBytes - storedBytes - reservedBytes;
   const entries = [
@@ -60,6 +60,11 @@ function entriesOf(body: SubscriptionBody, usage: Usage, nowMs: number): Entry[]
       name: 'Stored',
       value: bytesText(storedBytes),
       note: formatObjects(objectCount) + where,
+      // Later scans might not list all repos.
+      ...(old &&
+        old.bytes > 0 && {
+          more: `${bytesText(old.bytes)} older than a year on ${dayText(old.at.slice(0, 10))}`,
+        }),
     },
     {
       kind: 'striped',
@@ -82,6 +87,7 @@ interface Entry {
   /** Of its part of the bar. */
   readonly kind?: string;
   readonly note?: string;
+  readonly more?: string;
 }
 
 /** One large figure, of which whole, and what else is known of it. */
@@ -104,7 +110,7 @@ export function Figure(props: {
       </p>
       {parts && <Bar parts={parts} isNear={isNear} label={`${bytesText(bytes)} ${of}, ${share}`} />}
       <dl class="legend">
-        {entries.map(({ name, value, kind, note }) => (
+        {entries.map(({ name, value, kind, note, more }) => (
           <div key={name}>
             <dt>
               {kind && (
@@ -116,6 +122,7 @@ export function Figure(props: {
             </dt>
             <dd class="value">{value}</dd>
             {note && <dd class="note">{note}</dd>}
+            {more && <dd class="note">{more}</dd>}
           </div>
         ))}
       </dl>

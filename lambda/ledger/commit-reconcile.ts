@@ -198,6 +198,8 @@ interface CommitTenantInput {
   readonly recomputed: Recomputed;
   /** Repo → the same for it alone, of those that have a limit. */
   readonly recomputedLimited: ReadonlyMap<string, Recomputed>;
+  /** Of a full count. undefined: not known. */
+  readonly oldBytes?: number | undefined;
   /** The budget, with the LIST requests of this reconcile charged to it. */
   readonly listedUntilMs: number;
   readonly largeRepos: LargeReposOutcome;
@@ -254,6 +256,7 @@ export function commitTenant(
     repoCount: input.repoCount,
     ...(unconfirmed && { unconfirmed }),
     fullScannedAtMs,
+    oldBytes: input.oldBytes,
     reservedUntilMs,
     expiredIntents: expiredIntents(deps.settings, before, scanBeganMs),
     dueAtMs: nextDueMs(deps, { ...input, fullScannedAtMs }),

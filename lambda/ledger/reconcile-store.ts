@@ -80,6 +80,8 @@ export interface TenantCommit {
   readonly repoCount: number;
   /** null: not every repo was listed. */
   readonly fullScannedAtMs: number | null;
+  /** Goes with it. undefined: not known. */
+  readonly oldBytes?: number | undefined;
   readonly reservedUntilMs: number | null;
   /** Ids of notes to remove: their deleters died. */
   readonly expiredIntents: readonly string[];
@@ -243,11 +245,13 @@ export function tenantChange(commit: TenantCommit): Clause[] {
       repoCount: commit.repoCount,
       entriesCounted: commit.entriesCounted,
       fullScannedAtMs: commit.fullScannedAtMs ?? undefined,
+      oldBytes: commit.oldBytes,
       reservedUntilMs: commit.reservedUntilMs,
       unconfirmed: unconfirmedField(commit.unconfirmed),
       ...tenantDueKey(commit),
     }),
     ...(commit.unconfirmed ? [] : [removing('late')]),
+    ...(commit.fullScannedAtMs !== null && commit.oldBytes === undefined ? [removing('oldBytes')] : []),
     adding({
       committedBytes: commit.correctionBytes,
       entryCount: commit.entryCorrection,

@@ -2,6 +2,7 @@ import { noteThreshold } from '../alerts/alerts.ts';
 import type { Deps } from '../deps.ts';
 import { noteCount } from '../history/history.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
+import { yearMs } from '../rules/dates.ts';
 import { commitRepos, commitShards, commitTenant, tidyShards } from './commit-reconcile.ts';
 import {
   type Recomputed,
@@ -314,6 +315,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     snapshot,
     recomputed,
     recomputedLimited,
+    oldBytes: isFull ? oldBytesOf(scans) : undefined,
     listedUntilMs,
     largeRepos,
     repoCount: repoCommits.repos.length,
@@ -405,6 +407,13 @@ async function countRepos(
   };
 }
 
+/** What of it was stored over a year ago. undefined: one of them doesn't tell. */
+function oldBytesOf(scans: ReadonlyMap<string, RepoScan>): number | undefined {
+  const scanned = [...scans.values()].filter(({ objectCount }) => objectCount > 0);
+  if (scanned.some(({ oldBytes }) => oldBytes === undefined)) return undefined;
+  return scanned.reduce((sum, { oldBytes = 0 }) => sum + oldBytes, 0);
+}
+
 /** Everything else has not changed since its last scan. */
 function scanWhatMayHaveChanged(
   deps: ReconcileDeps,
@@ -425,6 +434,7 @@ function scanWhatMayHaveChanged(
     largeRepos,
     isFull: run.isFull,
     lookFor: (repo) => oidsOf(reservations, { repo, excluded: input.exclude }),
+    ...(run.isFull && { oldBeforeMs: snapshot.scanBeganMs - yearMs }),
     isAwaited: input.isAwaited ?? false,
     ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),
     lease: run.lease,

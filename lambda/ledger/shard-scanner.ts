@@ -1,8 +1,10 @@
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
+import { yearMs } from '../rules/dates.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
+import { addingOld } from '../scan/page-in-range.ts';
 import { type KeyRange, widthOf } from '../scan/rules/key-space.ts';
-import type { PathScanOutcome, ScanRest } from '../scan/rules/scan-plan.ts';
+import type { PathScanInput, PathScanOutcome, ScanRest } from '../scan/rules/scan-plan.ts';
 import type { LargeRepoScan } from './rules/large-repo-scan.ts';
 import {
   childrenOf,
@@ -133,10 +135,12 @@ export class ShardScanner {
     const prefix = repoPrefix(this.#input);
     const nothing = { storedBytes: 0, objectCount: 0, seen: [], requests: 0, isSequential: false };
     const begin: ScanRest = { prefix, ranges: [range], objectsExpected, ...nothing };
-    let outcome = await this.#list(begin, { lookFor, ...(isTooLarge && { requestsMax: 1 }) });
+    const old = addingOld(snapshot.scannedAtMs - yearMs);
+    const options = { lookFor, ...old.options };
+    let outcome = await this.#list(begin, { ...options, ...(isTooLarge && { requestsMax: 1 }) });
     if (outcome.kind === 'unfinished' && isTooLarge && clock.nowMs() < deadlineMs) {
       if (isTooLarge(outcome.rest)) return 'too large';
-      outcome = await this.#list(outcome.rest, { lookFor });
+      outcome = await this.#list(outcome.rest, options);
     }
     if (outcome.kind === 'unfinished') return 'late';
     const { storedBytes, objectCount, seen, recent } = outcome;
@@ -144,6 +148,7 @@ export class ShardScanner {
     return {
       storedBytes,
       objectCount,
+      oldBytes: old.found.oldBytes,
       scannedAtMs: snapshot.scannedAtMs,
       scanEndedMs: clock.nowMs(),
       seen: new Set([...seen.keys(), ...[...recent].filter(isOid)]),
@@ -152,7 +157,7 @@ export class ShardScanner {
 
   async #list(
     resume: ScanRest,
-    options: { lookFor: ReadonlySet<string>; requestsMax?: number },
+    options: Pick<PathScanInput, 'lookFor' | 'reads' | 'onPart' | 'requestsMax'>,
   ): Promise<PathScanOutcome> {
     const { settings } = this.#deps;
     const { snapshot, deadlineMs, lease } = this.#input;

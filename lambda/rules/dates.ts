@@ -35,3 +35,6 @@ export const dayAfter = (day: string, count = 1): string => dayOf(startOfDayMs(d
 /** How many days `to` is after `from`. */
 export const daysBetween = (from: string, to: string): number =>
   Math.round((startOfDayMs(to) - startOfDayMs(from)) / dayMs);
+
+/** 365 days. */
+export const yearMs = 365 * 24 * 60 * 60_000;

@@ -1,5 +1,6 @@
 import { compareKeys } from '../rules/names.ts';
 import { type ListedPage, StoreUnavailableError } from '../store/rules/store.ts';
+import type { CountedPart } from './rules/scan-plan.ts';
 import type { ListedNames, OpenRange, PageTask } from './rules/uneven-ranges.ts';
 
 /** Of 64 digits, a name takes about 200 bytes. */
@@ -108,6 +109,21 @@ export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage 
   if (!page.isTruncated) return { keyCount, sizeBytes: totalBytes, rest: undefined };
   if (continuationToken === undefined) throw noTokenError();
   return { keyCount, sizeBytes: totalBytes, rest: { ...task.range, continuationToken } };
+}
+
+/**
+ * Adds up what a scan finds that was stored before a time, if it gets the options. What the store tells no time of is no
+ * older.
+ */
+export function addingOld(beforeMs: number) {
+  const found = { bytes: 0, oldBytes: 0 };
+  const onPart = ({ page, keyCount, sizeBytes }: CountedPart) => {
+    found.bytes += sizeBytes;
+    if (!Number.isSafeInteger(found.bytes)) throw new RangeError('More than 2^53 − 1 bytes are stored.');
+    for (let index = 0; index < keyCount; index += 1)
+      if ((page.lastModifiedMsAt(index) ?? beforeMs) < beforeMs) found.oldBytes += page.sizeAt(index);
+  };
+  return { found, options: { reads: { readsTimes: true }, onPart } };
 }
 
 /**

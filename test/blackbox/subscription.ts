@@ -50,6 +50,7 @@ const subscription = z.strictObject({
       reservedUntil: instant.nullable(),
       committedBytes: z.number(),
       scannedAt: instant,
+      olderThanYear: z.strictObject({ bytes: z.number(), at: instant }).optional(),
       source: z.enum(['cache', 'scan']),
     })
     .nullable(),

@@ -179,6 +179,7 @@ const growths = [1, 1.13, 0.96, 1.42, 1, undefined, 1.06, 0.81, 1.3] as const;
 const withGrowth = (page: Page) =>
   changed(page, subscription, (body) => ({
     ...body,
+    usage: { ...(body['usage'] as Json), olderThanYear: { bytes: 700_000, at: '2026-11-21T05:00:00Z' } },
     repos: (body['repos'] as { repo: string; storedBytes: number }[]).map((each, index) => {
       const growth = growths[index];
       const day = new Date(Date.now() - (index === 3 ? 9 : 30) * dayMs).toISOString().slice(0, 10);

@@ -183,6 +183,28 @@ describeInBrowser('the views of the console', (launch) => {
     });
   });
 
+  it.each([
+    [700_000, 1],
+    [0, 0],
+    [undefined, 0],
+  ])(
+    'the overview says that %s bytes are older than a year, as of the last full scan',
+    async (bytes, lines) => {
+      await at.page.route('**/subscription*', async (route) => {
+        const { 'if-none-match': _known, ...headers } = route.request().headers();
+        const body = (await (await route.fetch({ headers })).json()) as Record<string, unknown>;
+        const olderThanYear = bytes === undefined ? undefined : { bytes, at: '2026-11-21T05:00:00Z' };
+        await route.fulfill({ json: { ...body, usage: { ...(body['usage'] as object), olderThanYear } } });
+      });
+      await at.open(at.fixture.usual.readToken);
+      await at.page.getByText('from the bucket').waitFor();
+      const shown = at.page.locator('.legend .note', { hasText: 'older than a year' });
+      expect((await shown.allTextContents()).map(plain)).toEqual(
+        Array(lines).fill('683.59 KiB older than a year on 21 Nov 2026'),
+      );
+    },
+  );
+
   it('by keyboard alone leads from a rejected push to what can be deleted', async () => {
     const tenant = await at.fixture.api.newTenant({ limitBytes: 1_000_000 });
     const place = { ...tenant, repo: 'game' };

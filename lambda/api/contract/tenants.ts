@@ -79,6 +79,10 @@ const usageSchema = z
     ),
     committedBytes: bytes.describe('The counter: stored, or can still be uploaded.'),
     scannedAt: time.describe('Time of the scan.'),
+    olderThanYear: z
+      .object({ bytes, at: time.describe('Time of the last full scan.') })
+      .optional()
+      .describe('Stored bytes that were uploaded over a year before `at`. Left out if unknown.'),
     source: z.enum(['cache', 'scan']).describe('scan: scanned for this response. cache: scanned before.'),
   })
   .meta({ id: 'Usage' });
@@ -175,7 +179,7 @@ export const tenantContract = {
           limitBytes: 10_737_418_240,
           downloadLimitBytes: null,
           reposMustExist: false,
-          usage,
+          usage: { ...usage, olderThanYear: { bytes: 4_200_000, at: '2026-11-21T02:00:00Z' } },
           forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 70_200_000 },
           lastRefusals: [lastRefusal],
           repos: [repo],

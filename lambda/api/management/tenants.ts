@@ -111,6 +111,9 @@ function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['
     reservedUntil: reservedBytes > 0 && tenant.reservedUntilMs !== null ? iso(tenant.reservedUntilMs) : null,
     committedBytes: tenant.committedBytes,
     scannedAt: iso(scannedAtMs),
+    ...(tenant.oldBytes !== undefined && {
+      olderThanYear: { bytes: tenant.oldBytes, at: iso(tenant.fullScannedAtMs) },
+    }),
     source,
   };
 }

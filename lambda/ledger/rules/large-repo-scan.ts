@@ -290,20 +290,24 @@ export class LargeRepoScan {
     return changes;
   }
 
-  /** The sums of all shards. */
-  totals(): { storedBytes: number; objectCount: number; doubtBytes: number; staleFromMs: number | null } {
+  /** The sums of all shards. `oldBytes` is missing if that of one is. */
+  totals() {
     let storedBytes = 0;
     let objectCount = 0;
     let doubtBytes = 0;
     let staleFromMs: number | null = null;
+    let oldBytes: number | undefined = 0;
     for (const shard of this.#shards) {
       storedBytes += shard.storedBytes + shard.sinceBytes;
       objectCount += shard.objectCount + shard.sinceCount;
+      oldBytes =
+        oldBytes === undefined || shard.oldBytes === undefined ? undefined : oldBytes + shard.oldBytes;
       if (!shard.stale) continue;
       doubtBytes += shard.stale.doubtBytes;
       staleFromMs = Math.min(shard.stale.fromMs, staleFromMs ?? shard.stale.fromMs);
     }
-    return { storedBytes, objectCount, doubtBytes, staleFromMs };
+    const sums = { storedBytes, objectCount, doubtBytes, staleFromMs };
+    return oldBytes === undefined ? sums : { ...sums, oldBytes };
   }
 
   /** Whether a time is after another, although two clocks told them. */

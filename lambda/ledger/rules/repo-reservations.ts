@@ -67,6 +67,8 @@ export type Settlement =
 export interface RepoScan {
   readonly storedBytes: number;
   readonly objectCount: number;
+  /** What was stored a year before, if the scan told. */
+  readonly oldBytes?: number;
   /**
    * The oids that the scan was to look for and saw. That decides whether an entry is counted. A HEAD after the scan
    * would be wrong: it finds objects that landed after it, and the sums don't have their bytes.

@@ -19,6 +19,8 @@ export interface Shard {
   /** What its last scan found. */
   readonly storedBytes: number;
   readonly objectCount: number;
+  /** What of it had been stored for over a year. Absent: an older version scanned it. */
+  readonly oldBytes?: number | undefined;
   /** What was found by HEAD since then, less what was deleted. It can be negative. */
   readonly sinceBytes: number;
   readonly sinceCount: number;
@@ -52,6 +54,7 @@ interface Stale {
 export interface ShardScan {
   readonly storedBytes: number;
   readonly objectCount: number;
+  readonly oldBytes?: number;
   /** Before the ledger was read, and so before the scan. */
   readonly scannedAtMs: number;
   readonly scanEndedMs: number;
@@ -178,10 +181,10 @@ export function scannedShard(
   scan: ShardScan,
   shard: Pick<Shard, 'prefix' | 'epoch' | 'partOf' | 'appliedRuns'>,
 ): Shard {
-  const { storedBytes, objectCount, scannedAtMs, scanEndedMs } = scan;
+  const { storedBytes, objectCount, oldBytes, scannedAtMs, scanEndedMs } = scan;
   const counted = new Map<string, number>();
   for (const oid of scan.seen) counted.set(oid, scannedAtMs);
-  const found = { storedBytes, objectCount, scannedAtMs, scanEndedMs };
+  const found = { storedBytes, objectCount, oldBytes, scannedAtMs, scanEndedMs };
   return { ...shard, ...found, sinceBytes: 0, sinceCount: 0, stale: null, counted };
 }
 

@@ -182,6 +182,8 @@ export interface TenantRecord {
   readonly listedObjectCount?: number | undefined;
   /** When every repo was last listed. The counts of all repos include every change before this. */
   readonly fullScannedAtMs: number;
+  /** What had been stored for over a year then. Absent: not known. */
+  readonly oldBytes?: number | undefined;
   /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */
   readonly leaseUntilMs: number;
   /** Until then the LIST requests so far use up the tenant's budget: docs/how-it-works.md, "A reconcile". */

@@ -108,9 +108,17 @@ export async function* itemsIn(text: AsyncIterable<string>): AsyncGenerator<read
   for await (const { items } of readBackup(text)) yield items.map((line) => JSON.parse(line) as Item);
 }
 
-/** Opened when it's read: an error of a stream that nobody reads yet would end the process. */
+/**
+ * Opened when it's read: an error of a stream that nobody reads yet would end the process.
+ *
+ * @throws {StartupError} without a cause: its code would be taken for one of the data folder.
+ */
 export async function* fileText(path: string): AsyncGenerator<string> {
-  yield* createReadStream(path, 'utf8');
+  try {
+    yield* createReadStream(path, 'utf8');
+  } catch (error) {
+    throw new StartupError(`Can't read the backup ${path}: ${error}.`);
+  }
 }
 
 /**

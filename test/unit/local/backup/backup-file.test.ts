@@ -100,9 +100,11 @@ describe('a backup', () => {
   });
 
   it("that isn't there is an error of whoever reads it, even if that is later", async () => {
-    const text = fileText(join(tempFolder(), 'none'));
+    const none = join(tempFolder(), 'none');
+    const text = fileText(none);
     await sleep(50);
-    await expect(itemsIn(text).next()).rejects.toThrow('ENOENT');
+    const restored = restoreBackup(join(tempFolder(), 'data'), text, { nowMs: 0, uploadsFromMs: 0 });
+    await expect(restored).rejects.toThrow(`Can't read the backup ${none}: Error: ENOENT`);
   });
 
   it('goes to standard output for the name -', async () => {

@@ -207,8 +207,8 @@ async function fill(
   let requests = reads.length;
   for (const { piece, at, endsAt } of heads) {
     const { member, range } = piece;
-    let crc32 = 0;
-    if (format.hasDirectory) {
+    let { crc32 = 0 } = member;
+    if (format.hasDirectory && member.crc32 === undefined) {
       const own = bytes.subarray(endsAt, endsAt + member.sizeBytes);
       const found = await crc32s.of(piece, own, piece === last ? told : undefined);
       crc32 = found.crc32;

@@ -19,7 +19,7 @@ const exportStep = z.discriminatedUnion('kind', [
     /** Of the job: always copying. Older versions want it, and had another. */
     state: z.enum(['hashing', 'copying']),
     unit: z.int().min(0),
-    /** Of the archive. What an older version planned is a tar, or planned anew. */
+    /** Of the archive: its orders have a place of their own. Those of older versions lie where a tar's do. */
     format: z.enum(['tar', 'zip']).default('tar'),
   }),
 ]);

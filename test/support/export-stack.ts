@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import type { Deps } from '../../lambda/deps.ts';
 import { ExportBusyError } from '../../lambda/exports/lease.ts';
-import type { ExportMessage } from '../../lambda/exports/messages.ts';
+import { decodeExportMessage, type ExportMessage } from '../../lambda/exports/messages.ts';
 import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/exports/rules/job.ts';
 import { type ExportSettings, exportSettingsFor } from '../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../lambda/exports/steps.ts';
@@ -220,7 +220,10 @@ export async function loadedStack(
     stack.jobs.table.store.write({ key: keyOf(after), before: undefined, after });
   for (const [key, base64] of Object.entries(fixture.files))
     await stack.archives.put(key, Buffer.from(base64, 'base64'));
-  stack.messages.push(...fixture.messages);
+  for (const message of fixture.messages) {
+    const decoded = decodeExportMessage(JSON.stringify(message));
+    if (decoded) stack.messages.push(decoded);
+  }
   return stack;
 }
 

@@ -249,7 +249,8 @@ export type Piece =
 /** The head of an object, or a range of it. As many of the object's bytes as the part has follow it. */
 export interface HeadPiece {
   readonly kind: 'head';
-  readonly member: Member;
+  /** Older versions found the CRC-32s of a zip first. */
+  readonly member: Member & { readonly crc32?: number };
   readonly range?: ByteRange;
   /** Where the CRC-32 lies in the row of all directories, if the head's first byte is in this part of a zip. */
   readonly crc32At?: number;

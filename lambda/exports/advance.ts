@@ -44,9 +44,12 @@ export async function finishArchives(
 ): Promise<ExportJob> {
   const { clock, exportSettings } = deps;
   for (const [index, volume] of job.planned?.volumes.entries() ?? []) {
-    const outcome = await completeVolume(deps, volume, async () => {
-      if (job.request.format === 'zip') await makeLastParts(deps, { job, lease, index });
-    });
+    const isTar = job.request.format === 'tar';
+    const outcome = await completeVolume(
+      deps,
+      volume,
+      async () => isTar || makeLastParts(deps, { job, lease, index }),
+    );
     await lease.renew();
     if (outcome === 'complete') continue;
     deps.log.warn('export not complete', { ...pathOf(job), round: job.round, reason: outcome });
@@ -74,14 +77,17 @@ const pathOf = ({ tenant, exportId }: ExportJob) => ({ tenant, exportId });
 async function completeVolume(
   { archives }: FinishDeps,
   volume: ExportVolume,
-  makeLast: () => Promise<void>,
-): Promise<'complete' | 'parts missing' | 'upload gone' | 'object gone'> {
+  makeLast: () => Promise<boolean>,
+): Promise<'complete' | 'parts missing' | 'order gone' | 'upload gone' | 'object gone'> {
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
-    await makeLast();
+    const isOrdered = await makeLast();
     const parts = await partsOf(archives, volume);
     // A store may still answer for an upload that an earlier attempt has completed.
-    if (!isComplete(volume, parts)) return (await isThere()) ? 'complete' : 'parts missing';
+    if (!isComplete(volume, parts)) {
+      if (await isThere()) return 'complete';
+      return isOrdered ? 'parts missing' : 'order gone';
+    }
     await archives.complete(volume, parts);
   } catch (error) {
     if (error instanceof SourceGoneError) return 'object gone';
@@ -101,12 +107,13 @@ const crc32sAtOnce = 128;
 /**
  * Makes the parts of a zip that have its directory. They are missing if some CRC-32s are.
  *
+ * @returns false if nothing says what they are, as of what an older version planned.
  * @throws {SourceGoneError} @throws {UploadGoneError} @throws {LeaseLostError} @throws {StoreUnavailableError}
  */
 async function makeLastParts(
   deps: FinishDeps,
   { job, lease, index }: { job: ExportJob; lease: ExportLease; index: number },
-): Promise<void> {
+): Promise<boolean> {
   const { archives } = deps;
   const { round } = job;
   const unit = `last-${index}` as const;
@@ -118,8 +125,8 @@ async function makeLastParts(
   ]);
   const order = bytes && decodeJson<CopyOrder>(bytes);
   const from = order?.volumes[index]?.directory;
-  // What an older version planned has no such parts.
-  if (!order || !from || found.includes(undefined)) return;
+  if (!order || !from) return false;
+  if (found.includes(undefined)) return true;
   const { startByte, endByte } = from;
   const directory = Buffer.alloc(sizeOf(from));
   const put = (crc32s: StoredCrc32s) => {
@@ -145,6 +152,7 @@ async function makeLastParts(
     isOver: () => false,
   });
   await Promise.all([patched, made]);
+  return true;
 }
 
 /** All parts of an upload. Its pages are asked for at the same time, as its parts have the numbers from 1 on. */

@@ -64,6 +64,14 @@ describe('the next step of an export', () => {
     await expectObjects(stack, stored);
   });
 
+  it('plans anew if the order of the last parts of a zip is gone', async () => {
+    const stack = await begun({ format: 'zip' });
+    stack.messages = [advance];
+    await stack.deliver();
+    await stack.archives.delete((await stack.left()).filter((key) => key.endsWith('/zip/last-0.json')));
+    expect(await stack.run()).toMatchObject({ state: 'done', round: 2 });
+  });
+
   it('plans anew if an object of the last parts of a zip is gone', async () => {
     const stack = new ExportStack();
     const oid = await stack.store('app', Buffer.from('an object'));

@@ -47,7 +47,7 @@ export function formatCost({ months, ...team }: HistoryCost, view: View): string
     `${formatBytes(team.storedBytes)} in ${formatObjects(team.objects)}, all versions. `,
     `Assumed: ${downloads} GB of downloads a month (--downloads-gb), ${formatCount(team.users)} users (--users).\n\n`,
     monthTable(months, view),
-    "\nYour machine isn't counted, and free tiers of AWS and Cloudflare aren't subtracted.\n",
+    "\nYour machine isn't counted, and of free tiers only CloudFront's is subtracted.\n",
     'Prices change: check them before you quote them.\n',
   ].join('');
 }

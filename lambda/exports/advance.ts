@@ -44,12 +44,7 @@ export async function finishArchives(
 ): Promise<ExportJob> {
   const { clock, exportSettings } = deps;
   for (const [index, volume] of job.planned?.volumes.entries() ?? []) {
-    const isTar = job.request.format === 'tar';
-    const outcome = await completeVolume(
-      deps,
-      volume,
-      async () => isTar || makeLastParts(deps, { job, lease, index }),
-    );
+    const outcome = await completeVolume(deps, volume, () => makeLastParts(deps, { job, lease, index }));
     await lease.renew();
     if (outcome === 'complete') continue;
     deps.log.warn('export not complete', { ...pathOf(job), round: job.round, reason: outcome });
@@ -116,6 +111,7 @@ async function makeLastParts(
 ): Promise<boolean> {
   const { archives } = deps;
   const { round } = job;
+  if (job.request.format === 'tar') return true;
   const unit = `last-${index}` as const;
   const [bytes, found] = await Promise.all([
     archives.get(unitKey(job, { round, format: 'zip', unit })),

@@ -9,7 +9,7 @@ import type { ExportSettings, WorkerPace } from './settings.ts';
 /** An export has no more units: each is an order in the store, and a message. */
 const unitsMax = 400;
 /** Shorter units aren't made to be shared: between two, a worker's network is idle for some 0.7 s. */
-const unitSecondsAim = 2;
+const unitSecondsAim = 3;
 /** A unit takes at least as long, or messages and orders would take most of the time. */
 const unitSecondsMin = 0.5;
 /** As many units for each worker, so that those that begin late, or are slow, leave theirs to the others. */

@@ -85,7 +85,7 @@ function inTurn(jobs: ExportJobs): ExportJobs {
 }
 
 it.each([
-  // Of some 80 units. The last part of a zip is made when all others are. Once there were 23 and 54 before, and 10 after.
+  // Of 40 units or more. The last part of a zip is made when all others are. Once there were 23 and 54 before, and 10 after.
   { format: 'tar', beforeParts: 10, afterParts: 5 },
   { format: 'zip', beforeParts: 10, afterParts: 4 },
 ] as const)('a $format takes so many round trips that no worker shortens', async ({ format, ...trips }) => {

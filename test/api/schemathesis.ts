@@ -86,6 +86,8 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     `${operation(id('setWebhook'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
     // Which hosts there are, and what their repositories are called, is said in words.
     `${operation(id('updateRepo'), adminToken, { tenant, repo })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    // Which storage classes a store has is said in words.
+    `${operation(id('updateTenant'), adminToken, {})}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
     // A cursor holds what the store named, so only the store can tell a wrong one.
     `${operation(id('listLostTenants'), adminToken, {})}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
     `${operation(id('linkTenant'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,

@@ -47,12 +47,13 @@ export class RequestLimits {
       this.#endsAtMs = nowMs + windowMs;
     }
     const { address, credential } = request;
-    const isOver = (name: string) => {
+    const addsTooMany = (name: string) => {
       const count = (this.#counts.get(name) ?? 0) + 1;
       this.#counts.set(name, count);
       return count > this.#perWindow;
     };
-    const isRefused = isOver(networkOf(address)) || (credential && isOver(sha256Hex(secretOf(credential))));
+    const isRefused =
+      addsTooMany(networkOf(address)) || (credential && addsTooMany(sha256Hex(secretOf(credential))));
     return isRefused ? Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000)) : undefined;
   }
 

@@ -113,7 +113,7 @@ async function measureRound(shop: Shop): Promise<Sample> {
       },
       cleanup,
     };
-    const pace = { putBytesPerSecond: (mbit * 1e6) / 8, targetPort: store.port };
+    const pace = { bytesPerSecond: (mbit * 1e6) / 8, targetPort: store.port };
     const storeDoor = await place.doorTo(pace);
     const copyDoor = await place.doorTo({ ...pace, kind: 'clientPut' });
     const to = ['--endpoint-url', `http://127.0.0.1:${copyDoor.port}`, `s3://${bucket}/copies/${file}`];

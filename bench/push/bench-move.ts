@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
+import { packCli } from '../crowd/subjects.ts';
 import { installed } from '../peers.ts';
 import { makeCertificate } from '../processes.ts';
 import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
@@ -31,23 +31,29 @@ interface Moved {
   readonly fetchDiskMb: number;
 }
 
-const program = fileURLToPath(new URL('../../bin/lfs-quota.js', import.meta.url));
-
 /**
  * An `lfs-quota import` beside `git lfs fetch --all` and `git lfs push --all`: from giftless, and from a second stack of
  * ours, to a fresh one. × is the ratio of the import to the slower one of the two.
  *
- * Options: `--cases=small,large`, `--latency=on|off` (on), `--rounds=N` (3), `--scale=F` (1): the share of the files.
+ * Options: `--cases=small,large`, `--latency=on|off` (on), `--mbit=N` (600; 0: at full speed) between the client and each
+ * store, each way, `--rounds=N` (3), `--scale=F` (1): the share of the files.
  */
 export async function benchMove(print: Print, options: readonly string[]): Promise<void> {
-  const values = optionsOf(options, { cases: 'small,large', latency: 'on', rounds: '3', scale: '1' });
+  const values = optionsOf(options, {
+    cases: 'small,large',
+    latency: 'on',
+    mbit: '600',
+    rounds: '3',
+    scale: '1',
+  });
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-move-'));
   const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
   try {
     await user.git(folder, 'lfs', 'install', '--skip-repo', '--skip-smudge');
     await user.git(folder, 'config', '--global', 'lfs.locksverify', 'false');
     const warmUpSource = await createSource(user, join(folder, 'warm-up'), warmUpCase);
-    const shop = { folder, user, warmUpSource, certificate: makeCertificate(folder) };
+    const program = await packCli(join(folder, 'program'));
+    const shop = { folder, user, warmUpSource, certificate: makeCertificate(folder), program };
     print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}\n`);
     const sources = [ours, ...installed([giftless], print)];
     for (const name of values.cases.split(',')) {
@@ -58,11 +64,14 @@ export async function benchMove(print: Print, options: readonly string[]): Promi
       const rows: { name: string; samples: Moved[] }[] = [];
       for (const from of sources) {
         const samples: Moved[] = [];
+        const model = { isFar: values.latency === 'on', bytesPerSecond: (Number(values.mbit) * 1e6) / 8 };
         for (let round = 0; round < Number(values.rounds); round += 1)
-          samples.push(await measureMove(shop, { from, source, isFar: values.latency === 'on' }));
+          samples.push(await measureMove(shop, { from, source, model }));
         rows.push({ name: `from ${from.name}`, samples });
       }
-      print(`${digits(one.files)} × ${digits(one.fileBytes / 1000)} kB, latency ${values.latency}`);
+      print(
+        `${digits(one.files)} × ${digits(one.fileBytes / 1000)} kB, latency ${values.latency}, ${values.mbit} Mbit/s`,
+      );
       print(`${tableOf(columns, rows)}\n`);
       rmSync(source, { recursive: true, force: true });
     }
@@ -83,19 +92,23 @@ const columns: Column<Moved>[] = [
 ];
 
 async function measureMove(
-  shop: Workshop,
-  { from, source, isFar }: { from: ServerKind; source: string; isFar: boolean },
+  shop: Workshop & { readonly program: string },
+  {
+    from,
+    source,
+    model,
+  }: { from: ServerKind; source: string; model: { isFar: boolean; bytesPerSecond: number } },
 ): Promise<Moved> {
   const cleanup = new Cleanup();
   const folder = mkdtempSync(join(shop.folder, 'round-'));
   cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
-  const { user } = shop;
+  const { user, program } = shop;
   try {
     const [old, pushed, imported] = await Promise.all(
       [from, ours, ours].map(async (server, at) => {
         const place = join(folder, String(at));
         mkdirSync(place);
-        const started = await startServers(shop, { server, isFar, folder: place, cleanup });
+        const started = await startServers(shop, { server, ...model, folder: place, cleanup });
         return { ...started, lfsUrl: started.apiUrl + server.lfsPath('repo') };
       }),
     );

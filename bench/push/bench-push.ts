@@ -184,9 +184,9 @@ async function runPhases(shop: Workshop, place: Place): Promise<Samples> {
 /** A store, a server on it, and both doors. */
 export async function startServers(
   { user, certificate }: Workshop,
-  place: Pick<Place, 'server' | 'isFar' | 'folder' | 'cleanup'>,
+  place: Pick<Place, 'server' | 'isFar' | 'folder' | 'cleanup'> & { readonly bytesPerSecond?: number },
 ) {
-  const { server: kind, isFar, folder, cleanup } = place;
+  const { server: kind, isFar, folder, cleanup, bytesPerSecond = 0 } = place;
   const [storeFolder, serverFolder] = [join(folder, 'store'), join(folder, 'server')];
   for (const path of [storeFolder, serverFolder]) mkdirSync(path);
   const opened = async (options: Parameters<typeof openDoor>[0]): Promise<Door> => {
@@ -197,7 +197,7 @@ export async function startServers(
   const store = await startStore(storeFolder);
   cleanup.add(() => store.stop());
   const tls = kind.needsHttps ? certificate : undefined;
-  const storeDoor = await opened({ to: 'store', targetPort: store.port, isFar, tls });
+  const storeDoor = await opened({ to: 'store', targetPort: store.port, isFar, tls, bytesPerSecond });
   const storeUrl = tls ? `https://localhost:${storeDoor.port}` : `http://127.0.0.1:${storeDoor.port}`;
   const server = await kind.start({ storeUrl, certificateFile: certificate.file, folder: serverFolder });
   cleanup.add(() => server.stop());

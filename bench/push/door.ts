@@ -64,20 +64,21 @@ export async function openDoor(options: {
   isFar: boolean;
   /** All requests are of this kind. Default: see {@link kindOf}. */
   kind?: RequestKind;
-  /** What clients put passes at this pace, together. Default: at full speed. */
-  putBytesPerSecond?: number;
+  /** What clients put passes at this pace, together, and so does what they get. Default, and for 0: at full speed. */
+  bytesPerSecond?: number;
   tls?: { key: string; cert: string } | undefined;
   /** Waits; in tests it need not. */
   wait?: (ms: number) => Promise<unknown>;
 }): Promise<Door> {
-  const { to, targetPort, isFar, tls, wait = sleep, putBytesPerSecond } = options;
-  let [freeAtMs, putAtMs] = [0, 0];
-  const paced = async function* (body: AsyncIterable<Buffer>, bytesPerSecond: number) {
+  const { to, targetPort, isFar, tls, wait = sleep, bytesPerSecond = 0 } = options;
+  let putAtMs = 0;
+  const freeAtMs = { clientPut: 0, clientGet: 0 };
+  const paced = async function* (body: AsyncIterable<Buffer>, way: keyof typeof freeAtMs) {
     for await (const piece of body) {
       const nowMs = performance.now();
-      freeAtMs = Math.max(freeAtMs, nowMs) + (piece.length / bytesPerSecond) * 1000;
+      freeAtMs[way] = Math.max(freeAtMs[way], nowMs) + (piece.length / bytesPerSecond) * 1000;
       // Timers are of whole milliseconds, so what is shorter is saved up.
-      if (freeAtMs - nowMs > 5) await sleep(freeAtMs - nowMs);
+      if (freeAtMs[way] - nowMs > 5) await sleep(freeAtMs[way] - nowMs);
       yield piece;
     }
   };
@@ -94,7 +95,7 @@ export async function openDoor(options: {
     if (isFar) await wait(beforeMs);
     const onward = request({ ...place, headers: passedOn(incoming) });
     // An answer can come before the body has ended; then the server did not want the rest.
-    const body = kind === 'clientPut' && putBytesPerSecond ? paced(incoming, putBytesPerSecond) : incoming;
+    const body = bytesPerSecond > 0 && kind === 'clientPut' ? paced(incoming, kind) : incoming;
     pipeline(body, onward).catch(() => undefined);
     const [answer] = (await once(onward, 'response')) as [IncomingMessage];
     if (isFar) await wait(halfMs);
@@ -104,7 +105,7 @@ export async function openDoor(options: {
     if (isFailure({ method, status })) seen.failures += 1;
     outgoing.sendDate = false;
     outgoing.writeHead(status, passedOn(answer));
-    await pipeline(answer, outgoing);
+    await pipeline(bytesPerSecond > 0 && kind === 'clientGet' ? paced(answer, kind) : answer, outgoing);
   };
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) =>
     void pass(incoming, outgoing).catch(() => {

@@ -57,8 +57,10 @@ export class OtherRepo implements LfsRepo {
   }
 
   async batch(body: unknown) {
+    // Another request may have found a login meanwhile, which this one was sent without.
+    const isLoginSent = this.#login !== undefined;
     const answer = await this.#send(body);
-    if (answer.status !== 401 || this.#login) return answer;
+    if (answer.status !== 401 || isLoginSent) return answer;
     this.#asked ??= this.#askGit();
     await this.#asked;
     return this.#send(body);

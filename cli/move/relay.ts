@@ -24,7 +24,7 @@ const batchesAhead = 3;
 /** Of larger objects, one is downloaded and uploaded at the same time. */
 const largeObjects = { atOnce: 8, fromBytes: 1024 ** 2 };
 /** Of small ones, half are waiting for one side, half for the other. */
-const smallObjectsAtOnce = 16;
+const smallObjectsAtOnce = 24;
 /** What LFS servers answer when an account is full. */
 export const fullCodes: ReadonlySet<number> = new Set([507, 509]);
 

@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { OtherRepo } from '../../../cli/move/other-repo.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../local/start.ts';
+import { closeServer, listen } from '../../../local/system/loopback-server.ts';
 import { useTempFolders } from '../../support/temp-folder.ts';
 import { cli } from './harness.ts';
 import { OtherServer } from './other-server.ts';
@@ -134,6 +137,26 @@ describe('import', () => {
     const refused = await runImport({}, from().replace('//', '//ada:wrong@'));
     expect(refused).toMatchObject({ code: 4, err: expect.stringContaining('returned 401') });
     expect(refused.err).not.toContain('wrong');
+  });
+
+  it('tries again with a login that another batch has found meanwhile', async () => {
+    git('config', 'credential.helper', '!f() { echo username=ada; echo password=secret; }; f');
+    let tellOfLogin = (): void => undefined;
+    const withLogin = new Promise<void>((tell) => (tellOfLogin = tell));
+    let withoutLogin = 0;
+    const server = createServer(async (request, response) => {
+      if (request.headers.authorization) tellOfLogin();
+      else if (withoutLogin++ > 0) await withLogin;
+      response.writeHead(request.headers.authorization ? 200 : 401).end('{"objects":[]}');
+    });
+    const port = await listen(server, { port: 0, usedBy: 'the test' });
+    try {
+      const repo = new OtherRepo({ url: `http://127.0.0.1:${port}`, login: undefined }, clone);
+      const answers = await Promise.all([repo.batch({}), repo.batch({})]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    } finally {
+      await closeServer(server, 0);
+    }
   });
 
   it('never stores other bytes, and says which they were', async () => {

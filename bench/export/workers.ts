@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
+import { markHeapAtOnce } from '../../lambda/aws/deployed.ts';
 import type { Deps } from '../../lambda/deps.ts';
 import type { AdvanceDeps } from '../../lambda/exports/advance.ts';
 import { ExportBusyError } from '../../lambda/exports/lease.ts';
@@ -183,6 +184,9 @@ async function exportAll(input: ExportInput): Promise<Exported> {
     peakMb: peakMemoryMb(),
   };
 }
+
+// As the function does.
+markHeapAtOnce();
 
 const api = { export: exportAll };
 

@@ -119,6 +119,8 @@ export async function runParts(
   const uploadsAtOnce = input.directory ? 1 : inMemory;
   const { requestsAtOnce } = exportSettings.pace;
   const turns = new ReadTurns(2 * requestsAtOnce);
+  /** Of parts that were uploaded. With a new one for each, an export takes a sixth more CPU. */
+  const buffers: Uint8Array[] = [];
   let isFailed = false;
   const each = async (part: WantedPart) => {
     if (isOver() || isFailed) return;
@@ -149,9 +151,12 @@ export async function runParts(
       const copied = await store.copyPart(upload, { number, source, range, sizeBytes });
       return [copied, { ...noProgress, copiedBytes: sizeBytes, requests: 1 }];
     }
-    const bytes = new Uint8Array(sizeBytes);
+    const buffer = buffers.pop() ?? new Uint8Array(largest);
+    const bytes = buffer.subarray(0, sizeBytes);
     const took = await fill(store, bytes, { ...from, pieces: part.pieces, turns });
     const uploaded = await store.uploadPart(upload, { number, bytes });
+    // Not after an error: an attempt that was given up may still write into it.
+    buffers.push(buffer);
     return [uploaded, { ...took, uploadedBytes: sizeBytes, requests: 1 + took.requests }];
   }
 }
@@ -173,6 +178,7 @@ async function fill(
   for (const piece of pieces) {
     switch (piece.kind) {
       case 'zeros':
+        bytes.fill(0, at, at + piece.sizeBytes);
         at += piece.sizeBytes;
         break;
       case 'head': {

@@ -1,4 +1,4 @@
-import { deployed } from '../aws/deployed.ts';
+import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
 import { assembleUpload } from '../chunks/assemble.ts';
 import { type ChunkMessage, decodeChunkMessage } from '../chunks/messages.ts';
@@ -58,4 +58,7 @@ function doStep(deps: ConsumerDeps, message: ChunkMessage, deadlineMs: number): 
   }
 }
 
-export const handler = await deployed(create, assembleDeps);
+export const handler = await deployed(create, () => {
+  markHeapAtOnce();
+  return assembleDeps();
+});

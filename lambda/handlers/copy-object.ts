@@ -1,4 +1,4 @@
-import { deployed } from '../aws/deployed.ts';
+import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
 import { copyDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
@@ -22,4 +22,7 @@ export function create(deps: CopyDeps) {
   });
 }
 
-export const handler = await deployed(create, copyDeps);
+export const handler = await deployed(create, () => {
+  markHeapAtOnce();
+  return copyDeps();
+});

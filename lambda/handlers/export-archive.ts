@@ -1,4 +1,4 @@
-import { deployed } from '../aws/deployed.ts';
+import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
@@ -35,4 +35,7 @@ export function create(deps: ConsumerDeps) {
   });
 }
 
-export const handler = await deployed(create, exportDeps);
+export const handler = await deployed(create, () => {
+  markHeapAtOnce();
+  return exportDeps();
+});

@@ -74,6 +74,26 @@ describe('copy parts', () => {
     });
   });
 
+  it('make nothing of the parts before them', async () => {
+    const { archives, volume, copy } = await world();
+    const source = await archives.putSource('object', Buffer.alloc(90, 'x'));
+    const part = (number: number): OrderedPart => {
+      const endByte = 90 - number;
+      const pieces: Piece[] = [
+        { kind: 'object', source, range: { startByte: 0, endByte } },
+        { kind: 'zeros', sizeBytes: 5 },
+      ];
+      return { kind: 'upload', number, volume: 0, sizeBytes: endByte + 5, pieces };
+    };
+    const wanted = Array.from({ length: 40 }, (_, index) => part(index + 1));
+    expect(await copy(wanted)).toBe(true);
+    const made = [];
+    for await (const page of archives.parts(volume)) made.push(...page);
+    await archives.complete(volume, made);
+    const each = wanted.map(({ sizeBytes }) => `${'x'.repeat(sizeBytes - 5)}${'\0'.repeat(5)}`);
+    expect(Buffer.from((await archives.get('archive')) ?? []).toString()).toBe(each.join(''));
+  });
+
   describe('the parts of a zip', () => {
     const zip = formatFor('zip', { modifiedAtMs: 0 });
     /** A part with an object, and one with an object's head and first bytes. */

@@ -22,14 +22,20 @@ const tenant = 'large';
  * workers, so all of that is slowed down: then bandwidth and waits are what takes time, as in Lambda.
  *
  * Options: `--objects=N` (600) of 2 to 8 MB, `--workers=N,…` (8,4,2,1), `--slowdown=N` (10; 0: without the model, at full
- * speed), `--kind=s3|r2|grid|stream` (s3): how the store copies parts, `--format=tar|zip` (tar).
+ * speed), `--kind=s3|r2|grid|stream` (s3): how the store copies parts, `--formats=tar,zip` (tar), `--runs=N` (1).
  */
 export async function benchExport(print: (text: string) => void, options: readonly string[]): Promise<void> {
-  const defaults = { objects: '600', workers: '8,4,2,1', slowdown: '10', kind: 's3', format: 'tar' };
+  const defaults = {
+    objects: '600',
+    workers: '8,4,2,1',
+    slowdown: '10',
+    kind: 's3',
+    formats: 'tar',
+    runs: '1',
+  };
   const values = optionsOf(options, defaults);
   const kind = exportStoreKinds.find((each) => each === values.kind);
   if (kind === undefined) throw new Error(`--kind takes ${exportStoreKinds.join(', ')}.`);
-  const format: 'tar' | 'zip' = values.format === 'zip' ? 'zip' : 'tar';
   const [objects, slowdown] = [Number(values.objects), Number(values.slowdown)];
   const network = {
     // JSON has no infinity.
@@ -45,15 +51,20 @@ export async function benchExport(print: (text: string) => void, options: readon
     await putObjects(endpoint, objects);
     const program = await bundle(new URL('workers.ts', import.meta.url));
     const rows: { name: string; samples: Exported[] }[] = [];
-    for (const workers of numbersOf(values.workers)) {
-      const child = await startChild<ExportApi>(program);
-      const how = { kind, format, workers, network, timeoutFactor: Math.max(1, slowdown) };
-      const exported = await child.call('export', { endpoint, tenant, ...how });
-      rows.push({ name: String(workers), samples: [exported] });
-      await child.end();
-    }
+    for (const format of (['tar', 'zip'] as const).filter((name) => values.formats.split(',').includes(name)))
+      for (const workers of numbersOf(values.workers)) {
+        const samples: Exported[] = [];
+        for (let run = 0; run < Number(values.runs); run += 1) {
+          const child = await startChild<ExportApi>(program);
+          const how = { kind, format, workers, network, timeoutFactor: Math.max(1, slowdown) };
+          const exported = await child.call('export', { endpoint, tenant, ...how });
+          samples.push({ ...exported, seconds: exported.seconds / Math.max(1, slowdown) });
+          await child.end();
+        }
+        rows.push({ name: `${format} ${workers}`, samples });
+      }
     print(
-      `${digits(objects)} objects as a ${format} on ${storeName()}, ${kind}, by workers; seconds at slowdown ${slowdown}`,
+      `${digits(objects)} objects on ${storeName()}, ${kind}, by format and workers; seconds at slowdown ${slowdown}, divided by it`,
     );
     print(`${tableOf(columns, rows)}\n`);
   } finally {
@@ -78,8 +89,7 @@ const columns: Column<Exported>[] = [
   ['units', ({ units }) => units],
   ['MB', ({ archiveBytes }) => Math.round(archiveBytes / 1e6)],
   ['through', ({ throughBytes }) => Math.round(throughBytes / 1e6)],
-  ['s', ({ seconds }) => seconds],
-  ['s × workers', ({ seconds, workers }) => seconds * workers],
+  ['s', ({ seconds }) => seconds, 'spread'],
   ['CPU s', ({ cpuSeconds }) => cpuSeconds],
   ['peak MB', ({ peakMb }) => Math.round(peakMb)],
 ];

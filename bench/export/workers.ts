@@ -94,7 +94,6 @@ interface ExportInput {
 }
 
 export interface Exported {
-  readonly workers: number;
   /** Until the archive was there. */
   readonly seconds: number;
   readonly units: number;
@@ -175,7 +174,6 @@ async function exportAll(input: ExportInput): Promise<Exported> {
     if ((await archives.head(key)) === undefined) throw new Error(`The archive ${key} isn't stored.`);
   await archives.delete(volumes.map(({ key }) => key));
   return {
-    workers,
     seconds: ((doneAtMs ?? Number.NaN) - startedMs) / 1000,
     units,
     archiveBytes: figures?.archiveBytes ?? 0,

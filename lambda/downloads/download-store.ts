@@ -142,23 +142,6 @@ function month(table: Table, input: { tenant: string; month: string }): Promise<
   return readSum(table, monthKey(input.tenant, input.month));
 }
 
-/** A condition of a write. */
-interface Guard {
-  readonly condition?: string;
-  readonly values?: Readonly<Record<string, unknown>>;
-}
-
-/** That a sum stays within a limit. `never`: it cannot, whatever it is. A condition has no arithmetic. */
-function belowLimit({ bytes, limitBytes }: { bytes: number; limitBytes: number | null }): Guard | 'never' {
-  if (limitBytes === null) return {};
-  const mostBefore = limitBytes - bytes;
-  if (mostBefore < 0) return 'never';
-  return {
-    condition: 'attribute_not_exists(#bytes) OR #bytes <= :mostBefore',
-    values: { ':mostBefore': mostBefore },
-  };
-}
-
 const publicMonthOf = ({ tenant, repo, atMs }: PublicOffer) =>
   publicMonthKey({ tenant, repo, month: monthOf(atMs) });
 
@@ -183,22 +166,25 @@ async function add(
   },
 ): Promise<'metered' | 'over-limit'> {
   const { key, offer, more = {}, place = {} } = input;
-  const { bytes, objects, atMs, writeId } = offer;
+  const { bytes, objects, atMs, writeId, limitBytes } = offer;
   const writer = writerAttribute(writeId);
-  const guard = belowLimit(offer);
-  if (guard === 'never') return 'over-limit';
+  if (limitBytes !== null && bytes > limitBytes) return 'over-limit';
   const isNew = `(attribute_not_exists(#${writer}) OR #${writer} <> :${writer})`;
   const { ok } = await updateItem(table, {
     key,
     change: [setting({ ...place, ...kept(atMs), [writer]: writeId }), adding({ bytes, objects, ...more })],
-    condition: guard.condition === undefined ? isNew : all(isNew, `(${guard.condition})`),
-    ...(guard.values && { values: guard.values }),
+    ...(limitBytes === null
+      ? { condition: isNew }
+      : // A condition has no arithmetic.
+        { condition: all(isNew, fits), values: { ':mostBefore': limitBytes - bytes } }),
   });
-  if (ok || guard.condition === undefined) return 'metered';
+  if (ok || limitBytes === null) return 'metered';
   // Our own write may be what used the limit up: its answer was lost.
   const item = await getItem(table, key);
   return item?.[writer] === writeId ? 'metered' : 'over-limit';
 }
+
+const fits = '(attribute_not_exists(#bytes) OR #bytes <= :mostBefore)';
 
 const kept = (atMs: number) => expiring(atMs + downloadsKeptMs);
 

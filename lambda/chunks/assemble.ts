@@ -22,7 +22,7 @@ import {
   withLease,
 } from './rules/upload.ts';
 
-type AssembleDeps = Pick<
+export type AssembleDeps = Pick<
   Deps,
   'archives' | 'chunkedUploads' | 'chunkQueue' | 'ledger' | 'queue' | 'clock' | 'settings'
 >;

@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { listPages, type SignedRequest } from '../store/rules/store.ts';
+import { pathOf } from './assemble.ts';
 import {
   type ChunkedUpload,
   chunkCountOf,
@@ -130,8 +131,7 @@ export async function serveChunks(
   const beyond = [...stored, ...wanted].find(({ chunk }) => chunk >= count);
   if (beyond) return { kind: 'no-chunk', chunk: beyond.chunk };
   const nowMs = deps.clock.nowMs();
-  const { tenant, repo, oid, upload: id } = upload;
-  const path = { tenant, repo, oid, upload: id };
+  const path = pathOf(upload);
   const proofs = await deps.chunkedUploads.proofs(path);
   const unproven = count - new Set(proofs.map(({ chunk }) => chunk)).size;
   // Of what is removed, nothing must come back.

@@ -1,12 +1,6 @@
-import type { Deps } from '../deps.ts';
 import { objectKey } from '../rules/names.ts';
-import { deleteChunks, pathOf } from './assemble.ts';
+import { type AssembleDeps, deleteChunks, pathOf } from './assemble.ts';
 import { type ChunkedUpload, dueAtMs, inState, isOpen, type UploadPath } from './rules/upload.ts';
-
-type TidyDeps = Pick<
-  Deps,
-  'archives' | 'chunkedUploads' | 'chunkQueue' | 'ledger' | 'queue' | 'clock' | 'settings'
->;
 
 type TidyOutcome =
   /** Everything of it is removed, and its claim with it. */
@@ -24,7 +18,7 @@ type TidyOutcome =
  *
  * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} It is to be looked at again.
  */
-export async function tidyUpload(deps: TidyDeps, path: UploadPath): Promise<TidyOutcome> {
+export async function tidyUpload(deps: AssembleDeps, path: UploadPath): Promise<TidyOutcome> {
   const { chunkedUploads, chunkQueue, clock } = deps;
   const nowMs = clock.nowMs();
   let isToGoOn = false;
@@ -47,7 +41,7 @@ export async function tidyUpload(deps: TidyDeps, path: UploadPath): Promise<Tidy
 const isDue = (upload: ChunkedUpload, nowMs: number) => nowMs >= dueAtMs(upload);
 
 /** In this order: what is stored is deleted before its claim is released, and its record last of all. */
-async function removeUpload(deps: TidyDeps, upload: ChunkedUpload): Promise<void> {
+async function removeUpload(deps: AssembleDeps, upload: ChunkedUpload): Promise<void> {
   const { archives, chunkedUploads, ledger, queue, clock, settings } = deps;
   const { tenant, repo, oid, multipart } = upload;
   const key = objectKey(upload);

@@ -125,7 +125,7 @@ export async function runParts(
   const each = async (part: WantedPart) => {
     if (isOver() || isFailed) return;
     try {
-      const [made, work] = await makePart(archives, part, input);
+      const [made, work] = await makePart(part);
       done.set(part.number, made);
       await onPart(work);
     } catch (error) {
@@ -140,21 +140,17 @@ export async function runParts(
   ]);
   return done;
 
-  async function makePart(
-    store: Deps['archives'],
-    part: WantedPart,
-    from: RunPartsInput,
-  ): Promise<[UploadedPart, ExportProgress]> {
+  async function makePart(part: WantedPart): Promise<[UploadedPart, ExportProgress]> {
     const { number, sizeBytes } = part;
     if (part.kind === 'copy') {
       const { source, range } = part;
-      const copied = await store.copyPart(upload, { number, source, range, sizeBytes });
+      const copied = await archives.copyPart(upload, { number, source, range, sizeBytes });
       return [copied, { ...noProgress, copiedBytes: sizeBytes, requests: 1 }];
     }
     const buffer = buffers.pop() ?? new Uint8Array(largest);
     const bytes = buffer.subarray(0, sizeBytes);
-    const took = await fill(store, bytes, { ...from, pieces: part.pieces, turns });
-    const uploaded = await store.uploadPart(upload, { number, bytes });
+    const took = await fill(archives, bytes, { ...input, pieces: part.pieces, turns });
+    const uploaded = await archives.uploadPart(upload, { number, bytes });
     // Not after an error: an attempt that was given up may still write into it.
     buffers.push(buffer);
     return [uploaded, { ...took, uploadedBytes: sizeBytes, requests: 1 + took.requests }];
@@ -285,12 +281,7 @@ async function makeParts(
         : await Promise.all([existingParts(deps, volume, own), order.format === 'zip' && crc32s.recall()]);
     const context = { volume, existing, format, crc32s, directory, onPart, isOver };
     const leaves = own.filter((part) => part.kind !== 'shard');
-    const done = await runParts(deps, {
-      ...context,
-      upload: volume,
-      made: volume.made,
-      parts: leaves,
-    });
+    const done = await runParts(deps, { ...context, upload: volume, made: volume.made, parts: leaves });
     if (done.size < leaves.length) return false;
     for (const part of own) {
       if (part.kind !== 'shard') continue;

@@ -25,14 +25,7 @@ import {
   plannedParts,
   unitsOf,
 } from './rules/orders.ts';
-import {
-  type ExportInput,
-  figuresOf,
-  type PlanFigures,
-  planExport,
-  pricesOf,
-  type VolumePlan,
-} from './rules/plan.ts';
+import { type ExportInput, figuresOf, planExport, pricesOf, type VolumePlan } from './rules/plan.ts';
 import { planSettingsFor } from './rules/settings.ts';
 
 /** Orders that are in memory, and written, at a time: all workers wait for them. */
@@ -123,79 +116,36 @@ export type PlanDeps = Pick<
   'archives' | 'listing' | 'exportJobs' | 'exportQueue' | 'exportSettings' | 'clock' | 'log'
 >;
 
-interface PlanInput {
-  readonly job: ExportJob;
-  readonly lease: ExportLease;
-  readonly gathered: Gathered;
-}
-
-/**
- * Plans the archives of an export, begins their uploads, and writes down what workers have to do.
- *
- * Don't add a request that waits for another. Up to 96 units there are 9 round trips before the first
- * part and 5 after the last one. `test/unit/lambda/exports/round-trips.test.ts` counts them.
- *
- * @param input.meanwhile what is to be done before the job says that it is planned.
- * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
- */
-async function planCopies(
-  deps: PlanDeps,
-  input: PlanInput & { meanwhile: Promise<unknown> },
-): Promise<ExportJob> {
-  const { job, lease, meanwhile } = input;
-  const planned = planVolumes(deps, input);
-  if ('failure' in planned) {
-    await meanwhile;
-    return failAs(deps, lease, planned.failure);
-  }
-  const { volumes, summary } = planned;
-  const ordered = await writeCopyOrders(deps, { job, lease, volumes, meanwhile });
-  // Last, once list, uploads and all orders are in the store: workers need nothing else.
-  return lease.end((now) => ({
-    ...now,
-    state: 'copying',
-    planned: { ...summary, ...ordered },
-    doneUnits: '',
-    progress: noProgress,
-    movedAtMs: deps.clock.nowMs(),
-  }));
-}
-
-/** Ends a dry run: its plan says what the export would take. */
-async function explainPlan(deps: PlanDeps, input: PlanInput): Promise<ExportJob> {
-  const { lease } = input;
-  const planned = planVolumes(deps, input);
-  if ('failure' in planned) return failAs(deps, lease, planned.failure);
-  const nowMs = deps.clock.nowMs();
-  return lease.end((now) => ({
-    ...endedJob(now, { state: 'explained', nowMs }),
-    planned: { ...planned.summary, units: 0, volumes: [] },
-    expiresAtMs: nowMs + deps.exportSettings.keepMs,
-  }));
-}
-
 /** Ends an export that cannot be made. */
 function failAs(deps: PlanDeps, lease: ExportLease, failure: ExportFailure): Promise<ExportJob> {
   return lease.end((job) => failedJob(job, { failure, nowMs: deps.clock.nowMs() }));
 }
 
-interface PlannedVolumes {
-  readonly volumes: readonly VolumePlan[];
-  readonly summary: Omit<ExportPlanned, 'units' | 'volumes'>;
-}
-
 /** The archives of an export, and what they take. */
 function planVolumes(
-  deps: PlanDeps,
-  { job, gathered }: Pick<PlanInput, 'job' | 'gathered'>,
-): PlannedVolumes | { readonly failure: ExportFailure } {
-  const plan = planExport(inputOf(job, gathered), planSettingsFor(deps.exportSettings));
+  { exportSettings }: PlanDeps,
+  { job, gathered }: { job: ExportJob; gathered: Gathered },
+):
+  | { volumes: readonly VolumePlan[]; summary: Omit<ExportPlanned, 'units' | 'volumes'> }
+  | { failure: ExportFailure } {
+  const settings = planSettingsFor(exportSettings);
+  const plan = planExport(inputOf(job, gathered), settings);
   if (plan.kind !== 'planned') {
     const message = `The object ${plan.object.oid} is larger than an archive can be.`;
     return { failure: { reason: 'object-too-large', message } };
   }
   const { volumes } = plan;
-  return { volumes, summary: summaryOf(deps, { gathered, figures: figuresOf(volumes) }) };
+  const figures = figuresOf(volumes);
+  const summary = {
+    way: settings.way,
+    objectCount: gathered.objects.length,
+    objectBytes: gathered.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    missing: gathered.missing.length,
+    conflicts: gathered.conflicts,
+    figures,
+    ...pricesOf(figures, exportSettings),
+  };
+  return { volumes, summary };
 }
 
 function inputOf(job: ExportJob, { objects, missing }: Gathered): ExportInput {
@@ -211,26 +161,15 @@ function inputOf(job: ExportJob, { objects, missing }: Gathered): ExportInput {
   };
 }
 
-function summaryOf(
-  { exportSettings }: PlanDeps,
-  { gathered, figures }: { gathered: Gathered; figures: PlanFigures },
-): Omit<ExportPlanned, 'units' | 'volumes'> {
-  return {
-    way: planSettingsFor(exportSettings).way,
-    objectCount: gathered.objects.length,
-    objectBytes: gathered.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    missing: gathered.missing.length,
-    conflicts: gathered.conflicts,
-    figures,
-    ...pricesOf(figures, exportSettings),
-  };
-}
-
 /** The list of more objects is put down before their plan is made, so that memory need not hold both. */
 const objectsAtOnce = 100_000;
 
 /**
- * Lists the objects of an export, puts their list down, plans, and writes down what workers have to do.
+ * Lists the objects of an export, puts their list down, plans its archives, begins their uploads, and writes down what workers
+ * have to do. A dry run ends with its plan, which says what the export would take.
+ *
+ * Don't add a request that waits for another. Up to 96 units there are 9 round trips before the first
+ * part and 5 after the last one. `test/unit/lambda/exports/round-trips.test.ts` counts them.
  *
  * @returns the job as it is then: `copying`, `explained` or `failed`.
  * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
@@ -245,8 +184,30 @@ export async function planArchives(
     abortUploads(deps, exportPrefix(job)),
   ]);
   if ('failure' in gathered) return failAs(deps, lease, gathered.failure);
-  if (job.request.isDryRun) return explainPlan(deps, { job, lease, gathered });
-  const meanwhile = putGathered(deps, job, gathered);
+  const { isDryRun } = job.request;
+  const meanwhile = isDryRun ? Promise.resolve() : putGathered(deps, job, gathered);
   if (gathered.objects.length > objectsAtOnce) await meanwhile;
-  return planCopies(deps, { job, lease, gathered, meanwhile });
+  const planned = planVolumes(deps, { job, gathered });
+  if ('failure' in planned) {
+    await meanwhile;
+    return failAs(deps, lease, planned.failure);
+  }
+  const { volumes, summary } = planned;
+  const nowMs = deps.clock.nowMs();
+  if (isDryRun)
+    return lease.end((now) => ({
+      ...endedJob(now, { state: 'explained', nowMs }),
+      planned: { ...summary, units: 0, volumes: [] },
+      expiresAtMs: nowMs + deps.exportSettings.keepMs,
+    }));
+  const ordered = await writeCopyOrders(deps, { job, lease, volumes, meanwhile });
+  // Last, once list, uploads and all orders are in the store: workers need nothing else.
+  return lease.end((now) => ({
+    ...now,
+    state: 'copying',
+    planned: { ...summary, ...ordered },
+    doneUnits: '',
+    progress: noProgress,
+    movedAtMs: deps.clock.nowMs(),
+  }));
 }

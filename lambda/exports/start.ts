@@ -1,6 +1,7 @@
 import { claimRequest, requestIdOf } from '../accounts/tenants.ts';
 import type { Deps } from '../deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
+import { dayMs } from '../rules/dates.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';
 import {
@@ -143,7 +144,6 @@ export async function cancelExportsOf(
     await deps.exportQueue.send([{ ...olderCrc32sPath(tenant), step: { kind: 'forget' } }]);
 }
 
-const dayMs = 24 * 60 * 60_000;
 /** Exports that a tenant may start in 24 hours, deleted ones and dry runs among them: each lists and copies. */
 export const startsPerDayMax = 100;
 

@@ -141,13 +141,7 @@ export async function runUnit(
 
 async function workOn(
   deps: AdvanceDeps,
-  input: {
-    path: ExportPath;
-    step: UnitStep;
-    deadlineMs: number;
-    job: ExportJob;
-    order: Uint8Array | undefined;
-  },
+  input: Parameters<typeof runUnit>[1] & { job: ExportJob; order: Uint8Array | undefined },
 ): Promise<UnitOutcome> {
   const { path, step, deadlineMs, job, order } = input;
   const report = new UnitReport(deps, path, step);
@@ -162,7 +156,12 @@ async function workOn(
       onPart: (work) => report.note(work),
       isOver,
     });
-    if (!isDone) return await goOnLater(deps, { path, step, report });
+    if (!isDone) {
+      await report.pause();
+      if (report.isObsolete) return 'obsolete';
+      await deps.exportQueue.send([{ ...path, step }]);
+      return 'unfinished';
+    }
   } catch (error) {
     if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
     return replan(deps, { path, step, why: error });
@@ -190,16 +189,6 @@ function isNothingMade({ progress }: ExportJob): boolean {
 /** Whether an export waits for nothing but its next step. */
 function isToAdvance(job: ExportJob): boolean {
   return isOpen(job) && openUnits(job).length === 0;
-}
-
-async function goOnLater(
-  deps: AdvanceDeps,
-  { path, step, report }: { path: ExportPath; step: UnitStep; report: UnitReport },
-): Promise<UnitOutcome> {
-  await report.pause();
-  if (report.isObsolete) return 'obsolete';
-  await deps.exportQueue.send([{ ...path, step }]);
-  return 'unfinished';
 }
 
 async function replan(

@@ -81,9 +81,7 @@ export interface ExportPath {
 }
 
 /** An export, from the request to its end. */
-export interface ExportJob {
-  readonly tenant: string;
-  readonly exportId: string;
+export interface ExportJob extends ExportPath {
   readonly request: ExportRequest;
   /** null: it was not written down. */
   readonly by: ExportAsker | null;

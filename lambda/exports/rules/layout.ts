@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { ArchiveFormat } from './archive-formats.ts';
-import { memberName, nameLike, type StoredObject } from './objects.ts';
+import type { ArchiveFormat, Member } from './archive-formats.ts';
+import { memberName, nameLike, ownFolder, type StoredObject } from './objects.ts';
 
 /** Bytes from `startByte` up to, and without, `endByte`. */
 export interface ByteRange {
@@ -76,9 +76,7 @@ export function ascendingBy(values: Float64Array, accepts: (index: number) => bo
 }
 
 /** A file of an archive that no object of the store holds. Its bytes are made when they are read. */
-interface LiteralContent {
-  readonly name: string;
-  readonly sizeBytes: number;
+interface LiteralContent extends Member {
   bytes(range: ByteRange): Uint8Array;
   crc32(): number;
 }
@@ -147,9 +145,6 @@ interface VolumeNumber {
   readonly of: number;
 }
 
-/** The folder of what describes an archive. git-lfs looks at nothing there. */
-const folder = 'lfs/export';
-
 /** The first file of an archive: what it has, and what is missing. The oid of an object is its SHA-256. */
 export function manifestOf(input: {
   subject: ExportSubject;
@@ -167,11 +162,11 @@ export function manifestOf(input: {
     index: indexName(volume),
     missing: subject.missing.map(({ oid, sizeBytes }) => ({ oid, sizeBytes })),
   };
-  return textContent(`${folder}/manifest-${volume.number}.json`, `${JSON.stringify(manifest, null, 1)}\n`);
+  return textContent(`${ownFolder}/manifest-${volume.number}.json`, `${JSON.stringify(manifest, null, 1)}\n`);
 }
 
 function indexName({ number }: VolumeNumber): string {
-  return `${folder}/index-${number}.txt`;
+  return `${ownFolder}/index-${number}.txt`;
 }
 
 /** As many digits as the largest size has. */
@@ -220,19 +215,11 @@ export interface LayoutInput {
 }
 
 /** A file of the archive: what describes it, or an object. */
-type Entry =
-  | {
-      readonly kind: 'content';
-      readonly content: LiteralContent;
-      readonly name: string;
-      readonly sizeBytes: number;
-    }
-  | {
-      readonly kind: 'object';
-      readonly object: StoredObject;
-      readonly name: string;
-      readonly sizeBytes: number;
-    };
+type Entry = Member &
+  (
+    | { readonly kind: 'content'; readonly content: LiteralContent }
+    | { readonly kind: 'object'; readonly object: StoredObject }
+  );
 
 /**
  * Where everything lies in an archive, without any of its bytes: manifest, index, objects in a given order, directory,

@@ -24,9 +24,8 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function isBefore(a: StoredObject, b: StoredObject): boolean {
-  return a.oid < b.oid || (a.oid === b.oid && a.key < b.key);
-}
+const compareObjects = (a: StoredObject, b: StoredObject) =>
+  compareText(a.oid, b.oid) || compareText(a.key, b.key);
 
 /**
  * Each oid once, however many repos have it: the object with the first key stays. The same objects in any order give
@@ -36,11 +35,9 @@ export function distinctObjects(listed: readonly StoredObject[]): DistinctObject
   // A repo is listed in this order. To sort a million objects takes a second.
   const isSorted = listed.every((object, index) => {
     const before = listed[index - 1];
-    return before === undefined || isBefore(before, object);
+    return before === undefined || compareObjects(before, object) < 0;
   });
-  const sorted = isSorted
-    ? listed
-    : [...listed].sort((a, b) => compareText(a.oid, b.oid) || compareText(a.key, b.key));
+  const sorted = isSorted ? listed : [...listed].sort(compareObjects);
   const objects: StoredObject[] = [];
   const conflicts: StoredObject[] = [];
   for (const object of sorted) {
@@ -58,10 +55,7 @@ const nameBytesMax = 4096;
  * The name of an object in an archive. Without a name of its own it is the one below `.git` where git-lfs looks, so
  * that an archive which is extracted there makes every checkout work without a server.
  */
-export function memberName({
-  name,
-  oid,
-}: Pick<StoredObject, 'oid'> & { readonly name?: string | undefined }): string {
+export function memberName({ name, oid }: RequestedObject): string {
   return name ?? `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
 }
 
@@ -108,8 +102,8 @@ export interface RequestedObject {
   readonly name?: string | undefined;
 }
 
-/** The folder of what the archive tells about itself. */
-const ownFolder = 'lfs/export';
+/** The folder of what the archive tells about itself. git-lfs looks at nothing there. */
+export const ownFolder = 'lfs/export';
 
 /** The list as it lies in the store, until the export is planned. */
 export function encodeRequested(objects: readonly RequestedObject[]): Uint8Array {

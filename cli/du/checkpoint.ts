@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { parseJson } from '../../lambda/rules/text.ts';
 import { pause } from '../../lambda/store/bucket-client.ts';
 import { errorCode, readIfThere, writeDurably } from '../../local/system/durable-file.ts';
@@ -183,7 +183,7 @@ export class ReplacedFileError extends CliError {
 
 function writeCheckpoint(checkpoint: Checkpoint): string {
   const body = JSON.stringify(checkpoint);
-  return `{"format":"${format}","version":${checkpoint.groups === undefined ? 1 : version},"sha256":"${sha256(body)}","checkpoint":${body}}\n`;
+  return `{"format":"${format}","version":${checkpoint.groups === undefined ? 1 : version},"sha256":"${sha256Hex(body)}","checkpoint":${body}}\n`;
 }
 
 /** @throws {CliError} when it is no checkpoint of this scan, or not as it was written. */
@@ -201,10 +201,8 @@ function readCheckpoint(text: string, { name, scan }: { name: string; scan: Scan
     });
   }
   const { data } = checkpointSchema.safeParse(parseJson(body));
-  if (data === undefined || sha256(body) !== digest) {
-    throw new CliError(`${name} is damaged.`, {
-      hint: 'Restore it, or delete it and start again.',
-    });
+  if (data === undefined || sha256Hex(body) !== digest) {
+    throw new CliError(`${name} is damaged.`, { hint: 'Restore it, or delete it and start again.' });
   }
   const wanted = wordsOf(scan);
   for (const [index, words] of wordsOf(data.scan).entries())
@@ -227,10 +225,6 @@ function wordsOf({ bucket, prefix, endpoint, order, folders, by }: ScanIdentity)
       : `with --by-prefix --depth ${folders.depth} --top ${folders.top}`,
     by === undefined ? 'without --by' : `with --by ${by.join(',')}`,
   ];
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 function ignoreMissing(error: unknown): undefined {

@@ -1,3 +1,4 @@
+import { dayMs, yearMs } from '../../lambda/rules/dates.ts';
 import type { CountedPart, PathScanInput } from '../../lambda/scan/rules/scan-plan.ts';
 import { type Folder, type FolderSum, folderFrom, type KeptFolder, keptOf, largestOf } from './folders.ts';
 
@@ -16,7 +17,6 @@ const unknown = 'unknown';
 const none = '(none)';
 const others = 'others';
 
-const dayMs = 86_400_000;
 const KiB = 1024;
 
 /** Days for which S3 bills at least: 30 for infrequent access, 90 for Glacier, 180 for Deep Archive. */
@@ -24,7 +24,7 @@ const ages: Steps = [
   [30 * dayMs, 'under 30 days'],
   [90 * dayMs, '30–90 days'],
   [180 * dayMs, '90–180 days'],
-  [365 * dayMs, '180–365 days'],
+  [yearMs, '180–365 days'],
   [Number.POSITIVE_INFINITY, 'over a year'],
 ];
 

@@ -8,11 +8,7 @@ interface Target {
   readonly region: string;
 }
 
-interface Explanation {
-  readonly message: string;
-  readonly hint: string;
-  readonly failure?: Failure;
-}
+type Explanation = readonly [message: string, hint: string, failure?: Failure];
 
 /** Turns an error of the store into one that says what to do next. Other errors are returned as they are. */
 export function explainStoreError(error: unknown, target: Target): unknown {
@@ -24,25 +20,21 @@ export function explainStoreError(error: unknown, target: Target): unknown {
   }
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;
-  const { message, ...rest } = isRefused ? explainRefusal(error.cause, target) : explainOutage(error, target);
-  return new CliError(message, { ...rest, cause: error });
+  const [message, hint, failure] = isRefused
+    ? explainRefusal(error.cause, target)
+    : explainOutage(error, target);
+  return new CliError(message, { hint, ...(failure && { failure }), cause: error });
 }
-
-const explain = (message: string, hint: string, failure?: Failure): Explanation => ({
-  message,
-  hint,
-  ...(failure && { failure }),
-});
 
 function explainOutage(error: Error, target: Target): Explanation {
   const { code = '' } = (error.cause ?? error) as { code?: string };
   if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
     const hint = 'Check --endpoint, and whether the store is running.';
-    return explain(`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable');
+    return [`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable'];
   }
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
   const hint = 'Retry later, or with fewer concurrent requests: --concurrency 8.';
-  return explain(`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable');
+  return [`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable'];
 }
 
 function explainRefusal(answer: unknown, target: Target): Explanation {
@@ -51,36 +43,32 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
   // No request was sent: the SDK found no credentials to sign it.
   if (!(answer instanceof StoreAnswerError)) {
     const hint = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run: aws sso login';
-    return explain('No credentials for the store.', hint, 'unauthorized');
+    return ['No credentials for the store.', hint, 'unauthorized'];
   }
   const { status, bucketRegion, name } = answer;
   if (bucketRegion !== undefined && bucketRegion !== region)
-    return explain(
-      `The bucket ${bucket} is in ${bucketRegion}, not in ${region}.`,
-      `Use --region ${bucketRegion}.`,
-    );
+    return [`The bucket ${bucket} is in ${bucketRegion}, not in ${region}.`, `Use --region ${bucketRegion}.`];
   if (name === 'NoSuchBucket' || status === 404) {
     const hint = 'Check its name, --endpoint and --region.';
-    return explain(`Bucket ${bucket} not found at ${store}.`, hint, 'not-found');
+    return [`Bucket ${bucket} not found at ${store}.`, hint, 'not-found'];
   }
   if (name === 'InvalidAccessKeyId' || name === 'SignatureDoesNotMatch') {
     const hint = 'Check the access key id and the secret access key.';
-    return explain(`${store} rejected the credentials (${name}).`, hint, 'unauthorized');
+    return [`${store} rejected the credentials (${name}).`, hint, 'unauthorized'];
   }
   if (name === 'ExpiredToken' || name === 'ExpiredTokenException')
-    return explain('The credentials have expired.', 'Sign in again, or set new ones.', 'unauthorized');
+    return ['The credentials have expired.', 'Sign in again, or set new ones.', 'unauthorized'];
   if (name === 'RequestTimeTooSkewed')
-    return explain(`The clock of ${store} differs too much from this machine's.`, 'Sync both clocks by NTP.');
+    return [`The clock of ${store} differs too much from this machine's.`, 'Sync both clocks by NTP.'];
   if (status === 403) {
     const hint = 'They need s3:ListBucket. Check the name too: a missing bucket can look the same.';
-    return explain(`These credentials can't list ${bucket}.`, hint, 'unauthorized');
+    return [`These credentials can't list ${bucket}.`, hint, 'unauthorized'];
   }
-  if (status === 301)
-    return explain(`The bucket ${bucket} isn't in ${region}.`, 'Pass its region with --region.');
-  return explain(
+  if (status === 301) return [`The bucket ${bucket} isn't in ${region}.`, 'Pass its region with --region.'];
+  return [
     `${store} rejected the listing of ${bucket} (${status} ${name}).`,
     'Check --endpoint and --region.',
-  );
+  ];
 }
 
 function storeOf({ endpoint, region }: Target): string {

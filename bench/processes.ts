@@ -1,11 +1,13 @@
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { Cleanup } from '../local/start.ts';
 import { closeServer, listen } from '../local/system/loopback-server.ts';
 import { signalGroup } from '../test/support/process.ts';
 import type { Call, ChildApi, Reply } from './serve.ts';
@@ -87,6 +89,19 @@ export async function bundle(file: URL): Promise<string> {
     banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url);" },
   });
   return outfile;
+}
+
+/** Does some work in a new folder, which is removed at last: after all that is added to the cleanup. */
+export async function inFolder<T>(work: (folder: string, cleanup: Cleanup) => Promise<T>): Promise<T> {
+  const cleanup = new Cleanup();
+  const folder = mkdtempSync(path.join(tmpdir(), 'lfs-quota-bench-'));
+  // Processes that were killed just now might still write: several tries.
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  try {
+    return await work(folder, cleanup);
+  } finally {
+    await cleanup.run();
+  }
 }
 
 /** A server of another program that this process started. */

@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { installed } from '../peers.ts';
-import { cpuMsOfTree, peakMbOfTree } from '../processes.ts';
+import { cpuMsOfTree, inFolder, peakMbOfTree } from '../processes.ts';
 import { type Column, digits, numbersOf, optionsOf, orderOfRound, tableOf } from '../statistics.ts';
 import {
   createLargeData,
@@ -53,8 +52,7 @@ const races = 3;
 export async function benchCrowd(print: (text: string) => void, options: readonly string[]): Promise<void> {
   const defaults = { clients: '50', objects: '1,100', seconds: '5', rounds: '5' };
   const values = optionsOf(options, { ...defaults, items: '1000000', peers: 'on', beside: '' });
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-crowd-'));
-  try {
+  await inFolder(async (folder) => {
     const [program, items] = [await packCli(folder), Number(values.items)];
     const subjects = [packedServe(program, { name: 'serve' })];
     if (values.beside !== '') subjects.push(npmStart(values.beside));
@@ -74,9 +72,7 @@ export async function benchCrowd(print: (text: string) => void, options: readonl
       print(`Batches of ${objects} new objects, from ${values.clients} clients of ${tenants} tenants`);
       print(`${tableOf(columns, compared)}\n`);
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const columns: Column<Round>[] = [
@@ -94,13 +90,13 @@ const columns: Column<Round>[] = [
   ['MB', ({ peakMb }) => peakMb, 'all'],
 ];
 
-async function measureRound(subject: Subject, load: Load): Promise<Round> {
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-crowd-'));
-  if (subject.data) cpSync(subject.data, join(folder, 'data'), { recursive: true });
-  const startedMs = performance.now();
-  const server = await subject.start(folder);
-  const startS = (performance.now() - startedMs) / 1000;
-  try {
+function measureRound(subject: Subject, load: Load): Promise<Round> {
+  return inFolder(async (folder, cleanup) => {
+    if (subject.data) cpSync(subject.data, join(folder, 'data'), { recursive: true });
+    const startedMs = performance.now();
+    const server = await subject.start(folder);
+    cleanup.add(() => server.stop());
+    const startS = (performance.now() - startedMs) / 1000;
     const repos: Repo[] = [];
     for (let tenant = 0; tenant < tenants; tenant += 1)
       repos.push(await subject.repo(server.port, `tenant-${tenant}`, 1024 ** 4));
@@ -117,19 +113,9 @@ async function measureRound(subject: Subject, load: Load): Promise<Round> {
       const repo = await subject.repo(server.port, `race-${race}`, raceLimitBytes);
       passed = Math.max(passed, await pushTwo(repo));
     }
-    return {
-      perSecond: took.length / seconds,
-      p50Ms: at(0.5),
-      p99Ms: at(0.99),
-      cpuMs,
-      startS,
-      peakMb,
-      passed,
-    };
-  } finally {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-  }
+    const perSecond = took.length / seconds;
+    return { perSecond, p50Ms: at(0.5), p99Ms: at(0.99), cpuMs, startS, peakMb, passed };
+  });
 }
 
 /** @returns the time of each batch in ms, the shortest first. */

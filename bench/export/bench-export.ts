@@ -1,14 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { exportStoreKinds } from '../../lambda/exports/rules/settings.ts';
 import { mapLimited } from '../../lambda/rules/async.ts';
 import { ArchiveClient } from '../../lambda/store/archive-client.ts';
 import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { challenge } from '../../test/support/object-sets.ts';
 import { Random } from '../../test/support/random.ts';
-import { bundle, startChild } from '../processes.ts';
+import { bundle, inFolder, startChild } from '../processes.ts';
 import { type Column, digits, numbersOf, optionsOf, tableOf } from '../statistics.ts';
 import { bucketAt, startStore, storeName } from '../store.ts';
 import type { ExportApi, Exported } from './workers.ts';
@@ -44,9 +41,9 @@ export async function benchExport(print: (text: string) => void, options: readon
     recordMs: real.recordMs * slowdown,
     queueMs: real.queueMs * slowdown,
   };
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-export-'));
-  const store = await startStore(folder);
-  try {
+  await inFolder(async (folder, cleanup) => {
+    const store = await startStore(folder);
+    cleanup.add(() => store.stop());
     const endpoint = `http://127.0.0.1:${store.port}`;
     await putObjects(endpoint, objects);
     const program = await bundle(new URL('workers.ts', import.meta.url));
@@ -67,10 +64,7 @@ export async function benchExport(print: (text: string) => void, options: readon
       `${digits(objects)} objects on ${storeName()}, ${kind}, by format and workers; seconds at slowdown ${slowdown}, divided by it`,
     );
     print(`${tableOf(columns, rows)}\n`);
-  } finally {
-    await store.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function putObjects(endpoint: string, count: number): Promise<void> {

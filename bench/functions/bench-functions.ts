@@ -1,13 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApp } from '../../lib/app.ts';
 import { newCdnKey } from '../../test/support/cdn.ts';
 import { httpEvent } from '../../test/support/http-event.ts';
 import { KeySet } from '../list-server/server.ts';
-import { bundle, makeCertificate, startChild } from '../processes.ts';
+import { bundle, inFolder, makeCertificate, startChild } from '../processes.ts';
 import { type Column, optionsOf, tableOf } from '../statistics.ts';
 import type { BackendApi } from './backend.ts';
 import type { FunctionApi, Invoked, Start } from './run-function.ts';
@@ -144,9 +142,9 @@ export async function benchFunctions(
   options: readonly string[],
 ): Promise<void> {
   const { node, only, starts } = optionsOf(options, { node: process.execPath, only: '', starts: '9' });
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-functions-'));
-  const backend = await startChild<BackendApi>(new URL('backend.ts', import.meta.url));
-  try {
+  await inFolder(async (folder, cleanup) => {
+    const backend = await startChild<BackendApi>(new URL('backend.ts', import.meta.url));
+    cleanup.add(() => backend.end());
     const { file: certificateFile, ...tls } = makeCertificate(folder);
     const secrets = { admin: 'bench-admin-token', cdn: cdnKey.privateKey };
     const endpoint = `https://127.0.0.1:${await backend.call('listen', tls, secrets)}`;
@@ -187,10 +185,7 @@ export async function benchFunctions(
       const rows = works.map((each) => ({ name: each.name, samples: each[calls] }));
       print(`Calls with a full core, ${calls}, medians\n${tableOf(callColumns, rows)}\n`);
     }
-  } finally {
-    await backend.end();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 interface Deployed {

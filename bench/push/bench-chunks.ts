@@ -1,23 +1,13 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cleanup } from '../../local/start.ts';
+import type { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
 import { plainEnvironment, run } from '../../test/support/process.ts';
 import { packCli } from '../crowd/subjects.ts';
-import { peakMbOfTree, startProcess } from '../processes.ts';
+import { inFolder, peakMbOfTree, startProcess } from '../processes.ts';
 import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
-import { bucket, credentials, region, startStore, storeName } from '../store.ts';
-import { commandMsMax, type Print } from './bench-push.ts';
-import { type Door, openDoor } from './door.ts';
+import { bucket, startStore, storeName } from '../store.ts';
+import { commandMsMax, openedDoor, type Print, storeEnvironment } from './bench-push.ts';
 
 interface Sample {
   /** Until the last chunk was answered. */
@@ -45,9 +35,9 @@ const file = 'large.bin';
  */
 export async function benchChunks(print: Print, options: readonly string[]): Promise<void> {
   const values = optionsOf(options, { megabytes: '6000', mbit: '600', rounds: '3' });
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-chunks-'));
-  const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
-  try {
+  await inFolder(async (folder, cleanup) => {
+    const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
+    cleanup.add(() => user.close());
     const program = await packCli(join(folder, 'program'));
     const source = join(folder, 'source');
     mkdirSync(source);
@@ -60,7 +50,7 @@ export async function benchChunks(print: Print, options: readonly string[]): Pro
     print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}`);
     const samples: Sample[] = [];
     for (let round = 0; round < Number(values.rounds); round += 1) {
-      const sample = await measureRound({ user, folder, source, program, mbit: Number(values.mbit) });
+      const sample = await measureRound({ user, source, program, mbit: Number(values.mbit) });
       samples.push(sample);
       print(
         `round ${round + 1}: chunks ${digits(sample.chunksMs / 1000)} s, copy ${digits(sample.copyMs / 1000)} s`,
@@ -68,10 +58,7 @@ export async function benchChunks(print: Print, options: readonly string[]): Pro
     }
     print(`\n${values.megabytes} MB at ${values.mbit} Mbit/s`);
     print(tableOf(columns, [{ name: 'push', samples }]));
-  } finally {
-    await user.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const columns: Column<Sample>[] = [
@@ -87,7 +74,6 @@ const columns: Column<Sample>[] = [
 
 interface Shop {
   readonly user: GitUser;
-  readonly folder: string;
   readonly source: string;
   /** `lfs-quota`, packed. */
   readonly program: string;
@@ -96,26 +82,16 @@ interface Shop {
 
 async function measureRound(shop: Shop): Promise<Sample> {
   const { user, source, mbit } = shop;
-  const cleanup = new Cleanup();
-  const folder = mkdtempSync(join(shop.folder, 'round-'));
-  cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
-  try {
+  return inFolder(async (folder, cleanup) => {
     const storeFolder = join(folder, 'store');
     mkdirSync(storeFolder);
     const store = await startStore(storeFolder);
     cleanup.add(() => store.stop());
-    const place: Place = {
-      folder,
-      doorTo: async (options) => {
-        const door = await openDoor({ to: 'store', isFar: true, ...options });
-        cleanup.add(() => door.close());
-        return door;
-      },
-      cleanup,
-    };
+    const place = { folder, cleanup };
     const pace = { bytesPerSecond: (mbit * 1e6) / 8, targetPort: store.port };
-    const storeDoor = await place.doorTo(pace);
-    const copyDoor = await place.doorTo({ ...pace, kind: 'clientPut' });
+    const way = { to: 'store', isFar: true, ...pace } as const;
+    const storeDoor = await openedDoor(cleanup, way);
+    const copyDoor = await openedDoor(cleanup, { ...way, kind: 'clientPut' });
     const to = ['--endpoint-url', `http://127.0.0.1:${copyDoor.port}`, `s3://${bucket}/copies/${file}`];
     const copyMs = await timed(() =>
       command('aws', ['s3', 'cp', '--quiet', join(source, file), ...to], environmentIn(folder)),
@@ -153,9 +129,7 @@ async function measureRound(shop: Shop): Promise<Sample> {
       agentMb: agent.peakMb(),
       puts: storeDoor.take().clientPut,
     };
-  } finally {
-    await cleanup.run();
-  }
+  });
 }
 
 /** When a chunk was last proven, by the clock of `performance`: from the server's log. */
@@ -167,32 +141,23 @@ function lastProofAtMs(folder: string): number {
 
 interface Place {
   readonly folder: string;
-  readonly doorTo: (options: DoorOptions) => Promise<Door>;
   readonly cleanup: Cleanup;
 }
 
-type DoorOptions = Partial<Parameters<typeof openDoor>[0]> & { targetPort: number | Promise<number> };
-
 const environmentIn = (folder: string, more: Record<string, string> = {}) => ({
   cwd: folder,
-  env: {
-    ...plainEnvironment(),
-    HOME: folder,
-    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-    AWS_DEFAULT_REGION: region,
-    ...more,
-  },
+  env: { ...plainEnvironment(), HOME: folder, ...storeEnvironment, ...more },
 });
 
 /** `serve` on the store, behind a door. @returns its URL there, and a token that can write. */
 async function startServer(
   { program }: Shop,
-  { folder, doorTo, cleanup }: Place,
+  { folder, cleanup }: Place,
   storePort: number,
 ): Promise<{ url: string; token: string }> {
   let tellPort = (_port: number): void => undefined;
-  const { port } = await doorTo({ to: 'api', targetPort: new Promise<number>((tell) => (tellPort = tell)) });
+  const targetPort = new Promise<number>((tell) => (tellPort = tell));
+  const { port } = await openedDoor(cleanup, { to: 'api', isFar: true, targetPort });
   const url = `http://127.0.0.1:${port}`;
   const server = await startProcess({
     command: process.execPath,

@@ -1,24 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cleanup } from '../../local/start.ts';
-import { GitUser } from '../../test/support/git-user.ts';
 import { packCli } from '../crowd/subjects.ts';
 import { installed } from '../peers.ts';
-import { makeCertificate } from '../processes.ts';
+import { inFolder } from '../processes.ts';
 import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
-import { storeName } from '../store.ts';
 import {
-  commandMsMax,
-  createSource,
+  casesOf,
   giftless,
+  inWorkshop,
   ours,
   type Print,
-  pushCases,
   type ServerKind,
   startServers,
   type Workshop,
-  warmUpCase,
 } from './bench-push.ts';
 
 /** One move from a server to a fresh one of ours, in each way. */
@@ -46,39 +40,24 @@ export async function benchMove(print: Print, options: readonly string[]): Promi
     rounds: '3',
     scale: '1',
   });
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-move-'));
-  const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
-  try {
-    await user.git(folder, 'lfs', 'install', '--skip-repo', '--skip-smudge');
-    await user.git(folder, 'config', '--global', 'lfs.locksverify', 'false');
-    const warmUpSource = await createSource(user, join(folder, 'warm-up'), warmUpCase);
-    const program = await packCli(join(folder, 'program'));
-    const shop = { folder, user, warmUpSource, certificate: makeCertificate(folder), program };
-    print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}\n`);
+  await inWorkshop(print, async (shop) => {
+    const program = await packCli(join(shop.folder, 'program'));
     const sources = [ours, ...installed([giftless], print)];
-    for (const name of values.cases.split(',')) {
-      const full = pushCases[name];
-      if (!full) throw new Error(`--cases takes ${Object.keys(pushCases).join(', ')}, not ${name}.`);
-      const one = { ...full, files: Math.max(1, Math.round(full.files * Number(values.scale))) };
-      const source = await createSource(user, join(folder, 'source'), one);
+    for await (const { one, source } of casesOf(shop, values)) {
       const rows: { name: string; samples: Moved[] }[] = [];
       for (const from of sources) {
         const samples: Moved[] = [];
         const model = { isFar: values.latency === 'on', bytesPerSecond: (Number(values.mbit) * 1e6) / 8 };
         for (let round = 0; round < Number(values.rounds); round += 1)
-          samples.push(await measureMove(shop, { from, source, model }));
+          samples.push(await measureMove({ ...shop, program }, { from, source, model }));
         rows.push({ name: `from ${from.name}`, samples });
       }
       print(
         `${digits(one.files)} × ${digits(one.fileBytes / 1000)} kB, latency ${values.latency}, ${values.mbit} Mbit/s`,
       );
       print(`${tableOf(columns, rows)}\n`);
-      rmSync(source, { recursive: true, force: true });
     }
-  } finally {
-    await user.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const columns: Column<Moved>[] = [
@@ -99,11 +78,8 @@ async function measureMove(
     model,
   }: { from: ServerKind; source: string; model: { isFar: boolean; bytesPerSecond: number } },
 ): Promise<Moved> {
-  const cleanup = new Cleanup();
-  const folder = mkdtempSync(join(shop.folder, 'round-'));
-  cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const { user, program } = shop;
-  try {
+  return inFolder(async (folder, cleanup) => {
     const [old, pushed, imported] = await Promise.all(
       [from, ours, ours].map(async (server, at) => {
         const place = join(folder, String(at));
@@ -146,9 +122,7 @@ async function measureMove(
       user.git(mirror, '-c', `lfs.url=${pushed.lfsUrl}`, 'lfs', 'push', '--all', 'origin'),
     );
     return { fetchMs, pushMs, importMs, importDiskMb, fetchDiskMb };
-  } finally {
-    await cleanup.run();
-  }
+  });
 }
 
 const megabytesOf = (folder: string) =>

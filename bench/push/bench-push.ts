@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cleanup } from '../../local/start.ts';
+import type { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
 import { installed, peerNames, startGiftless, startRudolfs } from '../peers.ts';
-import { type Child, cpuMsOfTree, makeCertificate, type StartedProcess, startChild } from '../processes.ts';
+import {
+  type Child,
+  cpuMsOfTree,
+  inFolder,
+  makeCertificate,
+  type StartedProcess,
+  startChild,
+} from '../processes.ts';
 import type { ChildApi } from '../serve.ts';
 import { type Column, digits, optionsOf, orderOfRound, tableOf } from '../statistics.ts';
 import { bucket, credentials, region, startStore, storeName } from '../store.ts';
@@ -20,13 +26,13 @@ interface PushCase {
   readonly fileBytes: number;
 }
 
-export const pushCases: Readonly<Record<string, PushCase>> = {
+const pushCases: Readonly<Record<string, PushCase>> = {
   small: { files: 1000, fileBytes: 4_000 },
   medium: { files: 200, fileBytes: 1_000_000 },
   large: { files: 4, fileBytes: 500_000_000 },
 };
 /** Pushed and pulled before anything is measured: the code has run, connections to the store exist. */
-export const warmUpCase: PushCase = { files: 20, fileBytes: 4_000 };
+const warmUpCase: PushCase = { files: 20, fileBytes: 4_000 };
 /** Much longer than any git command here takes, on a busy machine too. */
 export const commandMsMax = 30 * 60_000;
 
@@ -62,30 +68,15 @@ export interface Workshop {
 export async function benchPush(print: Print, options: readonly string[]): Promise<void> {
   const defaults = { cases: 'small,medium,large', latency: 'on', peers: 'on', rounds: '3', scale: '1' };
   const values = optionsOf(options, defaults);
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-push-'));
-  const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
-  try {
-    const servers = [
-      ours,
-      presignOnly,
-      ...(values.peers === 'on' ? installed([giftless, rudolfs], print) : []),
-    ];
-    // A clone leaves the pointers; only `git lfs pull` fetches.
-    await user.git(folder, 'lfs', 'install', '--skip-repo', '--skip-smudge');
-    // git-lfs itself notes this after a first push to a server without locks.
-    await user.git(folder, 'config', '--global', 'lfs.locksverify', 'false');
-    const warmUpSource = await createSource(user, join(folder, 'warm-up'), warmUpCase);
-    const shop = { folder, user, warmUpSource, certificate: makeCertificate(folder) };
-    print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}\n`);
-    for (const name of values.cases.split(',')) {
-      const full = pushCases[name];
-      if (!full) throw new Error(`--cases takes ${Object.keys(pushCases).join(', ')}, not ${name}.`);
-      const one = { ...full, files: Math.max(1, Math.round(full.files * Number(values.scale))) };
-      const source = await createSource(user, join(folder, 'source'), one);
+  const peers = values.peers === 'on' ? installed([giftless, rudolfs], print) : [];
+  const servers = [ours, presignOnly, ...peers];
+  await inWorkshop(print, async (shop) => {
+    for await (const { one, source } of casesOf(shop, values)) {
       const taken = new Map(servers.map((server): [ServerKind, Samples[]] => [server, []]));
       for (let round = 0; round < Number(values.rounds); round += 1) {
         for (const server of orderOfRound(servers, round).filter(({ isPeer }) => round === 0 || !isPeer)) {
-          const samples = await measureRound(shop, { server, one, source, isFar: values.latency === 'on' });
+          const how = { server, one, source, isFar: values.latency === 'on' };
+          const samples = await inFolder((folder, cleanup) => runPhases(shop, { ...how, folder, cleanup }));
           taken.get(server)?.push(samples);
           const walls = phases.map((phase) => digits((samples[phase]?.wallMs ?? Number.NaN) / 1000));
           print(`round ${round + 1}, ${server.name}: ${walls.join(', ')} s`);
@@ -93,20 +84,42 @@ export async function benchPush(print: Print, options: readonly string[]): Promi
       }
       print(`\n${digits(one.files)} × ${digits(one.fileBytes / 1000)} kB, latency ${values.latency}`);
       print(`${tableOf(columns, rowsOf(taken))}\n`);
-      rmSync(source, { recursive: true, force: true });
     }
-  } finally {
-    await user.close();
-    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+/** Does all rounds of a benchmark, with what they share. */
+export async function inWorkshop(print: Print, work: (shop: Workshop) => Promise<void>): Promise<void> {
+  await inFolder(async (folder, cleanup) => {
+    const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
+    cleanup.add(() => user.close());
+    // A clone leaves the pointers; only `git lfs pull` fetches.
+    await user.git(folder, 'lfs', 'install', '--skip-repo', '--skip-smudge');
+    // git-lfs itself notes this after a first push to a server without locks.
+    await user.git(folder, 'config', '--global', 'lfs.locksverify', 'false');
+    const warmUpSource = await createSource(user, join(folder, 'warm-up'), warmUpCase);
+    print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}\n`);
+    await work({ folder, user, warmUpSource, certificate: makeCertificate(folder) });
+  });
+}
+
+/** The cases of `--cases`, of each as many files as `--scale` says, one by one in a repository. */
+export async function* casesOf(
+  { folder, user }: Workshop,
+  { cases, scale }: { cases: string; scale: string },
+): AsyncGenerator<{ one: PushCase; source: string }> {
+  for (const name of cases.split(',')) {
+    const full = pushCases[name];
+    if (!full) throw new Error(`--cases takes ${Object.keys(pushCases).join(', ')}, not ${name}.`);
+    const one = { ...full, files: Math.max(1, Math.round(full.files * Number(scale))) };
+    const source = await createSource(user, join(folder, 'source'), one);
+    yield { one, source };
+    rmSync(source, { recursive: true, force: true });
   }
 }
 
 /** A repository with one commit of the files of a case. Only the LFS objects are kept of them. */
-export async function createSource(
-  user: GitUser,
-  folder: string,
-  { files, fileBytes }: PushCase,
-): Promise<string> {
+async function createSource(user: GitUser, folder: string, { files, fileBytes }: PushCase): Promise<string> {
   mkdirSync(folder);
   await user.git(folder, 'init', '--quiet');
   await user.git(folder, 'lfs', 'install', '--local');
@@ -120,29 +133,17 @@ export async function createSource(
 
 const binariesIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.bin'));
 
-interface Round {
+interface Place {
   readonly server: ServerKind;
   readonly one: PushCase;
   /** A repository with the case's files. */
   readonly source: string;
   readonly isFar: boolean;
+  readonly folder: string;
+  readonly cleanup: Cleanup;
 }
-
-type Place = Round & { readonly folder: string; readonly cleanup: Cleanup };
 
 /** One server, freshly started on an empty store, through all phases. */
-async function measureRound(shop: Workshop, round: Round): Promise<Samples> {
-  const cleanup = new Cleanup();
-  const folder = mkdtempSync(join(shop.folder, 'round-'));
-  // Processes that were killed just now might still write: several tries.
-  cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
-  try {
-    return await runPhases(shop, { ...round, folder, cleanup });
-  } finally {
-    await cleanup.run();
-  }
-}
-
 async function runPhases(shop: Workshop, place: Place): Promise<Samples> {
   const { user, warmUpSource } = shop;
   const { server: kind, one, source, folder } = place;
@@ -189,19 +190,20 @@ export async function startServers(
   const { server: kind, isFar, folder, cleanup, bytesPerSecond = 0 } = place;
   const [storeFolder, serverFolder] = [join(folder, 'store'), join(folder, 'server')];
   for (const path of [storeFolder, serverFolder]) mkdirSync(path);
-  const opened = async (options: Parameters<typeof openDoor>[0]): Promise<Door> => {
-    const door = await openDoor(options);
-    cleanup.add(() => door.close());
-    return door;
-  };
   const store = await startStore(storeFolder);
   cleanup.add(() => store.stop());
   const tls = kind.needsHttps ? certificate : undefined;
-  const storeDoor = await opened({ to: 'store', targetPort: store.port, isFar, tls, bytesPerSecond });
+  const storeDoor = await openedDoor(cleanup, {
+    to: 'store',
+    targetPort: store.port,
+    isFar,
+    tls,
+    bytesPerSecond,
+  });
   const storeUrl = tls ? `https://localhost:${storeDoor.port}` : `http://127.0.0.1:${storeDoor.port}`;
   const server = await kind.start({ storeUrl, certificateFile: certificate.file, folder: serverFolder });
   cleanup.add(() => server.stop());
-  const apiDoor = await opened({ to: 'api', targetPort: server.port, isFar });
+  const apiDoor = await openedDoor(cleanup, { to: 'api', targetPort: server.port, isFar });
   const apiUrl = `http://127.0.0.1:${apiDoor.port}`;
   const { token = 'none' } = server;
   await user.setToken({ url: apiUrl, token });
@@ -225,6 +227,13 @@ export async function startServers(
     };
   };
   return { apiUrl, token, measure, settle: async () => server.settle?.() };
+}
+
+/** A door that the cleanup closes. */
+export async function openedDoor(cleanup: Cleanup, options: Parameters<typeof openDoor>[0]): Promise<Door> {
+  const door = await openDoor(options);
+  cleanup.add(() => door.close());
+  return door;
 }
 
 /** A row for each phase and server. × is the median of the ratios to the bound in the same round. */
@@ -309,7 +318,7 @@ const presignOnly: ServerKind = {
 };
 
 /** The environment of a server that reaches the store by an SDK. */
-const storeEnvironment = {
+export const storeEnvironment = {
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   AWS_DEFAULT_REGION: region,

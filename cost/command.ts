@@ -42,8 +42,7 @@ function formatSmall(value: number): string {
 
 /** Dollars and cents, or below a dollar the two digits that matter. */
 function formatDollars(dollars: number): string {
-  if (dollars < 1) return formatSmall(dollars);
-  return dollars.toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+  return dollars < 1 ? formatSmall(dollars) : cents(dollars);
 }
 
 const units = [

@@ -108,11 +108,9 @@ export const assumedMs = {
 };
 
 const none = { reads: 0, writes: 0, heads: 0, lists: 0, sends: 0, waitMs: 0, objects: 0 };
-const of = (name: FunctionName, takes: Partial<Operation>): Operation => ({
-  ...none,
-  function: name,
-  ...takes,
-});
+const of = (name: FunctionName, takes: Partial<Operation>): Operation => {
+  return { ...none, function: name, ...takes };
+};
 
 export const operations = {
   /** A push's first request. It notes that the token was used, as a request does once an hour. */
@@ -181,13 +179,9 @@ export function largeRepoOf(objects: number, store: StoreName) {
   return { shards, lists, dollars: lists * perList + shards * perShard };
 }
 
-export const services = [
-  ...(['store', 'table', 'functions', 'api', 'queue', 'logs', 'fixed'] as const),
-  /** At rest, and to the internet. */
-  'bytes',
-] as const;
+export const services = ['store', 'table', 'functions', 'api', 'queue', 'logs', 'fixed', 'bytes'] as const;
 
-/** Dollars by what they are for. */
+/** Dollars by what they are for. `bytes`: at rest, and to the internet. */
 export type Cost = Readonly<Record<(typeof services)[number], number>>;
 
 /** The memory of each function, by default. */
@@ -372,10 +366,8 @@ export function sumOf(lines: readonly Line[]): Cost {
 
 /** Verifies that a push is asked for. */
 function verifiesOf(objectMb: number): number {
-  const uploads = Array.from({ length: objectsPerBatch }, (_, index): [string, number] => [
-    String(index),
-    objectMb * 1024 ** 2,
-  ]);
+  const sizeBytes = objectMb * 1024 ** 2;
+  const uploads = Array.from({ length: objectsPerBatch }, (_, index) => [`${index}`, sizeBytes] as const);
   return uploadsToVerify(new Map(uploads), { objects: objectsPerBatch }).size;
 }
 

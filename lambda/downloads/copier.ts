@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { publicAddress, type SenderOptions } from '../alerts/webhook-sender.ts';
 import type { Copier, CopyOutcome } from './rules/copies.ts';
@@ -87,13 +87,8 @@ async function put(
   const { to, sizeBytes, stop, pauseMs } = input;
   const url = new URL(to.href);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const options: RequestOptions = {
-    method: 'PUT',
-    headers: { ...to.header, 'content-length': sizeBytes },
-    agent: false,
-    signal: stop,
-  };
-  const sent = send(url, options);
+  const headers = { ...to.header, 'content-length': sizeBytes };
+  const sent = send(url, { method: 'PUT', headers, agent: false, signal: stop });
   try {
     sent.setTimeout(pauseMs, () => sent.destroy(new Error('silent')));
     // A store that refuses may answer before it has read all.

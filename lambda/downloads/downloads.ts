@@ -12,14 +12,7 @@ import { LedgerUnavailableError } from '../rules/errors.ts';
 import { compareKeys, isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import { type FindStoredDeps, findStored, type Question, remembering } from '../scan/find-stored.ts';
 import { nextPage, type SignedRequest } from '../store/rules/store.ts';
-import type {
-  DownloadDay,
-  DownloadOffer,
-  DownloadPlace,
-  DownloadSum,
-  Downloads,
-  PublicOffer,
-} from './download-store.ts';
+import type { DownloadDay, DownloadOffer, DownloadPlace, Downloads, PublicOffer } from './download-store.ts';
 import { askUpstream, type UpstreamRepo, type UpstreamVerdict } from './upstream.ts';
 
 /**
@@ -109,14 +102,6 @@ export async function meterOffer(
   const outcome = await downloads.meter({ ...offer, limitBytes });
   if (outcome === 'metered') await orLog(downloads.addToDay(offer));
   return outcome;
-}
-
-/** What a tenant was offered in the month of a time. @throws {LedgerUnavailableError} */
-export function monthlyOffer(
-  { downloads }: Pick<Deps, 'downloads'>,
-  { tenant, atMs }: { tenant: string; atMs: number },
-): Promise<DownloadSum> {
-  return downloads.month({ tenant, month: monthOf(atMs) });
 }
 
 export type DownloadVerdict =
@@ -232,7 +217,8 @@ export async function offerFound(
   const { atMs } = found;
   const sum = { bytes: sumOf(found), objects: found.signed.size };
   if ((await meterOffer(deps, { tenant, repo, tokenId, atMs, ...sum })) === 'over-limit') {
-    const { bytes: offeredBytes } = await monthlyOffer(deps, { tenant: tenant.tenant, atMs });
+    const month = { tenant: tenant.tenant, month: monthOf(atMs) };
+    const { bytes: offeredBytes } = await deps.downloads.month(month);
     const limitBytes = tenant.downloadLimitBytes ?? Number.MAX_SAFE_INTEGER;
     return {
       kind: 'over-limit',
@@ -272,17 +258,11 @@ export type OfferPubliclyOutcome =
  * ceiling, and then it is as any other offer, and counts in the tenant's month.
  *
  * @param input.tenant as read when the repo was found to be public.
- * @param input.repoObjects how many objects the repo had when it was last counted. undefined: it never was.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function offerPublicly(
-  deps: Parameters<typeof offerDownload>[0],
-  input: {
-    tenant: TenantRecord;
-    publicRead: PublicRead;
-    repoObjects: number | undefined;
-    objects: ReadonlyMap<string, number>;
-  },
+  deps: OfferDeps,
+  input: Omit<DownloadQuestion, 'repo'> & { publicRead: PublicRead },
 ): Promise<OfferPubliclyOutcome> {
   const { downloads, clock } = deps;
   const { tenant, publicRead, objects } = input;
@@ -329,7 +309,7 @@ async function offeredIn(
 /** What an offer counts to the ceiling: of what it does not have, that it was looked for. */
 function publicOfferOf(
   { ids }: Pick<Deps, 'ids'>,
-  input: { tenant: TenantRecord; repo: string; objects: ReadonlyMap<string, number>; found: FoundDownloads },
+  input: DownloadQuestion & { found: FoundDownloads },
 ): PublicOffer {
   const { tenant, repo, objects, found } = input;
   const sizes = [...objects].map(([oid, sizeBytes]) => [oid, found.signed.has(oid) ? sizeBytes : 0] as const);

@@ -4,6 +4,7 @@ import { type GitHost, isGitHostUrl, lfsUrlOf } from '../accounts/rules/git-host
 import { GitHostUnavailableError } from '../accounts/rules/host-user.ts';
 import type { Clock, Log } from '../rules/clock-and-log.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
+import { hrefCharactersMax } from './rules/copies.ts';
 
 /**
  * Asks the LFS API of a repository's git host for what is missing here, as its user. The host is one that the operator set,
@@ -39,7 +40,6 @@ const answerMs = 8_000;
 const objectsAtOnce = 100;
 /** Of an answer: so much, and so much more for each of its objects: signed URLs have some 2 kB. Lambda answers 6 MB. */
 const answerBytes = { least: 16_000, perObject: 4_000 };
-const hrefCharactersMax = 4_096;
 /** A client that can't read one number reads nothing of the answer. */
 const expiresInMsMax = 7 * 24 * 3_600_000;
 const headersMax = 20;

@@ -47,7 +47,8 @@ export async function finishArchives(
     const outcome = await completeVolume(deps, volume, () => makeLastParts(deps, { job, lease, index }));
     await lease.renew();
     if (outcome === 'complete') continue;
-    deps.log.warn('export not complete', { ...pathOf(job), round: job.round, reason: outcome });
+    const { tenant, exportId, round } = job;
+    deps.log.warn('export not complete', { tenant, exportId, round, reason: outcome });
     return lease.end((now) =>
       outcome === 'parts missing'
         ? { ...now, doneUnits: '', movedAtMs: clock.nowMs() }
@@ -66,8 +67,6 @@ export async function finishArchives(
     };
   });
 }
-
-const pathOf = ({ tenant, exportId }: ExportJob) => ({ tenant, exportId });
 
 async function completeVolume(
   { archives }: FinishDeps,

@@ -1,4 +1,4 @@
-import { listDownloadDays, monthlyOffer } from '../../downloads/downloads.ts';
+import { listDownloadDays } from '../../downloads/downloads.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../rules/dates.ts';
 import { type DownloadPageBody, downloadContract, downloadCursor } from '../contract/downloads.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
@@ -18,7 +18,7 @@ export const downloadOperations = operations(downloadContract, {
     if ('refusal' in of) return of.refusal;
     const after = cursor !== undefined && { after: cursor };
     const [sum, page] = await Promise.all([
-      monthlyOffer(deps, { tenant, atMs: nowMs }),
+      deps.downloads.month({ tenant, month: monthOf(nowMs) }),
       listDownloadDays(deps, { tenant, from, to, repos: of.repos, pageSize: limit, ...after }),
     ]);
     const body: DownloadPageBody = {

@@ -31,13 +31,9 @@ type VolumesSplit =
   | { readonly kind: 'object-too-large'; readonly object: StoredObject };
 
 /** Shares objects out to as few archives as their order allows, none larger than `volumeBytesMax`. */
-function splitVolumes(input: {
-  objects: readonly StoredObject[];
-  sizes: EntrySizes;
-  format: ArchiveFormat;
-  subject: ExportSubject;
-  volumeBytesMax: number;
-}): VolumesSplit {
+function splitVolumes(
+  input: ExportInput & { readonly sizes: EntrySizes; readonly volumeBytesMax: number },
+): VolumesSplit {
   const { objects, sizes, format, subject, volumeBytesMax } = input;
   const manifest = manifestOf({ subject, objects: [], volume: { number: 1, of: 1 } });
   const emptyBytes = manifest.sizeBytes + reservedBytes;

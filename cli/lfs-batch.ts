@@ -8,6 +8,8 @@ import { printable } from './terminal.ts';
 /** Batches of the LFS API, as git-lfs asks for them. */
 
 export const mediaType = 'application/vnd.git-lfs+json';
+/** Objects of one batch, as git-lfs asks for them. */
+export const batchObjectsMax = 100;
 
 export const batchAction = z.object({
   href: z.url(),

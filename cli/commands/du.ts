@@ -18,10 +18,6 @@ import { formatCount, shellWords } from '../render.ts';
 import { openClient, requireServerOf } from '../server.ts';
 import { viewOf } from '../terminal.ts';
 
-interface GitModeOptions extends DuGitOptions {
-  readonly git?: boolean;
-}
-
 /** What `--git` can be used with. */
 const gitModeOptions = ['git', 'clone', 'url', 'token', 'tenant', 'repo', 'depth', 'top', 'json'];
 /** What `--git --cost` can be used with. */
@@ -51,7 +47,7 @@ export function registerDu(program: Command, context: CliContext): void {
     .option('--repo <repo>', 'with --git: the repo (default: by lfs.url)', parseRepo)
     .option('--url <url>', 'with --git: server URL (default: by lfs.url)')
     .option('--token <token>', 'with --git: a token of the tenant (env: LFS_QUOTA_TOKEN)')
-    .action(async (url: string | undefined, options: DuOptions & GitModeOptions) => {
+    .action(async (url: string | undefined, options: DuOptions & DuGitOptions) => {
       refuseMixture(url, options);
       if (url !== undefined) return du(url, options, context);
       return options.cost ? duCost(options, context) : duGit(options, context);
@@ -59,7 +55,7 @@ export function registerDu(program: Command, context: CliContext): void {
 }
 
 /** @throws {UsageError} for options of both, or of neither. */
-function refuseMixture(url: string | undefined, options: DuOptions & GitModeOptions): void {
+function refuseMixture(url: string | undefined, options: DuOptions & DuGitOptions): void {
   const given = Object.keys(options);
   if (options.git) {
     if (url !== undefined) throw new UsageError('Use either --git or an s3:// URL.');
@@ -241,6 +237,7 @@ function parseDecimal({ above }: { above: number }): (text: string) => number {
 }
 
 interface DuGitOptions {
+  readonly git?: boolean;
   /** Folder of the clone. */
   readonly clone?: string;
   readonly url?: string;
@@ -308,10 +305,9 @@ async function storedOf(
   const client = await openClient(options, { ...context, folder }, 'the admin token, or one of the tenant');
   // A clone of somebody else's doesn't say where a token goes.
   if (address.baseUrl !== '' && options.url === undefined) requireServerOf(address, client);
-  const pages = objectPages(client, { tenant, repo });
   const stored = new Map<string, number>();
   const others = { bytes: 0, objectCount: 0 };
-  for await (const { body } of pages) {
+  for await (const { body } of objectPages(client, { tenant, repo })) {
     for (const { oid, sizeBytes } of body.objects) stored.set(oid, sizeBytes);
     for (const { objectCount, sizeBytes } of body.others) {
       others.objectCount += objectCount;

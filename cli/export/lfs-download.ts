@@ -2,7 +2,14 @@ import { rename } from 'node:fs/promises';
 import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
-import { askBatch, type BatchAnswer, type BatchPlace, type LfsObject, ownRepo } from '../lfs-batch.ts';
+import {
+  askBatch,
+  type BatchAnswer,
+  type BatchPlace,
+  batchObjectsMax,
+  type LfsObject,
+  ownRepo,
+} from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
 import { transferEach } from './at-once.ts';
 import { type DownloadDeps, downloadFile, type Fetched, type Offer } from './transfer.ts';
@@ -11,8 +18,6 @@ import { type DownloadDeps, downloadFile, type Fetched, type Offer } from './tra
 
 /** Objects that are downloaded at a time. */
 const objectsAtOnce = 8;
-/** Objects of one batch, as git-lfs asks for them. */
-const batchObjectsMax = 100;
 
 const gone: Offer = { kind: 'gone' };
 

@@ -19,8 +19,8 @@ export async function objectsOfClone(clone: string): Promise<LfsObject[]> {
 /** What a repo of ours stores. @throws {CliError} */
 export async function objectsOfRepo(client: ApiClient, { tenant, repo }: BatchPlace): Promise<LfsObject[]> {
   const objects: LfsObject[] = [];
-  const pages = objectPages(client, { tenant, repo });
-  for await (const { body } of pages) objects.push(...body.objects.filter(({ oid }) => isOid(oid)));
+  for await (const { body } of objectPages(client, { tenant, repo }))
+    objects.push(...body.objects.filter(({ oid }) => isOid(oid)));
   return objects;
 }
 

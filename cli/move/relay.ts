@@ -4,6 +4,7 @@ import {
   askBatch,
   type BatchAction,
   type BatchAnswer,
+  batchObjectsMax,
   type LfsObject,
   type LfsRepo,
   mediaType,
@@ -17,8 +18,6 @@ import { idleMs, putObject, RefusedError, read, requestByHand, sendAgain } from 
  * again with the object; what has arrived is known by asking.
  */
 
-/** Objects of one batch, as git-lfs asks for them. */
-export const batchObjectsMax = 100;
 /** Servers answer some of them slowly, and none is to be waited for. */
 const batchesAhead = 3;
 /** Of larger objects, one is downloaded and uploaded at the same time. */
@@ -242,11 +241,7 @@ export function repoSource(repo: LfsRepo): Source {
 
 function offerOf({ actions, error }: BatchAnswer): SourceOffer {
   const download = actions?.download;
-  if (download)
-    return {
-      kind: 'found',
-      open: (signal) => read(download, signal),
-    };
+  if (download) return { kind: 'found', open: (signal) => read(download, signal) };
   if (error === undefined || error.code === 404 || error.code === 410) return absent;
   return { kind: 'refused', message: `the source: ${printable(error.message)} (${error.code})` };
 }

@@ -4,21 +4,14 @@ import type { DownloadDeps } from '../export/transfer.ts';
 import {
   askBatch,
   askCopies,
+  batchObjectsMax,
   type CopyLink,
   type LfsObject,
   type LfsRepo,
   type OwnRepo,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import {
-  batchObjectsMax,
-  fullCodes,
-  nothingYet,
-  type Relay,
-  type Relayed,
-  relay,
-  repoSource,
-} from './relay.ts';
+import { fullCodes, nothingYet, type Relay, type Relayed, relay, repoSource } from './relay.ts';
 
 /**
  * Copies that our server makes itself, from URLs that another server signs: neither the bytes nor a login pass through it

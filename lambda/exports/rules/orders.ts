@@ -74,7 +74,7 @@ export function* unitsOf<T extends { readonly seconds: number }>(
 function unitCountOf({ seconds, pace }: { seconds: number; pace: WorkerPace }): number {
   const { workers } = pace;
   const each = seconds / workers;
-  const shared = Math.max(Math.min(Math.ceil(each / unitSecondsAim), unitsOfWorker), each / aloneSeconds);
+  const shared = Math.max(Math.min(Math.round(each / unitSecondsAim), unitsOfWorker), each / aloneSeconds);
   const wanted = Math.ceil(workers === 1 ? each / aloneSeconds : shared);
   const most = Math.floor(unitsMax / workers) * workers || unitsMax;
   return Math.max(1, Math.min(wanted * workers, most, Math.floor(seconds / unitSecondsMin)));

@@ -149,6 +149,17 @@ describe('units', () => {
     }
   });
 
+  it.each([
+    [1.2, 1],
+    [4.2, 1],
+    [4.8, 2],
+    [60, 4],
+  ])('of about three seconds: of %d s for each worker are made %i', (seconds, each) => {
+    const count = Math.round((40 * seconds * 75e6) / mib);
+    const { units } = share(parts(Array.from({ length: count }, () => mib)), 40);
+    expect(units.length).toBe(40 * each);
+  });
+
   it('are long enough to be worth a message', () => {
     const { units, seconds } = share(parts(Array.from({ length: 100 }, () => 5 * mib)), 100);
     expect(units.length).toBeGreaterThan(10);

@@ -34,6 +34,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'node:crypto',
       'node:fs/promises',
       'node:timers/promises',
+      'node:v8',
       'zod',
     ],
   },

@@ -32,14 +32,24 @@ interface Login {
 export function readLfsEndpoint(text: string): LfsEndpoint {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.pathname === '/')
+    // Without a login: errors end up in logs.
     throw new UsageError(
-      `'${text}' isn't a repository's URL. Use one such as https://github.com/acme/game.git`,
+      `'${text.replace(/^(.*\/\/)?.*@/s, '$1')}' isn't a repository's URL. Use one such as https://github.com/acme/game.git`,
     );
   const { username, password } = url;
   const path = url.pathname.replace(/\/+$/, '');
   const end = path.endsWith('/info/lfs') ? '' : path.endsWith('.git') ? '/info/lfs' : '.git/info/lfs';
-  const login = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  const login = { username: decoded(username), password: decoded(password) };
   return { url: `${url.origin}${path}${end}`, login: password === '' ? undefined : login };
+}
+
+/** @throws {UsageError} */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new UsageError("The URL's user and password must be percent-encoded: write % as %25.");
+  }
 }
 
 export class OtherRepo implements LfsRepo {

@@ -338,6 +338,7 @@ class Shards {
         // Another worker may have completed or replaced it meanwhile, or this did, and the answer was lost.
         const isThere = (await this.#deps.archives.head(key))?.sizeBytes === part.sizeBytes;
         if (!isThere || attempt === shardAttemptsMax) throw error;
+        this.#uploads = undefined;
       }
     }
   }

@@ -246,6 +246,22 @@ describe('copy parts', () => {
       },
     );
 
+    it('of a zip that another worker completes meanwhile is made again by whoever lacks its CRC-32s', async () => {
+      const { archives, copy } = await world();
+      const piece = { kind: 'head', member: { name: 'a', sizeBytes: 0 }, crc32At: 0 } as const;
+      const head = { kind: 'upload', sizeBytes: 31, pieces: [piece] } as const;
+      const begun = await archives.createUpload(key);
+      archives.before = async ({ name }) => {
+        if (name !== 'parts' || archives.count('parts') < 2) return;
+        archives.before = () => undefined;
+        await archives.complete(begun, [
+          await archives.uploadPart(begun, { number: 1, bytes: new Uint8Array(31) }),
+        ]);
+      };
+      expect(await copy([{ ...shard, sizeBytes: 31, parts: [head] }], { format: 'zip' })).toBe(true);
+      expect(archives.openUploads).toMatchObject([{ key: 'archive', parts: 1 }]);
+    });
+
     it('is not copied anew after any other error', async () => {
       const { archives, copy } = await world();
       copiesFail(archives, 1, new Error('A mistake of ours.'));

@@ -184,7 +184,7 @@ async function exportAll(input: ExportInput): Promise<Exported> {
 }
 
 // As the function does.
-markHeapAtOnce();
+await markHeapAtOnce();
 
 const api = { export: exportAll };
 

@@ -29,9 +29,9 @@ export async function deployed<D, E, R>(
 }
 
 /**
- * For a process through which gigabytes pass. Each 64 MB of them make V8 mark its heap, and bit by bit that takes a third
+ * Prepares a process through which gigabytes pass. Each 64 MB of them make V8 mark its heap, and bit by bit that takes a third
  * of an export's CPU (`npm run bench -- export`). All at once it's seldom, and takes 30 ms, for which nobody waits here.
  */
-export function markHeapAtOnce(): void {
+export async function markHeapAtOnce(): Promise<void> {
   setFlagsFromString('--no-incremental-marking');
 }

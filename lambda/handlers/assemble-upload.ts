@@ -58,7 +58,4 @@ function doStep(deps: ConsumerDeps, message: ChunkMessage, deadlineMs: number): 
   }
 }
 
-export const handler = await deployed(create, () => {
-  markHeapAtOnce();
-  return assembleDeps();
-});
+export const handler = await deployed(create, assembleDeps, markHeapAtOnce);

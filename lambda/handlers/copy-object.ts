@@ -22,7 +22,4 @@ export function create(deps: CopyDeps) {
   });
 }
 
-export const handler = await deployed(create, () => {
-  markHeapAtOnce();
-  return copyDeps();
-});
+export const handler = await deployed(create, copyDeps, markHeapAtOnce);

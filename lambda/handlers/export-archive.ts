@@ -35,7 +35,4 @@ export function create(deps: ConsumerDeps) {
   });
 }
 
-export const handler = await deployed(create, () => {
-  markHeapAtOnce();
-  return exportDeps();
-});
+export const handler = await deployed(create, exportDeps, markHeapAtOnce);

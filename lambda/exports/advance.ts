@@ -233,7 +233,7 @@ async function nextOf(
 ): Promise<ExportJob> {
   const nowMs = deps.clock.nowMs();
   if (nowMs >= job.endsByMs) {
-    const message = 'The export took too long. Export repos individually.';
+    const message = 'The export took too long. Export repos individually, and large objects as tar.';
     return lease.end((now) => failedJob(now, { nowMs, failure: { reason: 'timeout', message } }));
   }
   if (job.state === 'planning') return planArchives(deps, { job, lease });

@@ -125,9 +125,10 @@ export async function runParts(
   const each = async (part: WantedPart) => {
     if (isOver() || isFailed) return;
     try {
-      const [made, work] = await makePart(part);
-      done.set(part.number, made);
-      await onPart(work);
+      const made = await makePart(part);
+      if (!made) return;
+      done.set(part.number, made[0]);
+      await onPart(made[1]);
     } catch (error) {
       // The other pool is to stop, too.
       isFailed = true;
@@ -140,7 +141,7 @@ export async function runParts(
   ]);
   return done;
 
-  async function makePart(part: WantedPart): Promise<[UploadedPart, ExportProgress]> {
+  async function makePart(part: WantedPart): Promise<[UploadedPart, ExportProgress] | undefined> {
     const { number, sizeBytes } = part;
     if (part.kind === 'copy') {
       const { source, range } = part;
@@ -150,6 +151,7 @@ export async function runParts(
     const buffer = buffers.pop() ?? new Uint8Array(largest);
     const bytes = buffer.subarray(0, sizeBytes);
     const took = await fill(archives, bytes, { ...input, pieces: part.pieces, turns });
+    if (!took) return undefined;
     const uploaded = await archives.uploadPart(upload, { number, bytes });
     // Not after an error: an attempt that was given up may still write into it.
     buffers.push(buffer);
@@ -157,15 +159,12 @@ export async function runParts(
   }
 }
 
-/** Fills a part with its pieces. @returns what it took. */
+/** Fills a part with its pieces. @returns what it took. undefined if the time was over before. */
 async function fill(
   store: Deps['archives'],
   bytes: Uint8Array,
-  from: Pick<RunPartsInput, 'format' | 'made' | 'crc32s' | 'directory'> & {
-    pieces: readonly Piece[];
-    turns: ReadTurns;
-  },
-): Promise<ExportProgress> {
+  from: Omit<RunPartsInput, 'parts'> & { pieces: readonly Piece[]; turns: ReadTurns },
+): Promise<ExportProgress | undefined> {
   const { pieces, format, made, crc32s, directory, turns } = from;
   const reads: { source: SourceObject; range: ByteRange; into: Uint8Array }[] = [];
   const heads: { piece: HeadPiece; at: number; endsAt: number }[] = [];
@@ -212,7 +211,8 @@ async function fill(
     let { crc32 = 0 } = member;
     if (format.hasDirectory && member.crc32 === undefined) {
       const own = bytes.subarray(endsAt, endsAt + member.sizeBytes);
-      const found = await crc32s.of(piece, own, piece === last ? told : undefined);
+      const found = await crc32s.of(piece, own, piece === last ? told : undefined, from);
+      if (!found) return undefined;
       crc32 = found.crc32;
       requests += found.requests;
       hashedBytes += found.hashedBytes;

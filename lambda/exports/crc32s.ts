@@ -3,7 +3,14 @@ import { readPieces } from '../store/read-pieces.ts';
 import type { MultipartUpload } from '../store/rules/archive-store.ts';
 import { decodeJson, encodeJson } from './lease.ts';
 import { crc32After } from './rules/archive-formats.ts';
-import { crc32sKey, type ExportPath, scratchKey, type UnitName } from './rules/job.ts';
+import {
+  crc32sKey,
+  type ExportPath,
+  type ExportProgress,
+  noProgress,
+  scratchKey,
+  type UnitName,
+} from './rules/job.ts';
 import { type HeadPiece, isHashedByCopy, type LeafPart } from './rules/orders.ts';
 
 const pieceBytes = 4 * 1024 ** 2;
@@ -12,12 +19,15 @@ const partsMax = 10_000;
 
 /** As the store has them: where each lies in the row of all directories, and what it is. */
 export type StoredCrc32s = readonly (readonly [at: number, crc32: number])[];
+/** That of the first bytes of an object: no run of a function is long enough to read all of a large one. */
+type Begun = readonly [key: string, crc32: number, readBytes: number];
 
 /** The CRC-32s of objects whose heads one worker makes for one unit of a zip. */
 export class Crc32s {
   readonly #deps: Pick<Deps, 'archives' | 'exportSettings'>;
   readonly #place: { readonly path: ExportPath; readonly round: number; readonly unit: UnitName };
   readonly #found = new Map<number, number>();
+  readonly #begun = new Map<string, Begun>();
   #scratch: Promise<MultipartUpload> | undefined;
   #copies = 0;
 
@@ -47,7 +57,10 @@ export class Crc32s {
     const { path, ...place } = this.#place;
     const keys = [true, false].map((isWhole) => crc32sKey(path, { ...place, isWhole }));
     for (const bytes of await Promise.all(keys.map((key) => this.#deps.archives.get(key))))
-      for (const [at, crc32] of bytes ? decodeJson<StoredCrc32s>(bytes) : []) this.#found.set(at, crc32);
+      for (const each of bytes ? decodeJson<readonly (StoredCrc32s[number] | Begun)[]>(bytes) : []) {
+        if (each.length === 2) this.#found.set(...each);
+        else this.#begun.set(each[0], each);
+      }
   }
 
   /**
@@ -71,32 +84,41 @@ export class Crc32s {
   /**
    * @param own as many of the object's first bytes as the part has. The others are read, piece by piece.
    * @param told what the store told.
-   * @returns also what it took.
+   * @param during.onPart called after each piece, and awaited.
+   * @returns also what it took, without the pieces. undefined if the time was over before.
    */
   async of(
     head: HeadPiece,
     own: Uint8Array,
     told: number | undefined,
-  ): Promise<{ crc32: number; requests: number; hashedBytes: number }> {
+    during: { onPart: (work: ExportProgress) => Promise<void>; isOver: () => boolean },
+  ): Promise<{ crc32: number; requests: number; hashedBytes: number } | undefined> {
     const { source, crc32At } = head;
     const { sizeBytes } = head.member;
     let crc32 = told ?? crc32After(0, own);
-    let requests = told === undefined ? 0 : 1;
     if (told === undefined && source) {
-      const rest = { pieceBytes, fromByte: own.length };
+      const { key } = source;
+      let begun: Begun = this.#begun.get(key) ?? [key, crc32, own.length];
+      const rest = { pieceBytes, fromByte: begun[2] };
       for await (const piece of readPieces(this.#deps.archives, { ...source, sizeBytes }, rest)) {
-        crc32 = crc32After(crc32, piece);
-        requests += 1;
+        begun = [key, crc32After(begun[1], piece), begun[2] + piece.length];
+        this.#begun.set(key, begun);
+        await during.onPart({ ...noProgress, requests: 1, hashedBytes: piece.length });
+        if (during.isOver() && begun[2] < sizeBytes) return undefined;
       }
+      crc32 = begun[1];
+      this.#begun.delete(key);
     }
     if (crc32At !== undefined) this.#found.set(crc32At, crc32);
-    return { crc32, requests, hashedBytes: source ? sizeBytes : 0 };
+    const hashedBytes = told === undefined ? own.length : sizeBytes;
+    return { crc32, requests: told === undefined ? 0 : 1, hashedBytes: source ? hashedBytes : 0 };
   }
 
   /** Puts down what was found, before the unit is done. @param isWhole false: the time was over before. */
   async put(isWhole: boolean): Promise<void> {
     const { path, ...place } = this.#place;
-    await this.#deps.archives.put(crc32sKey(path, { ...place, isWhole }), encodeJson(this.found));
+    const all = isWhole ? this.found : [...this.#found, ...this.#begun.values()];
+    await this.#deps.archives.put(crc32sKey(path, { ...place, isWhole }), encodeJson(all));
   }
 
   /** Aborts what only the store's answers were wanted of. */

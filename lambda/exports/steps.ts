@@ -181,9 +181,9 @@ async function workOn(
   return 'done';
 }
 
-/** Whether no worker has told yet that it made a part. One that has died may have made some: they are made again. */
+/** Whether no worker has told yet that it did anything. One that has died may have made parts: they are made again. */
 function isNothingMade({ progress }: ExportJob): boolean {
-  return progress.uploadedBytes === 0 && progress.copiedBytes === 0;
+  return progress.requests === 0;
 }
 
 /** Whether an export waits for nothing but its next step. */

@@ -105,7 +105,7 @@ describe('the next step of an export', () => {
     expect(await advanceExport(stack.deps, exportPath)).toBe('copying');
     stack.clock.advance(1);
     expect(await advanceExport(stack.deps, exportPath)).toBe('failed');
-    const message = 'The export took too long. Export repos individually.';
+    const message = 'The export took too long. Export repos individually, and large objects as tar.';
     expect(await stack.job()).toMatchObject({
       failure: { reason: 'timeout', message },
       endedAtMs: stack.clock.nowMs(),

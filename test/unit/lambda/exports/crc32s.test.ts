@@ -1,7 +1,12 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Crc32s } from '../../../../lambda/exports/crc32s.ts';
-import { crc32sKey } from '../../../../lambda/exports/rules/job.ts';
+import {
+  addProgress,
+  crc32sKey,
+  type ExportProgress,
+  noProgress,
+} from '../../../../lambda/exports/rules/job.ts';
 import type { HeadPiece } from '../../../../lambda/exports/rules/orders.ts';
 import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
 import { SourceGoneError } from '../../../../lambda/store/rules/archive-store.ts';
@@ -18,9 +23,11 @@ async function world(sizeBytes: number, { storeTells = true, tellsCrc32 = true }
   const deps = { archives, exportSettings: { ...exportSettingsFor('s3', { workers: 1 }), tellsCrc32 } };
   const crc32s = new Crc32s(deps, { path, round: 1, unit: 3 });
   const head: HeadPiece = { kind: 'head', member: { name: 'a', sizeBytes }, crc32At: 16, source };
-  const find = async (ownBytes = 0, of = head) =>
-    crc32s.of(of, bytes.subarray(0, ownBytes), await crc32s.told(of));
-  return { archives, bytes, deps, crc32s, head, find, crc32: crc32(bytes) };
+  const works: ExportProgress[] = [];
+  const onPart = async (work: ExportProgress) => void works.push(work);
+  const find = async (ownBytes = 0, of = head, { by = crc32s, isOver = false } = {}) =>
+    by.of(of, bytes.subarray(0, ownBytes), await by.told(of), { onPart, isOver: () => isOver });
+  return { archives, bytes, deps, crc32s, head, find, works, crc32: crc32(bytes) };
 }
 
 describe('the CRC-32 of an object', () => {
@@ -48,28 +55,49 @@ describe('the CRC-32 of an object', () => {
     ['is in a store that should tell, and does not', 9 * mebibyte, { storeTells: false }, 3],
     ['is empty', 0, {}, 0],
   ])('is read if it %s, through a buffer of a piece', async (_title, sizeBytes, options, requests) => {
-    const { archives, find, crc32 } = await world(sizeBytes, options);
+    const { archives, find, works, crc32 } = await world(sizeBytes, options);
     const { readInto } = archives;
     let largest = 0;
     archives.readInto = (from, range, into) => {
       largest = Math.max(largest, into.buffer.byteLength);
       return readInto.call(archives, from, range, into);
     };
-    expect(await find()).toEqual({ crc32, requests, hashedBytes: sizeBytes });
+    // Its pieces count as they come.
+    expect(await find()).toEqual({ crc32, requests: 0, hashedBytes: 0 });
+    expect(works.reduce(addProgress, noProgress)).toEqual({
+      ...noProgress,
+      requests,
+      hashedBytes: sizeBytes,
+    });
     expect(archives.count('readInto')).toBe(requests);
     expect(largest).toBe(Math.min(sizeBytes, 4 * mebibyte));
   });
 
   it('is read from where its part ends', async () => {
     const { archives, find, crc32 } = await world(9 * mebibyte, { tellsCrc32: false });
-    expect((await find(5 * mebibyte + 1)).crc32).toBe(crc32);
+    expect(await find(5 * mebibyte + 1)).toEqual({ crc32, requests: 0, hashedBytes: 5 * mebibyte + 1 });
     expect(archives.count('readInto')).toBe(1);
+  });
+
+  it('is read over several runs if it is too large for one, each byte once', async () => {
+    const { archives, deps, find, head, works, crc32 } = await world(9 * mebibyte, { tellsCrc32: false });
+    const found = [];
+    // The time of each run is over after its first piece.
+    for (let run = 0; run < 2; run += 1) {
+      const by = new Crc32s(deps, { path, round: 1, unit: 3 });
+      await by.recall();
+      found.push(await find(mebibyte, head, { by, isOver: true }));
+      await by.put(false);
+    }
+    expect(found).toEqual([undefined, { crc32, requests: 0, hashedBytes: mebibyte }]);
+    expect(archives.count('readInto')).toBe(2);
+    expect(works.map(({ hashedBytes }) => hashedBytes)).toEqual([4 * mebibyte, 4 * mebibyte]);
   });
 
   it('whose head begins in another part is put down by that one', async () => {
     const { crc32s, head, find, crc32 } = await world(10);
     const { crc32At: _, ...rest } = head;
-    expect((await find(0, rest)).crc32).toBe(crc32);
+    expect(await find(0, rest)).toMatchObject({ crc32 });
     expect(crc32s.found).toEqual([]);
   });
 

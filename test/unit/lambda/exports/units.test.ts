@@ -239,7 +239,7 @@ describe('run unit', () => {
       const { stack, run } = await begun();
       await stack.jobs.change(exportPath, (job) => ({
         ...job,
-        progress: { ...job.progress, copiedBytes: 1 },
+        progress: { ...job.progress, copiedBytes: 1, requests: 1 },
       }));
       await run();
       expect(stack.archives.count('parts')).toBeGreaterThan(0);

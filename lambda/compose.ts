@@ -552,6 +552,7 @@ export function assembleDeps() {
     ledger: stores.ledger(tables),
     chunkedUploads: stores.chunkedUploads(tables),
     chunkQueue: chunkQueue(),
+    storageClasses: storageClasses(),
     queue: queue(),
   };
 }

@@ -24,7 +24,7 @@ import {
 
 export type AssembleDeps = Pick<
   Deps,
-  'archives' | 'chunkedUploads' | 'chunkQueue' | 'ledger' | 'queue' | 'clock' | 'settings'
+  'archives' | 'chunkedUploads' | 'chunkQueue' | 'ledger' | 'queue' | 'clock' | 'settings' | 'storageClasses'
 >;
 
 const copiesAtOnce = 64;
@@ -184,7 +184,9 @@ async function beginOrResume(deps: AssembleDeps, { upload, lease }: Held): Promi
     await archives.abort({ key, uploadId });
   }
   const beganAtMs = clock.nowMs();
-  const multipart = await archives.createUpload(key, { storageClass: upload.storageClass });
+  // The operator may have removed it since: then the object gets the store's default.
+  const storageClass = deps.storageClasses.find((each) => each === upload.storageClass);
+  const multipart = await archives.createUpload(key, { storageClass });
   // Before it has any bytes: if this function dies, the upload's record leads to it.
   try {
     await lease.change((own) => ({ ...own, multipart: { id: multipart.uploadId, beganAtMs } }));

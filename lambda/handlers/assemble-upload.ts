@@ -23,6 +23,7 @@ type ConsumerDeps = Pick<
   | 'ledger'
   | 'queue'
   | 'settings'
+  | 'storageClasses'
   | 'clock'
   | 'log'
   | 'invocations'

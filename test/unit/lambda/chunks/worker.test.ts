@@ -188,6 +188,16 @@ describe('a storage class', () => {
     expect(createUpload.mock.calls).toEqual([[key, { storageClass }]]);
     expect(await stateOf(upload)).toBe('stored');
   });
+
+  it('is none if the operator removed it since', async () => {
+    const upload = await proven();
+    await deps.chunkedUploads.change(upload, (own) => ({ ...own, storageClass: 'STANDARD_IA' }));
+    deps = { ...deps, storageClasses: ['STANDARD'] };
+    const createUpload = vi.spyOn(archives, 'createUpload');
+    await deliver(stepOf('assemble', upload));
+    expect(createUpload.mock.calls).toEqual([[key, { storageClass: undefined }]]);
+    expect(await stateOf(upload)).toBe('stored');
+  });
 });
 
 describe('a chunk', () => {

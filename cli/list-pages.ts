@@ -71,6 +71,10 @@ export async function* eachPage<Id extends PageId>(
       cursor = (body as { nextCursor: string | null }).nextCursor;
       yield { body, raw };
     } while (cursor !== null && left > 0);
+    const { tenant, repo } = { ...params, ...query } as { tenant: string; repo?: string };
+    // Nothing is in it, or there is no such repo, which is an error.
+    if (count === 0 && repo !== undefined && !('repo' in params))
+      await client.ask('getRepo', { params: { tenant, repo } });
   } finally {
     end();
   }

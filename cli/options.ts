@@ -52,12 +52,12 @@ export function parseRepo(text: string): string {
 }
 
 /**
- * `s3://bucket/a/b` has the prefix `a/b/`; `s3://bucket/a/b*` has the prefix `a/b`.
+ * `s3://bucket/a/b` has the prefix `a/b/`; `s3://bucket/a/b*` has the prefix `a/b`. The bucket of `serve` is `_objects`.
  *
  * @throws {UsageError}
  */
 export function parseS3Url(url: string): { bucket: string; prefix: string } {
-  const [, bucket, path = ''] = /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,62})(?:\/(.*))?$/s.exec(url) ?? [];
+  const [, bucket, path = ''] = /^s3:\/\/([A-Za-z0-9_][A-Za-z0-9._-]{1,62})(?:\/(.*))?$/s.exec(url) ?? [];
   if (bucket === undefined) {
     throw new UsageError(`'${url}' has no bucket. Use s3://BUCKET or s3://BUCKET/PATH.`);
   }

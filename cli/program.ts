@@ -119,9 +119,23 @@ export function buildProgram(context: CliContext): Command {
 }
 
 function addHelp(program: Command, context: CliContext): void {
-  for (const { words, command } of commandsOf(program))
+  for (const { words, command } of commandsOf(program)) {
     command.addHelpText('after', () => asTyped(commandHelp(examples[words] ?? []), context));
+    refuseRepeats(command);
+  }
   program.addHelpText('after', () => mainHelp(program.name()));
+}
+
+/** The last of two values would win unseen. An option that takes several says so. */
+function refuseRepeats(command: Command): void {
+  const given = new Set<string>();
+  for (const option of command.options) {
+    if (!option.required || option.description.includes('repeatable')) continue;
+    command.on(`option:${option.name()}`, () => {
+      if (given.has(option.name())) throw new UsageError(`You passed ${option.long} twice. Remove one.`);
+      given.add(option.name());
+    });
+  }
 }
 
 /** As `asCalled`, for examples, which stand in lines of their own. */

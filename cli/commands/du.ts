@@ -124,7 +124,11 @@ function withDuOptions(command: Command): Command {
     .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object')
     .option('--by-prefix', 'also total each folder, without extra requests')
-    .option('--by <kinds>', 'also total by age, suffix, class or size: one, or several by commas', parseKinds)
+    .option(
+      '--by <kinds>',
+      'also total by age, suffix, class or size; repeatable, also by commas',
+      parseKinds,
+    )
     .option(
       '--depth <levels>',
       'with --by-prefix or --git: levels of folders (default: 1; --git: any)',
@@ -221,18 +225,21 @@ function requestPrice({ listPrice }: DuOptions, endpoint: string | null): number
   return price === undefined ? undefined : price / 1000;
 }
 
-function parseKinds(text: string): Grouping[] {
-  const kinds = text.split(',');
+function parseKinds(text: string, before: readonly Grouping[] = []): Grouping[] {
+  const kinds = [...before, ...text.split(',')];
   const found = groupings.filter((each) => kinds.includes(each));
   if (found.length === kinds.length) return found;
   throw new InvalidArgumentError(`Use ${groupings.join(', ')}, or several of them by commas.`);
 }
 
+const decimalMax = 1e6;
+
 function parseDecimal({ above }: { above: number }): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (/^\d+(\.\d+)?$/.test(text) && value > above && value <= 1e6) return value;
-    throw new InvalidArgumentError(`Use a number such as 0.5${above < 0 ? '' : ', above 0'}.`);
+    if (/^\d+(\.\d+)?$/.test(text) && value > above && value <= decimalMax) return value;
+    const least = above < 0 ? '' : 'above 0, ';
+    throw new InvalidArgumentError(`Use a number ${least}up to ${formatCount(decimalMax)}, such as 0.5.`);
   };
 }
 
@@ -260,7 +267,9 @@ async function duCost(options: DuGitOptions, context: CliContext): Promise<void>
   const line = new WaitLine(context, { isQuiet: true });
   const cost = await costOfHistory(clone, { downloadsGb, users, onProgress: scanningOn(line) });
   line.clear();
-  context.out(options.json ? `${JSON.stringify(cost)}\n` : formatCost(cost, viewOf(context)));
+  context.out(
+    options.json ? `${JSON.stringify(cost)}\n` : formatCost(cost, { ...viewOf(context), given: options }),
+  );
 }
 
 const scanningOn = (line: WaitLine) => (count: number) =>

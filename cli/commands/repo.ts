@@ -323,7 +323,7 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
     ...(hasLimits ? [['limit', ({ limitBytes }: RepoBody) => bytesOrNone(limitBytes), right] as const] : []),
     ['objects', ({ objectCount }) => (objectCount === null ? '-' : formatCount(objectCount)), right],
     ['scanned', scannedCell],
-    ...(hasClasses ? [['class', ({ storageClass }: RepoBody) => storageClass ?? '-'] as const] : []),
+    ...(hasClasses ? [['class for new', ({ storageClass }: RepoBody) => storageClass ?? '-'] as const] : []),
     ...(isAnyPublic ? [['public', publicCell] as const] : []),
     ...(isAnyLinked ? [['git host', hostCell, least(16)] as const] : []),
   ]);

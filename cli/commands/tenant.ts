@@ -224,7 +224,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `stored   ${body.usage === null ? 'not scanned yet' : formatBytes(body.usage.storedBytes)}`,
     ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
     ...(body.reposMustExist ? ['repos    must be created before a push'] : []),
-    ...(body.storageClass ? [`class    ${printable(body.storageClass)}`] : []),
+    ...(body.storageClass ? [`class    ${printable(body.storageClass)} for new objects`] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;

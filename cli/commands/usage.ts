@@ -81,11 +81,14 @@ function renderFigures(body: SubscriptionBody, options: View & { readonly drawBl
   if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNot scanned yet.\n`;
   const isInBar = limitBytes !== null && usage.reservedBytes > 0;
   const mark = isInBar ? `${barMarks(options.drawBlocks).reserved} ` : '';
-  const { reservedUntil } = usage;
+  const { reservedUntil, olderThanYear: old } = usage;
   const isAhead = reservedUntil !== null && Date.parse(reservedUntil) > options.nowMs;
   const last = isAhead ? `, the last ${formatUntil(reservedUntil, options.nowMs)}` : '';
   const lines = [
     `stored    ${formatBytes(usage.storedBytes)} in ${formatObjects(usage.objectCount)}`,
+    ...(old && old.bytes > 0
+      ? [`old       ${formatBytes(old.bytes)} of it older than a year on ${old.at.slice(0, 10)}`]
+      : []),
     `reserved  ${formatBytes(usage.reservedBytes)} (${mark}uploads in progress${last})`,
   ];
   if (limitBytes !== null) {

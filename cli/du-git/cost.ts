@@ -41,11 +41,18 @@ export async function costOfHistory(
 }
 
 /** For a person. */
-export function formatCost({ months, ...team }: HistoryCost, view: View): string {
+export function formatCost(
+  { months, ...team }: HistoryCost,
+  view: View & { readonly given: { readonly downloadsGb?: number; readonly users?: number } },
+): string {
+  const how = (value: number | undefined, option: string) =>
+    value === undefined ? `assumed, change it with ${option}` : 'given';
+  const { given } = view;
   const downloads = formatCount(Number(team.downloadsGb.toPrecision(3)));
   return [
     `${formatBytes(team.storedBytes)} in ${formatObjects(team.objects)}, all versions. `,
-    `Assumed: ${downloads} GB of downloads a month (--downloads-gb), ${formatCount(team.users)} users (--users).\n\n`,
+    `${downloads} GB of downloads a month (${how(given.downloadsGb, '--downloads-gb')}), `,
+    `${formatCount(team.users)} users (${how(given.users, '--users')}).\n\n`,
     monthTable(months, view),
     "\nYour machine isn't counted, and of free tiers only CloudFront's is subtracted.\n",
     'Prices change: check them before you quote them.\n',

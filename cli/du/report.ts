@@ -48,7 +48,7 @@ export function formatReport(report: DuReport, view: View & { readonly drawBlock
   const bar = view.drawBlocks ? '█' : '#';
   const byGroup = groupsIn(report).map(([by, groups]) =>
     tableOf(
-      by.toUpperCase(),
+      by === 'size' ? 'OBJECT SIZE' : by.toUpperCase(),
       groups.map((sum) => [sum.folder, sum]),
       { ...options, bar },
     ),

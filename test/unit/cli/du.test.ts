@@ -113,6 +113,7 @@ it.each([
   ['s3://b-1/a/b/', { bucket: 'b-1', prefix: 'a/b/' }],
   ['s3://b-1/a*', { bucket: 'b-1', prefix: 'a' }],
   ['s3://b-1/*', { bucket: 'b-1', prefix: '' }],
+  ['s3://_objects', { bucket: '_objects', prefix: '' }],
 ])('%s is read as a path', (url, expected) => {
   expect(parseS3Url(url)).toEqual(expected);
 });

@@ -14,6 +14,6 @@ it('usage --watch redraws in place, and reconciles only the first time', async (
     },
   });
   expect(result.code).toBe(6);
-  expect(result.out.split('\u001b[12A\u001b[J')).toHaveLength(2);
+  expect(result.out.split('\u001b[13A\u001b[J')).toHaveLength(2);
   expect(server.asked.map(({ path }) => path.split('?')[1])).toEqual(['refresh=true', undefined]);
 });

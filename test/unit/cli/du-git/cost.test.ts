@@ -49,7 +49,15 @@ describe('du --git --cost', () => {
       prices: '2026-09-20',
     });
     const { out: text } = await cost('--users', '6', '--downloads-gb', '0');
-    expect(text).toMatch(/^22\.35 GiB in 3 objects, all versions\. Assumed: 0 GB of downloads .*, 6 users/);
+    expect(text).toMatch(
+      /^22\.35 GiB in 3 objects, all versions\. 0 GB of downloads a month \(given\), 6 users \(given\)\./,
+    );
+    expect((await cost('--downloads-gb', '200')).out).toContain(
+      '200 GB of downloads a month (given), 5 users (assumed, change it with --users).',
+    );
+    expect((await cost()).out).toContain(
+      '72 GB of downloads a month (assumed, change it with --downloads-gb)',
+    );
     expect(text).toContain('$174.00  GitLab.com');
     expect(text).toContain('2025-12-01, unconfirmed');
   });
@@ -73,7 +81,10 @@ describe('du --git --cost', () => {
     [['du', '--git', '--cost', '--url', 'http://x'], "--url doesn't work with --cost."],
     [['du', 's3://bucket', '--downloads-gb', '3'], '--downloads-gb needs --git.'],
     [['du', '--git', '--cost', '--users', '0'], 'Use a whole number from 1'],
-    [['du', '--git', '--cost', '--downloads-gb', '-1'], 'Use a number such as 0.5.'],
+    [['du', '--git', '--cost', '--downloads-gb', '-1'], 'Use a number up to 1,000,000, such as 0.5.'],
+    [['du', '--git', '--cost', '--downloads-gb', '2000000'], 'Use a number up to 1,000,000, such as 0.5.'],
+    [['du', '--git', '--cost', '--users', '3', '--users', '4'], 'You passed --users twice. Remove one.'],
+    [['du', 's3://bucket', '--save-every', '0'], 'Use a number above 0, up to 1,000,000, such as 0.5.'],
   ])('%j is refused', async (args, message) => {
     const { code, err } = await cli(args);
     expect(code).toBe(2);

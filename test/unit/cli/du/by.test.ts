@@ -92,9 +92,19 @@ describe('du --by', () => {
     );
   });
 
+  it('tells the size of objects from that of their group', async () => {
+    expect((await du('--by', 'size')).out).toMatch(/^ +SIZE +SHARE +OBJECTS +OBJECT SIZE$/m);
+  });
+
+  it('takes kinds by commas, and each by itself', async () => {
+    const { out } = await du('--by', 'class', '--json', '--by', 'age,suffix');
+    expect(Object.keys(JSON.parse(out).by)).toEqual(['age', 'suffix', 'class']);
+  });
+
   it.each([
     [['--by', 'colour'], 'Use age, suffix, class, size, or several of them by commas.'],
     [['--by', 'age,age'], 'Use age, suffix, class, size, or several of them by commas.'],
+    [['--by', 'age', '--by', 'age'], 'Use age, suffix, class, size, or several of them by commas.'],
     [['--top', '3'], '--top needs --by, --by-prefix or --git.'],
   ])('%j is refused', async (args, message) => {
     const { code, err } = await du(...args);

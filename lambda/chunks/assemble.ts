@@ -16,6 +16,7 @@ import {
   chunkFolder,
   chunkKey,
   inState,
+  isTimely,
   type Proof,
   type UploadPath,
   type UploadState,
@@ -155,22 +156,20 @@ interface Held {
 
 interface Making {
   readonly multipart: MultipartUpload;
-  /** By number. Each was copied when all chunks were proven, so it has the right bytes, whoever copied it. */
+  /** By number. Each was copied from what its proof read, so it has the right bytes, whoever copied it. */
   readonly parts: Map<number, Pick<UploadedPart, 'number' | 'etag'>>;
 }
 
-/**
- * The multipart upload of the object's key: the one of an earlier attempt, or a new one. Stores date an object by when its
- * upload began. So one takes no longer than a PUT of that size is assumed to.
- */
+/** The multipart upload of the object's key: the one of an earlier attempt or of the proofs, or a new one. */
 async function beginOrResume(deps: AssembleDeps, { upload, lease }: Held): Promise<Making> {
   const { archives, clock, settings } = deps;
   const key = objectKey(upload);
   const parts: Making['parts'] = new Map();
+  const record = (multipart: ChunkedUpload['multipart']) => lease.change((own) => ({ ...own, multipart }));
   if (upload.multipart) {
-    const { id: uploadId, beganAtMs } = upload.multipart;
-    const longestMs = settings.putGraceMs + (upload.sizeBytes / settings.putMinBytesPerSecond) * 1000;
-    if (clock.nowMs() < beganAtMs + longestMs) {
+    const { id: uploadId, beganAtMs, isAhead } = upload.multipart;
+    if (isTimely(settings, upload, clock.nowMs())) {
+      if (isAhead) await record({ id: uploadId, beganAtMs });
       const multipart = { key, uploadId };
       try {
         for await (const page of archives.parts(multipart))
@@ -183,18 +182,31 @@ async function beginOrResume(deps: AssembleDeps, { upload, lease }: Held): Promi
     }
     await archives.abort({ key, uploadId });
   }
+  return { multipart: await beginMultipart(deps, upload, record), parts };
+}
+
+/**
+ * Begins the multipart upload of the object's key.
+ *
+ * @param record writes it down before it has any bytes: if this function dies, the upload's record leads to it.
+ * @throws what `record` throws. The multipart upload is gone then.
+ */
+export async function beginMultipart(
+  { archives, clock, storageClasses }: Pick<Deps, 'archives' | 'clock' | 'storageClasses'>,
+  upload: ChunkedUpload,
+  record: (multipart: { id: string; beganAtMs: number }) => Promise<unknown>,
+): Promise<MultipartUpload> {
   const beganAtMs = clock.nowMs();
   // The operator may have removed it since: then the object gets the store's default.
-  const storageClass = deps.storageClasses.find((each) => each === upload.storageClass);
-  const multipart = await archives.createUpload(key, { storageClass });
-  // Before it has any bytes: if this function dies, the upload's record leads to it.
+  const storageClass = storageClasses.find((each) => each === upload.storageClass);
+  const multipart = await archives.createUpload(objectKey(upload), { storageClass });
   try {
-    await lease.change((own) => ({ ...own, multipart: { id: multipart.uploadId, beganAtMs } }));
+    await record({ id: multipart.uploadId, beganAtMs });
   } catch (error) {
     await archives.abort(multipart);
     throw error;
   }
-  return { multipart, parts };
+  return multipart;
 }
 
 /** Copies the chunks that are no parts yet, until the time is over. @returns false: one is not as it was proven. */

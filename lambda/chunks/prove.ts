@@ -1,7 +1,18 @@
 import type { Deps } from '../deps.ts';
+import { LeaseLostError } from '../rules/lease.ts';
+import { objectKey } from '../rules/names.ts';
 import { readPieces } from '../store/read-pieces.ts';
-import { SourceGoneError } from '../store/rules/archive-store.ts';
-import { chunkCountOf, chunkKey, initialState, sizeOfChunk, type UploadPath } from './rules/upload.ts';
+import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
+import { beginMultipart } from './assemble.ts';
+import {
+  chunkCountOf,
+  chunkKey,
+  initialState,
+  isTimely,
+  type Proof,
+  sizeOfChunk,
+  type UploadPath,
+} from './rules/upload.ts';
 import { Sha256 } from './sha256.ts';
 
 /** Bytes of a chunk that are in memory at a time. */
@@ -16,14 +27,16 @@ type ProveOutcome =
   /** Nobody needs the proof: the upload has ended, or the object has no such chunk. */
   | 'unwanted';
 
+type ProveDeps = Pick<Deps, 'archives' | 'chunkedUploads' | 'clock' | 'settings' | 'storageClasses'>;
+
 /**
- * Reads a chunk, and keeps in which state of SHA-256 it ends. That the state before it is right shows when the chunk
+ * Reads a chunk, copies it into the object to be, and keeps in which state of SHA-256 it ends. That the state before it is right shows when the chunk
  * before it is proven: nothing is taken on trust.
  *
  * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} The chunk is to be proven again.
  */
 export async function proveChunk(
-  deps: Pick<Deps, 'archives' | 'chunkedUploads'>,
+  deps: ProveDeps,
   { path, chunk, stateBefore }: { path: UploadPath; chunk: number; stateBefore: string },
 ): Promise<ProveOutcome> {
   const { archives, chunkedUploads } = deps;
@@ -41,6 +54,7 @@ export async function proveChunk(
   try {
     for await (const piece of readPieces(archives, { key, etag, sizeBytes }, { pieceBytes }))
       hash.update(piece);
+    await copyAhead(deps, path, { chunk, etag, sizeBytes });
   } catch (error) {
     if (error instanceof SourceGoneError) return 'absent';
     throw error;
@@ -49,4 +63,37 @@ export async function proveChunk(
   const after = isLast ? hash.digest() : hash.state();
   await chunkedUploads.putProof(upload, { chunk, before, after, etag, sizeBytes });
   return 'proven';
+}
+
+/**
+ * Copies a chunk while others still arrive, so that little is left to do once all are proven. The first chunk begins the
+ * multipart upload, and those that are proven before it are copied in the end. What is given up is stored twice until then.
+ *
+ * @throws {SourceGoneError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
+ */
+async function copyAhead(
+  deps: ProveDeps,
+  path: UploadPath,
+  { chunk, etag, sizeBytes }: Pick<Proof, 'chunk' | 'etag' | 'sizeBytes'>,
+): Promise<void> {
+  const { archives, chunkedUploads, clock, settings } = deps;
+  const upload = await chunkedUploads.read(path);
+  const uploadId = upload?.multipart?.id;
+  try {
+    let multipart = uploadId &&
+      isTimely(settings, upload, clock.nowMs()) && { key: objectKey(path), uploadId };
+    if (upload && uploadId === undefined && chunk === 0)
+      multipart = await beginMultipart(deps, upload, async (begun) => {
+        const changed = await chunkedUploads.change(path, (now) =>
+          now.state === 'open' && !now.multipart
+            ? { ...now, multipart: { ...begun, isAhead: true } }
+            : undefined,
+        );
+        if (!changed?.isChanged) throw new LeaseLostError('Another worker began it.');
+      });
+    const source = { key: chunkKey(path, chunk), etag };
+    if (multipart) await archives.copyPart(multipart, { number: chunk + 1, source, sizeBytes });
+  } catch (error) {
+    if (!(error instanceof LeaseLostError || error instanceof UploadGoneError)) throw error;
+  }
 }

@@ -49,7 +49,7 @@ async function removeUpload(deps: AssembleDeps, upload: ChunkedUpload): Promise<
   if (multipart) await archives.abort({ key, uploadId: multipart.id });
   await deleteChunks(deps, upload);
   const isStored = upload.state === 'stored' || (await archives.head(key)) !== undefined;
-  const isGone = !isStored && !multipart;
+  const isGone = !isStored && (multipart?.isAhead ?? multipart === null);
   const endedMs = clock.nowMs() + 2 * settings.clockSkewMs;
   await ledger.endChunked({ tenant, repo, reservationId: upload.upload, oid, isGone, endedMs });
   // Up to then its claim is in the confirmed usage. And an attempt whose answer was lost may have made the object.

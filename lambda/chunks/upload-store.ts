@@ -36,7 +36,7 @@ const uploadItem = z.object({
   putsUntilMs: z.number(),
   askedAtMs: z.number(),
   tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number(), tokenId: z.string().optional() })),
-  multipart: z.object({ id: z.string(), beganAtMs: z.number() }).nullable(),
+  multipart: z.object({ id: z.string(), beganAtMs: z.number(), isAhead: z.boolean().optional() }).nullable(),
   storageClass: z.string().optional(),
 });
 

@@ -2,8 +2,9 @@ import { leaseMs } from '../../rules/lease.ts';
 import type { Settings } from '../../rules/settings.ts';
 
 /**
- * A large object that is uploaded in chunks: ordinary objects below `_parts/`, each proven by a worker and copied into the
- * object's key once all are. A tenant's name begins with no `_`, so no usage counts them.
+ * A large object that is uploaded in chunks: ordinary objects below `_parts/`, each proven by a worker and copied into a
+ * multipart upload of the object's key, which is completed once all are. A tenant's name begins with no `_`, so no usage
+ * counts them.
  */
 
 export interface UploadPath {
@@ -29,6 +30,13 @@ interface UploadToken {
   readonly tokenId?: string | undefined;
 }
 
+interface Multipart {
+  readonly id: string;
+  readonly beganAtMs: number;
+  /** Begun before all chunks were proven, and nobody has assembled the object since. */
+  readonly isAhead?: boolean | undefined;
+}
+
 export interface ChunkedUpload extends UploadPath {
   readonly sizeBytes: number;
   /** Of all chunks but the last one. */
@@ -50,7 +58,7 @@ export interface ChunkedUpload extends UploadPath {
   /** The newest last. */
   readonly tokens: readonly UploadToken[];
   /** The multipart upload of the object's key, once there is one. */
-  readonly multipart: { readonly id: string; readonly beganAtMs: number } | null;
+  readonly multipart: Multipart | null;
   /** Of the object. Absent: the bucket's own. */
   readonly storageClass?: string | undefined;
 }
@@ -226,6 +234,19 @@ export function withLease(upload: ChunkedUpload, nowMs: number): ChunkedUpload {
 export function putsUntilMs(settings: Settings, { chunkBytes }: Plan, urlsUntilMs: number): number {
   const longestPutMs = settings.putGraceMs + Math.ceil((chunkBytes / settings.putMinBytesPerSecond) * 1000);
   return urlsUntilMs + longestPutMs + 2 * settings.clockSkewMs;
+}
+
+/**
+ * Whether a multipart upload can still become the object. Stores date an object by when its upload began. So one takes no
+ * longer than a PUT of that size is assumed to.
+ */
+export function isTimely(
+  { putGraceMs, putMinBytesPerSecond }: Settings,
+  { sizeBytes, multipart }: ChunkedUpload,
+  nowMs: number,
+): boolean {
+  const longestMs = putGraceMs + (sizeBytes / putMinBytesPerSecond) * 1000;
+  return multipart !== null && nowMs < multipart.beganAtMs + longestMs;
 }
 
 /** By when a worker has to look at it (`tidy`): to give it up, to go on, or to remove what is left of it. */

@@ -181,9 +181,11 @@ async function expectNothingLeft(path: UploadPath) {
 
 describe('a storage class', () => {
   it.each([undefined, 'STANDARD_IA'])('of the upload is that of its object: %s', async (storageClass) => {
-    const upload = await proven();
+    const upload = await begin();
     await deps.chunkedUploads.change(upload, (own) => ({ ...own, storageClass }));
+    await storeChunks(upload);
     const createUpload = vi.spyOn(archives, 'createUpload');
+    for (const message of await proofsOf(upload)) await deliver(message);
     await deliver(stepOf('assemble', upload));
     expect(createUpload.mock.calls).toEqual([[key, { storageClass }]]);
     expect(await stateOf(upload)).toBe('stored');
@@ -208,6 +210,54 @@ describe('a chunk', () => {
     expect(proofs.map(({ chunk, before, after }) => [chunk, before, after])).toEqual(
       states.slice(0, -1).map((before, chunk) => [chunk, before, states[chunk + 1]]),
     );
+  });
+
+  it('is copied when it is proven, once the first one has begun the object', async () => {
+    const upload = await begin();
+    await storeChunks(upload);
+    const [last, ...before] = await proofsOf(upload);
+    for (const message of [last, ...before.reverse()]) if (message) await deliver(message);
+    const [multipart] = archives.openUploads;
+    expect([archives.count('createUpload'), multipart?.parts]).toEqual([1, 3]);
+    await deliver(stepOf('assemble', upload));
+    expect([await stored(), archives.count('createUpload'), archives.count('copyPart')]).toEqual([
+      Uint8Array.from(content),
+      1,
+      4,
+    ]);
+  });
+
+  it.each([
+    ['is given up', (now: ChunkedUpload) => inState(now, 'ended', clock.nowMs())],
+    [
+      'has got one from another worker',
+      (now: ChunkedUpload) => ({ ...now, multipart: { id: 'other', beganAtMs: clock.nowMs() } }),
+    ],
+  ])('begins no multipart upload of an object that %s meanwhile', async (_, changeOf) => {
+    const upload = await begin();
+    await storeChunks(upload);
+    archives.after = async ({ name }) => {
+      if (name === 'createUpload') await deps.chunkedUploads.change(upload, changeOf);
+    };
+    const first = (await proofsOf(upload)).at(-1);
+    if (first) expect(await deliver(first)).toBe(true);
+    expect([outcomes(), archives.openUploads, archives.count('copyPart')]).toEqual([['proven'], [], 0]);
+  });
+
+  it('is not copied into what the store would date wrongly, nor into what is gone', async () => {
+    const upload = await begin();
+    await storeChunks(upload);
+    const [first, ...others] = (await proofsOf(upload)).reverse();
+    if (first) await deliver(first);
+    clock.advance(settings.putGraceMs + minute);
+    for (const message of others.slice(0, 1)) await deliver(message);
+    expect(archives.count('copyPart')).toBe(1);
+    clock.advance(-settings.putGraceMs);
+    for (const multipart of archives.openUploads) await archives.abort(multipart);
+    for (const message of others.slice(1)) await deliver(message);
+    expect([outcomes(), archives.count('copyPart')]).toEqual([Array(4).fill('proven'), 3]);
+    await deliver(stepOf('assemble', upload));
+    expect(await stored()).toEqual(Uint8Array.from(content));
   });
 
   it('is read once, however often its message comes', async () => {
@@ -279,7 +329,7 @@ describe('an object', () => {
     const { etag = '' } = (await deps.chunkedUploads.readProof(upload, 2)) ?? {};
     await deps.chunkedUploads.deleteProof(upload, { chunk: 2, etag });
     await deliver(stepOf('assemble', upload));
-    expect([outcomes().at(-1), await stateOf(upload), archives.count('createUpload')]).toEqual([
+    expect([outcomes().at(-1), await stateOf(upload), archives.count('complete')]).toEqual([
       'unproven',
       'open',
       0,
@@ -315,7 +365,7 @@ describe('an object', () => {
     const upload = await begin();
     await lie(upload);
     await deliver(stepOf('assemble', upload));
-    expect([await stateOf(upload), await stored(), archives.count('createUpload')]).toEqual([
+    expect([await stateOf(upload), await stored(), archives.count('complete')]).toEqual([
       'wrong',
       undefined,
       0,
@@ -432,13 +482,13 @@ describe('an object', () => {
     const upload = await proven();
     const patient = { ...deps, settings: { ...settings, putGraceMs: 60 * minute } };
     archives.before = ({ name }) => {
-      if (name === 'copyPart' && archives.count('copyPart') === 1) clock.advance(timeLimitMs);
+      if (name === 'copyPart' && archives.count('copyPart') === 2) clock.advance(timeLimitMs);
     };
     await deliver(stepOf('assemble', upload), patient);
     expect([outcomes().at(-1), await stateOf(upload), archives.count('copyPart')]).toEqual([
       'unfinished',
       'open',
-      1,
+      2,
     ]);
     expect(messages).toEqual([stepOf('assemble', upload)]);
     for (const message of messages) await deliver(message, patient);
@@ -463,7 +513,7 @@ describe('an object', () => {
 
   it('is made by one worker for as long as that copies', async () => {
     const upload = await proven();
-    const slow = new Set(['createUpload', 'copyPart', 'complete']);
+    const slow = new Set(['parts', 'copyPart', 'complete']);
     archives.before = async ({ name }) => {
       if (!slow.delete(name)) return;
       clock.advance(35_000);
@@ -599,7 +649,12 @@ describe.each(['before', 'after'] as const)('a worker that dies %s any call', (w
       const upload = await begin(`upload ${at}`);
       await storeChunks(upload);
       const worker = dying(at, when);
-      const steps = [...(await proofsOf(upload)), stepOf('assemble', upload)];
+      const [last, ...proofs] = await proofsOf(upload);
+      // The first chunk, which begins the object, is neither the first nor the last one to be proven.
+      const steps = [
+        ...[last, ...proofs.slice(-1), ...proofs.slice(0, -1)].filter(Boolean),
+        stepOf('assemble', upload),
+      ] as ChunkMessage[];
       for (const message of steps) await deliver(message, worker.by);
       hasDied = worker.hasDied();
       // Messages come again, the client reports and asks again, and the schedule wakes what is due.

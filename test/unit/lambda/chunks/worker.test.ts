@@ -192,10 +192,12 @@ describe('a storage class', () => {
   });
 
   it('is none if the operator removed it since', async () => {
-    const upload = await proven();
+    const upload = await begin();
     await deps.chunkedUploads.change(upload, (own) => ({ ...own, storageClass: 'STANDARD_IA' }));
     deps = { ...deps, storageClasses: ['STANDARD'] };
     const createUpload = vi.spyOn(archives, 'createUpload');
+    await storeChunks(upload);
+    for (const message of await proofsOf(upload)) await deliver(message);
     await deliver(stepOf('assemble', upload));
     expect(createUpload.mock.calls).toEqual([[key, { storageClass: undefined }]]);
     expect(await stateOf(upload)).toBe('stored');

@@ -183,7 +183,7 @@ it.each([
     await put('refused').catch(() => undefined);
     for (let attempt = 0; attempt < 5; attempt += 1) expect(await asked()).toBe(false);
     disk.fails = undefined;
-    await expect.poll(asked).toBe(true);
+    await expect.poll(asked, { timeout: 20_000 }).toBe(true);
   },
 );
 

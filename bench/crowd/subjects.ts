@@ -59,15 +59,20 @@ function stack(
   };
 }
 
-/** `lfs-quota serve` as the package has it, with the memory that the image gives it. */
-export function packedServe(program: string, named: Pick<Subject, 'name' | 'data'>): Subject {
+/** `lfs-quota serve` as the package has it, with the memory that the image gives it. @param own what it gets besides. */
+export function packedServe(
+  program: string,
+  named: Pick<Subject, 'name' | 'data'>,
+  own: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+): Subject {
   const image = readFileSync(join(root, 'packaging/Dockerfile'), 'utf8');
   const NODE_OPTIONS = /NODE_OPTIONS="(.*)"/.exec(image)?.[1] ?? '';
   // Requests are counted, and never too many.
   const usual = [program, 'serve', '--rate', '999999'];
   const at = (port: number) => ['--listen', `127.0.0.1:${port}`, '--public-url', `http://127.0.0.1:${port}`];
-  const env = { NODE_ENV: 'production', NODE_OPTIONS };
-  return stack(named, (port, data) => [...usual, ...at(port), '--data', data], { env });
+  const env = { NODE_ENV: 'production', NODE_OPTIONS, ...own.env };
+  const args = (port: number, data: string) => [...usual, ...at(port), '--data', data, ...(own.args ?? [])];
+  return stack(named, args, { env });
 }
 
 /** `npm start` of another checkout, with its packages. */
@@ -78,19 +83,26 @@ export function npmStart(checkout: string): Subject {
   return stack({ name: 'npm start beside' }, args, { cwd: checkout });
 }
 
-/** Creates a tenant. */
-async function tenantRepo(port: number, tenant: string, limitBytes: number): Promise<Repo> {
-  const url = `http://127.0.0.1:${port}`;
+/** @returns a token that can write. */
+export async function createTenant(port: number, tenant: string, limitBytes: number): Promise<string> {
   const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' };
   const post = async (path: string, body: unknown) => {
-    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as { token: string };
   };
   await post('/v1/tenants', { tenant, limitBytes });
-  const { token } = await post(`/v1/tenants/${tenant}/tokens`, { scope: 'write' });
+  return (await post(`/v1/tenants/${tenant}/tokens`, { scope: 'write' })).token;
+}
+
+async function tenantRepo(port: number, tenant: string, limitBytes: number): Promise<Repo> {
+  const token = await createTenant(port, tenant, limitBytes);
   const authorization = `Basic ${Buffer.from(`any:${token}`).toString('base64')}`;
-  return { url: `${url}/${tenant}/repo.git/info/lfs/objects/batch`, authorization };
+  return { url: `http://127.0.0.1:${port}/${tenant}/repo.git/info/lfs/objects/batch`, authorization };
 }
 
 /** A server of others. Without tokens, it takes every repo. */

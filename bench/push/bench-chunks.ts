@@ -1,13 +1,21 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cleanup } from '../../local/start.ts';
-import { GitUser } from '../../test/support/git-user.ts';
-import { plainEnvironment, run } from '../../test/support/process.ts';
-import { packCli } from '../crowd/subjects.ts';
-import { inFolder, peakMbOfTree, startProcess } from '../processes.ts';
+import { createTenant, packCli, packedServe } from '../crowd/subjects.ts';
+import { inFolder, peakMbOfTree } from '../processes.ts';
 import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
-import { bucket, startStore, storeName } from '../store.ts';
-import { commandMsMax, openedDoor, type Print, storeEnvironment } from './bench-push.ts';
+import { bucket } from '../store.ts';
+import {
+  inWorkshop,
+  openedDoor,
+  ours,
+  type Print,
+  type ServerKind,
+  startServers,
+  storeEnvironment,
+  timed,
+  type Workshop,
+} from './bench-push.ts';
 
 interface Sample {
   /** Until the last chunk was answered. */
@@ -23,7 +31,6 @@ interface Sample {
   readonly puts: number;
 }
 
-const adminToken = 'bench-admin-token-0123456789abcdef';
 const file = 'large.bin';
 
 /**
@@ -35,9 +42,8 @@ const file = 'large.bin';
  */
 export async function benchChunks(print: Print, options: readonly string[]): Promise<void> {
   const values = optionsOf(options, { megabytes: '6000', mbit: '600', rounds: '3' });
-  await inFolder(async (folder, cleanup) => {
-    const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
-    cleanup.add(() => user.close());
+  await inWorkshop(print, async (shop) => {
+    const { folder, user } = shop;
     const program = await packCli(join(folder, 'program'));
     const source = join(folder, 'source');
     mkdirSync(source);
@@ -47,10 +53,9 @@ export async function benchChunks(print: Print, options: readonly string[]): Pro
     writeFileSync(join(source, file), 'large');
     truncateSync(join(source, file), Number(values.megabytes) * 1e6);
     await user.commitAll(source, 'A large file');
-    print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}`);
     const samples: Sample[] = [];
     for (let round = 0; round < Number(values.rounds); round += 1) {
-      const sample = await measureRound({ user, source, program, mbit: Number(values.mbit) });
+      const sample = await measureRound({ ...shop, source, program, mbit: Number(values.mbit) });
       samples.push(sample);
       print(
         `round ${round + 1}: chunks ${digits(sample.chunksMs / 1000)} s, copy ${digits(sample.copyMs / 1000)} s`,
@@ -72,8 +77,7 @@ const columns: Column<Sample>[] = [
   ['PUT', ({ puts }) => puts],
 ];
 
-interface Shop {
-  readonly user: GitUser;
+interface Shop extends Workshop {
   readonly source: string;
   /** `lfs-quota`, packed. */
   readonly program: string;
@@ -83,34 +87,30 @@ interface Shop {
 async function measureRound(shop: Shop): Promise<Sample> {
   const { user, source, mbit } = shop;
   return inFolder(async (folder, cleanup) => {
-    const storeFolder = join(folder, 'store');
-    mkdirSync(storeFolder);
-    const store = await startStore(storeFolder);
-    cleanup.add(() => store.stop());
-    const place = { folder, cleanup };
-    const pace = { bytesPerSecond: (mbit * 1e6) / 8, targetPort: store.port };
-    const way = { to: 'store', isFar: true, ...pace } as const;
-    const storeDoor = await openedDoor(cleanup, way);
-    const copyDoor = await openedDoor(cleanup, { ...way, kind: 'clientPut' });
-    const to = ['--endpoint-url', `http://127.0.0.1:${copyDoor.port}`, `s3://${bucket}/copies/${file}`];
-    const copyMs = await timed(() =>
-      command('aws', ['s3', 'cp', '--quiet', join(source, file), ...to], environmentIn(folder)),
-    );
+    const way = { isFar: true, bytesPerSecond: (mbit * 1e6) / 8 };
+    const started = await startServers(shop, { server: packed(shop), ...way, folder, cleanup });
+    const { store, storeDoor } = started;
+    const copyDoor = await openedDoor(cleanup, {
+      ...way,
+      to: 'store',
+      targetPort: store.port,
+      kind: 'clientPut',
+    });
     const AWS_CONFIG_FILE = join(folder, 'aws');
+    const copy = (port: number, from: string, to: string) => {
+      const line = `aws s3 cp --quiet --endpoint-url http://127.0.0.1:${port} '${from}' '${to}'`;
+      return timed(shop, folder, line, { ...storeEnvironment, AWS_CONFIG_FILE });
+    };
+    const copied = `s3://${bucket}/copies/${file}`;
+    const copyMs = await copy(copyDoor.port, join(source, file), copied);
     writeFileSync(AWS_CONFIG_FILE, '[default]\ns3 =\n  multipart_chunksize = 64MB\n');
-    const within = [`s3://${bucket}/copies/${file}`, `s3://${bucket}/copies/2`];
-    const direct = ['--endpoint-url', `http://127.0.0.1:${store.port}`, ...within];
-    const storeMs = await timed(() =>
-      command('aws', ['s3', 'cp', '--quiet', ...direct], environmentIn(folder, { AWS_CONFIG_FILE })),
-    );
-    rmSync(join(storeFolder, 'objects', bucket, 'copies'), { recursive: true, force: true });
+    const storeMs = await copy(store.port, copied, `s3://${bucket}/copies/2`);
+    rmSync(join(folder, 'store/objects', bucket, 'copies'), { recursive: true, force: true });
 
-    const { url, token } = await startServer(shop, place, storeDoor.port);
-    await user.setToken({ url, token });
-    const agent = watchAgent(shop, place);
+    const agent = watchAgent(shop, { folder, cleanup });
     const custom = { path: agent.path, args: '', concurrent: 'false', direction: 'upload' };
     const settings = [
-      ['lfs.url', `${url}/bench/repo/info/lfs`],
+      ['lfs.url', started.apiUrl + ours.lfsPath('repo')],
       ...Object.entries(custom).map(([name, value]) => [`lfs.customtransfer.lfs-quota.${name}`, value]),
     ].flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     await user.git(folder, 'init', '--quiet', '--bare', 'remote.git');
@@ -119,7 +119,7 @@ async function measureRound(shop: Shop): Promise<Sample> {
     const beganAtMs = performance.now();
     await user.git(source, ...push);
     const endedAtMs = performance.now();
-    const [storedAtMs, provenAtMs] = [storeDoor.lastPutAtMs(), lastProofAtMs(folder)];
+    const [storedAtMs, provenAtMs] = [storeDoor.lastPutAtMs(), lastProofAtMs(join(folder, 'server'))];
     return {
       chunksMs: storedAtMs - beganAtMs,
       proofsMs: provenAtMs - storedAtMs,
@@ -139,46 +139,21 @@ function lastProofAtMs(folder: string): number {
   return Date.parse((JSON.parse(proven ?? '{}') as { time?: string }).time ?? '') - performance.timeOrigin;
 }
 
-interface Place {
-  readonly folder: string;
-  readonly cleanup: Cleanup;
-}
-
-const environmentIn = (folder: string, more: Record<string, string> = {}) => ({
-  cwd: folder,
-  env: { ...plainEnvironment(), HOME: folder, ...storeEnvironment, ...more },
+/** `serve` on a store. */
+const packed = ({ program }: Shop): ServerKind => ({
+  ...ours,
+  async start({ storeUrl, apiUrl, folder }) {
+    const args = ['--public-url', apiUrl, '--store', storeUrl, '--bucket', bucket];
+    const server = await packedServe(program, ours, { args, env: storeEnvironment }).start(folder);
+    return { ...server, token: await createTenant(server.port, 'bench', 1e12) };
+  },
 });
 
-/** `serve` on the store, behind a door. @returns its URL there, and a token that can write. */
-async function startServer(
-  { program }: Shop,
-  { folder, cleanup }: Place,
-  storePort: number,
-): Promise<{ url: string; token: string }> {
-  let tellPort = (_port: number): void => undefined;
-  const targetPort = new Promise<number>((tell) => (tellPort = tell));
-  const { port } = await openedDoor(cleanup, { to: 'api', isFar: true, targetPort });
-  const url = `http://127.0.0.1:${port}`;
-  const server = await startProcess({
-    command: process.execPath,
-    args: (ownPort) => [
-      ...[program, 'serve', '--listen', `127.0.0.1:${ownPort}`, '--public-url', url, '--rate', '0'],
-      ...['--data', join(folder, 'data'), '--store', `http://127.0.0.1:${storePort}`, '--bucket', bucket],
-    ],
-    env: environmentIn(folder, { LFS_QUOTA_ADMIN_TOKEN: adminToken }).env,
-    folder,
-  });
-  tellPort(server.port);
-  cleanup.add(() => server.stop());
-  const operator = environmentIn(folder, { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: adminToken });
-  const cli = (...args: string[]) => command(process.execPath, [program, ...args], operator);
-  await cli('tenant', 'create', 'bench', '--limit', '1TB');
-  const { out } = await cli('token', 'create', 'bench', '--scope', 'write', '--json');
-  return { url, token: (JSON.parse(out) as { token: string }).token };
-}
-
 /** The program that git-lfs starts for chunks, and the most memory that it had. */
-function watchAgent({ program }: Shop, { folder, cleanup }: Place): { path: string; peakMb: () => number } {
+function watchAgent(
+  { program }: Shop,
+  { folder, cleanup }: { folder: string; cleanup: Cleanup },
+): { path: string; peakMb: () => number } {
   const [pidFile, path] = [join(folder, 'agent.pid'), join(folder, 'agent.sh')];
   const script = `#!/bin/sh\necho $$ > '${pidFile}'\nexec '${process.execPath}' '${program}' agent\n`;
   writeFileSync(path, script, { mode: 0o755 });
@@ -188,20 +163,4 @@ function watchAgent({ program }: Shop, { folder, cleanup }: Place): { path: stri
   }, 100);
   cleanup.add(() => clearInterval(watch));
   return { path, peakMb: () => peakMb };
-}
-
-async function command(
-  name: string,
-  args: readonly string[],
-  place: { cwd: string; env: Record<string, string> },
-) {
-  const ended = await run(name, args, { ...place, timeoutMs: commandMsMax });
-  if (ended.code !== 0) throw new Error(`${name} ${args.join(' ')}: ${ended.err}`);
-  return ended;
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }

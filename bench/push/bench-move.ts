@@ -12,6 +12,7 @@ import {
   type Print,
   type ServerKind,
   startServers,
+  timed,
   type Workshop,
 } from './bench-push.ts';
 
@@ -95,32 +96,15 @@ async function measureMove(
     await user.git(source, '-c', `lfs.url=${old.lfsUrl}`, 'push', '--quiet', remote, 'main');
     await user.git(folder, 'clone', '--quiet', '--mirror', remote, 'mirror.git');
     const mirror = join(folder, 'mirror.git');
-    const timed = async (work: () => Promise<unknown>) => {
-      await user.paste(folder, [`sync -f '${folder}'`]);
-      const startedMs = performance.now();
-      await work();
-      return performance.now() - startedMs;
-    };
     const emptyMb = megabytesOf(mirror);
-    const importMs = await timed(() =>
-      user
-        .paste(mirror, [`'${program}' import bench repo --from '${old.lfsUrl}' --clone .`], {
-          LFS_QUOTA_URL: imported.apiUrl,
-          LFS_QUOTA_TOKEN: imported.token,
-        })
-        .then(({ code, err }) => {
-          if (code !== 0) throw new Error(err);
-        }),
-    );
+    const target = { LFS_QUOTA_URL: imported.apiUrl, LFS_QUOTA_TOKEN: imported.token };
+    const line = `'${program}' import bench repo --from '${old.lfsUrl}' --clone .`;
+    const importMs = await timed(shop, mirror, line, target);
     const importDiskMb = megabytesOf(mirror) - emptyMb;
-    const fetchMs = await timed(() =>
-      user.git(mirror, '-c', `lfs.url=${old.lfsUrl}`, 'lfs', 'fetch', '--all'),
-    );
+    const fetchMs = await timed(shop, mirror, `git -c 'lfs.url=${old.lfsUrl}' lfs fetch --all`);
     const fetchDiskMb = megabytesOf(mirror) - emptyMb;
     await user.setToken({ url: pushed.apiUrl, token: pushed.token });
-    const pushMs = await timed(() =>
-      user.git(mirror, '-c', `lfs.url=${pushed.lfsUrl}`, 'lfs', 'push', '--all', 'origin'),
-    );
+    const pushMs = await timed(shop, mirror, `git -c 'lfs.url=${pushed.lfsUrl}' lfs push --all origin`);
     return { fetchMs, pushMs, importMs, importDiskMb, fetchDiskMb };
   });
 }

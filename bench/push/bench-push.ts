@@ -34,7 +34,7 @@ const pushCases: Readonly<Record<string, PushCase>> = {
 /** Pushed and pulled before anything is measured: the code has run, connections to the store exist. */
 const warmUpCase: PushCase = { files: 20, fileBytes: 4_000 };
 /** Much longer than any git command here takes, on a busy machine too. */
-export const commandMsMax = 30 * 60_000;
+const commandMsMax = 30 * 60_000;
 
 const phases = ['push', 'push again', 'pull'] as const;
 type Phase = (typeof phases)[number];
@@ -201,10 +201,14 @@ export async function startServers(
     bytesPerSecond,
   });
   const storeUrl = tls ? `https://localhost:${storeDoor.port}` : `http://127.0.0.1:${storeDoor.port}`;
-  const server = await kind.start({ storeUrl, certificateFile: certificate.file, folder: serverFolder });
-  cleanup.add(() => server.stop());
-  const apiDoor = await openedDoor(cleanup, { to: 'api', targetPort: server.port, isFar });
+  let tellPort = (_port: number): void => undefined;
+  const targetPort = new Promise<number>((tell) => (tellPort = tell));
+  const apiDoor = await openedDoor(cleanup, { to: 'api', targetPort, isFar });
   const apiUrl = `http://127.0.0.1:${apiDoor.port}`;
+  const certificateFile = certificate.file;
+  const server = await kind.start({ storeUrl, apiUrl, certificateFile, folder: serverFolder });
+  cleanup.add(() => server.stop());
+  tellPort(server.port);
   const { token = 'none' } = server;
   await user.setToken({ url: apiUrl, token });
 
@@ -226,7 +230,20 @@ export async function startServers(
       store: storeDoor.take(),
     };
   };
-  return { apiUrl, token, measure, settle: async () => server.settle?.() };
+  return { apiUrl, token, store, storeDoor, measure, settle: async () => server.settle?.() };
+}
+
+/**
+ * How long a line of the user's shell takes, in ms. What was written before is on the disk, so that none pays for the one before.
+ *
+ * @throws if it fails.
+ */
+export async function timed({ user }: Workshop, folder: string, line: string, env = {}): Promise<number> {
+  await user.paste(folder, ['sync -f .']);
+  const startedMs = performance.now();
+  const { code, err } = await user.paste(folder, [line], env);
+  if (code !== 0) throw new Error(`${line}: ${err}`);
+  return performance.now() - startedMs;
 }
 
 /** A door that the cleanup closes. */
@@ -269,6 +286,8 @@ const columns: Column<Sample>[] = [
 interface ServerPlace {
   /** URL of the store, through its door. */
   readonly storeUrl: string;
+  /** What clients call it: its door. */
+  readonly apiUrl: string;
   /** The certificate to trust, if the URL is HTTPS. */
   readonly certificateFile: string;
   readonly folder: string;

@@ -15,16 +15,13 @@ import { releaseText } from '../lambda/rules/release.ts';
 import { Api } from './api.ts';
 import {
   Background,
-  chunkWorkIn,
   copiesAtOnce,
-  copyWorkIn,
   EmailFeedback,
-  exportWorkIn,
   ReconcileQueue,
   StoreEvents,
   sendersAtOnce,
-  sendWorkIn,
   type WorkQueue,
+  workIn,
 } from './background.ts';
 import { Canary } from './canary.ts';
 import { Cdn } from './cdn.ts';
@@ -79,12 +76,12 @@ class LfsQuotaStack extends Stack {
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const reconciles = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
-    const webhookWork = sendWorkIn(this, 'Webhook');
-    const chunkWork = chunkWorkIn(this);
-    const emailWork = settings.email ? sendWorkIn(this, 'Email') : undefined;
+    const webhookWork = workIn(this, 'Webhook');
+    const chunkWork = workIn(this, 'Chunk');
+    const emailWork = settings.email ? workIn(this, 'Email') : undefined;
     const feedback = emailWork && new EmailFeedback(this, 'EmailFeedback', { queue: emailWork.queue });
-    const exportWork = exports.workers > 0 ? exportWorkIn(this) : undefined;
-    const copyWork = settings.gitHosts.length > 0 ? copyWorkIn(this) : undefined;
+    const exportWork = exports.workers > 0 ? workIn(this, 'Export') : undefined;
+    const copyWork = settings.gitHosts.length > 0 ? workIn(this, 'Copy') : undefined;
     const storeEvents =
       settings.storeEvents && this.storage.bucket
         ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })

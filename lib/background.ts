@@ -207,51 +207,32 @@ export class StoreEvents extends WorkQueue {
   }
 }
 
+/** Receivers that are waited for at a time, each for some seconds at most. Lambda runs a queue by two or more. */
+export const sendersAtOnce = 2;
+/** Objects that are copied from other servers at a time. */
+export const copiesAtOnce = 10;
 /** A step that was killed comes back so long after the longest run. */
 const spareSeconds = 60;
 
-/** The queue of the steps of exports, in any order. */
-export function exportWorkIn(scope: Construct): WorkQueue {
-  return new WorkQueue(scope, 'ExportWork', {
-    output: 'ExportDlqUrl',
-    // Not the six times that Lambda recommends: somebody waits for the step, and one that comes twice does no harm.
-    visibilityTimeout: Duration.seconds(timeoutOf('exportArchive') + spareSeconds),
-  });
-}
+/** The queues of work in any order, by what consumes them. The messages of copies have URLs that expire within the hour. */
+const consumers = {
+  Webhook: 'sendWebhook',
+  Email: 'sendEmail',
+  Export: 'exportArchive',
+  Chunk: 'assembleUpload',
+  Copy: 'copyObject',
+} as const;
 
-/** The queue of what is to be done for chunked uploads, in any order. */
-export function chunkWorkIn(scope: Construct): WorkQueue {
-  return new WorkQueue(scope, 'ChunkWork', {
-    output: 'ChunkDlqUrl',
-    // As that of exports. A client reports again what is not proven.
-    visibilityTimeout: Duration.seconds(timeoutOf('assembleUpload') + spareSeconds),
-  });
-}
-
-/** Receivers that are waited for at a time, each for some seconds at most. Lambda runs a queue by two or more. */
-export const sendersAtOnce = 2;
-
-/**
- * The queue of what is to be sent, in any order. Its dead letters are what cannot be read, and what nobody could try: what
- * a receiver does not take is given up before.
- */
-export function sendWorkIn(scope: Construct, kind: 'Webhook' | 'Email'): WorkQueue {
+/** Dead letters of what is to be sent can't be read, or nobody could try: what a receiver does not take is given up before. */
+export function workIn(scope: Construct, kind: keyof typeof consumers): WorkQueue {
+  const runSeconds = timeoutOf(consumers[kind]);
+  const isSent = kind === 'Webhook' || kind === 'Email';
   return new WorkQueue(scope, `${kind}Work`, {
     output: `${kind}DlqUrl`,
-    visibilityTimeout: Duration.seconds(6 * timeoutOf(`send${kind}`)),
-  });
-}
-
-/** Objects that are copied from other servers at a time. */
-export const copiesAtOnce = 10;
-
-/** The queue of copies from other servers, in any order. Its messages have URLs that expire within the hour. */
-export function copyWorkIn(scope: Construct): WorkQueue {
-  return new WorkQueue(scope, 'CopyWork', {
-    output: 'CopyDlqUrl',
-    visibilityTimeout: Duration.seconds(timeoutOf('copyObject') + spareSeconds),
+    // Lambda recommends six times. Not for the others: somebody waits for the step, and one that comes twice does no harm.
+    visibilityTimeout: Duration.seconds(isSent ? 6 * runSeconds : runSeconds + spareSeconds),
     // Three are for what fails. More are only for runs that died.
-    attemptsMax: 5,
+    ...(kind === 'Copy' && { attemptsMax: 5 }),
   });
 }
 

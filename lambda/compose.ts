@@ -31,7 +31,7 @@ import {
 } from './aws/sqs.ts';
 import type { ChunkMessage } from './chunks/messages.ts';
 import { createCopier } from './downloads/copier.ts';
-import type { CopyMessage } from './downloads/rules/copies.ts';
+import type { CopyMessage } from './downloads/messages.ts';
 import type { ExportMessage, ExportQueue } from './exports/messages.ts';
 import {
   type ExportSettings,

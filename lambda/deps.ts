@@ -17,9 +17,10 @@ import type { WebhookQueue, WebhookSender, WebhookUrls } from './alerts/rules/we
 import type { Webhooks } from './alerts/webhook-store.ts';
 import type { ChunkQueue } from './chunks/messages.ts';
 import type { ChunkedUploads } from './chunks/upload-store.ts';
+import type { Copier } from './downloads/copier.ts';
 import type { Copies } from './downloads/copy-store.ts';
 import type { Downloads } from './downloads/download-store.ts';
-import type { Copier, CopyQueue } from './downloads/rules/copies.ts';
+import type { CopyQueue } from './downloads/messages.ts';
 import type { ExportJobs } from './exports/job-store.ts';
 import type { ExportQueue } from './exports/messages.ts';
 import type { ExportSettings } from './exports/rules/settings.ts';

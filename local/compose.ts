@@ -14,7 +14,7 @@ import { createConsoleFiles } from '../lambda/aws/function-environment.ts';
 import type { ChunkQueue } from '../lambda/chunks/messages.ts';
 import type { Deps } from '../lambda/deps.ts';
 import { createCopier } from '../lambda/downloads/copier.ts';
-import type { CopyQueue } from '../lambda/downloads/rules/copies.ts';
+import type { CopyQueue } from '../lambda/downloads/messages.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/exports/rules/settings.ts';
 import { create as createAssembleUpload } from '../lambda/handlers/assemble-upload.ts';

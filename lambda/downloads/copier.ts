@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { publicAddress, type SenderOptions } from '../alerts/webhook-sender.ts';
-import type { Copier, CopyOutcome } from './rules/copies.ts';
+import type { CopyMessage } from './messages.ts';
 
 /** All that node:http exports would load much more: see lambda/store/http-exchange.ts. */
 const { request: httpRequest } = process.getBuiltinModule('node:http');
@@ -10,7 +10,17 @@ const { request: httpRequest } = process.getBuiltinModule('node:http');
 /** For the name and the connection, and the longest pause within either stream. */
 const idleMs = 30_000;
 
-/** @property allowsLoopback for tests and development: URLs on this machine are reached by plain HTTP. */
+/** What came of one attempt. */
+export type CopyOutcome =
+  | { readonly kind: 'copied' }
+  /** Another attempt would end the same. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+type CopyInput = Pick<CopyMessage, 'from' | 'to' | 'sizeBytes'> & { readonly stop: AbortSignal };
+
+export type Copier = ReturnType<typeof createCopier>;
+
 type CopierOptions = Omit<SenderOptions, 'timeoutMs'> & { readonly idleMs?: number };
 
 /**
@@ -18,10 +28,10 @@ type CopierOptions = Omit<SenderOptions, 'timeoutMs'> & { readonly idleMs?: numb
  * address of the name is public, the connection goes to one that was checked, and no redirect is followed. The PUT goes
  * to our own store, which takes no other bytes than those signed for.
  */
-export function createCopier(options: CopierOptions = {}): Copier {
+export function createCopier(options: CopierOptions = {}) {
   const { request = httpsRequest, idleMs: pauseMs = idleMs, ...resolving } = options;
   return {
-    async copy({ from, to, sizeBytes, stop }) {
+    async copy({ from, to, sizeBytes, stop }: CopyInput): Promise<CopyOutcome> {
       const url = new URL(from);
       if (url.protocol !== 'https:' && !options.request) return refused('not-https');
       const timeout = AbortSignal.any([stop, AbortSignal.timeout(pauseMs)]);
@@ -82,9 +92,8 @@ function refusalOf(source: IncomingMessage, sizeBytes: number): CopyOutcome | un
 
 async function put(
   source: IncomingMessage,
-  input: Pick<Parameters<Copier['copy']>[0], 'to' | 'sizeBytes' | 'stop'> & { pauseMs: number },
+  { to, sizeBytes, stop, pauseMs }: Omit<CopyInput, 'from'> & { pauseMs: number },
 ): Promise<CopyOutcome> {
-  const { to, sizeBytes, stop, pauseMs } = input;
   const url = new URL(to.href);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const headers = { ...to.header, 'content-length': sizeBytes };

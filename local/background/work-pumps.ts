@@ -1,7 +1,7 @@
 import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
 import { inState } from '../../lambda/chunks/rules/upload.ts';
 import type { ChunkedUploads } from '../../lambda/chunks/upload-store.ts';
-import type { CopyMessage } from '../../lambda/downloads/rules/copies.ts';
+import type { CopyMessage } from '../../lambda/downloads/messages.ts';
 import type { ExportJobs } from '../../lambda/exports/job-store.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';

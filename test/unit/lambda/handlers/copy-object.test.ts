@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CopyMessage, CopyOutcome } from '../../../../lambda/downloads/rules/copies.ts';
+import type { CopyOutcome } from '../../../../lambda/downloads/copier.ts';
+import type { CopyMessage } from '../../../../lambda/downloads/messages.ts';
 import { create } from '../../../../lambda/handlers/copy-object.ts';
 import { messageEvent } from '../../../../local/background/pump.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';

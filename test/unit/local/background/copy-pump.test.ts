@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
-import type { CopyMessage } from '../../../../lambda/downloads/rules/copies.ts';
+import type { CopyMessage } from '../../../../lambda/downloads/messages.ts';
 import { copyPump } from '../../../../local/background/work-pumps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';

@@ -26,8 +26,8 @@ interface Move {
   readonly source: string;
   readonly target: string;
   readonly objects: readonly LfsObject[];
-  /** What copies them. Default: this machine. @param say tells a person at once. */
-  readonly by?: (say: (text: string) => void) => typeof relay;
+  /** What copies them. Default: this machine. */
+  readonly by?: typeof relay;
 }
 
 export const importCommand = actionCommand({
@@ -60,13 +60,9 @@ export const importCommand = actionCommand({
       target: `${operands.tenant}/${operands.repo}`,
     };
     if (archive !== undefined) {
-      const opened = await openArchive(archive);
-      try {
-        await move(context, { ...into, from: opened, source: archive, objects: opened.objects });
-      } finally {
-        await opened.close();
-      }
-      return;
+      const from = await openArchive(archive);
+      const moved = move(context, { ...into, from, source: archive, objects: from.objects });
+      return moved.finally(() => from.close());
     }
     const endpoint = readLfsEndpoint(from ?? '');
     await checkClone(clone, []);
@@ -74,13 +70,12 @@ export const importCommand = actionCommand({
     const objects = await client.busy.during(() => `reading ${clone}`, reading);
     const source = new URL(endpoint.url).host;
     const other = new OtherRepo(endpoint, clone);
-    const by = (say: (text: string) => void) => byService({ from: other, to: into.to }, say);
     await move(context, {
       ...into,
       from: repoSource(other),
       source,
       objects,
-      ...(via === 'service' && { by }),
+      ...(via === 'service' && { by: byService({ from: other, to: into.to }) }),
     });
   },
 });
@@ -122,8 +117,7 @@ async function move(context: CliContext, { isJson, ...input }: Move & { isJson: 
       line.clear();
       context.err(text);
     };
-    const copy = input.by?.(say) ?? relay;
-    const relayed = await copy({ stop, sleep }, { ...input, onBytes });
+    const relayed = await (input.by ?? relay)({ stop, sleep }, { ...input, onBytes, say });
     line.clear();
     context.out(isJson ? `${JSON.stringify(jsonOf(relayed, input))}\n` : textOf(relayed, input));
     requireAll(relayed, input);

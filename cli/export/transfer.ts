@@ -12,7 +12,7 @@ import { formatDuration } from '../render.ts';
 /** What both ways to an archive on this disk have in common: a file that is downloaded, and goes on after a break. */
 
 /** An attempt that gets nothing for so long is given up. */
-const idleMs = 60_000;
+export const idleMs = 60_000;
 /** Attempts in a row that bring nothing. */
 const attemptsMax = 6;
 /** A link that somebody has put there leads to a file of theirs. Windows has no such flag. */
@@ -243,14 +243,11 @@ async function transferRest(
   into: { restart: () => Promise<void>; append: (piece: Uint8Array) => Promise<void> },
 ): Promise<{ status: number; text: string } | undefined> {
   const { href, header = {}, from, sizeBytes, stop } = request;
-  const idle = new AbortController();
-  const silent = new TransferError(`Nothing arrived for ${idleMs / 1000} s.`);
-  const timer = setTimeout(() => idle.abort(silent), idleMs);
+  const idle = idleTimer(stop);
   try {
     const range = from > 0 ? { range: `bytes=${from}-` } : {};
     const headers = { ...header, ...range, 'accept-encoding': 'identity' };
-    const signal = AbortSignal.any([stop, idle.signal]);
-    const response = await fetch(href, { headers, signal }).catch(throwTransferError);
+    const response = await fetch(href, { headers, signal: idle.signal }).catch(throwTransferError);
     const { status } = response;
     const rest = `bytes ${from}-${sizeBytes - 1}/${sizeBytes}`;
     const isRest = status === 206 && response.headers.get('content-range') === rest;
@@ -263,13 +260,25 @@ async function transferRest(
     // A store that knows no ranges sends all of it.
     if (!isRest) await into.restart();
     for await (const piece of piecesOf(response)) {
-      timer.refresh();
+      idle.gotOn();
       await into.append(piece);
     }
     return undefined;
   } finally {
-    clearTimeout(timer);
+    idle.end();
   }
+}
+
+/** Ends a transfer that gets nothing on, until `end`. */
+export function idleTimer(stop: AbortSignal) {
+  const idle = new AbortController();
+  const silent = new TransferError(`Nothing arrived for ${idleMs / 1000} s.`);
+  const timer = setTimeout(() => idle.abort(silent), idleMs);
+  return {
+    signal: AbortSignal.any([stop, idle.signal]),
+    gotOn: () => void timer.refresh(),
+    end: () => clearTimeout(timer),
+  };
 }
 
 async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
@@ -280,11 +289,19 @@ async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The texts of `fetch` may have the URL, whose signature lets anybody in: of those the code alone is told. */
-function throwTransferError(error: unknown): never {
+const throwTransferError = (error: unknown) => throwBroken('', error);
+
+/**
+ * The texts of `fetch` may have the URL, whose signature lets anybody in: of those the code alone is told.
+ *
+ * @param where such as ` to the store`.
+ */
+export function throwBroken(where: string, error: unknown): never {
   if (error instanceof TransferError) throw error;
-  const code = errorCode(error instanceof Error ? (error.cause ?? error) : error);
-  throw new TransferError(`The connection failed${code === undefined ? '' : ` (${code})`}.`, {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (cause instanceof TransferError) throw cause;
+  const code = errorCode(cause);
+  throw new TransferError(`The connection${where} failed${code === undefined ? '' : ` (${code})`}.`, {
     cause: error,
   });
 }

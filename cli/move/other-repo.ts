@@ -128,14 +128,12 @@ export class OtherRepo implements LfsRepo {
         cause,
       });
     });
-    const fields = new Map(text.split('\n').map((line) => splitAt(line, line.indexOf('='))));
-    this.#login = { username: fields.get('username') ?? '', password: fields.get('password') ?? '' };
+    const field = (name: string) => new RegExp(`^${name}=([^\\n]*)`, 'm').exec(text)?.[1] ?? '';
+    this.#login = { username: field('username'), password: field('password') };
   }
 }
 
 /** Some servers write null for what others leave out. */
 const withoutNull = (_: string, value: unknown) => value ?? undefined;
-
-const splitAt = (text: string, at: number): [string, string] => [text.slice(0, at), text.slice(at + 1)];
 
 const basicOf = ({ username, password }: Login) => Buffer.from(`${username}:${password}`).toString('base64');

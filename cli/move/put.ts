@@ -2,15 +2,11 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { errorCode } from '../../local/system/durable-file.ts';
-import { type DownloadDeps, retrying, TransferError } from '../export/transfer.ts';
+import { type DownloadDeps, idleTimer, retrying, TransferError, throwBroken } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
 
 /** An upload that is streamed: nothing of it is kept, and its bytes are checked on their way. */
-
-/** A transfer that gets nothing on for so long is given up. */
-export const idleMs = 60_000;
 
 /** A hundred signed URLs take up to 0.3 MB. */
 const answerBytesMax = 4_000_000;
@@ -21,7 +17,9 @@ type Side = 'source' | 'target' | 'store' | 'server';
 /** Begins to read what is downloaded. @throws {TransferError} unless it is answered with success. */
 export async function read(action: BatchAction, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
   const headers = headersOf(action, { 'accept-encoding': 'identity' });
-  const response = await fetch(action.href, { headers, signal }).catch((error) => throwOf('source', error));
+  const response = await fetch(action.href, { headers, signal }).catch((error) =>
+    throwBroken(' to the source', error),
+  );
   if (!response.ok) await response.body?.cancel();
   requireSuccess('source', response.status, response.headers);
   return response.body ?? ReadableStream.from<Uint8Array>([]);
@@ -122,16 +120,13 @@ export async function putObject(
   },
 ): Promise<void> {
   const { open, to, upload, object, onBytes } = input;
-  const idle = new AbortController();
-  const silent = new TransferError(`Nothing arrived for ${idleMs / 1000} s.`);
-  const timer = setTimeout(() => idle.abort(silent), idleMs);
-  const signal = AbortSignal.any([stop, idle.signal]);
+  const { signal, gotOn, end } = idleTimer(stop);
   let isOver = false;
   try {
     const pieces = checked(await open(signal), object, (bytes) => {
       // Some are still read when the store has answered already.
       if (isOver) return;
-      timer.refresh();
+      gotOn();
       onBytes(bytes);
     });
     const headers = {
@@ -141,7 +136,7 @@ export async function putObject(
     await requestByHand(to, { method: 'PUT', action: upload, headers, pieces, signal });
   } finally {
     isOver = true;
-    clearTimeout(timer);
+    end();
   }
 }
 
@@ -192,7 +187,7 @@ export async function requestByHand(
     return await textOf(to, await answered);
   } catch (error) {
     request.destroy();
-    throwOf(to, error);
+    throwBroken(` to the ${to}`, error);
   }
 }
 
@@ -231,21 +226,10 @@ async function* checked(
       onBytes(piece.length);
     }
   } catch (error) {
-    throwOf('source', error);
+    throwBroken(' to the source', error);
   }
   if (bytes < sizeBytes) throw new TransferError('The source broke off.');
   if (bytes > sizeBytes || hash.digest('hex') !== oid)
     throw new WrongBytesError('The source sent other bytes than the pointer says.');
   if (held) yield held;
-}
-
-/** The texts of `fetch` may have the URL, whose signature lets anybody in: of those the code alone is told. */
-function throwOf(whose: Side, error: unknown): never {
-  if (error instanceof TransferError) throw error;
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof TransferError) throw cause;
-  const code = errorCode(cause);
-  throw new TransferError(`The connection to the ${whose} failed${code === undefined ? '' : ` (${code})`}.`, {
-    cause: error,
-  });
 }

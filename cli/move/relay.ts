@@ -1,5 +1,5 @@
 import { transferEach } from '../export/at-once.ts';
-import type { DownloadDeps } from '../export/transfer.ts';
+import { type DownloadDeps, idleMs } from '../export/transfer.ts';
 import {
   askBatch,
   type BatchAction,
@@ -11,7 +11,7 @@ import {
   type Operation,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import { idleMs, putObject, RefusedError, read, requestByHand, sendAgain } from './put.ts';
+import { putObject, RefusedError, read, requestByHand, sendAgain } from './put.ts';
 
 /**
  * Copies objects to an LFS server, from another one or from an archive: each is streamed through this process, with no file. What breaks is begun
@@ -46,6 +46,8 @@ export interface Relay {
   readonly objects: readonly LfsObject[];
   /** Called with the bytes that were uploaded, and of objects that were there; with fewer than none if they're sent again. */
   readonly onBytes: (bytes: number) => void;
+  /** Tells a person at once. */
+  readonly say: (text: string) => void;
 }
 
 /** What became of each object. */
@@ -136,7 +138,7 @@ async function* offeredCopies(deps: DownloadDeps, copying: Copying): AsyncGenera
   }
 }
 
-/** What is there already is noted. An upload is asked for only if the source has the object: what is asked for is reserved. */
+/** What both sides say of what isn't there already, which is noted. */
 async function offersOf(
   deps: DownloadDeps,
   { from, to, objects, relayed, onBytes }: Copying,
@@ -151,14 +153,21 @@ async function offersOf(
     relayed.present.push(object);
     onBytes(object.sizeBytes);
   }
-  if (wanted.length === 0) return [];
-  const sources = await from.offers(deps, wanted);
-  const found = wanted.filter(({ oid }) => sources.get(oid)?.kind === 'found');
+  return wanted.length === 0 ? [] : sidesOf(deps, { from, to, objects: wanted });
+}
+
+/** An upload is asked for only if the source has the object: what is asked for is reserved. */
+async function sidesOf(
+  deps: DownloadDeps,
+  { from, to, objects }: Pick<Relay, 'from' | 'to' | 'objects'>,
+): Promise<OfferedCopy[]> {
+  const sources = await from.offers(deps, objects);
+  const found = objects.filter(({ oid }) => sources.get(oid)?.kind === 'found');
   const targets =
-    found.length === 0 ? undefined : await answersOf(deps, to, { operation: 'upload', objects: found });
-  return wanted.map((object) => {
+    found.length === 0 ? nothing : await answersOf(deps, to, { operation: 'upload', objects: found });
+  return objects.map((object) => {
     const { oid } = object;
-    return { object, source: sources.get(oid) ?? absent, target: targets?.get(oid) };
+    return { object, source: sources.get(oid) ?? absent, target: targets.get(oid) };
   });
 }
 
@@ -184,11 +193,12 @@ type Copied =
 /** Copies one object, again with new URLs if that breaks. @throws {TransferError} what the last attempt failed with. */
 async function copy(deps: DownloadDeps, input: Copying & { readonly offered: OfferedCopy }): Promise<Copied> {
   const { object } = input.offered;
-  let offers: OfferedCopy | undefined = input.offered;
+  let isAgain = false;
   const attempt = async (onBytes: (bytes: number) => void): Promise<Copied> => {
     // Of another attempt: the first URLs may have expired, or the object may have arrived.
-    const judged = judge(offers ?? (await newOffers(deps, input)));
-    offers = undefined;
+    const [offer = input.offered] = isAgain ? await sidesOf(deps, { ...input, objects: [object] }) : [];
+    isAgain = true;
+    const judged = judge(offer);
     if ('kind' in judged) return judged;
     await stream(deps, { ...judged, object, onBytes });
     return { kind: 'copied' };
@@ -197,16 +207,6 @@ async function copy(deps: DownloadDeps, input: Copying & { readonly offered: Off
     if (error instanceof RefusedError) return { kind: 'refused', message: error.message };
     throw error;
   });
-}
-
-async function newOffers(
-  deps: DownloadDeps,
-  { from, to, offered: { object } }: Copying & { readonly offered: OfferedCopy },
-): Promise<OfferedCopy> {
-  const objects = [object];
-  const source = (await from.offers(deps, objects)).get(object.oid) ?? absent;
-  const target = (await answersOf(deps, to, { operation: 'upload', objects })).get(object.oid);
-  return { object, source, target };
 }
 
 interface Streamed {

@@ -11,7 +11,7 @@ import {
   type OwnRepo,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import { fullCodes, nothingYet, type Relay, type Relayed, relay, repoSource } from './relay.ts';
+import { fullCodes, nothingYet, type Relay, type Relayed, relay } from './relay.ts';
 
 /**
  * Copies that our server makes itself, from URLs that another server signs: neither the bytes nor a login pass through it
@@ -45,11 +45,8 @@ function textOf(reason: string): string {
   return texts[reason] ?? 'the connection to the source failed';
 }
 
-interface Servers {
-  readonly from: LfsRepo;
-  /** It gets the URLs. */
-  readonly to: OwnRepo;
-}
+/** @property to gets the URLs. */
+type Servers = { readonly from: LfsRepo; readonly to: OwnRepo };
 
 interface Copying extends Servers, Pick<Relay, 'onBytes'> {
   readonly relayed: Relayed;
@@ -57,9 +54,10 @@ interface Copying extends Servers, Pick<Relay, 'onBytes'> {
   readonly own: Map<LfsObject, string>;
 }
 
-/** As {@link relay}. @param say tells a person at once. */
-export function byService(servers: Servers, say: (text: string) => void): typeof relay {
-  return async (deps, { objects, onBytes }) => {
+/** As {@link relay}. */
+export function byService(servers: Servers): typeof relay {
+  return async (deps, input) => {
+    const { objects, onBytes, say } = input;
     const copying: Copying = { ...servers, relayed: nothingYet(), own: new Map(), onBytes };
     const { relayed, own } = copying;
     await transferEach(deps, {
@@ -77,8 +75,7 @@ export function byService(servers: Servers, say: (text: string) => void): typeof
         `${count} of ${objects.length} objects can't go by the service: ${why}. This machine copies them.\n`,
       );
     }
-    const left = { from: repoSource(servers.from), to: servers.to, objects: [...own.keys()], onBytes };
-    return relay(deps, left, relayed);
+    return relay(deps, { ...input, objects: [...own.keys()] }, relayed);
   };
 }
 

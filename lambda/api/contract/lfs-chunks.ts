@@ -69,6 +69,8 @@ export type WireChunks = z.output<typeof chunksResponseSchema>;
 
 const exampleState = '78b7c57560b3ee3abcbb78fa4ffdd8f1b5b6aef178b7c57560b3ee3abcbb78fa';
 
+const notFound = "The upload doesn't exist, or this token isn't its token.";
+
 /** The routes of chunked uploads. A batch answers with their URL if the client offers the transfer `lfs-quota`. */
 export const lfsChunksContract = {
   'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {
@@ -93,7 +95,7 @@ export const lfsChunksContract = {
         },
       },
     },
-    lfsErrors: { 401: null, 404: notFound(), 429: null },
+    lfsErrors: { 401: null, 404: notFound, 429: null },
   },
   'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {
     id: 'uploadChunks',
@@ -128,13 +130,9 @@ export const lfsChunksContract = {
     },
     lfsErrors: {
       401: null,
-      404: notFound(),
+      404: notFound,
       422: 'The body is invalid, or a chunk is beyond the object.',
       429: null,
     },
   },
 } as const satisfies Contract;
-
-function notFound() {
-  return "The upload doesn't exist, or this token isn't its token.";
-}

@@ -63,25 +63,19 @@ const ask: ChunkOperation = async (deps, { upload, event }) => {
   return lfs(200, served);
 };
 
-const operations: Readonly<Record<RouteKey<'lfsChunks'>, ChunkOperation>> = {
-  'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': show,
-  'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': ask,
-};
-
-const byRouteKey: ReadonlyMap<string, ChunkOperation> = new Map(Object.entries(operations));
+const progress: RouteKey<'lfsChunks'> = 'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}';
 
 /** A chunked upload's routes. Without its token they answer as if there were no such upload. */
 export async function answerChunks(deps: ChunkDeps, event: APIGatewayProxyEventV2): Promise<Response> {
   const [tenant, repo, oid] = [pathTenant(event), pathRepo(event), pathOid(event)];
   const id = event.pathParameters?.['upload'] ?? '';
   const token = header(event, uploadTokenHeader.toLowerCase());
-  const operation = byRouteKey.get(event.routeKey);
   const isNamed = tenant !== undefined && repo !== undefined && oid !== undefined && uploadIdPattern.test(id);
   const upload =
-    operation && isNamed && token !== undefined
+    isNamed && token !== undefined
       ? await findUpload(deps, { tenant, repo, oid, upload: id, token })
       : undefined;
-  if (operation && upload) return operation(deps, { upload, event });
+  if (upload) return (event.routeKey === progress ? show : ask)(deps, { upload, event });
   const { requestId } = event.requestContext;
   return lfsError({ statusCode: 404, message: uploadNotFound, requestId });
 }

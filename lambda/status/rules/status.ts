@@ -45,10 +45,8 @@ export type Finding<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string };
 
-export const statusParts = [
-  'store',
-  'schedule',
-  'tenants',
+/** Queues that the operator can look at. */
+export const gaugedQueues = [
   'reconciles',
   'webhooks',
   'emails',
@@ -56,8 +54,10 @@ export const statusParts = [
   'chunks',
   'copies',
   'store-events',
-  'failures',
 ] as const;
+export type GaugedQueue = (typeof gaugedQueues)[number];
+
+export const statusParts = ['store', 'schedule', 'tenants', ...gaugedQueues, 'failures'] as const;
 type StatusPartName = (typeof statusParts)[number];
 
 /** `act`: something is to be done. `unknown`: it could not be looked at, which is to be mended. */
@@ -284,18 +284,6 @@ export function ageText(ms: number): string {
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
 }
-
-/** Queues that the operator can look at. */
-export const gaugedQueues = [
-  'reconciles',
-  'webhooks',
-  'emails',
-  'exports',
-  'chunks',
-  'copies',
-  'store-events',
-] as const;
-export type GaugedQueue = (typeof gaugedQueues)[number];
 
 /** How full a queue is, as it says itself: it may be some seconds behind, and count roughly. */
 export interface QueueLevel {

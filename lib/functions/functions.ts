@@ -300,18 +300,12 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
     ...(reachesTable(spec) && { LFS_QUOTA_TABLE: resources.table.tableName }),
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(reachesStore(spec) && resources.storage.environment),
-    ...(spec.reconcileQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.reconcileQueue.queueUrl }),
-    ...(spec.chunkQueue?.includes('send') && { LFS_QUOTA_CHUNK_QUEUE_URL: resources.chunkQueue.queueUrl }),
-    ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
-    ...(spec.emailQueue && resources.email && { LFS_QUOTA_EMAIL_QUEUE_URL: resources.email.queue.queueUrl }),
     ...(spec.sendsEmail &&
       resources.email && {
         LFS_QUOTA_EMAIL_FROM: resources.email.from,
         LFS_QUOTA_EMAIL_CONFIGURATION_SET: resources.email.configurationSet,
       }),
-    ...(spec.copyQueue?.some((use) => use !== 'gauge') &&
-      resources.copyQueue && { LFS_QUOTA_COPY_QUEUE_URL: resources.copyQueue.queueUrl }),
-    ...gaugeVariables(spec, resources),
+    ...queueVariables(spec, resources),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
@@ -319,35 +313,38 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
   };
 }
 
-/** The queues, and what a function does with each. */
+/** The queues, what a function does with each, and the variable with its URL, if it has to know that. */
 const queuesOf = (
   spec: FunctionSpec,
   resources: FunctionResources,
-): Readonly<Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined]>> => ({
-  reconciles: [spec.reconcileQueue, resources.reconcileQueue],
-  webhooks: [spec.webhookQueue, resources.webhookQueue],
-  emails: [spec.emailQueue, resources.email?.queue],
-  exports: [spec.exportQueue, resources.exports?.queue],
-  chunks: [spec.chunkQueue, resources.chunkQueue],
-  copies: [spec.copyQueue, resources.copyQueue],
-  'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
+): Readonly<
+  Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined, string]>
+> => ({
+  reconciles: [spec.reconcileQueue, resources.reconcileQueue, 'LFS_QUOTA_QUEUE_URL'],
+  webhooks: [spec.webhookQueue, resources.webhookQueue, 'LFS_QUOTA_WEBHOOK_QUEUE_URL'],
+  emails: [spec.emailQueue, resources.email?.queue, 'LFS_QUOTA_EMAIL_QUEUE_URL'],
+  exports: [spec.exportQueue, resources.exports?.queue, 'LFS_QUOTA_EXPORT_QUEUE_URL'],
+  chunks: [spec.chunkQueue, resources.chunkQueue, 'LFS_QUOTA_CHUNK_QUEUE_URL'],
+  copies: [spec.copyQueue, resources.copyQueue, 'LFS_QUOTA_COPY_QUEUE_URL'],
+  'store-events': [spec.storeEventsQueue, resources.storeEventsQueue, ''],
 });
 
-/** The queues that a function may look at, each with its dead letters. */
-function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
-  const queues = queuesOf(spec, resources);
-  const urls = Object.entries(queues).flatMap(([name, [uses, queue]]) => {
-    const deadLetters = queue?.deadLetterQueue?.queue.queueName;
-    return uses?.includes('gauge') && queue && deadLetters !== undefined
-      ? [[name, [queue.queueName, deadLetters]] as const]
-      : [];
-  });
-  return urls.length === 0 ? {} : { LFS_QUOTA_GAUGED_QUEUES: JSON.stringify(Object.fromEntries(urls)) };
+/** The URLs of the queues that a function sends to or delays, and those that it may look at, each with its dead letters. */
+function queueVariables(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
+  const variables: Record<string, string> = {};
+  const gauged: Record<string, [string, string]> = {};
+  for (const [name, [uses = [], queue, variable]] of Object.entries(queuesOf(spec, resources))) {
+    if (!queue) continue;
+    if (uses.includes('send') || uses.includes('delay')) variables[variable] = queue.queueUrl;
+    const deadLetters = queue.deadLetterQueue?.queue.queueName;
+    if (uses.includes('gauge') && deadLetters) gauged[name] = [queue.queueName, deadLetters];
+  }
+  if (Object.keys(gauged).length > 0) variables['LFS_QUOTA_GAUGED_QUEUES'] = JSON.stringify(gauged);
+  return variables;
 }
 
-function exportVariables({ queue, store, settings }: ExportResources) {
+function exportVariables({ store, settings }: ExportResources) {
   return {
-    LFS_QUOTA_EXPORT_QUEUE_URL: queue.queueUrl,
     LFS_QUOTA_EXPORT_STORE: store,
     LFS_QUOTA_EXPORT_WORKERS: String(settings.workers),
     LFS_QUOTA_EXPORT_PER_TENANT: String(settings.perTenant),

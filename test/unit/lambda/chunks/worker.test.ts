@@ -262,6 +262,27 @@ describe('a chunk', () => {
     expect(await stored()).toEqual(Uint8Array.from(content));
   });
 
+  it('lets others have their turn while it is hashed', async () => {
+    const bytes = Buffer.alloc(16 * 1024 ** 2);
+    const upload = { ...(await begin()), sizeBytes: bytes.length, chunkBytes: bytes.length };
+    await deps.chunkedUploads.change(upload, () => upload);
+    await archives.put(chunkKey(upload, 0), bytes);
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    const turnsAtReads: number[] = [];
+    archives.before = ({ name }) => {
+      if (name === 'readInto') turnsAtReads.push(turns);
+    };
+    for (const message of (await proofsOf(upload)).slice(-1)) await deliver(message);
+    clearImmediate(next);
+    const [first = 0, second = 0] = turnsAtReads;
+    expect([outcomes(), turnsAtReads.length, second - first >= 8]).toEqual([['proven'], 2, true]);
+  });
+
   it('is read once, however often its message comes', async () => {
     const upload = await proven();
     const reads = archives.count('readInto');

@@ -71,16 +71,18 @@ export async function finishArchives(
 async function completeVolume(
   { archives }: FinishDeps,
   volume: ExportVolume,
-  makeLast: () => Promise<boolean>,
+  makeLast: () => Promise<UploadedPart[] | undefined>,
 ): Promise<'complete' | 'parts missing' | 'order gone' | 'upload gone' | 'object gone'> {
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
-    const isOrdered = await makeLast();
-    const parts = await partsOf(archives, volume);
+    const [last, listed] = await Promise.all([makeLast(), partsOf(archives, volume)]);
+    // An earlier attempt may have made some of the last ones, too.
+    const byNumber = new Map([...listed, ...(last ?? [])].map((part) => [part.number, part]));
+    const parts = [...byNumber.values()].sort((a, b) => a.number - b.number);
     // A store may still answer for an upload that an earlier attempt has completed.
     if (!isComplete(volume, parts)) {
       if (await isThere()) return 'complete';
-      return isOrdered ? 'parts missing' : 'order gone';
+      return last ? 'parts missing' : 'order gone';
     }
     await archives.complete(volume, parts);
   } catch (error) {
@@ -99,55 +101,57 @@ async function completeVolume(
 const crc32sAtOnce = 128;
 
 /**
- * Makes the parts of a zip that have its directory. They are missing if some CRC-32s are.
+ * Makes the parts of a zip that have its directory. There are none if some CRC-32s are missing.
  *
- * @returns false if nothing says what they are, as of what an older version planned.
+ * @returns undefined if nothing says what they are, as of what an older version planned.
  * @throws {SourceGoneError} @throws {UploadGoneError} @throws {LeaseLostError} @throws {StoreUnavailableError}
  */
 async function makeLastParts(
   deps: FinishDeps,
   { job, lease, index }: { job: ExportJob; lease: ExportLease; index: number },
-): Promise<boolean> {
+): Promise<UploadedPart[] | undefined> {
   const { archives } = deps;
   const { round } = job;
-  if (job.request.format === 'tar') return true;
+  const made: UploadedPart[] = [];
+  if (job.request.format === 'tar') return made;
   const unit = `last-${index}` as const;
+  const from = job.planned?.volumes[index]?.directory;
+  if (!from) return undefined;
+  const { startByte, endByte } = from;
+  const directory = Buffer.alloc(sizeOf(from));
   const [bytes, found] = await Promise.all([
     archives.get(unitKey(job, { round, format: 'zip', unit })),
     mapLimited(unitsIn(job), crc32sAtOnce, (each) =>
       archives.get(crc32sKey(job, { round, unit: each, isWhole: true })),
     ),
+    archives.readInto(from, { startByte: 0, endByte: directory.length }, directory),
   ]);
-  const order = bytes && decodeJson<CopyOrder>(bytes);
-  const from = order?.volumes[index]?.directory;
-  if (!order || !from) return false;
-  if (found.includes(undefined)) return true;
-  const { startByte, endByte } = from;
-  const directory = Buffer.alloc(sizeOf(from));
+  if (!bytes) return undefined;
   const put = (crc32s: StoredCrc32s) => {
     for (const [at, crc32] of crc32s)
       if (at >= startByte && at < endByte) directory.writeUInt32LE(crc32, at - startByte);
   };
-  const whole = { startByte: 0, endByte: directory.length };
-  const patched = archives.readInto(from, whole, directory).then(() => {
-    for (const each of found) if (each) put(decodeJson<StoredCrc32s>(each));
-  });
-  const made = copyParts(deps, {
+  for (const each of found) {
+    if (!each) return made;
+    put(decodeJson<StoredCrc32s>(each));
+  }
+  await copyParts(deps, {
     path: job,
     round,
     unit,
-    order,
+    order: decodeJson<CopyOrder>(bytes),
     isFirst: true,
     directory: async (own) => {
-      await patched;
       put(own);
       return directory;
     },
-    onPart: () => lease.renew(),
+    onPart: async (_, part) => {
+      if (part) made.push(part);
+      await lease.renew();
+    },
     isOver: () => false,
   });
-  await Promise.all([patched, made]);
-  return true;
+  return made;
 }
 
 /** All parts of an upload. Its pages are asked for at the same time, as its parts have the numbers from 1 on. */

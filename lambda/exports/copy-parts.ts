@@ -76,6 +76,9 @@ const partReadsAtOnce = 64;
 /** A part of an upload that is to be made. */
 export type WantedPart = LeafPart & { readonly number: number; readonly sizeBytes: number };
 
+/** @param part of the archive's upload. undefined: one of a shard's was made, or none. */
+type OnPart = (work: ExportProgress, part?: UploadedPart) => Promise<void>;
+
 export interface RunPartsInput {
   readonly upload: MultipartUpload;
   readonly parts: readonly WantedPart[];
@@ -87,8 +90,8 @@ export interface RunPartsInput {
   readonly crc32s: Crc32s;
   /** The archive's directory. The parts before it are made then. */
   readonly directory?: (() => Promise<Uint8Array>) | undefined;
-  /** Called after each part, and awaited. */
-  readonly onPart: (work: ExportProgress) => Promise<void>;
+  /** Called after each part, and after other work, and awaited. */
+  readonly onPart: OnPart;
   /** Whether no other part is to begin. */
   readonly isOver: () => boolean;
 }
@@ -127,8 +130,9 @@ export async function runParts(
     try {
       const made = await makePart(part);
       if (!made) return;
-      done.set(part.number, made[0]);
-      await onPart(made[1]);
+      const [uploaded, work] = made;
+      done.set(part.number, uploaded);
+      await onPart(work, uploaded);
     } catch (error) {
       // The other pool is to stop, too.
       isFailed = true;
@@ -238,7 +242,7 @@ interface CopyPartsInput {
   readonly directory?: (found: StoredCrc32s) => Promise<Uint8Array>;
   /** Whether no parts are looked for, because nothing was made yet. */
   readonly isFirst: boolean;
-  readonly onPart: (work: ExportProgress) => Promise<void>;
+  readonly onPart: OnPart;
   readonly isOver: () => boolean;
 }
 
@@ -347,9 +351,10 @@ class Shards {
     const { number, sizeBytes } = part;
     const etag = await this.#etagOf(key, part, context);
     if (etag === undefined) return false;
-    await this.#deps.archives.copyPart(context.volume, { number, source: { key, etag }, sizeBytes });
+    const source = { key, etag };
+    const made = await this.#deps.archives.copyPart(context.volume, { number, source, sizeBytes });
     // Its bytes were counted when they came into the shard.
-    await context.onPart({ ...noProgress, requests: 1 });
+    await context.onPart({ ...noProgress, requests: 1 }, made);
     return true;
   }
 
@@ -366,7 +371,8 @@ class Shards {
         for (const each of page) existing.set(each.number, each);
     const parts = part.parts.map((each, index): WantedPart => ({ ...each, number: index + 1 }));
     const { made } = context.volume;
-    const done = await runParts(this.#deps, { ...context, upload, parts, existing, made });
+    const onPart = (work: ExportProgress) => context.onPart(work);
+    const done = await runParts(this.#deps, { ...context, upload, parts, existing, made, onPart });
     if (done.size < parts.length) return undefined;
     const uploaded = [...done.values()].sort((a, b) => a.number - b.number);
     return (await this.#deps.archives.complete(upload, uploaded)).etag;

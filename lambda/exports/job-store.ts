@@ -48,7 +48,15 @@ const planned = z.object({
   figures,
   units: z.number(),
   volumes: z.array(
-    z.object({ key: z.string(), uploadId: z.string(), sizeBytes: z.number(), parts: z.number() }),
+    z.object({
+      key: z.string(),
+      uploadId: z.string(),
+      sizeBytes: z.number(),
+      parts: z.number(),
+      directory: z
+        .object({ key: z.string(), etag: z.string(), startByte: z.number(), endByte: z.number() })
+        .exactOptional(),
+    }),
   ),
 });
 

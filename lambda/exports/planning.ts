@@ -75,9 +75,8 @@ async function writeCopyOrders(
   });
   return {
     units: units.length,
-    volumes: uploads.map(({ key, uploadId }, index) => ({
-      key,
-      uploadId,
+    volumes: uploads.map(({ made: _, ...upload }, index) => ({
+      ...upload,
       sizeBytes: volumes[index]?.layout.sizeBytes ?? 0,
       parts: parts.filter(({ volume }) => volume === index).length,
     })),
@@ -169,7 +168,7 @@ const objectsAtOnce = 100_000;
  * have to do. A dry run ends with its plan, which says what the export would take.
  *
  * Don't add a request that waits for another. Up to 96 units there are 9 round trips before the first
- * part and 5 after the last one. `test/unit/lambda/exports/round-trips.test.ts` counts them.
+ * part and 5 after the last one, of a zip 7. `test/unit/lambda/exports/round-trips.test.ts` counts them.
  *
  * @returns the job as it is then: `copying`, `explained` or `failed`.
  * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}

@@ -40,6 +40,12 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
           copies: 8,
           hashedBytes: 21,
         };
+        const directory = {
+          key: `_exports/${tenant}/full/work/1/directory/0`,
+          etag: '"e"',
+          startByte: 22,
+          endByte: 23,
+        };
         const priced = { requests: 9, dollars: 0.000_000_123_456_789, seconds: 1 / 3 };
         const full = job(tenant, 'full', {
           request: {
@@ -64,7 +70,16 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
             conflicts: 13,
             figures,
             units: 14,
-            volumes: [{ key: `_exports/${tenant}/full/1/a.zip`, uploadId: 'u/+=', sizeBytes: 15, parts: 16 }],
+            volumes: [
+              {
+                key: `_exports/${tenant}/full/1/a.zip`,
+                uploadId: 'u/+=',
+                sizeBytes: 15,
+                parts: 16,
+                directory,
+              },
+              { key: `_exports/${tenant}/full/1/a.tar`, uploadId: 'u', sizeBytes: 15, parts: 16 },
+            ],
           },
           doneUnits: 'f'.repeat(250),
           progress: { uploadedBytes: 17, copiedBytes: 18, hashedBytes: 19, requests: 20 },

@@ -1,5 +1,6 @@
 import type { AuditActor } from '../../accounts/rules/audit.ts';
 import { sha256Hex } from '../../rules/hash.ts';
+import type { OrderedVolume } from './orders.ts';
 import type { PlanFigures } from './plan.ts';
 import type { Way } from './settings.ts';
 
@@ -43,6 +44,8 @@ export interface ExportVolume {
   readonly uploadId: string;
   readonly sizeBytes: number;
   readonly parts: number;
+  /** That of a zip, as in the orders. Older versions don't tell it here. */
+  readonly directory?: OrderedVolume['directory'];
 }
 
 /** What was planned in the latest round. */

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Deps } from '../../../../lambda/deps.ts';
 import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
-import { ExportBusyError } from '../../../../lambda/exports/lease.ts';
+import { decodeJson, ExportBusyError } from '../../../../lambda/exports/lease.ts';
 import type { ExportRequest } from '../../../../lambda/exports/rules/job.ts';
+import type { CopyOrder } from '../../../../lambda/exports/rules/orders.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
-import type { ArchiveStore } from '../../../../lambda/store/rules/archive-store.ts';
+import type { ArchiveStore, UploadedPart } from '../../../../lambda/store/rules/archive-store.ts';
 import { ExportStack } from '../../../support/export-stack.ts';
 import { RoundTrips } from '../../../support/round-trips.ts';
 import { expectObjects } from './expect-archives.ts';
@@ -18,10 +19,12 @@ async function exportInRoundTrips(request: Partial<ExportRequest>, { objects = 6
   const trips = new RoundTrips();
   const told = { firstPart: 0, lastPart: 0, done: 0 };
   const archives = trips.through<ArchiveStore>(stack.archives, ['list', 'uploads', 'parts']);
-  const partOf = async <T>(part: Promise<T>): Promise<T> => {
+  /** The parts of a zip that have its directory: no unit makes them. */
+  let last = new Set<number>();
+  const partOf = async (part: Promise<UploadedPart>): Promise<UploadedPart> => {
     told.firstPart ||= trips.count;
     const made = await part;
-    told.lastPart = trips.count;
+    if (!last.has(made.number)) told.lastPart = trips.count;
     return made;
   };
   const jobs = trips.through(inTurn(stack.deps.exportJobs), ['listDue']);
@@ -29,6 +32,12 @@ async function exportInRoundTrips(request: Partial<ExportRequest>, { objects = 6
     ...stack.deps,
     archives: new Proxy(archives, {
       get: (target, name: keyof ArchiveStore) => {
+        if (name === 'put')
+          return (key: string, bytes: Uint8Array) => {
+            if (key.endsWith('/last-0.json'))
+              last = new Set(decodeJson<CopyOrder>(bytes).parts.map(({ number }) => number));
+            return target.put(key, bytes);
+          };
         if (name === 'copyPart')
           return (...given: Parameters<ArchiveStore['copyPart']>) => partOf(target.copyPart(...given));
         if (name === 'uploadPart')
@@ -85,9 +94,10 @@ function inTurn(jobs: ExportJobs): ExportJobs {
 }
 
 it.each([
-  // Of 40 units or more. The last part of a zip is made when all others are. Once there were 23 and 54 before, and 10 after.
+  // Of 40 units or more. Once there were 23 and 54 before, and 10 after.
   { format: 'tar', beforeParts: 10, afterParts: 5 },
-  { format: 'zip', beforeParts: 10, afterParts: 4 },
+  // Here, eight parts have its directory, one after the other. Of a smaller one it is one, so there are two round trips more than of a tar.
+  { format: 'zip', beforeParts: 10, afterParts: 14 },
 ] as const)('a $format takes so many round trips that no worker shortens', async ({ format, ...trips }) => {
   const { units, ...taken } = await exportInRoundTrips({ format });
   expect(units).toBeGreaterThanOrEqual(40);

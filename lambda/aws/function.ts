@@ -9,6 +9,7 @@ import {
   AwsServiceError,
   LedgerUnavailableError,
   NewerFormatError,
+  SecretError,
   storageFullIn,
 } from '../rules/errors.ts';
 import type { Metrics } from '../rules/metrics.ts';
@@ -69,7 +70,12 @@ function unavailableMessage(error: unknown): string | undefined {
   if (error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError) {
     return "The table or object store doesn't respond. Retry in a few seconds.";
   }
-  if (error instanceof AwsServiceError) return "The queue doesn't respond. Retry in a few seconds.";
+  if (error instanceof AwsServiceError) {
+    const what = error.status === undefined ? "doesn't respond" : 'failed';
+    return `${error.title ?? 'The queue'} ${what}. Retry in a few seconds.`;
+  }
+  if (error instanceof SecretError)
+    return "A secret of this server can't be used. Its log explains what to do.";
   return undefined;
 }
 

@@ -159,14 +159,14 @@ function serviceError(error: SentError, { title, operation }: { title: string; o
   if (status !== undefined && status >= 300) {
     const code = error.name;
     const message = `${title} answered ${operation} with ${status} ${code}: ${shown(error.message)}`;
-    return new AwsServiceError({ message, code, status });
+    return new AwsServiceError({ title, message, code, status });
   }
   const code = typeof error.code === 'string' ? error.code : error.name;
   // A parser's error quotes what it could not read, which may be a secret.
   if (error instanceof SyntaxError)
-    return new AwsServiceError({ message: `${title} sent no readable answer to ${operation}.`, code });
+    return new AwsServiceError({ title, message: `${title} sent no readable answer to ${operation}.`, code });
   const message = `${title} did not answer ${operation}: ${shown(error.message)}`;
-  return new AwsServiceError({ message, code, cause: error });
+  return new AwsServiceError({ title, message, code, cause: error });
 }
 
 /** The first line, without URLs and credentials. To a wrong signature AWS answers with what it expected in further lines. */

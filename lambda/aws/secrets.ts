@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import type { AdminCredential } from '../accounts/rules/tokens.ts';
-import { AwsServiceError } from '../rules/errors.ts';
+import { AwsServiceError, SecretError } from '../rules/errors.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { calling, clientOptions, isRefusal } from './sdk.ts';
 
@@ -94,7 +94,7 @@ interface SecretPlace {
 export function createAdminSecret({ client, secretArn, nowMs }: SecretPlace): AdminCredential {
   const fetchHashes = async (): Promise<readonly string[]> => {
     const { text, createdAtMs = 0 } = await readSecret(client, { secretArn });
-    if (text === undefined) throw new Error('The admin secret has no value.');
+    if (text === undefined) throw new SecretError('The admin secret has no value.');
     const previous = nowMs() - createdAtMs < overlapMs ? await readPrevious(client, secretArn) : undefined;
     return [text, ...(previous === undefined ? [] : [previous])].map(sha256Hex);
   };
@@ -128,7 +128,7 @@ export function createSecret<T>(
 /** A secret that is one text. */
 export const createTextSecret = (place: SecretPlace): (() => Promise<string>) =>
   createSecret(place, (text) => {
-    if (text === undefined) throw new Error("The secret of a git host's app has no value.");
+    if (text === undefined) throw new SecretError("The secret of a git host's app has no value.");
     return text.trim();
   });
 
@@ -146,7 +146,7 @@ export const storeCredentials = (place: SecretPlace) =>
   createSecret(place, (text) => {
     const parsed = secret.safeParse(jsonIn(text));
     if (!parsed.success) {
-      throw new Error(
+      throw new SecretError(
         'The secret with the credentials of the store must be {"accessKeyId": …, "secretAccessKey": …}.',
       );
     }

@@ -7,9 +7,9 @@ import { decodeJson, type ExportLease, encodeJson } from './lease.ts';
 import { type ExportFailure, type ExportJob, listKey, requestKey } from './rules/job.ts';
 import {
   decodeObjectList,
-  decodeRequested,
   distinctObjects,
   encodeObjectList,
+  type RequestedObject,
   type StoredObject,
 } from './rules/objects.ts';
 
@@ -198,7 +198,7 @@ async function wantedObjects(
   if (job.request.listedObjects === null) return undefined;
   const bytes = await archives.get(requestKey(job));
   if (!bytes) throw new Error('The list of requested objects is gone. Start it again.');
-  return new Map(decodeRequested(bytes).map(({ oid, name }) => [oid, name]));
+  return new Map(decodeJson<RequestedObject[]>(bytes).map(({ oid, name }) => [oid, name]));
 }
 
 /** What was put down in a round. undefined: nothing. */

@@ -4,6 +4,7 @@ import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayMs } from '../rules/dates.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';
+import { encodeJson } from './lease.ts';
 import {
   type ExportAsker,
   type ExportJob,
@@ -16,7 +17,7 @@ import {
   olderCrc32sPath,
   requestKey as requestObjectKey,
 } from './rules/job.ts';
-import { encodeRequested, type RequestedObject } from './rules/objects.ts';
+import type { RequestedObject } from './rules/objects.ts';
 
 /**
  * Asks for the next step of an export, or that the folder of one without a record is removed. If the queue does not take
@@ -262,7 +263,7 @@ async function begin(
   const path = { tenant, exportId };
   // The time in its id is that of the first request with its key, which may have failed hours ago.
   const nowMs = deps.clock.nowMs();
-  if (objects) await archives.put(requestObjectKey(path), encodeRequested(objects));
+  if (objects) await archives.put(requestObjectKey(path), encodeJson(objects));
   const isNamed = objects?.some(({ name }) => name !== undefined) === true;
   const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null, isNamed };
   const job = newExportJob({ ...path, request, by, nowMs, limitMs: exportSettings.limitMs });

@@ -34,13 +34,21 @@ export class AwsServiceError extends Error {
   readonly status: number | undefined;
   /** The code in the answer, such as `QueueDoesNotExist`, or that of the network, such as `ECONNRESET`. Also the name. */
   readonly code: string;
+  /** Of the service: `SQS`. */
+  readonly title: string | undefined;
 
-  constructor(input: { message: string; code: string; status?: number; cause?: Error }) {
+  constructor(input: { message: string; code: string; title?: string; status?: number; cause?: Error }) {
     super(input.message, input.cause && { cause: input.cause });
     this.name = input.code;
     this.code = input.code;
+    this.title = input.title;
     this.status = input.status;
   }
+}
+
+/** What a secret holds can't be used. The message is for the log: it says what to do, and nothing of the secret. */
+export class SecretError extends Error {
+  override readonly name = 'SecretError';
 }
 
 const causesMax = 5;

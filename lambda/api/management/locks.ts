@@ -10,8 +10,8 @@ import {
 } from '../../locks/rules/locks.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type FileLockBody, lockContract } from '../contract/locks.ts';
-import { json, pathRepo, type Response } from '../http.ts';
-import { problem } from '../problems.ts';
+import { json, pathRepo } from '../http.ts';
+import { repoNotFound } from '../problems.ts';
 import { type Reader, seesRepo } from './access.ts';
 import { operations } from './operations.ts';
 
@@ -83,10 +83,6 @@ async function findLock(
 function seenRepo(reader: Pick<Reader, 'token'>, event: APIGatewayProxyEventV2): string | undefined {
   const repo = pathRepo(event);
   return repo !== undefined && seesRepo(reader, repo) ? repo : undefined;
-}
-
-function repoNotFound(tenant: string): Response {
-  return problem('repo-not-found', `${tenant} has no repo with that name.`);
 }
 
 function fileLockBody(lock: FileLock): FileLockBody {

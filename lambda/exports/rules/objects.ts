@@ -105,17 +105,6 @@ export interface RequestedObject {
 /** The folder of what the archive tells about itself. git-lfs looks at nothing there. */
 export const ownFolder = 'lfs/export';
 
-/** The list as it lies in the store, until the export is planned. */
-export function encodeRequested(objects: readonly RequestedObject[]): Uint8Array {
-  return Buffer.from(JSON.stringify(objects));
-}
-
-/** @param bytes of {@link encodeRequested}. */
-export function decodeRequested(bytes: Uint8Array): RequestedObject[] {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  return JSON.parse(text) as RequestedObject[];
-}
-
 /**
  * What is wrong with a list: a name that no file in an archive may have, an oid or a name that is there twice, or a name
  * that would have to be a file and a folder.

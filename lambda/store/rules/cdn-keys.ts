@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { SecretError } from '../../rules/errors.ts';
 
 /** The PEM of a public key of P-256. Undefined: it's another one. CloudFront takes RSA too, but signing by it is ten times as slow. */
 const pemOf = (key: KeyObject): string | undefined =>
@@ -20,7 +21,7 @@ export function publicKeyIn(pem: string): string | undefined {
  * The private key from its PEM, if it belongs to the public one: with another one CloudFront rejects every URL.
  *
  * @param publicKey what {@link publicKeyIn} returned.
- * @throws {Error} that says what to do, and nothing of the key.
+ * @throws {SecretError} that says what to do, and nothing of the key.
  */
 export function privateKeyIn(pem: string | undefined, publicKey: string): KeyObject {
   try {
@@ -29,7 +30,7 @@ export function privateKeyIn(pem: string | undefined, publicKey: string): KeyObj
   } catch {
     // As any other text that is no such key.
   }
-  throw new Error(
+  throw new SecretError(
     'The secret in objectStore.cdn.privateKeyArn must be the PEM of the private key of the first of objectStore.cdn.publicKeys.',
   );
 }

@@ -79,6 +79,9 @@ export class FakeService {
     const isTenant = request.headers.authorization === `Bearer ${this.token}`;
     if (url.pathname.startsWith('/v1/')) {
       if (!isAdmin && !isTenant) return json(401, { code: 'unauthorized', detail: 'No.' });
+      const [, repo] = url.pathname.split(`/v1/tenants/${this.tenant}/repos/`);
+      const isEmpty = { limitBytes: null, storedBytes: 0, objectCount: 0, scannedAt: '2026-11-21T05:00:00Z' };
+      if (repo) return json(200, { repo, ...isEmpty });
       if (url.pathname !== `/v1/tenants/${this.tenant}/objects`)
         return json(404, { code: 'tenant-not-found', detail: 'There is no such tenant.' });
       return json(200, this.#page(url.searchParams));

@@ -8,6 +8,7 @@ import {
   AwsServiceError,
   LedgerUnavailableError,
   NewerFormatError,
+  SecretError,
   StorageFullError,
 } from '../../../../lambda/rules/errors.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
@@ -55,6 +56,24 @@ describe('an error that a handler throws', () => {
       expect(answer.statusCode).toBe(503);
       expect(answer.headers?.['retry-after']).toBe('5');
       expect(answer.body).not.toContain(secret);
+    }
+  });
+
+  it.each([
+    [{ title: 'Secrets Manager' }, "Secrets Manager doesn't respond. Retry in a few seconds."],
+    [{ title: 'Secrets Manager', status: 400 }, 'Secrets Manager failed. Retry in a few seconds.'],
+    [{}, "The queue doesn't respond. Retry in a few seconds."],
+  ])('names the service that fails: %j', async (service, message) => {
+    const error = new AwsServiceError({ message: secret, code: 'ServiceUnavailable', ...service });
+    expect((await thrown(error, lfs)).body['message']).toBe(message);
+  });
+
+  it('becomes a 503 if a secret is wrong; the log says which one, and what to do', async () => {
+    for (const respondError of [lfs, respondProblem]) {
+      const { answer, logged } = await thrown(new SecretError('The key must be a PEM.'), respondError);
+      expect(answer.statusCode).toBe(503);
+      expect(answer.body).toContain("A secret of this server can't be used. Its log explains what to do.");
+      expect(logged).toMatchObject([{ error: { message: 'The key must be a PEM.' } }]);
     }
   });
 

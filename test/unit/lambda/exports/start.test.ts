@@ -1,13 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { claimRequest, requestIdOf } from '../../../../lambda/accounts/tenants.ts';
 import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
+import { decodeJson } from '../../../../lambda/exports/lease.ts';
 import {
   exportIdPattern,
   newExportId,
   newExportJob,
   requestKey,
 } from '../../../../lambda/exports/rules/job.ts';
-import { decodeRequested, type RequestedObject } from '../../../../lambda/exports/rules/objects.ts';
+import type { RequestedObject } from '../../../../lambda/exports/rules/objects.ts';
 import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
 import {
   cancelExport,
@@ -68,11 +69,13 @@ describe('an export that is asked for', () => {
 
   it('of some objects has their list in the store before it has a record', async () => {
     const { deps } = await exportWorld();
-    const objects = [{ oid: 'b'.repeat(64), name: 'b.psd' }];
+    const objects = [{ oid: 'b'.repeat(64), name: 'bücher/ä.psd' }];
     let listed: unknown;
     const exportJobs = withMethod(deps.exportJobs, {
       create: async (job) => {
-        listed = decodeRequested((await deps.archives.get(requestKey(job))) ?? new Uint8Array());
+        listed = decodeJson<RequestedObject[]>(
+          (await deps.archives.get(requestKey(job))) ?? new Uint8Array(),
+        );
         return 'created';
       },
     });

@@ -112,7 +112,6 @@ describe('a batch of a stage with CloudFront', () => {
   const cdn = {
     url: 'https://d1.cloudfront.net',
     keyId: 'K1',
-    key: async () => privateKeyIn(key.privateKey, key.publicKey),
   };
   const oids = Array.from({ length: 100 }, (_, index) => sha256Hex(`${index}`));
   const store = {
@@ -122,7 +121,7 @@ describe('a batch of a stage with CloudFront', () => {
   };
 
   /** @param large of these bytes in the store, though all others have 5. */
-  async function actionsOf(operation: string, large: ReadonlyMap<string, number> = new Map()) {
+  async function answerTo(operation: string, large: ReadonlyMap<string, number>, pem = key.privateKey) {
     const [ledger, tokens, objects] = [new MemoryLedger(), new MemoryTokenStore(), new MemoryObjectStore()];
     const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: 1 };
     await ledger.createTenant({ tenant, plan: null, limitBytes: 1e6, createdAtMs: 1, scanned, dueAtMs: 1 });
@@ -131,14 +130,21 @@ describe('a batch of a stage with CloudFront', () => {
     const sizeOf = (each: string) => large.get(each) ?? 5;
     if (operation === 'download')
       for (const each of oids) objects.put(`${tenant}/${repo}/${each}`, sizeOf(each));
-    const signer = cdnSigner(createUrlSigner(store), cdn);
+    const signer = cdnSigner(createUrlSigner(store), {
+      ...cdn,
+      key: async () => privateKeyIn(pem, key.publicKey),
+    });
     const handle = create(memoryDeps({ ledger, tokens, objects, signer }));
     const event = httpEvent({
       headers: { authorization: `Bearer ${token}`, 'content-type': lfsMediaType, accept: lfsMediaType },
       pathParameters: { tenant, repo: `${repo}.git` },
       body: JSON.stringify({ operation, objects: oids.map((each) => ({ oid: each, size: sizeOf(each) })) }),
     });
-    const { statusCode, body } = await handle(event, noContext);
+    return handle(event, noContext);
+  }
+
+  async function actionsOf(operation: string, large: ReadonlyMap<string, number> = new Map()) {
+    const { statusCode, body } = await answerTo(operation, large);
     expect(statusCode).toBe(200);
     const answers: { oid: string; actions: Record<string, { href: string; expires_in: number }> }[] =
       JSON.parse(String(body)).objects;
@@ -154,6 +160,17 @@ describe('a batch of a stage with CloudFront', () => {
       expect(passesCloudFront(String(action?.href), by)).toBe(true);
       expect(action?.expires_in).toBe(1800);
     }
+  });
+
+  it.each([
+    ['no PEM', 'x'],
+    ['of another pair', newCdnKey().privateKey],
+  ])('is a 503 if the key is %s, and shows nothing of it', async (_, pem) => {
+    const { statusCode, body } = await answerTo('download', new Map(), pem);
+    expect(statusCode).toBe(503);
+    expect(JSON.parse(String(body)).message).toBe(
+      "A secret of this server can't be used. Its log explains what to do.",
+    );
   });
 
   it('uploads to the bucket', async () => {

@@ -31,7 +31,7 @@ describe('du --git', () => {
     git('commit', '-qm', 'More');
   };
   const du = (...args: string[]) =>
-    cli(['du', '--git', '--clone', home, ...args], {
+    cli(['du', '--git', ...(args.includes('--clone') ? [] : ['--clone', home]), ...args], {
       env: { LFS_QUOTA_TOKEN: 'lfsq_x', LFS_QUOTA_URL: server.url },
     });
   const json = async (...args: string[]) => JSON.parse((await du('--json', ...args)).out);

@@ -169,8 +169,8 @@ it.each([
   [['--by-prefix', '--depth', '0'], 'Use a whole number from 1 to 1024.'],
   [['--max-rate', '0'], 'Use a whole number of 1 or more.'],
   [['--max-rate', '1.5'], 'Use a whole number of 1 or more.'],
-  [['--list-price', '-1'], 'Use a number such as 0.5.'],
-  [['--resume', 'x', '--save-every', '0'], 'Use a number such as 0.5, above 0.'],
+  [['--list-price', '-1'], 'Use a number up to 1,000,000, such as 0.5.'],
+  [['--resume', 'x', '--save-every', '0'], 'Use a number above 0, up to 1,000,000, such as 0.5.'],
   [['--resume'], "option '--resume <file>' argument missing"],
 ])('%j is refused, and nothing is sent', async (args, message) => {
   const { code, err } = await du('s3://few', ...args);

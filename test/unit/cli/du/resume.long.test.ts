@@ -58,8 +58,10 @@ const start = (bucket: string, ...args: string[]) =>
   cli.start([`s3://${bucket}`, '--endpoint', endpoint, '--resume', file, ...args]);
 
 /** The same in this process, which starts sooner. */
-const runHere = (bucket: string, ...args: string[]) =>
-  runCommandLine(['du', `s3://${bucket}`, '--endpoint', endpoint, '--resume', file, ...args]);
+const runHere = (bucket: string, ...args: string[]) => {
+  const place = args.includes('--endpoint') ? [] : ['--endpoint', endpoint];
+  return runCommandLine(['du', `s3://${bucket}`, ...place, '--resume', file, ...args]);
+};
 
 function truthOf(bucket: string) {
   const objects = buckets.get(bucket) ?? [];

@@ -47,21 +47,15 @@ export async function findUpload(
   return shown.tokenId === undefined || (await isValid(deps, shown.tokenId)) ? upload : undefined;
 }
 
-interface Progress {
-  readonly state: ShownState;
-  /** Chunks in the store, in their order. */
-  readonly stored: readonly number[];
-  /** From the first chunk on. */
-  readonly proven: { readonly chunks: number; readonly state: string };
-  /** Stored chunks without a proof, in their order. */
-  readonly unproven: readonly number[];
-}
-
-/** @throws {StoreUnavailableError | LedgerUnavailableError} */
+/**
+ * @returns `stored`: the chunks in the store, in their order; `unproven`: those of them without a proof; `proven`: how many from
+ * the first one on have one, and SHA-256's state after them.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
 export async function progressOf(
   { chunkedUploads, listing, clock }: Pick<Deps, 'chunkedUploads' | 'listing' | 'clock'>,
   upload: ChunkedUpload,
-): Promise<Progress> {
+) {
   // Before the listing: what is replaced meanwhile is shown as not proven.
   const proofs = await chunkedUploads.proofs(upload);
   const etags = new Map<number, string>();

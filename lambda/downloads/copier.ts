@@ -21,15 +21,13 @@ type CopyInput = Pick<CopyMessage, 'from' | 'to' | 'sizeBytes'> & { readonly sto
 
 export type Copier = ReturnType<typeof createCopier>;
 
-type CopierOptions = Omit<SenderOptions, 'timeoutMs'> & { readonly idleMs?: number };
-
 /**
  * Streams a signed GET into a signed PUT. The GET reaches nothing but the internet, as what is sent to webhooks: each
  * address of the name is public, the connection goes to one that was checked, and no redirect is followed. The PUT goes
  * to our own store, which takes no other bytes than those signed for.
  */
-export function createCopier(options: CopierOptions = {}) {
-  const { request = httpsRequest, idleMs: pauseMs = idleMs, ...resolving } = options;
+export function createCopier(options: SenderOptions = {}) {
+  const { request = httpsRequest, timeoutMs: pauseMs = idleMs, ...resolving } = options;
   return {
     async copy({ from, to, sizeBytes, stop }: CopyInput): Promise<CopyOutcome> {
       const url = new URL(from);

@@ -77,7 +77,7 @@ export type CopyVerdict =
  * Queues copies that somebody waits for, admitted as any upload of theirs, and tells how far others are. What is being
  * copied isn't queued again.
  *
- * @param input.objects all that is asked about. @param input.offers oid → where some of them are downloaded, without headers.
+ * @param input.objects all that is asked about. @param input.offers oid → where some of these are downloaded, without headers.
  * @throws {StoreUnavailableError | LedgerUnavailableError} and what the queue throws: then some may be noted as being copied,
  * and aren't, until their URLs expire.
  */
@@ -95,12 +95,7 @@ export async function importCopies(
   const verdicts = new Map<string, CopyVerdict>();
   for (const [oid, note] of notes) if (isCopying(note, place.nowMs)) verdicts.set(oid, { kind: 'queued' });
   const idle = [...objects.keys()].filter((oid) => !verdicts.has(oid));
-  const wanted = new Map(
-    idle.flatMap((oid) => {
-      const offer = offers.get(oid);
-      return offer ? [[oid, offer] as const] : [];
-    }),
-  );
+  const wanted = new Map([...offers].filter(([oid]) => !verdicts.has(oid)));
   if (wanted.size > 0) {
     const outcome = await admitUpload(deps, { ...asked, objects: sizesOf(wanted) });
     if (outcome.kind !== 'answered') return outcome;

@@ -31,9 +31,9 @@ async function copy(
   {
     store,
     stop = never,
-    idleMs,
+    timeoutMs,
     isPublic = true,
-  }: { store?: string; stop?: AbortSignal; idleMs?: number; isPublic?: boolean } = {},
+  }: { store?: string; stop?: AbortSignal; timeoutMs?: number; isPublic?: boolean } = {},
 ) {
   const asked: IncomingMessage['headers'][] = [];
   const host = new URL(
@@ -47,7 +47,7 @@ async function copy(
     resolve: async () => ['127.0.0.1'],
     isPublic: () => isPublic,
     request: (options) => request({ ...options, port: host.port }),
-    ...(idleMs !== undefined && { idleMs }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
   }).copy({
     from: `http://store.example.com/signed?signature=secret`,
     to: { href: `${store ?? own.url}/key?signature=ours`, header: { 'x-amz-checksum-sha256': 'abc' } },
@@ -116,9 +116,9 @@ describe('a copy', () => {
 
   it('ends if either side says nothing', async () => {
     const failed = { kind: 'failed', reason: 'connection' };
-    expect((await copy(() => undefined, { idleMs: 100 })).outcome).toEqual(failed);
+    expect((await copy(() => undefined, { timeoutMs: 100 })).outcome).toEqual(failed);
     const { url } = await storeOf(() => undefined);
-    expect((await copy(whole, { store: url, idleMs: 200 })).outcome).toEqual(failed);
+    expect((await copy(whole, { store: url, timeoutMs: 200 })).outcome).toEqual(failed);
   });
 
   it("that takes longer than a run has isn't tried again", async () => {

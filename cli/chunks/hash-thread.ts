@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Sha256 } from '../../lambda/chunks/sha256.ts';
 import type { HashedPart, PartToHash } from './part-hasher.ts';
@@ -8,6 +9,9 @@ import type { HashedPart, PartToHash } from './part-hasher.ts';
 
 /** Bytes of a part that are in memory at a time. */
 const pieceBytes = 512 * 1024;
+
+// A thread that starts sets this back for the whole process, before Node 24: see main.ts.
+setFlagsFromString('--semi-space-growth-factor=1');
 
 const memory = Buffer.allocUnsafe(pieceBytes);
 let running: { sha256: Sha256; toByte: number } | undefined;

@@ -1,8 +1,8 @@
-import { crc32 as crc32Of } from 'node:zlib';
 import type { Deps } from '../deps.ts';
 import { readPieces } from '../store/read-pieces.ts';
 import type { MultipartUpload } from '../store/rules/archive-store.ts';
 import { decodeJson, encodeJson } from './lease.ts';
+import { crc32After } from './rules/archive-formats.ts';
 import {
   crc32sKey,
   type ExportPath,
@@ -95,13 +95,13 @@ export class Crc32s {
   ): Promise<{ crc32: number; requests: number; hashedBytes: number } | undefined> {
     const { source, crc32At } = head;
     const { sizeBytes } = head.member;
-    let crc32 = told ?? crc32Of(own);
+    let crc32 = told ?? crc32After(0, own);
     if (told === undefined && source) {
       const { key } = source;
       let begun: Begun = this.#begun.get(key) ?? [key, crc32, own.length];
       const rest = { pieceBytes, fromByte: begun[2] };
       for await (const piece of readPieces(this.#deps.archives, { ...source, sizeBytes }, rest)) {
-        begun = [key, crc32Of(piece, begun[1]), begun[2] + piece.length];
+        begun = [key, crc32After(begun[1], piece), begun[2] + piece.length];
         this.#begun.set(key, begun);
         await during.onPart({ ...noProgress, requests: 1, hashedBytes: piece.length });
         if (during.isOver() && begun[2] < sizeBytes) return undefined;

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 /** A file of an archive. */
 export interface Member {
   readonly name: string;
@@ -337,6 +338,11 @@ export function zipFormat({ modifiedAtMs }: { modifiedAtMs: number }): ArchiveFo
 /** A format by its name. */
 export function formatFor(name: 'tar' | 'zip', options: { modifiedAtMs: number }): ArchiveFormat {
   return name === 'tar' ? tarFormat(options) : zipFormat(options);
+}
+
+/** The CRC-32 of bytes that follow others with this CRC-32. */
+export function crc32After(before: number, bytes: Uint8Array): number {
+  return crc32(bytes, before);
 }
 
 /** True if every character of a text is ASCII. */

@@ -89,7 +89,8 @@ async function onExamples(
   options: { more?: readonly string[]; change?: (body: unknown) => unknown; columns?: number } = {},
 ) {
   const { more = [], columns } = options;
-  const line = examples[words]?.[0]?.[0] ?? '';
+  const example = examples[words]?.[0]?.[0] ?? '';
+  const line = more.includes('--by') ? example.replace(/ --by \S+/, '') : example;
   changed = options.change;
   const { url, asked } = examplesServer;
   const before = asked.length;

@@ -1,5 +1,16 @@
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { dosTime, tarFormat, zipFormat } from '../../../../../lambda/exports/rules/archive-formats.ts';
+import {
+  crc32After,
+  dosTime,
+  tarFormat,
+  zipFormat,
+} from '../../../../../lambda/exports/rules/archive-formats.ts';
+
+it('goes on from the bytes before', () => {
+  const [first, second] = [Buffer.from('first '), Buffer.from('second')];
+  expect(crc32After(crc32After(0, first), second)).toBe(crc32(Buffer.from('first second')));
+});
 
 const tar = tarFormat({ modifiedAtMs: Date.UTC(2026, 0, 2) });
 const text = (bytes: Uint8Array, from: number, length: number) =>

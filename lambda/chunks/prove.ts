@@ -1,8 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import { LeaseLostError } from '../rules/lease.ts';
 import { objectKey } from '../rules/names.ts';
-import { readPieces } from '../store/read-pieces.ts';
+import { inTurns, readPieces } from '../store/read-pieces.ts';
 import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
 import { beginMultipart } from './assemble.ts';
 import {
@@ -18,8 +17,6 @@ import { Sha256 } from './sha256.ts';
 
 /** Bytes of a chunk that are in memory at a time. */
 const pieceBytes = 8 * 1024 ** 2;
-/** Bytes that are hashed at a time: some 6 ms. In `serve`, requests are answered in between. */
-const turnBytes = 1024 ** 2;
 
 type ProveOutcome =
   | 'proven'
@@ -56,10 +53,7 @@ export async function proveChunk(
   const hash = await Sha256.create({ state: before, bytes: chunk * upload.chunkBytes });
   try {
     for await (const piece of readPieces(archives, { key, etag, sizeBytes }, { pieceBytes }))
-      for (let from = 0; from < piece.length; from += turnBytes) {
-        hash.update(piece.subarray(from, from + turnBytes));
-        await nextTurn();
-      }
+      for await (const bytes of inTurns(piece)) hash.update(bytes);
     await copyAhead(deps, path, { chunk, etag, sizeBytes });
   } catch (error) {
     if (error instanceof SourceGoneError) return 'absent';
@@ -95,7 +89,7 @@ async function copyAhead(
             ? { ...now, multipart: { ...begun, isAhead: true } }
             : undefined,
         );
-        if (!changed?.isChanged) throw new LeaseLostError('Another worker began it.');
+        if (!changed?.isChanged) throw new LeaseLostError('Another worker was first.');
       });
     const source = { key: chunkKey(path, chunk), etag };
     if (multipart) await archives.copyPart(multipart, { number: chunk + 1, source, sizeBytes });

@@ -280,7 +280,7 @@ describe('a chunk', () => {
     for (const message of (await proofsOf(upload)).slice(-1)) await deliver(message);
     clearImmediate(next);
     const [first = 0, second = 0] = turnsAtReads;
-    expect([outcomes(), turnsAtReads.length, second - first >= 8]).toEqual([['proven'], 2, true]);
+    expect([outcomes(), turnsAtReads.length, second - first >= 7]).toEqual([['proven'], 2, true]);
   });
 
   it('is read once, however often its message comes', async () => {

@@ -94,7 +94,15 @@ const architecture: Readonly<Record<string, Entry>> = {
   'lambda/scan': { imports: ['lambda/deps.ts', 'lambda/store', 'rules'], packages: [] },
   'lambda/store': {
     imports: ['lambda/aws', 'rules'],
-    packages: ['@aws-sdk/client-s3', 'node:crypto', 'node:events', 'node:http', 'node:https', 'node:net'],
+    packages: [
+      '@aws-sdk/client-s3',
+      'node:crypto',
+      'node:events',
+      'node:http',
+      'node:https',
+      'node:net',
+      'node:timers/promises',
+    ],
   },
   'lambda/table': {
     imports: ['lambda/aws', 'lambda/ledger', 'rules'],

@@ -156,7 +156,7 @@ interface Held {
 
 interface Making {
   readonly multipart: MultipartUpload;
-  /** By number. Each was copied from what its proof read, so it has the right bytes, whoever copied it. */
+  /** By number. All PUTs of a chunk have the same bytes (`fixSha256s`), so whoever copied one, its part has the right ones. */
   readonly parts: Map<number, Pick<UploadedPart, 'number' | 'etag'>>;
 }
 

@@ -3,6 +3,7 @@ import { LeaseLostError } from '../rules/lease.ts';
 import { objectKey } from '../rules/names.ts';
 import { inTurns, readPieces } from '../store/read-pieces.ts';
 import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
+import { StoreRefusedError } from '../store/rules/store.ts';
 import { beginMultipart } from './assemble.ts';
 import {
   chunkCountOf,
@@ -94,6 +95,8 @@ async function copyAhead(
     const source = { key: chunkKey(path, chunk), etag };
     if (multipart) await archives.copyPart(multipart, { number: chunk + 1, source, sizeBytes });
   } catch (error) {
-    if (!(error instanceof LeaseLostError || error instanceof UploadGoneError)) throw error;
+    // What the store refuses now, such as one more multipart upload, it may allow the assembly, which tells if it doesn't.
+    const harmless = [LeaseLostError, UploadGoneError, StoreRefusedError];
+    if (!harmless.some((kind) => error instanceof kind)) throw error;
   }
 }

@@ -45,7 +45,7 @@ export function chunkedUploadsContract(open: () => Promise<ChunkedUploads>): voi
       const upload = await put({
         state: 'assembling',
         tokens: [{ sha256: 'f'.repeat(64), untilMs: 3 }],
-        multipart: { id: 'some-id', beganAtMs: 6 },
+        multipart: { id: 'some-id', beganAtMs: 6, isAhead: true },
         putsUntilMs: 4,
         askedAtMs: 5,
       });

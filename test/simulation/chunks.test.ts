@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runChunks } from './chunks.ts';
+import { replacing } from './replacing.ts';
 import { runsOf } from './seeds.ts';
+import type { Mutant } from './world.ts';
 
 /** How often each of these must happen at least, in 100 runs: a third of what was seen. */
 const least = {
@@ -19,6 +21,11 @@ const least = {
   kills: 120,
   lateWrites: 100,
 };
+
+/** What is copied for an upload that is given up stays. */
+const neverAborts: Mutant = {
+  deps: (deps) => ({ ...deps, archives: replacing(deps.archives, { abort: async () => undefined }) }),
+};
 const seeds = runsOf({ local: 14, ci: 60, nightly: 700 });
 
 describe('chunked uploads, while people lie and functions die', () => {
@@ -33,6 +40,12 @@ describe('chunked uploads, while people lie and functions die', () => {
     }
     for (const [name, count] of Object.entries(least))
       expect(total.get(name), name).toBeGreaterThanOrEqual(Math.floor((count * seeds) / 100));
+  });
+
+  it('notice within 20 runs that no multipart upload is aborted', async () => {
+    const left = async (seed: number): Promise<unknown> =>
+      seed < 20 && (await runChunks(seed, neverAborts).then(() => left(seed + 1), String));
+    expect(await left(0)).toMatch(/never ends: .*a multipart upload of/);
   });
 
   it('replay a seed exactly', async () => {

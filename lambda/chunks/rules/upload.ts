@@ -194,7 +194,7 @@ export function isOpen({ state, createdAtMs, activeUntilMs }: ChunkedUpload, now
 
 /**
  * Whether an object has so many uploads that it gets no other. So of its bytes, what {@link keptPerObjectMax} can store is not
- * counted at most, for up to two hours longer than they are open.
+ * counted at most, as chunks and once more as parts, for up to two hours longer than they are open.
  */
 export function isCrowded(uploads: readonly ChunkedUpload[], nowMs: number): boolean {
   const open = uploads.filter((upload) => isOpen(upload, nowMs));

@@ -18,7 +18,7 @@ import type { Deps } from '../../../../lambda/deps.ts';
 import { create } from '../../../../lambda/handlers/assemble-upload.ts';
 import { objectKey } from '../../../../lambda/rules/names.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
-import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { messageEvent } from '../../../../local/background/pump.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
@@ -283,6 +283,17 @@ describe('a chunk', () => {
     expect([outcomes(), turnsAtReads.length, second - first >= 7]).toEqual([['proven'], 2, true]);
   });
 
+  it.each(['createUpload', 'copyPart'])('is proven though the store refuses %s now', async (name) => {
+    archives.before = (call) => {
+      if (call.name === name) throw new StoreRefusedError('It has 1000 unfinished uploads.');
+    };
+    const upload = await proven();
+    expect(outcomes()).toEqual(Array(4).fill('proven'));
+    archives.before = () => undefined;
+    await deliver(stepOf('assemble', upload));
+    expect(await stored()).toEqual(Uint8Array.from(content));
+  });
+
   it('is read once, however often its message comes', async () => {
     const upload = await proven();
     const reads = archives.count('readInto');
@@ -345,6 +356,17 @@ describe('an object', () => {
     await deliver(stepOf('tidy', upload));
     await deliver(stepOf('assemble', upload));
     expect(outcomes().slice(-2)).toEqual(['unwanted', 'unwanted']);
+  });
+
+  it('is made by the next attempt if a late proof copies a chunk anew, which some stores give another ETag', async () => {
+    const upload = await proven();
+    vi.spyOn(archives, 'parts').mockImplementationOnce(async function* () {
+      yield [{ number: 1, sizeBytes: chunkBytes, etag: '"of the earlier copy"' }];
+    });
+    expect(await deliver(stepOf('assemble', upload))).toBe(false);
+    expect([await stateOf(upload), await stored()]).toEqual(['open', undefined]);
+    expect(await deliver(stepOf('assemble', upload))).toBe(true);
+    expect([await stored(), archives.openUploads]).toEqual([Uint8Array.from(content), []]);
   });
 
   it('waits for all proofs', async () => {

@@ -6,6 +6,7 @@ import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.t
 import { StoreRefusedError } from '../store/rules/store.ts';
 import { beginMultipart } from './assemble.ts';
 import {
+  type ChunkedUpload,
   chunkCountOf,
   chunkKey,
   initialState,
@@ -52,10 +53,12 @@ export async function proveChunk(
   if (known?.etag === etag) return 'known';
   const before = chunk === 0 ? initialState : stateBefore;
   const hash = await Sha256.create({ state: before, bytes: chunk * upload.chunkBytes });
-  try {
+  const readAll = async () => {
     for await (const piece of readPieces(archives, { key, etag, sizeBytes }, { pieceBytes }))
       for await (const bytes of inTurns(piece)) hash.update(bytes);
-    await copyAhead(deps, path, { chunk, etag, sizeBytes });
+  };
+  try {
+    await Promise.all([readAll(), copyAhead(deps, upload, { chunk, etag, sizeBytes })]);
   } catch (error) {
     if (error instanceof SourceGoneError) return 'absent';
     throw error;
@@ -68,31 +71,30 @@ export async function proveChunk(
 
 /**
  * Copies a chunk while others still arrive, so that little is left to do once all are proven. The first chunk begins the
- * multipart upload, and those that are proven before it are copied in the end. What is given up is stored twice until then.
+ * multipart upload, and those that arrive before it are copied in the end. What is given up is stored twice until then.
  *
  * @throws {SourceGoneError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
  */
 async function copyAhead(
   deps: ProveDeps,
-  path: UploadPath,
+  upload: ChunkedUpload,
   { chunk, etag, sizeBytes }: Pick<Proof, 'chunk' | 'etag' | 'sizeBytes'>,
 ): Promise<void> {
   const { archives, chunkedUploads, clock, settings } = deps;
-  const upload = await chunkedUploads.read(path);
-  const uploadId = upload?.multipart?.id;
+  const uploadId = upload.multipart?.id;
   try {
     let multipart = uploadId &&
-      isTimely(settings, upload, clock.nowMs()) && { key: objectKey(path), uploadId };
-    if (upload && uploadId === undefined && chunk === 0)
+      isTimely(settings, upload, clock.nowMs()) && { key: objectKey(upload), uploadId };
+    if (uploadId === undefined && chunk === 0)
       multipart = await beginMultipart(deps, upload, async (begun) => {
-        const changed = await chunkedUploads.change(path, (now) =>
+        const changed = await chunkedUploads.change(upload, (now) =>
           now.state === 'open' && !now.multipart
             ? { ...now, multipart: { ...begun, isAhead: true } }
             : undefined,
         );
         if (!changed?.isChanged) throw new LeaseLostError('Another worker was first.');
       });
-    const source = { key: chunkKey(path, chunk), etag };
+    const source = { key: chunkKey(upload, chunk), etag };
     if (multipart) await archives.copyPart(multipart, { number: chunk + 1, source, sizeBytes });
   } catch (error) {
     // What the store refuses now, such as one more multipart upload, it may allow the assembly, which tells if it doesn't.

@@ -69,7 +69,10 @@ export function packedServe(
   const NODE_OPTIONS = /NODE_OPTIONS="(.*)"/.exec(image)?.[1] ?? '';
   // Requests are counted, and never too many.
   const usual = [program, 'serve', '--rate', '999999'];
-  const at = (port: number) => ['--listen', `127.0.0.1:${port}`, '--public-url', `http://127.0.0.1:${port}`];
+  const at = (port: number) => [
+    ...['--listen', `127.0.0.1:${port}`],
+    ...(own.args?.includes('--public-url') ? [] : ['--public-url', `http://127.0.0.1:${port}`]),
+  ];
   const env = { NODE_ENV: 'production', NODE_OPTIONS, ...own.env };
   const args = (port: number, data: string) => [...usual, ...at(port), '--data', data, ...(own.args ?? [])];
   return stack(named, args, { env });

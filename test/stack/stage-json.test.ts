@@ -110,7 +110,7 @@ describe('the settings that become code', () => {
     expect(functionsWith('stageJson.identityIssuers')).toEqual(['exchangeToken', 'management']);
     expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'lfsLocks', 'signIn', 'management']);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
-    expect(functionsWith('stageJson.storageClasses')).toEqual(['lfsBatch', 'management']);
+    expect(functionsWith('stageJson.storageClasses')).toEqual(['lfsBatch', 'management', 'assembleUpload']);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);
   });
 });

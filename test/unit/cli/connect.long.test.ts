@@ -43,8 +43,9 @@ describe('connect', () => {
     execFileSync('git', args, { cwd: clone, stdio: ['ignore', 'pipe', 'pipe'] })
       .toString()
       .trim();
-  const connect = (...args: string[]) =>
-    cli(['connect', 'acme', 'game', '--clone', clone, '--url', server.url, ...args], { env: env() });
+  const connectAt = (folder: string, ...args: string[]) =>
+    cli(['connect', 'acme', 'game', '--clone', folder, '--url', server.url, ...args], { env: env() });
+  const connect = (...args: string[]) => connectAt(clone, ...args);
   const file = () => join(home, 'logins', 'credentials.json');
   const env = () => ({ LFS_QUOTA_TOKEN: 'lfsq_given', LFS_QUOTA_CONFIG: file() });
   const creations = () =>
@@ -168,7 +169,7 @@ describe('connect', () => {
     execFileSync('git', ['init', '-q', second], { stdio: 'ignore' });
     await connect();
     known = { [tokenIdOf(newToken.token)]: newToken };
-    const { out } = await connect('--clone', second);
+    const { out } = await connectAt(second);
     expect(out).toContain('unchanged, tok1');
     expect(await sentFrom(second)).toBe(newToken.token);
   });
@@ -231,7 +232,7 @@ describe('connect', () => {
     git('config', 'lfs.url', 'https://example.com/other');
     expect((await connect()).err).toContain('config --unset lfs.url');
     const nowhere = relative(process.cwd(), home);
-    expect((await connect('--clone', nowhere)).err).toContain(`No Git repository with files in ${home}.\n`);
+    expect((await connectAt(nowhere)).err).toContain(`No Git repository with files in ${home}.\n`);
     expect(server.asked).toEqual([]);
   });
 

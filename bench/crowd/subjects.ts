@@ -63,16 +63,14 @@ function stack(
 export function packedServe(
   program: string,
   named: Pick<Subject, 'name' | 'data'>,
-  own: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+  own: { publicUrl?: string; args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Subject {
   const image = readFileSync(join(root, 'packaging/Dockerfile'), 'utf8');
   const NODE_OPTIONS = /NODE_OPTIONS="(.*)"/.exec(image)?.[1] ?? '';
   // Requests are counted, and never too many.
   const usual = [program, 'serve', '--rate', '999999'];
-  const at = (port: number) => [
-    ...['--listen', `127.0.0.1:${port}`],
-    ...(own.args?.includes('--public-url') ? [] : ['--public-url', `http://127.0.0.1:${port}`]),
-  ];
+  const urlAt = (port: number) => own.publicUrl ?? `http://127.0.0.1:${port}`;
+  const at = (port: number) => ['--listen', `127.0.0.1:${port}`, '--public-url', urlAt(port)];
   const env = { NODE_ENV: 'production', NODE_OPTIONS, ...own.env };
   const args = (port: number, data: string) => [...usual, ...at(port), '--data', data, ...(own.args ?? [])];
   return stack(named, args, { env });

@@ -143,8 +143,8 @@ function lastProofAtMs(folder: string): number {
 const packed = ({ program }: Shop): ServerKind => ({
   ...ours,
   async start({ storeUrl, apiUrl, folder }) {
-    const args = ['--public-url', apiUrl, '--store', storeUrl, '--bucket', bucket];
-    const server = await packedServe(program, ours, { args, env: storeEnvironment }).start(folder);
+    const own = { publicUrl: apiUrl, args: ['--store', storeUrl, '--bucket', bucket], env: storeEnvironment };
+    const server = await packedServe(program, ours, own).start(folder);
     return { ...server, token: await createTenant(server.port, 'bench', 1e12) };
   },
 });

@@ -32,8 +32,8 @@ type ProveOutcome =
 type ProveDeps = Pick<Deps, 'archives' | 'chunkedUploads' | 'clock' | 'settings' | 'storageClasses'>;
 
 /**
- * Reads a chunk, copies it into the object to be, and keeps in which state of SHA-256 it ends. That the state before it is right shows when the chunk
- * before it is proven: nothing is taken on trust.
+ * Reads a chunk, copies it into the object to be, and keeps in which state of SHA-256 it ends. That the state before it is
+ * right shows when the chunk before it is proven: nothing is taken on trust.
  *
  * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} The chunk is to be proven again.
  */

@@ -47,7 +47,7 @@ describeWithGitLfs('an export of what was pushed', () => {
     await user.git(acme.workTree, 'push', '--quiet', 'origin', 'main');
     for (const format of ['tar', 'zip'] as const) {
       const exportId = await startExport(stack, 'acme', format);
-      const ended = await endOfExport(stack, { tenant: 'acme', exportId, timeoutMs: 60_000 });
+      const ended = await endOfExport(stack, { tenant: 'acme', exportId, idleMaxMs: 60_000 });
       expect(ended).toMatchObject({ state: 'done', archives: [{ name: `acme.${format}` }] });
       expect(ended.plan?.objectCount).toBe(new Map([...objectsOf(before), ...objectsOf(after)]).size);
       // Otherwise nothing would be proven of copies.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buildApp } from '../../lib/app.ts';
 import { newCdnKey } from '../../test/support/cdn.ts';
 import { httpEvent } from '../../test/support/http-event.ts';
-import { KeySet } from '../list-server/server.ts';
+import { KeySet, nameOf } from '../list-server/server.ts';
 import { bundle, inFolder, makeCertificate, startChild } from '../processes.ts';
 import { type Column, optionsOf, tableOf } from '../statistics.ts';
 import type { BackendApi } from './backend.ts';
@@ -43,8 +43,8 @@ function batch(operation: 'upload' | 'download', count: number, repoObjects: num
     calls: 5,
     repoObjects,
     event: (call) => {
-      const objects = stored.map(({ name, sizeBytes: size }, index) => ({
-        oid: operation === 'upload' ? newOid(call, index) : name,
+      const objects = stored.map(({ position, sizeBytes: size }, index) => ({
+        oid: operation === 'upload' ? newOid(call, index) : nameOf(position),
         size,
       }));
       const body = { operation, transfers: ['basic'], objects, hash_algo: 'sha256' };

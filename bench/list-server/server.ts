@@ -3,14 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { closeServer, listen } from '../../local/system/loopback-server.ts';
 import { Random } from '../../test/support/random.ts';
 
-/** Keys that one part of the key space holds on average. A part is made anew for each page that touches it. */
+/** Keys that one part of the key space holds on average. */
 const partKeys = 1000;
+/** Parts that are kept. */
+const madeMax = 1024;
 const keySpaceSize = 2 ** 52;
 const positionDigits = 13;
 
 interface ListedObject {
-  /** What follows the prefix: 64 hex digits. */
-  readonly name: string;
+  /** In the key space: {@link nameOf} makes it what follows the prefix. */
+  readonly position: number;
   readonly sizeBytes: number;
 }
 
@@ -25,6 +27,8 @@ export class KeySet {
   readonly totalBytes: number;
   readonly #parts: number;
   readonly #mean: number;
+  /** Positions in the latest parts: the next page mostly begins where this one ends. */
+  readonly #made = new Map<number, Float64Array>();
 
   constructor(count: number) {
     this.#parts = Math.max(1, Math.round(count / partKeys));
@@ -41,17 +45,21 @@ export class KeySet {
 
   /** Up to `keysMax` objects after a name, in order. @param after hex digits; empty: from the first object on. */
   page({ after, keysMax }: { after: string; keysMax: number }) {
-    const found: ListedObject[] = [];
-    const position = Number.parseInt(after.slice(0, positionDigits).padEnd(positionDigits, '0'), 16);
-    let part = Math.min(this.#parts - 1, Math.floor(position / (keySpaceSize / this.#parts)));
+    const objects: ListedObject[] = [];
+    const from = Number.parseInt(after.slice(0, positionDigits).padEnd(positionDigits, '0'), 16);
+    let part = Math.min(this.#parts - 1, Math.floor(from / (keySpaceSize / this.#parts)));
     // One more tells whether there are more.
-    for (; part < this.#parts && found.length <= keysMax; part += 1) {
-      for (const at of this.#positionsOf(part)) {
-        const name = at < position ? '' : nameOf(at);
-        if (name > after) found.push({ name, sizeBytes: sizeOf(part) });
+    for (; part < this.#parts && objects.length <= keysMax; part += 1) {
+      const sizeBytes = sizeOf(part);
+      for (const position of this.#positionsOf(part)) {
+        if (objects.length > keysMax) break;
+        if (position > from || (position === from && nameOf(position) > after))
+          objects.push({ position, sizeBytes });
       }
     }
-    return { objects: found.slice(0, keysMax), isTruncated: found.length > keysMax };
+    const isTruncated = objects.length > keysMax;
+    if (isTruncated) objects.pop();
+    return { objects, isTruncated };
   }
 
   /** Counts of random keys differ by the root of their mean. */
@@ -61,6 +69,15 @@ export class KeySet {
   }
 
   #positionsOf(part: number): Float64Array {
+    const known = this.#made.get(part);
+    if (known) return known;
+    if (this.#made.size >= madeMax) this.#made.clear();
+    const made = this.#makePart(part);
+    this.#made.set(part, made);
+    return made;
+  }
+
+  #makePart(part: number): Float64Array {
     const random = randomOf(part);
     const positions = new Float64Array(this.#countOf(random));
     const width = keySpaceSize / this.#parts;
@@ -75,7 +92,8 @@ export class KeySet {
   }
 }
 
-const nameOf = (position: number) =>
+/** 64 hex digits. */
+export const nameOf = (position: number) =>
   position.toString(16).padStart(positionDigits, '0').repeat(5).slice(0, 64);
 const randomOf = (part: number) => new Random(Math.imul(part + 1, 0x9e3779b1));
 const sizeOf = (part: number) => 1_000_000 + (part % 8000) * 1000;
@@ -130,7 +148,7 @@ export class ListServer {
 }
 
 /** ListObjectsV2, for all of the prefix. With a delimiter: its one folder. The elements are in AWS's order. */
-function pageOf(set: KeySet, query: URLSearchParams): string {
+function pageOf(set: KeySet, query: URLSearchParams): Buffer {
   const token = query.get('continuation-token');
   const after =
     token === null ? (query.get('start-after') ?? '') : Buffer.from(token, 'base64url').toString();
@@ -140,19 +158,55 @@ function pageOf(set: KeySet, query: URLSearchParams): string {
   const objects = isByFolder ? [] : page.objects;
   const isTruncated = !isByFolder && page.isTruncated;
   const folders = isByFolder && page.objects.length > 0 ? [prefix] : [];
-  const last = Buffer.from(prefix + (objects.at(-1)?.name ?? '')).toString('base64url');
-  return (
+  const last = objects.at(-1);
+  const next = Buffer.from(prefix + (last ? nameOf(last.position) : '')).toString('base64url');
+  const head =
     '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
     `<Name>bench</Name><Prefix>${query.get('prefix') ?? ''}</Prefix>` +
-    (isTruncated ? `<NextContinuationToken>${last}</NextContinuationToken>` : '') +
+    (isTruncated ? `<NextContinuationToken>${next}</NextContinuationToken>` : '') +
     `<KeyCount>${objects.length + folders.length}</KeyCount><MaxKeys>${keysMax}</MaxKeys>` +
     (query.get('encoding-type') === 'url' ? '<EncodingType>url</EncodingType>' : '') +
-    `<IsTruncated>${isTruncated}</IsTruncated>${objects.map(entryOf).join('')}` +
-    `${folders.map((folder) => `<CommonPrefixes><Prefix>${folder}</Prefix></CommonPrefixes>`).join('')}</ListBucketResult>`
-  );
+    `<IsTruncated>${isTruncated}</IsTruncated>`;
+  const common = folders.map((folder) => `<CommonPrefixes><Prefix>${folder}</Prefix></CommonPrefixes>`);
+  const tail = `${common.join('')}</ListBucketResult>`;
+  return Buffer.concat([Buffer.from(head), entriesOf(objects), Buffer.from(tail)]);
 }
 
-const entryOf = ({ name, sizeBytes }: ListedObject) =>
-  `<Contents><Key>${prefix}${name}</Key><LastModified>202${name.charCodeAt(0) % 7}-11-01T10:00:00.000Z</LastModified>` +
+const entryBeforeKey = `<Contents><Key>${prefix}`;
+const keyToYear = '</Key><LastModified>202';
+const yearToSize =
+  '0-11-01T10:00:00.000Z</LastModified>' +
   '<ETag>&quot;0123456789abcdef0123456789abcdef&quot;</ETag><ChecksumAlgorithm>SHA256</ChecksumAlgorithm>' +
-  `<ChecksumType>FULL_OBJECT</ChecksumType><Size>${sizeBytes}</Size><StorageClass>STANDARD</StorageClass></Contents>`;
+  '<ChecksumType>FULL_OBJECT</ChecksumType><Size>';
+const sizeDigits = 7;
+const template = Buffer.from(
+  `${entryBeforeKey}${'0'.repeat(64)}${keyToYear}${yearToSize}${'0'.repeat(sizeDigits)}</Size>` +
+    '<StorageClass>STANDARD</StorageClass></Contents>',
+);
+const hexDigits = Buffer.from('0123456789abcdef');
+
+/** Only what differs is written: as texts, entries would take the server longer than the scan that's measured. */
+function entriesOf(objects: readonly ListedObject[]): Buffer {
+  const bytes = Buffer.alloc(objects.length * template.length, template);
+  let entry = 0;
+  for (const { position, sizeBytes } of objects) {
+    const key = entry + entryBeforeKey.length;
+    writeHex(bytes, key, { word: Math.floor(position / 2 ** 24), digits: 7 });
+    writeHex(bytes, key + 7, { word: position % 2 ** 24, digits: 6 });
+    for (let at = key + positionDigits; at < key + 64; at += 1)
+      bytes[at] = Number(bytes[at - positionDigits]);
+    const year = key + 64 + keyToYear.length;
+    bytes[year] = 0x30 + (Number(bytes[key]) % 7);
+    const size = year + yearToSize.length;
+    for (let at = size + sizeDigits - 1, left = sizeBytes; at >= size; at -= 1, left = Math.floor(left / 10))
+      bytes[at] = 0x30 + (left % 10);
+    entry += template.length;
+  }
+  return bytes;
+}
+
+/** The lowest digits of a word of 32 bits. */
+function writeHex(bytes: Buffer, start: number, { word, digits }: { word: number; digits: number }): void {
+  for (let at = start + digits - 1, left = word; at >= start; at -= 1, left >>>= 4)
+    bytes[at] = Number(hexDigits[left & 15]);
+}

@@ -134,7 +134,8 @@ export async function serveChunks(
   const isOther = isFixable && (await deps.chunkedUploads.fixSha256s(upload, wanted)) === 'other';
   const asked = { nowMs, isOther, isProven: unproven === 0, hasUrls: wanted.length > 0 };
   const changed = await deps.chunkedUploads.change(path, (before) => afterAsking(deps, before, asked));
-  const now = changed?.upload ?? upload;
+  // What is removed meanwhile gets no URL: nobody would delete what arrives.
+  const now = changed?.upload ?? inState(upload, 'ended', nowMs);
   const state = isOther && now.state === 'assembling' ? 'wrong' : shownState(now, nowMs);
   if (state !== 'open')
     return { kind: 'served', state, urls: [], unproven: state === 'stored' ? 0 : unproven };

@@ -418,6 +418,20 @@ describe('a chunked upload', () => {
     expect(messages).toEqual([]);
   });
 
+  it('that is removed while it is asked about has ended: nothing would delete what arrives', async () => {
+    const action = await begin();
+    const path = pathOfAction(action);
+    const { chunkedUploads } = deps;
+    const proofs: typeof chunkedUploads.proofs = async (...input) => {
+      await chunkedUploads.remove(path);
+      return chunkedUploads.proofs(...input);
+    };
+    deps = { ...deps, chunkedUploads: { ...chunkedUploads, proofs } };
+    const stored = [{ chunk: 3, stateBefore: 'e'.repeat(64) }];
+    const { body } = await ask(action, { stored, wanted: [{ chunk: 1, sha256 }] });
+    expect([body, messages]).toEqual([{ state: 'ended', urls: [], unproven: 113 }, []]);
+  });
+
   it('is open while it is assembled, and takes no other bytes then', async () => {
     const action = await begin();
     await ask(action, { wanted: [{ chunk: 1, sha256 }] });

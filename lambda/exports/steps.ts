@@ -62,9 +62,9 @@ export class UnitReport {
     await this.#saying;
   }
 
-  /** Writes the rest. */
+  /** Writes the rest, at the end of a run without a failure. */
   async pause(): Promise<void> {
-    await this.#say((job) => job);
+    await this.#say((job) => ({ ...job, failingSinceMs: null }));
   }
 
   /**

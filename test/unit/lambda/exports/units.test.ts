@@ -235,6 +235,25 @@ describe('run unit', () => {
       },
     );
 
+    it('whose time is over is no failure: two errors hours apart fail no export', async () => {
+      const { stack, units, run } = await begun();
+      const fail = () => {
+        stack.archives.before = ({ name }) => {
+          if (name === 'uploadPart' || name === 'copyPart') throw new StoreUnavailableError('503');
+        };
+        const [message] = units;
+        if (!message) throw new Error('There is no unit.');
+        const deadlineMs = stack.clock.nowMs() + 300_000;
+        return runExportStep(stack.deps, { message, deadlineMs });
+      };
+      await expect(fail()).rejects.toThrow('503');
+      stack.archives.before = () => undefined;
+      stack.clock.advance(2 * 3_600_000);
+      expect(await run({}, 0)).toBe('unfinished');
+      await expect(fail()).rejects.toThrow('503');
+      expect(await stack.job()).toMatchObject({ state: 'copying' });
+    });
+
     it('is looked for if some worker has told of a copy alone', async () => {
       const { stack, run } = await begun();
       await stack.jobs.change(exportPath, (job) => ({
@@ -338,7 +357,7 @@ describe('unit report', () => {
       expect(await job()).toMatchObject({ version: 4, progress: { requests: 4 } });
     });
 
-    it('is written before it pauses, and leaves the unit open', async () => {
+    it('is written before it pauses, which leaves the unit open, and ends a series of failures', async () => {
       const { clock, report, job } = await world();
       await report.note({ requests: 1 });
       clock.advance(5);
@@ -346,7 +365,7 @@ describe('unit report', () => {
       expect(await job()).toMatchObject({
         progress: { requests: 1 },
         doneUnits: '',
-        failingSinceMs: 7,
+        failingSinceMs: null,
         movedAtMs: clock.nowMs(),
       });
       expect(report.isObsolete).toBe(false);

@@ -204,6 +204,7 @@ export async function planArchives(
   return lease.end((now) => ({
     ...now,
     state: 'copying',
+    failingSinceMs: null,
     planned: { ...summary, ...ordered },
     doneUnits: '',
     progress: noProgress,

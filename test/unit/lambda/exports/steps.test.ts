@@ -155,6 +155,15 @@ describe('an export', () => {
     expect(await deps.failures.list()).toMatchObject([{ ...exportPath, kind: 'export', why: 'export' }]);
   });
 
+  it('that is planned has succeeded: failures before that are no reason to give up', async () => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('object'));
+    await stack.start();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, failingSinceMs: stack.clock.nowMs() }));
+    await stack.deliver();
+    expect(await stack.job()).toMatchObject({ state: 'copying', failingSinceMs: null });
+  });
+
   it('that failed asks for what comes next though the table does not take the note', async () => {
     const stack = new ExportStack();
     await stack.store('app', Buffer.from('object'));

@@ -98,7 +98,7 @@ export class ChunkClient {
       const sent = { method, action: this.#action, headers, pieces, signal };
       const answer = shape.safeParse(parseJson(await requestByHand('server', sent)));
       if (answer.success) return answer.data;
-      throw new TransferError('The server returned something that lfs-quota can’t read.');
+      throw new TransferError("The server returned something that lfs-quota can't read.");
     };
     return sendAgain(this.#deps, { attempt }).catch((error: unknown) => {
       throw error instanceof RefusedError ? refusal(error) : error;

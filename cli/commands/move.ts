@@ -53,7 +53,7 @@ export const importCommand = actionCommand({
     if ((from === undefined) === (archive === undefined))
       throw new UsageError('Pass --from URL, or --archive FILE.');
     if (archive !== undefined && via === 'service')
-      throw new UsageError('--via service needs --from: the server can’t read your archive.');
+      throw new UsageError("--via service needs --from: the server can't read your archive.");
     const into = {
       isJson: json === true,
       to: ownRepo(client, operands),

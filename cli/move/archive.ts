@@ -19,10 +19,13 @@ interface OpenArchive extends Source {
 
 /** @param path of a tar or a zip. @throws {CliError} */
 export async function openArchive(path: string): Promise<OpenArchive> {
+  const unreadable = (cause?: unknown) =>
+    new CliError(`Can't read ${path}.`, { hint: 'Pass the tar or zip of an export.', cause });
   const file = await open(path, 'r').catch((cause) => {
-    throw new CliError(`Can't read ${path}.`, { hint: 'Pass the tar or zip of an export.', cause });
+    throw unreadable(cause);
   });
   try {
+    if (!(await file.stat()).isFile()) throw unreadable();
     const manifest = await readMember(file, 0);
     const index = manifest && (await readMember(file, manifest.endByte));
     if (!index || !/^lfs\/export\/index-\d+\.txt$/.test(index.name))

@@ -89,7 +89,7 @@ export class OtherRepo implements LfsRepo {
       failure: isForNow ? 'unavailable' : 'failed',
       hint: isForNow
         ? 'Run the command again in a few minutes: it continues.'
-        : 'Check the URL, and that your login can see the repository: other servers answer 404 if it can’t.',
+        : "Check the URL, and that your login can see the repository: other servers answer 404 if it can't.",
     });
   }
 

@@ -82,7 +82,7 @@ describeWithGitLfs('a file above the limit of one PUT', () => {
     await ada.git(workTree, 'config', '--unset', name);
     const refused = await ada.tryGit(workTree, ['push', 'origin', 'main']);
     expect(refused.code).not.toBe(0);
-    expect(refused.err).toContain('Run: lfs-quota connect, then push again.');
+    expect(refused.err).toContain('Run: lfs-quota connect TENANT REPO, then push again.');
     await ada.git(workTree, 'config', name, out.trim());
   });
 

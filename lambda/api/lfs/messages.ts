@@ -143,7 +143,7 @@ export function tokenInvalid(hosts: readonly string[]): string {
   const orHost =
     hosts.length === 0 ? '' : `, or its user has no access to this repo on ${hosts.join(' or ')}`;
   return (
-    `Access token invalid, expired or revoked${orHost}. Store a new one: lfs-quota connect, or git credential approve. ` +
+    `Access token invalid, expired or revoked${orHost}. Store a new one: lfs-quota connect TENANT REPO, or git credential approve. ` +
     'In CI, rerun the token exchange.'
   );
 }
@@ -209,7 +209,7 @@ export function objectDeleted({ oid, atMs }: { oid: string; atMs: number }): str
 
 /** 422 for a file that one PUT can't carry, from a client that sends no chunks. */
 export function chunksNeeded(bytes: number, putBytesMax: number): string {
-  return `This file has ${formatBytes(bytes)}. Above ${formatBytes(putBytesMax)} you need lfs-quota's transfer agent. Run: lfs-quota connect, then push again.`;
+  return `This file has ${formatBytes(bytes)}. Above ${formatBytes(putBytesMax)} you need lfs-quota's transfer agent. Run: lfs-quota connect TENANT REPO, then push again.`;
 }
 
 /** 501 of a server without what copies. */

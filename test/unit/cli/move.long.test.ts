@@ -486,6 +486,12 @@ describe('import --archive', () => {
         .objects.map(({ oid }) => oid)
         .sort(),
     ).toEqual([...oids].sort());
+    // Another export's archive may have the same name and size.
+    const repeated = await cli(start, { env: own, sleep: waiting });
+    expect(repeated).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("already, with this size: it's kept"),
+    });
     // What changed on the disk, or was cut off, is not stored.
     truncateSync(archive, statSync(archive).size - 2_000_000);
     const cut = ['import', tenant, 'cut', '--archive', archive];
@@ -493,6 +499,10 @@ describe('import --archive', () => {
     expect(
       await cli(['import', tenant, 'x', '--archive', path.join(clone, '.git/HEAD')], { env: env() }),
     ).toMatchObject({ code: 1, err: expect.stringContaining("isn't the archive of an export") });
+    expect(await cli(['import', tenant, 'x', '--archive', folder], { env: env() })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`Can't read ${folder}`),
+    });
   });
 });
 

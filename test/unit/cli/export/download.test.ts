@@ -44,12 +44,12 @@ const sends: Conduct = (response, from) => {
   const range = { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` };
   response.writeHead(from > 0 ? 206 : 200, from > 0 ? range : {}).end(content.subarray(from));
 };
-/** Breaks the connection once the client has written so much down. */
-function breakOnceWritten(response: ServerResponse, length: number): void {
+/** Once the client has written so much down. */
+function onceWritten(length: number, then: () => void): void {
   const timer = setInterval(() => {
     if (statSync(partFile, { throwIfNoEntry: false })?.size !== length) return;
     clearInterval(timer);
-    response.destroy();
+    then();
   }, 5);
 }
 
@@ -62,7 +62,7 @@ const breaksAfter =
       ...(from > 0 && { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` }),
     });
     response.write(content.subarray(from, from + bytes));
-    breakOnceWritten(response, from + bytes);
+    onceWritten(from + bytes, () => response.destroy());
   };
 const refuses =
   (status: number): Conduct =>
@@ -186,7 +186,7 @@ describe('a download of an archive', () => {
       const length = turn % 2 === 0 ? 100_000 : 200_000;
       return (response) => {
         response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, length));
-        breakOnceWritten(response, length);
+        onceWritten(length, () => response.destroy());
       };
     });
     const { asked, run } = await serve([...breaks, sends]);
@@ -216,7 +216,8 @@ describe('a download of an archive', () => {
     let interrupt = () => {};
     const hangs: Conduct = (response) => {
       response.writeHead(200, { 'content-length': content.length });
-      response.write(content.subarray(0, 70_000), () => setTimeout(() => interrupt(), 50));
+      response.write(content.subarray(0, 70_000));
+      onceWritten(70_000, () => interrupt());
     };
     const { run } = await serve([hangs]);
     const onInterrupt = (listener: () => void) => {

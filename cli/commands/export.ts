@@ -165,14 +165,13 @@ async function downloadAll(
     throw new CliError(`No archive to download: the export is ${job.state}.`, {
       hint: `See its progress: lfs-quota export show ${job.tenant} ${job.exportId}`,
     });
-  const files = filesFor(output, job);
-  for (const [index, { name }] of job.archives.entries())
-    if (!files.some((wanted) => wanted.index === index))
+  for (const [index, { file, isThere }] of filesFor(output, job).entries())
+    if (isThere)
       by.context.err(
-        `${name} is in ${output} already, with this size: it's kept. To download it again, move it away, and run: ` +
+        `${file} exists already, with this size: it's kept. To download it again, move it away, and run: ` +
           `${by.context.program} export show ${job.tenant} ${job.exportId} --output ${output}\n`,
       );
-  for (const { file, index } of files) await downloadArchive(by, { job, index, file, output, isQuiet });
+    else await downloadArchive(by, { job, index, file, output, isQuiet });
 }
 
 function begunText({ tenant, exportId }: ExportBody, { program }: CliContext): string {

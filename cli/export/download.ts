@@ -83,22 +83,21 @@ export function checkOutput(output: string): void {
 }
 
 /**
- * Where each archive goes. In a folder, one that lies there whole already is left out: a download that is repeated goes on
- * with the next.
+ * Where each archive goes. In a folder, one may lie there whole already: a download that is repeated goes on with the next.
  *
  * @param output a file, or a folder in which each archive has its own name. @throws {UsageError}
  */
 export function filesFor(
   output: string,
   { archives }: Pick<ExportBody, 'archives'>,
-): { readonly file: string; readonly index: number }[] {
+): { readonly file: string; readonly isThere: boolean }[] {
   const isFolder = existsSync(output) && statSync(output).isDirectory();
   if (!isFolder && archives.length > 1)
     throw new UsageError(`There are ${archives.length} archives, so ${output} must be an existing folder.`);
-  return archives.flatMap(({ name, sizeBytes }, index) => {
+  return archives.map(({ name, sizeBytes }) => {
     const file = isFolder ? path.join(output, path.basename(name)) : output;
-    if (!existsSync(file)) return [{ file, index }];
-    if (isFolder && statSync(file).size === sizeBytes) return [];
+    const isThere = existsSync(file);
+    if (!isThere || (isFolder && statSync(file).size === sizeBytes)) return { file, isThere };
     throw new UsageError(`${file} already exists. Use another file or folder.`);
   });
 }

@@ -23,7 +23,16 @@ import {
 } from '../table/requests.ts';
 import { stored } from '../table/stored-names.ts';
 import { byDueIndex } from '../table/table.ts';
-import { deletionKey, dueKey, ofRepo, parseDeletion, parseTenant, removalField, tenantKey } from './items.ts';
+import {
+  deletionKey,
+  dueKey,
+  namedFields,
+  ofRepo,
+  parseDeletion,
+  parseTenant,
+  removalField,
+  tenantKey,
+} from './items.ts';
 import { pageOfRepos } from './reservation-store.ts';
 import {
   type Deletion,
@@ -72,7 +81,7 @@ async function putDeletion(
       ...deletionKey({ tenant, repo: rest.repo, deletionId: id }),
       ...dueKey({ kind: 'DELETION', tenant, dueAtMs: rest.dueAtMs }),
       deletionId: id,
-      objects: Object.fromEntries(objects),
+      ...namedFields(objects),
       ...rest,
     },
     condition: absent,
@@ -102,7 +111,7 @@ async function remark(
     change: [
       setting({
         state,
-        objects: Object.fromEntries(objects),
+        ...namedFields(objects),
         dueAtMs,
         [byDueIndex.sk]: dueAtMs,
         afterClosingMs,
@@ -282,8 +291,13 @@ async function endDeletion(
     values: { ':deleting': 'deleting', ':deadline': input.deadlineMs },
   };
   if (left.size > 0) {
-    const objects = Object.fromEntries(left);
-    const scheduled = { state: 'scheduled', dueAtMs, [byDueIndex.sk]: dueAtMs, objects, ...removed };
+    const scheduled = {
+      state: 'scheduled',
+      dueAtMs,
+      [byDueIndex.sk]: dueAtMs,
+      ...namedFields(left),
+      ...removed,
+    };
     await updateItem(table, { ...own, change: [setting(scheduled)] });
   } else if (keptUntilMs === null) {
     await deleteItem(table, own);
@@ -291,8 +305,8 @@ async function endDeletion(
     const times = { deadlineMs: keptUntilMs, dueAtMs: keptUntilMs, [byDueIndex.sk]: keptUntilMs };
     const named =
       prefixes === undefined
-        ? removal && { objects: Object.fromEntries(oidsOf(removal)) }
-        : { objects: {}, prefixes };
+        ? removal && namedFields(new Map(oidsOf(removal)))
+        : { ...namedFields(new Map()), prefixes };
     await updateItem(table, {
       ...own,
       change: [setting({ state: 'deleted', ...times, ...removed, ...named })],

@@ -22,6 +22,30 @@ export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transfo
 /** What tells the format of a tenant's item, in every format. */
 const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });
 
+/** Names in the store → something. Pairs have those that a map loses (`__proto__`), or that DynamoDB takes in no map (an empty one). */
+const named = <T extends z.ZodType>(value: T) => ({
+  objects: z.record(z.string(), value),
+  pairs: z.array(z.tuple([z.string(), value])).optional(),
+});
+
+/** As attributes. */
+export function namedFields<T>(objects: ReadonlyMap<string, T>) {
+  const isPair = ([name]: [string, T]) => name === '' || name === '__proto__';
+  const entries = [...objects];
+  return {
+    objects: Object.fromEntries(entries.filter((entry) => !isPair(entry))),
+    pairs: entries.filter(isPair),
+  };
+}
+
+const namesIn = <T>({
+  objects,
+  pairs = [],
+}: {
+  objects: Record<string, T>;
+  pairs?: [string, T][] | undefined;
+}) => new Map([...Object.entries(objects), ...pairs]);
+
 /** Who → until when. */
 const untilMsOf = z.record(z.string(), z.number()).transform((times) => new Map(Object.entries(times)));
 const unconfirmedLoad = z.object({ bytes, makers: untilMsOf, crowd: untilMsOf.optional() });
@@ -161,7 +185,7 @@ const deletionItem = z.object({
   deletionId: z.string(),
   repo: z.string(),
   state: z.enum(['scheduled', 'deleting', 'deleted']),
-  objects: z.record(z.string(), z.number()),
+  ...named(z.number()),
   prefixes: z.string().optional(),
   dueAtMs: z.number(),
   deadlineMs: z.number(),
@@ -173,7 +197,7 @@ const deletionItem = z.object({
       runMs: z.number(),
       beganMs: z.number(),
       endedMs: z.number(),
-      objects: z.record(z.string(), z.tuple([bytes, z.number().nullable()])),
+      ...named(z.tuple([bytes, z.number().nullable()])),
       packed: z.string().optional(),
     })
     .optional(),
@@ -359,22 +383,23 @@ export const parseReservation = once((item: unknown): Reservation => {
 
 /** @throws {ZodError} when the item is not a deletion's. */
 export const parseDeletion = once((item: unknown): Deletion => {
-  const { deletionId, objects, removal, ...rest } = deletionItem.parse(item);
+  const { deletionId, objects, pairs, removal, ...rest } = deletionItem.parse(item);
   return {
     ...rest,
     id: deletionId,
-    objects: new Map(Object.entries(objects)),
+    objects: namesIn({ objects, pairs }),
     ...(removal && { removal: parseRemoval(removal) }),
   };
 });
 
 function parseRemoval({
   objects,
+  pairs,
   packed = '',
   ...removal
 }: NonNullable<z.infer<typeof deletionItem>['removal']>): Removal {
   const removed = new Map<string, RemovedObject>();
-  for (const [name, [sizeBytes, lastModifiedMs]] of Object.entries(objects))
+  for (const [name, [sizeBytes, lastModifiedMs]] of namesIn({ objects, pairs }))
     removed.set(name, { sizeBytes, lastModifiedMs });
   for (const entry of packed.split(' ').filter((text) => text !== '')) {
     const [oid = '', size = '', time = ''] = entry.split(':');
@@ -388,8 +413,10 @@ function parseRemoval({
 /** A removal as an attribute. @param options.isPacked its names are oids, in a text, which takes two thirds of a map. */
 export function removalField({ objects, ...removal }: Removal, { isPacked }: { isPacked: boolean }) {
   if (!isPacked) {
-    const fields = [...objects].map(([name, object]) => [name, [object.sizeBytes, object.lastModifiedMs]]);
-    return { ...removal, objects: Object.fromEntries(fields) };
+    const sizes = [...objects].map(
+      ([name, object]) => [name, [object.sizeBytes, object.lastModifiedMs]] as const,
+    );
+    return { ...removal, ...namedFields(new Map(sizes)) };
   }
   const entries = [...objects].map(([oid, { sizeBytes, lastModifiedMs }]) =>
     [Buffer.from(oid, 'hex').toString('base64'), sizeBytes.toString(36), lastModifiedMs?.toString(36)].join(

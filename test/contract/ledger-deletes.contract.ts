@@ -43,6 +43,22 @@ export function deleteContract(table: OpenTable): void {
       expect(await ledger.unmark(none)).toBe('refused');
     });
 
+    it('name any key that a store has', async () => {
+      const odd = ['__proto__', '', 'constructor', 'toString', 'a b/é', ' ', oid('a'), '__proto__/x'];
+      const named = { ...marked, objects: new Map(odd.map((name, index) => [name, index])) };
+      const { tenant, claim, end, unmark } = await put(named);
+      expect(await deletions(tenant)).toEqual([named]);
+      expect(await unmark(oid('a'))).toBe('unmarked');
+      await claim(named, 1000);
+      const some = new Map([...named.objects].slice(0, 3));
+      await end(1000, { left: some });
+      const again = { ...marked, objects: some, dueAtMs: 900, deadlineMs: 1000 };
+      expect(await deletions(tenant)).toEqual([again]);
+      await claim(again, 2000);
+      await end(2000, { left: new Map([['constructor', 2]]) });
+      expect(await deletions(tenant)).toMatchObject([{ objects: new Map([['constructor', 2]]) }]);
+    });
+
     it('are put once: a retry does not mark again what was unmarked', async () => {
       const { tenant, unmark } = await put();
       await unmark(oid('a'));

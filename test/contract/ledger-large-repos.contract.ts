@@ -224,6 +224,8 @@ export function largeRepoContract(table: OpenTable): void {
       objects: new Map([
         [oid('a'), { sizeBytes: 10, lastModifiedMs: 5 }],
         ['notes.txt', { sizeBytes: 8, lastModifiedMs: null }],
+        // A map loses it.
+        ['__proto__', { sizeBytes: 9, lastModifiedMs: 6 }],
       ]),
     };
     /** A run that has ended. */

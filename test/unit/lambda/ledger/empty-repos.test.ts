@@ -135,6 +135,16 @@ describe('the closed repos of a tenant', () => {
     await world.create();
   });
 
+  it('are emptied of any name that a store has', async () => {
+    for (const name of ['__proto__', '', 'constructor', '__proto__/x'])
+      world.objects.put(`${tenant}/a/${name}`, 7);
+    await close('a');
+    await empty();
+    passBatches();
+    expect(await empty()).toBe('done');
+    expect([await isClosed('a'), await world.keys()]).toEqual([false, ['b/1', 'open/1']]);
+  });
+
   it('are emptied, and no others; there is nothing to do without any', async () => {
     expect(await empty()).toBe('done');
     await close('a', 'b');

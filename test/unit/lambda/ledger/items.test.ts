@@ -234,7 +234,7 @@ describe('of a large repo', () => {
       ['aa', { sizeBytes: 4, lastModifiedMs: 5 }],
       ['bb', { sizeBytes: 6, lastModifiedMs: null }],
     ]);
-    const field = { ...times, objects: { aa: [4, 5], bb: [6, null] } };
+    const field = { ...times, objects: { aa: [4, 5], bb: [6, null] }, pairs: [] };
     expect(removalField({ ...times, objects }, { isPacked: false })).toEqual(field);
     const item = { deletionId: 'd', repo: 'app', state: 'deleted', objects: {}, dueAtMs: 0, deadlineMs: 0 };
     expect(parseDeletion({ ...item, removal: field }).removal).toEqual({ ...times, objects });

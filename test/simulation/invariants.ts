@@ -46,17 +46,23 @@ interface LimitRecord {
   /** undefined: not counted. */
   readonly committedBytes: number | undefined;
   readonly storedBytes: number | undefined;
+  /** Who has to wait before they claim more than fits beside what they never sent → until when. */
+  readonly makers: ReadonlyMap<string, number>;
 }
+
+const nobody: ReadonlyMap<string, number> = new Map();
 
 function limitsIn(record: TenantRecord): LimitRecord[] {
   const { limitBytes, scanned } = record;
   const committedBytes = scanned === null ? undefined : record.committedBytes;
-  const ofTenant = { start: '', limitBytes, committedBytes, storedBytes: scanned?.storedBytes };
+  const makers = record.unconfirmed?.makers ?? nobody;
+  const ofTenant = { start: '', limitBytes, committedBytes, storedBytes: scanned?.storedBytes, makers };
   const ofRepos = [...record.repoLimits].map(([repo, limit]) => ({
     start: `${repo}/`,
     limitBytes: limit.limitBytes,
     committedBytes: limit.scanned?.committedBytes,
     storedBytes: limit.scanned?.storedBytes,
+    makers: limit.scanned?.unconfirmed?.makers ?? nobody,
   }));
   return [ofTenant, ...ofRepos];
 }
@@ -82,6 +88,8 @@ export class Invariants {
   /** Repo → how often its deletion was requested, how often it was opened after one, and when for the last time. */
   readonly #deletes = new Map<string, { requests: number; openings: number; openedAtMs: number }>();
   readonly #hasTricklers: boolean;
+  /** The last release took what was deleted for what never arrived. */
+  readonly #isExactOnMakers: boolean;
   /** Start of the names → what bounds what is stored below them. */
   readonly #lateBounds = new Map<string, LateBound>();
   /** When the last batch was answered. */
@@ -92,6 +100,8 @@ export class Invariants {
   #isCancelled = false;
   /** The highest tenant's limit so far. null: there was none for a moment. */
   #highestLimitBytes: number | null = 0;
+  /** Start of the names → the lowest limit that ever was in force. */
+  readonly #lowestLimits = new Map<string, number>();
   #everScanned = false;
   /** Of the truth that was checked last. */
   #checkedVersion = -1;
@@ -101,10 +111,12 @@ export class Invariants {
   /**
    * @param input.hasTricklers some PUTs end when their reservation has been dead for hours. Then less is promised:
    * no more than twice the limit is stored.
+   * @param input.hasOthers some functions are of another version.
    */
-  constructor(truth: Truth, input: { hasTricklers: boolean }) {
+  constructor(truth: Truth, input: { hasTricklers: boolean; hasOthers: boolean }) {
     this.#truth = truth;
     this.#hasTricklers = input.hasTricklers;
+    this.#isExactOnMakers = !input.hasOthers;
   }
 
   begin(request: { repo: string; objects: ReadonlyMap<string, number> }, nowMs: number): OpenRequest {
@@ -164,7 +176,10 @@ export class Invariants {
     this.#sameUntilMs = this.open.size === 0 ? 0 : truth.nextDeathMs(nowMs);
     const record = truth.record;
     if (!record) return;
-    for (const limit of limitsIn(record)) this.#checkLimit(limit, nowMs);
+    for (const limit of limitsIn(record)) {
+      this.#checkLimit(limit, nowMs);
+      this.#checkMakers(limit, nowMs);
+    }
     if (record.limitBytes === null || this.#highestLimitBytes === null) this.#highestLimitBytes = null;
     else this.#highestLimitBytes = Math.max(record.limitBytes, this.#highestLimitBytes);
     if (this.#hasTricklers) this.#forgetLifted(record);
@@ -211,13 +226,30 @@ export class Invariants {
   checkMaker(madeBy: string, nowMs: number): void {
     const limitBytes = this.#highestLimitBytes;
     if (limitBytes === null || this.#isCancelled || this.#hasTricklers) return;
-    const { everStored, promises } = this.#truth;
+    const truth = this.#truth;
     let openBytes = 0;
-    for (const [name, sizeBytes] of promises.openOf(madeBy, nowMs))
-      if (!everStored.has(name) && !this.mayBeClosed(name.slice(0, name.indexOf('/'))))
+    for (const [name, sizeBytes] of truth.promises.openOf(madeBy, nowMs))
+      if (!truth.wasStored(name) && !this.mayBeClosed(name.slice(0, name.indexOf('/'))))
         openBytes += sizeBytes;
     if (openBytes > limitBytes * (1 + 1 / unconfirmedMakersMax))
       throw new Violation(`Late: ${madeBy} has claims of ${openBytes} bytes, above a limit of ${limitBytes}`);
+  }
+
+  /** Whoever has to wait for uploads that never finished has them: what the service has deleted since did finish. */
+  #checkMakers({ start, limitBytes, makers }: LimitRecord, nowMs: number): void {
+    const lowestBytes = Math.min(
+      limitBytes ?? Number.POSITIVE_INFINITY,
+      this.#lowestLimits.get(start) ?? Number.POSITIVE_INFINITY,
+    );
+    this.#lowestLimits.set(start, lowestBytes);
+    if (!this.#isExactOnMakers) return;
+    for (const [madeBy, untilMs] of makers) {
+      const bytes = sumBelow(start, this.#truth.unfinishedOf(madeBy, nowMs));
+      if (nowMs <= untilMs && bytes * unconfirmedMakersMax <= lowestBytes)
+        throw new Violation(
+          `I2: ${madeBy} is to wait for uploads that didn't finish${below(start)}, which are ${bytes} bytes`,
+        );
+    }
   }
 
   #checkLimit(limit: LimitRecord, nowMs: number): void {

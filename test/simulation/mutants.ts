@@ -145,7 +145,7 @@ function wasSeen(
   world: World,
   { tenant, repo, oid }: { tenant: string; repo: string; oid: string },
 ): boolean {
-  return world.account(tenant).truth.everStored.has(`${repo}/${oid}`);
+  return world.account(tenant).truth.wasStored(`${repo}/${oid}`);
 }
 
 /** Only repos with live reservations are scanned, so what arrived after the last scan is lost when they die. */

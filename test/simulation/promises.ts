@@ -16,6 +16,7 @@ const endedForMs = 2 * 60 * 60_000;
 interface Granted {
   readonly repo: string;
   readonly madeBy: string | undefined;
+  readonly createdAtMs: number;
   readonly lapsedAtMs: number;
   readonly isNarrowed: boolean;
   /** oid → bytes. */
@@ -68,7 +69,14 @@ export class Promises {
     const expiresAtMs = createdAtMs + urlLifetimeMs + reservationSlackMs;
     const lapsed = lapsedAtMs(this.#settings, { expiresAtMs, entries: asked });
     const untilMs = chunked ? Number.POSITIVE_INFINITY : lapsed;
-    this.#granted.set(id, { repo, madeBy, lapsedAtMs: untilMs, entries, isNarrowed: false });
+    this.#granted.set(id, {
+      repo,
+      madeBy,
+      createdAtMs,
+      lapsedAtMs: untilMs,
+      entries,
+      isNarrowed: false,
+    });
   }
 
   /**
@@ -134,6 +142,26 @@ export class Promises {
     for (const granted of this.#granted.values())
       if (granted.madeBy === madeBy) latestMs = Math.max(latestMs, unconfirmedUntilMs(granted));
     return latestMs;
+  }
+
+  /**
+   * (repo/oid) → bytes of what they were granted and is lapsed by any clock. Of several sizes the largest counts.
+   *
+   * @param input.isOver whether an object that was granted from then on, until it lapsed, is left out.
+   */
+  lapsedOf(
+    madeBy: string,
+    input: { nowMs: number; isOver(name: string, span: { fromMs: number; untilMs: number }): boolean },
+  ): Map<string, number> {
+    const { nowMs, isOver } = input;
+    const lapsed = new Map<string, number>();
+    for (const granted of this.#granted.values()) {
+      const { createdAtMs: fromMs, lapsedAtMs: untilMs } = granted;
+      if (granted.madeBy !== madeBy || untilMs > nowMs + 2 * this.#settings.clockSkewMs) continue;
+      for (const { name, sizeBytes } of namesOf(granted))
+        if (!isOver(name, { fromMs, untilMs })) lapsed.set(name, Math.max(sizeBytes, lapsed.get(name) ?? 0));
+    }
+    return lapsed;
   }
 
   /** (repo/oid) → bytes of what they were granted, others were not, and is live or late for a while yet. */

@@ -43,8 +43,8 @@ export class Truth {
   readonly ledger: MemoryLedger;
   /** (repo/oid) → bytes of what is stored. */
   readonly stored = new Map<string, number>();
-  /** (repo/oid) of everything that was ever stored. */
-  readonly everStored = new Set<string>();
+  /** (repo/oid) → from when until when it was stored, each time. */
+  readonly #spans = new Map<string, { readonly fromMs: number; untilMs: number }[]>();
   storedBytes = 0;
   readonly changes: Change[] = [];
   readonly around = new AroundChanges();
@@ -72,8 +72,8 @@ export class Truth {
     const name = `${object.repo}/${object.oid}`;
     this.version += 1;
     this.store.put(`${tenant}/${name}`, object.sizeBytes, undefined, object.lastModifiedMs);
-    this.everStored.add(name);
     if (this.stored.has(name)) return;
+    this.#beginSpan(name, nowMs);
     this.stored.set(name, object.sizeBytes);
     this.storedBytes += object.sizeBytes;
     this.changes.push({ atMs: nowMs, bytes: object.sizeBytes });
@@ -86,6 +86,7 @@ export class Truth {
     if (bytes === undefined) return;
     this.version += 1;
     this.stored.delete(name);
+    this.#endSpan(name, nowMs);
     this.storedBytes -= bytes;
     this.changes.push({ atMs: nowMs, bytes: -bytes });
     this.promises.noteRemoval(name, bytes);
@@ -106,9 +107,11 @@ export class Truth {
     if (sizeBytes === undefined) {
       void this.store.delete([key]);
       this.stored.delete(name);
+      this.#endSpan(name, atMs);
     } else {
       this.store.put(key, sizeBytes, undefined, atMs);
       this.stored.set(name, sizeBytes);
+      this.#beginSpan(name, atMs);
     }
     const bytes = sizeBytes ?? -(before ?? 0);
     this.storedBytes += bytes;
@@ -116,6 +119,34 @@ export class Truth {
     if (sizeBytes === undefined) this.promises.noteRemoval(name, before ?? 0);
     this.around.add({ name, bytes, isRemoval: sizeBytes === undefined, atMs, isNoted });
     return true;
+  }
+
+  #beginSpan(name: string, fromMs: number): void {
+    const spans = this.#spans.get(name) ?? [];
+    this.#spans.set(name, [...spans, { fromMs, untilMs: Number.POSITIVE_INFINITY }]);
+  }
+
+  #endSpan(name: string, untilMs: number): void {
+    const span = this.#spans.get(name)?.at(-1);
+    if (span) span.untilMs = untilMs;
+  }
+
+  /** Whether (repo/oid) was stored at any moment between these. Default: ever. */
+  wasStored(name: string, { fromMs = 0, untilMs = Number.POSITIVE_INFINITY } = {}): boolean {
+    const spans = this.#spans.get(name) ?? [];
+    return spans.some((span) => span.fromMs <= untilMs && span.untilMs >= fromMs);
+  }
+
+  /**
+   * Whose uploads were granted and didn't arrive in time: (repo/oid) → bytes. What somebody removed straight from the bucket may
+   * never have been seen.
+   */
+  unfinishedOf(madeBy: string, nowMs: number): Map<string, number> {
+    return this.promises.lapsedOf(madeBy, {
+      nowMs,
+      isOver: (name, { fromMs, untilMs }) =>
+        this.wasStored(name, { fromMs, untilMs }) && !this.around.isRemoved(name, fromMs),
+    });
   }
 
   /** What was changed around the API since then may not be counted. */

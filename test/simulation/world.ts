@@ -182,7 +182,10 @@ export class World {
       });
       // The others are promised everything beside them.
       const trickles = index === 0 && stage.hasTricklers;
-      const invariants = new Invariants(truth, { hasTricklers: trickles });
+      const invariants = new Invariants(truth, {
+        hasTricklers: trickles,
+        hasOthers: input.other !== undefined,
+      });
       const metered = new Metered(stage.downloadLimitBytes);
       return { tenant: truth.tenant, truth, invariants, metered, hasLies, hasTricklers: trickles };
     });

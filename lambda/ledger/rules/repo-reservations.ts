@@ -111,6 +111,8 @@ export class RepoReservations {
   readonly #sizes: number[] = [];
   /** Each once: a million texts would take tens of MB. */
   readonly #makers = new Map<string, string>();
+  /** oid → when a delete of the server last began that removed it. */
+  readonly #deletedMs = new Map<string, number>();
 
   add({ entries, ...reservation }: Reservation): void {
     const { id, state, createdAtMs, lapsedAtMs, lookAtMs, deletedByMs, madeBy } = reservation;
@@ -119,6 +121,8 @@ export class RepoReservations {
     for (const [oid, sizeBytes] of entries) {
       this.#oids.push(oid);
       this.#sizes.push(sizeBytes);
+      if (deletedByMs !== undefined)
+        this.#deletedMs.set(oid, Math.max(createdAtMs, this.#deletedMs.get(oid) ?? 0));
     }
     this.#rows.push({
       id,
@@ -223,7 +227,7 @@ export class RepoReservations {
           live.add(oid, { sizeBytes, isIssued: false, isLasting: false, heldUntilMs, certainUntilMs });
           continue;
         }
-        if (scan && isOver) continue;
+        if ((scan && isOver) || (isUnconfirmed && this.#wasDeleted(row, oid))) continue;
         entries += 1;
         (isUnconfirmed ? unconfirmed : live).add(oid, {
           sizeBytes,
@@ -274,7 +278,7 @@ export class RepoReservations {
         continue;
       }
       if (!saysWhatArrived(row, scanBeganMs)) continue;
-      const unseen = new Map([...this.#entriesOf(row)].filter(([oid]) => !scan.seen.has(oid)));
+      const unseen = this.#unseenOf(row, scan);
       const isSame = nextMs === lookAtMs && unseen.size === row.to - row.from;
       if (isSame) continue;
       const { lapsedAtMs } = row;
@@ -289,7 +293,7 @@ export class RepoReservations {
   *#settleKnown(row: Row, input: { scan: RepoScan; scanBeganMs: number }): Iterable<Settlement> {
     const { scan, scanBeganMs } = input;
     const isGoing = [...this.#entriesOf(row)].some(([oid]) => scan.large?.going.has(oid));
-    const unseen = new Map([...this.#entriesOf(row)].filter(([oid]) => !scan.seen.has(oid)));
+    const unseen = this.#unseenOf(row, scan);
     if (isGoing || unseen.size === row.to - row.from) return;
     const { id: reservationId, lapsedAtMs } = row;
     yield { kind: 'unconfirmed', reservationId, unseen, lapsedAtMs, lookAtMs: scanBeganMs };
@@ -355,10 +359,22 @@ export class RepoReservations {
 
   #isSeen(row: Row, { scan, scanBeganMs }: { scan: RepoScan; scanBeganMs: number }): boolean {
     if (!saysWhatArrived(row, scanBeganMs)) return false;
-    for (let index = row.from; index < row.to; index += 1) {
-      if (!scan.seen.has(this.#oids[index] ?? '')) return false;
-    }
+    for (const [oid] of this.#entriesOf(row))
+      if (!scan.seen.has(oid) && !this.#wasDeleted(row, oid)) return false;
     return true;
+  }
+
+  #unseenOf(row: Row, { seen }: RepoScan): Map<string, number> {
+    const isUnseen = (oid: string) => !seen.has(oid) && !this.#wasDeleted(row, oid);
+    return new Map([...this.#entriesOf(row)].filter(([oid]) => isUnseen(oid)));
+  }
+
+  /**
+   * Whether the server has deleted an object since the reservation lapsed. So it had arrived, and nobody is held to account for
+   * it. That a slow PUT may store it once more is what the delete's own reservation stands for.
+   */
+  #wasDeleted({ deletedByMs, lapsedAtMs }: Row, oid: string): boolean {
+    return deletedByMs === undefined && lapsedAtMs < (this.#deletedMs.get(oid) ?? 0);
   }
 
   *#entriesOf({ from, to }: Row): Iterable<[oid: string, sizeBytes: number]> {
@@ -407,8 +423,8 @@ class EntryTally {
   readonly #lasting = new Set<string>();
   #leastUntilMs = Number.MAX_SAFE_INTEGER;
   #mostUntilMs = 0;
-  /** oid → who claimed it first. */
-  readonly #madeBy = new Map<string, string>();
+  /** oid → who claimed most of it. What a delete expects once more may be larger, and nobody claimed that. */
+  readonly #madeBy = new Map<string, { madeBy: string; sizeBytes: number }>();
   /** Who → until when the last of what they claimed is held. */
   readonly #heldUntilMs = new Map<string, number>();
 
@@ -430,7 +446,7 @@ class EntryTally {
   ): void {
     const { sizeBytes, isIssued, isLasting, heldUntilMs, certainUntilMs, madeBy } = entry;
     if (madeBy !== undefined) {
-      if (!this.#madeBy.has(oid)) this.#madeBy.set(oid, madeBy);
+      if (sizeBytes > (this.#madeBy.get(oid)?.sizeBytes ?? -1)) this.#madeBy.set(oid, { madeBy, sizeBytes });
       this.#heldUntilMs.set(madeBy, Math.max(heldUntilMs, this.#heldUntilMs.get(madeBy) ?? 0));
     }
     if (sizeBytes > 0) this.#mostUntilMs = Math.max(this.#mostUntilMs, heldUntilMs);
@@ -449,8 +465,8 @@ class EntryTally {
   /** Who claimed what, beyond what `without` counts. */
   shares(without: EntryTally): Map<string, UnconfirmedShare> {
     const shares = new Map<string, UnconfirmedShare>();
-    for (const [oid, madeBy] of this.#madeBy) {
-      const beyondBytes = Math.max(0, (this.#most.get(oid) ?? 0) - (without.#most.get(oid) ?? 0));
+    for (const [oid, { madeBy, sizeBytes }] of this.#madeBy) {
+      const beyondBytes = Math.max(0, sizeBytes - (without.#most.get(oid) ?? 0));
       const bytes = beyondBytes + (shares.get(madeBy)?.bytes ?? 0);
       shares.set(madeBy, { bytes, untilMs: this.#heldUntilMs.get(madeBy) ?? 0 });
     }

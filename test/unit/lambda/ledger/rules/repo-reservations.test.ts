@@ -147,6 +147,44 @@ describe('what reservations may still bring', () => {
     expect(newest(undefined, 'r1')).toBe(20);
   });
 
+  it('is late by whoever claimed most of an object, and by no more than they did', () => {
+    const claimed = [
+      { ...entries({ a: 1, b: 3 }), madeBy: 'ada' },
+      { ...entries({ a: 10, b: 3 }), madeBy: 'ben' },
+      // It was deleted before somebody claimed less of it.
+      { ...entries({ b: 50 }), deletedByMs: lapsedAtMs, createdAtMs: lapsedAtMs - 1 },
+    ];
+    const late = open(reservationsOf(...claimed), lapsedAtMs + 1, []);
+    const shares = [...late.unconfirmedBy].map(([madeBy, { bytes }]) => [madeBy, bytes]);
+    expect(Object.fromEntries(shares)).toEqual({ ada: 3, ben: 10 });
+    expect(late.unconfirmed.mostBytes).toBe(60);
+  });
+
+  it.each([undefined, []])(
+    'is of nobody if it was deleted since it lapsed, whether it is scanned or not',
+    (seen) => {
+      const late = (createdAtMs: number) =>
+        open(
+          reservationsOf(
+            { ...entries({ a: 10, b: 3 }), madeBy: 'ada', lookAtMs: lapsedAtMs + hour },
+            {
+              ...entries({ a: 10 }),
+              createdAtMs,
+              deletedByMs: createdAtMs + hour,
+              lapsedAtMs: lapsedAtMs + 1,
+            },
+          ),
+          lapsedAtMs + 2,
+          seen,
+        );
+      expect(late(lapsedAtMs + 1).unconfirmed.mostBytes).toBe(13);
+      expect(late(lapsedAtMs + 1).unconfirmedBy.get('ada')?.bytes).toBe(3);
+      expect(late(lapsedAtMs + 1).countBy.get('ada')?.entries).toBe(1);
+      // Whoever claims it afterwards claims it anew.
+      expect(late(lapsedAtMs).unconfirmedBy.get('ada')?.bytes).toBe(13);
+    },
+  );
+
   it('is late for a day after death, beyond what live ones claim of the same object', () => {
     const all = reservationsOf(entries({ a: 10, b: 20 }), {
       ...entries({ a: 4, c: 7 }),

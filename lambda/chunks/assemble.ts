@@ -98,14 +98,29 @@ function isFree({ state, leaseUntilMs }: ChunkedUpload, nowMs: number): boolean 
 
 /** What is left to do once the object is there. May be repeated. */
 async function finish(deps: AssembleDeps, path: UploadPath): Promise<'stored'> {
-  await deps.queue.request({ tenant: path.tenant, reason: 'upload', full: false });
-  await deleteChunks(deps, path);
+  const upload = await deps.chunkedUploads.read(path);
+  // What else arrives until no chunk can any more goes with its record.
+  if (upload) await endClaim(deps, upload);
   return 'stored';
 }
 
-/** Deletes all chunks of an upload. */
-export async function deleteChunks({ archives }: Pick<Deps, 'archives'>, path: UploadPath): Promise<void> {
-  for await (const keys of archives.list(chunkFolder(path))) await archives.delete(keys);
+/**
+ * Ends the claim of an upload that is over: it lapses as any other does, and no sooner than the last chunk can arrive, so that
+ * the client's verify is answered. What is stored of it beside the object is deleted before.
+ */
+export async function endClaim(deps: AssembleDeps, upload: ChunkedUpload): Promise<void> {
+  const { archives, ledger, queue, clock, settings } = deps;
+  const { tenant, repo, oid, multipart } = upload;
+  const key = objectKey(upload);
+  // A worker that was frozen can complete nothing afterwards.
+  if (multipart) await archives.abort({ key, uploadId: multipart.id });
+  for await (const keys of archives.list(chunkFolder(upload))) await archives.delete(keys);
+  const isStored = upload.state === 'stored' || (await archives.head(key)) !== undefined;
+  const isGone = !isStored && (multipart?.isAhead ?? multipart === null);
+  const endedMs = Math.max(clock.nowMs() + 2 * settings.clockSkewMs, upload.putsUntilMs);
+  await ledger.endChunked({ tenant, repo, reservationId: upload.upload, oid, isGone, endedMs });
+  // Up to then its claim is in the confirmed usage. And an attempt whose answer was lost may have made the object.
+  await queue.request({ tenant, reason: 'upload', full: false });
 }
 
 async function attempt(

@@ -1,5 +1,4 @@
-import { objectKey } from '../rules/names.ts';
-import { type AssembleDeps, deleteChunks, pathOf } from './assemble.ts';
+import { type AssembleDeps, endClaim, pathOf } from './assemble.ts';
 import { type ChunkedUpload, dueAtMs, inState, isOpen, type UploadPath } from './rules/upload.ts';
 
 type TidyOutcome =
@@ -34,25 +33,10 @@ export async function tidyUpload(deps: AssembleDeps, path: UploadPath): Promise<
     await chunkQueue.send([{ step: 'assemble', ...pathOf(path) }]);
     return 'reassembled';
   }
-  await removeUpload(deps, upload);
+  // A claim is released before its record goes: else nobody would release it.
+  await endClaim(deps, upload);
+  await chunkedUploads.remove(upload);
   return 'removed';
 }
 
 const isDue = (upload: ChunkedUpload, nowMs: number) => nowMs >= dueAtMs(upload);
-
-/** In this order: what is stored is deleted before its claim is released, and its record last of all. */
-async function removeUpload(deps: AssembleDeps, upload: ChunkedUpload): Promise<void> {
-  const { archives, chunkedUploads, ledger, queue, clock, settings } = deps;
-  const { tenant, repo, oid, multipart } = upload;
-  const key = objectKey(upload);
-  // A worker that was frozen can complete nothing afterwards.
-  if (multipart) await archives.abort({ key, uploadId: multipart.id });
-  await deleteChunks(deps, upload);
-  const isStored = upload.state === 'stored' || (await archives.head(key)) !== undefined;
-  const isGone = !isStored && (multipart?.isAhead ?? multipart === null);
-  const endedMs = clock.nowMs() + 2 * settings.clockSkewMs;
-  await ledger.endChunked({ tenant, repo, reservationId: upload.upload, oid, isGone, endedMs });
-  // Up to then its claim is in the confirmed usage. And an attempt whose answer was lost may have made the object.
-  await queue.request({ tenant, reason: 'upload', full: false });
-  await chunkedUploads.remove(upload);
-}

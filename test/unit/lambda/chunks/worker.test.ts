@@ -16,6 +16,7 @@ import {
 import { Sha256 } from '../../../../lambda/chunks/sha256.ts';
 import type { Deps } from '../../../../lambda/deps.ts';
 import { create } from '../../../../lambda/handlers/assemble-upload.ts';
+import { markObject } from '../../../../lambda/ledger/deletes.ts';
 import { objectKey } from '../../../../lambda/rules/names.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
@@ -338,7 +339,7 @@ describe('a chunk', () => {
 });
 
 describe('an object', () => {
-  it('is made of its chunks, and these go, then the claim of the upload', async () => {
+  it('is made of its chunks, these go and the claim of the upload ends, and late chunks go with its record', async () => {
     const upload = await proven();
     await deliver(stepOf('assemble', upload));
     expect(await stored()).toEqual(Uint8Array.from(content));
@@ -348,7 +349,10 @@ describe('an object', () => {
     await deliver(stepOf('tidy', upload));
     expect(outcomes().at(-1)).toBe('early');
     await archives.put(chunkKey(upload, 1), bytesOf(1));
-    expect((await reservationOf(upload))?.chunked).toEqual(new Set([oid]));
+    // Until then the client can verify it, and not for the days that it may have taken.
+    expect(await reservationOf(upload)).toMatchObject({ lapsedAtMs: upload.putsUntilMs });
+    const deletion = await markObject(deps, { ...place, dryRun: true });
+    expect(deletion).toMatchObject({ dueAtMs: clock.nowMs() + settings.deleteGraceMs, waitsFor: null });
     await tidy(upload);
     await expectNothingLeft(upload);
     // As that of any object that has arrived.

@@ -26,10 +26,23 @@ async function untilAnswered<T>(
   return undefined;
 }
 
-/** Somebody deletes what is not to be kept. Whoever is told afterwards that an object is stored relies on it. */
-export async function cleanUp(world: TenantWorld, action: GcAction): Promise<void> {
+export function cleanUp(world: TenantWorld, { repo, keep, isCancelled }: GcAction): Promise<void> {
+  const oids = Array.from({ length: oidsMax }, (_, oid) => oidName(oid));
+  return collectGarbage(world, { repo: repoName(repo), oids, keep: new Set(keep.map(oidName)), isCancelled });
+}
+
+/**
+ * Somebody deletes what is not to be kept. Whoever is told afterwards that an object is stored relies on it.
+ *
+ * @param wish.oids all that the repo may have.
+ */
+export async function collectGarbage(
+  world: TenantWorld,
+  wish: { repo: string; oids: readonly string[]; keep: ReadonlySet<string>; isCancelled: boolean },
+): Promise<void> {
   const { tenant, invariants, scheduler, settings } = world;
-  const path = { tenant, repo: repoName(action.repo) };
+  const { repo, oids, keep } = wish;
+  const path = { tenant, repo };
   const opened = await untilAnswered(world, async () => {
     const result = await world.invoke((deps, code) => code.openGc(deps, path), { mayOutlive: false });
     return typeof result === 'object' && result.answer.kind !== 'busy' ? result.answer : undefined;
@@ -37,19 +50,16 @@ export async function cleanUp(world: TenantWorld, action: GcAction): Promise<voi
   if (opened?.kind !== 'open') return;
   world.coverage.gcs += 1;
   await world.wait(settings.gcWatchMs + 3 * settings.clockSkewMs);
-  const keep = new Set(action.keep.map(oidName));
-  for (let oid = 0; oid < oidsMax; oid += 1)
-    if (!keep.has(oidName(oid)))
-      invariants.requestDeletion({ repo: path.repo, oid: oidName(oid) }, scheduler.nowMs);
+  for (const oid of oids) if (!keep.has(oid)) invariants.requestDeletion({ repo, oid }, scheduler.nowMs);
   const bytes = prefixesOf([...keep]);
   const reachableSha256 = sha256Hex(bytes);
   await world.archives.put(reachableSetKey({ tenant, watchId: opened.gc.watch.id }, reachableSha256), bytes);
-  const wish = { reachableCount: keep.size, reachableSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
+  const run = { reachableCount: keep.size, reachableSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
   await untilAnswered(world, async () => {
-    const result = await world.invoke((deps, code) => code.startRun(deps, { ...path, ...wish }));
+    const result = await world.invoke((deps, code) => code.startRun(deps, { ...path, ...run }));
     return typeof result === 'object' ? result.answer : undefined;
   });
-  if (!action.isCancelled) return;
+  if (!wish.isCancelled) return;
   await world.wait(world.random.int(0, 3 * minute));
   await world.invoke((deps, code) => code.cancelGc(deps, path));
 }

@@ -9,6 +9,7 @@ import { expiryAttribute } from '../../lambda/table/table.ts';
 import { Random } from '../support/random.ts';
 import { tokenRecord } from '../support/token-record.ts';
 import { act } from './act.ts';
+import { collectGarbage } from './act-beside.ts';
 import type { Mix } from './actor.ts';
 import { ChunkAgent, type Errand, type Way } from './chunk-agent.ts';
 import {
@@ -232,6 +233,8 @@ class ChunkRun {
       isSpoilable: (oid) => this.isSpoilable(errand.madeBy, oid),
     });
     await agent.run();
+    // While its reservation is alive.
+    if (random.chance(0.3)) await this.#delete(errand.repo, random.pick(errand.contents));
   }
 
   async #create(): Promise<void> {
@@ -275,25 +278,43 @@ class ChunkRun {
   async #beside(): Promise<void> {
     const world = this.#tenant;
     const random = this.#random;
-    const { tenant, invariants } = world;
     for (let count = random.int(0, 6); count > 0; count -= 1) {
       await world.wait(random.chance(0.7) ? random.int(0, 5 * minute) : random.int(0, 90 * minute));
-      const { oid } = random.pick(this.#trueOnes);
-      const repo = random.int(0, 1);
       const base = { tenant: 0, afterMs: 0 };
       const what = random.int(0, 12);
       if (what < 3) await act(world, { sizes: [] }, { ...base, kind: 'reconcile', full: random.chance(0.5) });
       else if (what < 5)
         await act(world, { sizes: [] }, { ...base, kind: 'read', refresh: random.chance(0.5) });
-      else if (what < 8) {
-        const wish = { tenant, repo: repoName(repo), oid, dryRun: false };
-        await world.invoke((deps, code) => code.markObject(deps, wish), { mayOutlive: false });
-        invariants.requestDeletion(wish, world.scheduler.nowMs);
-      } else if (what === 12) await this.#revoke();
-      else if (what > 9) await this.#cancel();
-      else if (what < 9)
+      else if (what === 5)
         await act(world, { sizes: [] }, { ...base, kind: 'limit', limitBytes: random.int(100, 1_000) });
-      else await act(world, { sizes: [] }, { ...base, kind: 'delete-repo', repo });
+      else if (what < 9) await this.#delete(repoName(random.int(0, 1)), random.pick(this.#trueOnes));
+      else if (what < 12) await this.#cancel();
+      else await this.#revoke();
+    }
+  }
+
+  /** An object is deleted, or more than that with it. */
+  async #delete(repo: string, { oid }: Content): Promise<void> {
+    const world = this.#tenant;
+    const random = this.#random;
+    const { tenant, invariants } = world;
+    const path = { tenant, repo };
+    switch (random.pick(['object', 'object', 'repo', 'gc'] as const)) {
+      case 'object': {
+        const wish = { ...path, oid, dryRun: false };
+        await world.invoke((deps, code) => code.markObject(deps, wish), { mayOutlive: false });
+        return invariants.requestDeletion(wish, world.scheduler.nowMs);
+      }
+      case 'repo':
+        invariants.requestDeletion({ repo }, world.scheduler.nowMs);
+        await world.invoke((deps, code) => code.deleteRepo(deps, { ...path, dryRun: false }));
+        return;
+      case 'gc': {
+        const oids = [...this.#trueOnes, this.#small].map((content) => content.oid);
+        const keep = new Set(random.chance(0.5) ? oids : []);
+        keep.delete(oid);
+        return collectGarbage(world, { ...path, oids, keep, isCancelled: random.chance(0.2) });
+      }
     }
   }
 

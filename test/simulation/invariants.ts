@@ -461,7 +461,8 @@ export class Invariants {
     if (watched.highestLimitBytes !== null)
       watched.highestLimitBytes = Math.max(watched.highestLimitBytes, limitBytes);
     const entries = truth.liveEntries(nowMs);
-    let needed = truth.storedBelow(start) + sumBelow(start, entries);
+    const taken = truth.liveEntries(nowMs, truth.promises.ended(nowMs));
+    let needed = truth.storedBelow(start) + sumBelow(start, taken);
     for (const [oid, sizeBytes] of request.objects) {
       const name = `${request.repo}/${oid}`;
       // An object that is claimed already adds nothing, or the difference if it was claimed with a smaller size.

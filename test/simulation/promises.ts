@@ -122,7 +122,11 @@ export class Promises {
 
   *live(nowMs: number): Iterable<NamedBytes> {
     for (const granted of this.#granted.values()) if (!isLapsed(granted, nowMs)) yield* namesOf(granted);
-    yield* this.#ended.filter(({ untilMs }) => nowMs <= untilMs);
+  }
+
+  /** What has ended and may still be in the confirmed usage, which does not say whose it is. */
+  ended(nowMs: number): Iterable<NamedBytes> {
+    return this.#ended.filter(({ untilMs }) => nowMs <= untilMs);
   }
 
   *late(nowMs: number): Iterable<NamedBytes> {

@@ -229,11 +229,13 @@ export class Truth {
   /**
    * (repo/oid) → the bytes that URLs which may still be used add to what is stored. Of several sizes the largest counts,
    * because a tenant's own false sizes stay in its confirmed usage until the next scan.
+   *
+   * @param more what counts besides.
    */
-  liveEntries(nowMs: number): Map<string, number> {
+  liveEntries(nowMs: number, more: ReturnType<Promises['ended']> = []): Map<string, number> {
     const entries = new Map<string, number>();
     // If it is stored with its true size, a larger false size is still in the confirmed usage of the last scan.
-    for (const { name, sizeBytes } of this.promises.live(nowMs))
+    for (const { name, sizeBytes } of [...this.promises.live(nowMs), ...more])
       entries.set(name, Math.max(sizeBytes - (this.stored.get(name) ?? 0), entries.get(name) ?? 0));
     return entries;
   }
@@ -248,7 +250,7 @@ export class Truth {
    * was deleted meanwhile may be sent once more. Of several sizes the largest counts.
    */
   unconfirmedBytes(nowMs: number, start: string): number {
-    const live = this.liveEntries(nowMs);
+    const live = this.liveEntries(nowMs, this.promises.ended(nowMs));
     const late = new Map<string, number>();
     for (const { name, sizeBytes } of this.promises.late(nowMs)) {
       const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runChunks } from './chunks.ts';
+import { takenForLate } from './mutants-makers.ts';
 import { replacing } from './replacing.ts';
 import { runsOf } from './seeds.ts';
 import type { Mutant } from './world.ts';
@@ -46,6 +47,13 @@ describe('chunked uploads, while people lie and functions die', () => {
     const left = async (seed: number): Promise<unknown> =>
       seed < 20 && (await runChunks(seed, neverAborts).then(() => left(seed + 1), String));
     expect(await left(0)).toMatch(/never ends: .*a multipart upload of/);
+  });
+
+  it('notice within 20 runs that an object which was assembled and deleted is taken for what never came', async () => {
+    const mutant = takenForLate(() => true);
+    const mistaken = async (seed: number): Promise<unknown> =>
+      seed < 20 && (await runChunks(seed, mutant).then(() => mistaken(seed + 1), String));
+    expect(await mistaken(0)).toMatch(/I2: maker-\d is to wait/);
   });
 
   it('replay a seed exactly', async () => {

@@ -5,6 +5,7 @@ import { deleteMutants } from './mutants-deletes.ts';
 import { largeRepoMutants } from './mutants-large-repo.ts';
 import { lateMutants } from './mutants-late.ts';
 import { limitMutants } from './mutants-limits.ts';
+import { makerMutants } from './mutants-makers.ts';
 import { slowMutants } from './mutants-slow.ts';
 import { firstViolation } from './seeds.ts';
 
@@ -17,6 +18,7 @@ describe('the simulator catches', () => {
     ...slowMutants,
     ...besideMutants,
     ...lateMutants,
+    ...makerMutants,
   ])('$name, within $seeds seeds', async ({ invariant, seeds, ...how }) => {
     const found = await firstViolation({ from: 0, count: seeds, invariant, ...how });
     expect(found?.message).toMatch(invariant);

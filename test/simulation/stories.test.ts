@@ -6,6 +6,7 @@ import * as batchStories from './stories-batches.ts';
 import * as besideStories from './stories-beside.ts';
 import * as lateStories from './stories-late.ts';
 import * as limitStories from './stories-limits.ts';
+import * as makerStories from './stories-makers.ts';
 import * as countStories from './stories-scans.ts';
 import * as slowStories from './stories-slow.ts';
 
@@ -33,6 +34,7 @@ describe('the ledger under a seeded scheduler', () => {
       ...limitStories,
       ...slowStories,
       ...lateStories,
+      ...makerStories,
       ...besideStories,
     }),
   )('keeps its invariants in a scenario written by hand: %s', async (_, story) => {

@@ -34,11 +34,9 @@ const reservationSchema = z
     state: z
       .enum(['pending', 'issued', 'unconfirmed'])
       .describe(
-        'pending: its batch is being processed. issued: upload URLs are out. unconfirmed: no upload can finish any more, as far as the server can tell, and some objects were never seen.',
+        'pending: its batch is being processed. issued: upload URLs are out. unconfirmed: no upload can finish any more, as far as the server can tell, and some objects never arrived, or were deleted and can return.',
       ),
-    objectCount: count.describe(
-      "All its objects, including uploaded ones. If it's unconfirmed, the objects that weren't seen.",
-    ),
+    objectCount: count.describe("All its objects, including uploaded ones. If it's unconfirmed, only these."),
     bytes: bytes.describe('Their size.'),
     arrived: z
       .boolean()

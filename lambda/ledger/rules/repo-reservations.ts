@@ -227,7 +227,7 @@ export class RepoReservations {
           live.add(oid, { sizeBytes, isIssued: false, isLasting: false, heldUntilMs, certainUntilMs });
           continue;
         }
-        if ((scan && isOver) || (isUnconfirmed && this.#wasDeleted(row, oid))) continue;
+        if ((scan && isOver) || this.#wasDeleted(row, oid)) continue;
         entries += 1;
         (isUnconfirmed ? unconfirmed : live).add(oid, {
           sizeBytes,

@@ -19,6 +19,8 @@ export class LevelDisk {
   opensAgain = true;
   opened = 0;
   probed = 0;
+  /** Items that were read one by one. */
+  gets = 0;
   nowMs = 0;
   /** All batches that were written. */
   readonly written: (readonly LevelWrite[])[] = [];
@@ -53,7 +55,10 @@ export class LevelDisk {
     const inMemory = new Map(this.synced);
     let isOpen = true;
     return {
-      getSync: (key) => inMemory.get(key),
+      getSync: (key) => {
+        this.gets += 1;
+        return inMemory.get(key);
+      },
       iterator: (range) => {
         const left = entriesIn(inMemory, range);
         return {
@@ -70,6 +75,7 @@ export class LevelDisk {
       },
       batch: async (writes, { sync }) => {
         await this.#take();
+        if (!isOpen) throw new Error('The database is not open.');
         if (!this.#hasPower) return new Promise(() => {});
         this.batchesLeft -= 1;
         if (this.batchesLeft < 0) this.fails ??= noSpace;

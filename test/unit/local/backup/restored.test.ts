@@ -1,9 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
+import { stored } from '../../../../lambda/table/stored-names.ts';
+import { byDueIndex } from '../../../../lambda/table/table.ts';
 import { lastPutMs, restoredItem } from '../../../../local/backup/restored.ts';
 import { backupOf, restored } from '../../../support/memory/restored-stack.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
+import { sources } from '../../import-graph.ts';
+import { fieldsOf } from '../../syntax.ts';
 
 const hour = 60 * minute;
 
@@ -89,12 +93,85 @@ describe('a restored table', () => {
     expect(await stack.ledger.setLease({ tenant, epoch: epoch + 1, leaseUntilMs: 1 })).toBe('superseded');
   });
 
-  it('keeps all other items, but for messages that wait', () => {
+  describe('has of each attribute what is decided here', () => {
     const hold = { nowMs: 1, uploadsFromMs: 2 };
-    for (const pk of ['TOKEN#1', 'LOCKS#acme', 'HISTORY#acme', 'SHARDS#acme#app', 'AUDIT#acme']) {
-      const item = { pk, sk: 'x', more: [1, { a: null }] };
-      expect(restoredItem(item, hold)).toBe(item);
+    /** An item with all of them. */
+    const itemOf = (sk: string, names: readonly string[]) => ({
+      pk: 'TENANT#acme',
+      sk,
+      ...stored(Object.fromEntries(names.map((name, index) => [name, 100 + index]))),
+    });
+    /** What becomes of each: it stays, goes, or is another value. */
+    const become = (sk: string, names: readonly string[]) => {
+      const item: Record<string, unknown> = itemOf(sk, names);
+      const after = restoredItem(item, hold) ?? {};
+      return Object.fromEntries(
+        names.map((name) => {
+          const [own = name] = Object.keys(stored({ [name]: 0 }));
+          if (!(own in after)) return [name, 'goes'];
+          return [name, after[own] === item[own] ? 'stays' : after[own]];
+        }),
+      );
+    };
+    const staying = (...names: string[]) => Object.fromEntries(names.map((name) => [name, 'stays']));
+
+    it('of a repo, of which no closing, no gc run and no pause is known any more', () => {
+      const index = [byDueIndex.pk, byDueIndex.sk];
+      expect(become('REPO#app', [...fieldsOf('lambda/ledger/items.ts', 'repoItem'), ...index])).toEqual({
+        ...staying('repo', 'storedBytes', 'objectCount', 'scannedAtMs', 'epoch', 'dirtyToken', 'covered'),
+        ...staying('putsUntilMs', 'points', 'large', 'tidyBelowEpoch', 'createdAtMs', 'storageClass'),
+        ...staying('endedClosingMs', 'steeringVersion', 'scanCancelledAtMs', 'endedWatchMs'),
+        closedAtMs: 'goes',
+        scanPausedAtMs: 'goes',
+        watch: 'goes',
+        [byDueIndex.pk]: 'goes',
+        [byDueIndex.sk]: 'goes',
+      });
+    });
+
+    it('of a tenant, which is counted before it takes anything', () => {
+      expect(become('TENANT', fieldsOf('lambda/ledger/items.ts', 'tenantItem'))).toEqual({
+        ...staying('tenant', 'plan', 'limitBytes', 'downloadLimitBytes', 'reposMustExist', 'storageClass'),
+        ...staying('createdAtMs', 'committedBytes', 'appliedEpoch', 'confirmedBaseBytes', 'deletedBytes'),
+        ...staying('intents', 'storedBytes', 'objectCount', 'scannedAtMs', 'listedObjectCount', 'entryCount'),
+        ...staying('entriesCounted', 'repoCount', 'unconfirmed', 'settingsVersion', 'overtakenEpoch'),
+        ...staying('fullScannedAtMs', 'oldBytes', 'reservedUntilMs', 'closedAtMs'),
+        epoch: expect.any(Number),
+        leaseUntilMs: 0,
+        confirmedUntilMs: 0,
+        listedUntilMs: 0,
+        deletionCount: 0,
+        uploadsFromMs: 2,
+        fullDueAtMs: expect.any(Number),
+        lookAtMs: null,
+        shardsListedUntilMs: 'goes',
+        shardLists: 'goes',
+      });
+    });
+  });
+
+  it('has each kind of items of a tenant but what was to be deleted, and all other items as they are', () => {
+    const hold = { nowMs: 1, uploadsFromMs: 2 };
+    // The comment names them all.
+    const rows = [
+      ...(sources.get('lambda/table/table.ts') ?? '').matchAll(/^ \* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|/gm),
+    ];
+    const kinds = rows.slice(2).map((row) => row.slice(1).map((cell) => cell.trim()));
+    const left = new Map<string, boolean>();
+    for (const [kind = '', pk = '', sk = ''] of kinds) {
+      const item = { pk, sk, tenant: 'acme', more: [1, { a: null }] };
+      const after = restoredItem(item, hold);
+      if (pk !== 'TENANT#{name}') expect([kind, after]).toEqual([kind, item]);
+      else left.set(kind, after !== undefined);
     }
+    expect(kinds.length).toBeGreaterThan(30);
+    expect(Object.fromEntries(left)).toEqual({
+      tenant: true,
+      repo: true,
+      reservation: true,
+      deletion: false,
+      'gc run': false,
+    });
     expect(restoredItem({ pk: 'QUEUE#WEBHOOKS', sk: '1' }, hold)).toBe(undefined);
   });
 

@@ -1,16 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
 import {
   adminTokenOf,
+  createDataFolder,
   lockFolder,
   openDataFolder,
   openStoppedTable,
   storeCredentialsOf,
 } from '../../../../local/data/data-folder.ts';
+import { openDatabase } from '../../../../local/data/database.ts';
 import { StartupError } from '../../../../local/system/durable-file.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
@@ -112,6 +114,27 @@ describe('a data folder', () => {
     const folder = await openDataFolder(path);
     await folder.release();
   });
+
+  it.each([
+    ['starts', openDataFolder],
+    ['is backed up', openStoppedTable],
+  ])(
+    'has the whole table if a kill came before that had its name, and the server %s then',
+    async (_, open) => {
+      const path = join(tempFolder(), 'data');
+      async function* items() {
+        yield [{ pk: 'TENANT#acme', sk: 'TENANT' }];
+      }
+      await createDataFolder(path, items());
+      renameSync(join(path, 'table'), join(path, 'table.unfinished'));
+      const { databasePath, release } = await open(path);
+      const { client, tableName, close } = await openDatabase(databasePath);
+      const key = { pk: 'TENANT#acme', sk: 'TENANT' };
+      expect((await client.send('GetItem', { TableName: tableName, Key: key })).Item).toEqual(key);
+      await close();
+      await release();
+    },
+  );
 
   it('that cannot be created is refused with the reason', async () => {
     const file = join(tempFolder(), 'file');

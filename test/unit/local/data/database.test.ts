@@ -1,9 +1,13 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { StorageFullError } from '../../../../lambda/rules/errors.ts';
+import type { Operations } from '../../../../lambda/table/table.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { StartupError } from '../../../../local/system/durable-file.ts';
+import { LevelDisk, noSpace } from '../../../support/level-disk.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
+import { fieldsOf } from '../../syntax.ts';
 
 const tempFolder = useTempFolders();
 const key = { pk: 'TENANT#acme', sk: 'TENANT' };
@@ -27,6 +31,50 @@ it('is reached by nobody else: it has no port', async () => {
   const database = await openDatabase(join(tempFolder(), 'table'));
   expect(listening()).toBe(before);
   await database.close();
+});
+
+describe('with a full disk', () => {
+  /** Each operation of the table. */
+  const inputs: { readonly [O in keyof Operations]: { isRead: boolean; input: Operations[O][0] } } = {
+    GetItem: { isRead: true, input: { TableName: 't', Key: key } },
+    BatchGetItem: { isRead: true, input: { RequestItems: { t: { Keys: [key] } } } },
+    Query: {
+      isRead: true,
+      input: {
+        TableName: 't',
+        KeyConditionExpression: '#pk = :pk',
+        ExpressionAttributeNames: { '#pk': 'pk' },
+        ExpressionAttributeValues: { ':pk': key.pk },
+      },
+    },
+    PutItem: { isRead: false, input: { TableName: 't', Item: key } },
+    UpdateItem: {
+      isRead: false,
+      input: {
+        TableName: 't',
+        Key: key,
+        UpdateExpression: 'SET #n = :n',
+        ExpressionAttributeNames: { '#n': 'n' },
+        ExpressionAttributeValues: { ':n': 1 },
+      },
+    },
+    DeleteItem: { isRead: false, input: { TableName: 't', Key: key } },
+  };
+
+  it('each operation is tried', () => {
+    expect(Object.keys(inputs)).toEqual(fieldsOf('lambda/table/table.ts', 'Operations'));
+  });
+
+  it.each(Object.entries(inputs))('%s is answered if it reads, and rejected if not', async (name, row) => {
+    const disk = new LevelDisk();
+    const { client } = await openDatabase(join(tempFolder(), 'table'), disk.options);
+    await client.send('PutItem', { TableName: 't', Item: { ...key, more: 1 } });
+    disk.fails = noSpace;
+    await expect(client.send('DeleteItem', inputs.DeleteItem.input)).rejects.toThrow(StorageFullError);
+    const answer = client.send(name as keyof Operations, row.input);
+    if (row.isRead) expect(JSON.stringify(await answer)).toContain('"more":1');
+    else await expect(answer).rejects.toThrow(StorageFullError);
+  });
 });
 
 it('refuses a database that is open already', async () => {

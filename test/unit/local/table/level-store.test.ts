@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AwsServiceError, StorageFullError } from '../../../../lambda/rules/errors.ts';
 import { byDueIndex, byKindIndex } from '../../../../lambda/table/table.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
+import type { LevelStoreOptions } from '../../../../local/table/level-store.ts';
 import { LevelDisk, noSpace } from '../../../support/level-disk.ts';
 import { Random } from '../../../support/random.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
@@ -12,8 +13,8 @@ const sk = 'TENANT';
 const tempFolder = useTempFolders();
 
 /** A table on a disk that fails on demand, under a clock that stands. */
-async function setUp(disk = new LevelDisk()) {
-  const database = await openDatabase(tempFolder(), disk.options);
+async function setUp(disk = new LevelDisk(), more: Partial<LevelStoreOptions> = {}) {
+  const database = await openDatabase(tempFolder(), { ...disk.options, ...more });
   const { client, tableName: TableName } = database;
   const put = (pk: string, dueat = 1) =>
     client.send('PutItem', { TableName, Item: { pk, sk, [byDueIndex.pk]: 'due', [byDueIndex.sk]: dueat } });
@@ -343,6 +344,71 @@ it('has no key with a zero byte, which would be that of another item', async () 
     await expect(client.send('PutItem', { TableName, Item })).rejects.toThrow('zero byte');
   const { Item } = await client.send('GetItem', { TableName, Key: { pk: `a\0${sk}`, sk: 'x' } });
   expect([Item, await has('b')]).toEqual([undefined, false]);
+});
+
+describe('the cache of items', () => {
+  const names = Array.from({ length: 50 }, (_, index) => `name-${index}`);
+  /** Reads each item once more. @returns how many the disk was asked for. */
+  const readAgain = async (cacheBytesMax: number) => {
+    const { disk, put, has } = await setUp(new LevelDisk(), { cacheBytesMax });
+    await Promise.all(names.map((name) => put(name)));
+    for (const name of names) await has(name);
+    disk.gets = 0;
+    for (const name of names) await has(name);
+    return disk.gets;
+  };
+
+  it('asks the disk for none of those that fit', async () => {
+    expect(await readAgain(50 * 1_000)).toBe(0);
+  });
+
+  it('keeps no more than fit, the ones that were used last', async () => {
+    expect(await readAgain(25 * 200)).toBe(names.length);
+    const { disk, put, has } = await setUp(new LevelDisk(), { cacheBytesMax: 10 * 200 });
+    await Promise.all(names.map((name) => put(name)));
+    disk.gets = 0;
+    for (const name of names) {
+      await has('name-0');
+      await has(name);
+    }
+    // Its first read; those of the others that were written last are known.
+    expect(disk.gets).toBeGreaterThan(30);
+    expect(disk.gets).toBeLessThanOrEqual(names.length);
+  });
+});
+
+it.each([[['being written']], [['being written', 'waiting']]])(
+  'writes what is left when it is closed, and says so: %j',
+  async (names) => {
+    const { database, disk, put } = await setUp(new LevelDisk(() => 5));
+    const answers = [];
+    for (const name of names) {
+      answers.push(put(name));
+      for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+    }
+    await database.close();
+    expect((await Promise.allSettled(answers)).map(({ status }) => status)).toEqual(
+      names.map(() => 'fulfilled'),
+    );
+    for (const name of names) expect(disk.synced.has(`i${name}\0${sk}`)).toBe(true);
+  },
+);
+
+it('lists the rows behind those that are being deleted', async () => {
+  const { database, put } = await setUp(new LevelDisk(() => 3));
+  for (const name of ['a', 'b', 'c', 'd']) await put(name);
+  const { client, tableName: TableName } = database;
+  const deleting = ['a', 'b'].map((pk) => client.send('DeleteItem', { TableName, Key: { pk, sk } }));
+  const { Items } = await client.send('Query', {
+    TableName,
+    IndexName: byDueIndex.name,
+    KeyConditionExpression: '#pk = :due',
+    ExpressionAttributeNames: { '#pk': byDueIndex.pk },
+    ExpressionAttributeValues: { ':due': 'due' },
+    Limit: 2,
+  });
+  expect(Items?.map(({ pk }) => pk)).toEqual(['c', 'd']);
+  await Promise.all(deleting);
 });
 
 it('answers nothing after it was closed', async () => {

@@ -1,19 +1,20 @@
 import { once } from 'node:events';
-import { createConnection } from 'node:net';
+import { createConnection, Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { serveBackups } from '../../../../local/data/backups.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
 
-async function setUp() {
+async function* oneItem() {
+  yield ['{"pk":"TENANT#acme","sk":"TENANT"}'];
+}
+
+async function setUp(snapshot: () => AsyncGenerator<readonly string[]> = oneItem) {
   const folder = tempFolder();
-  async function* snapshot() {
-    yield ['{"pk":"TENANT#acme","sk":"TENANT"}'];
-  }
   const close = await serveBackups({ folder, log: recordingLog().log, snapshot });
   /** Reads nothing yet. */
   const connect = async () => {
@@ -45,3 +46,28 @@ it('ends without waiting for somebody who stays after a backup', async () => {
   await close();
   staying.destroy();
 }, 30_000);
+
+it('ends the snapshot of somebody who stops reading for a minute: the table keeps all that is overwritten', async () => {
+  const { setTimeout: wait } = Socket.prototype;
+  const waits: number[] = [];
+  const spy = vi.spyOn(Socket.prototype, 'setTimeout').mockImplementation(function (this: Socket, ms, done) {
+    waits.push(ms);
+    return wait.call(this, ms / 1000, done);
+  });
+  onTestFinished(() => spy.mockRestore());
+  let [piecesRead, isEnded] = [0, false];
+  async function* endless() {
+    try {
+      for (; ; piecesRead += 1) yield Array<string>(100).fill(`{"pk":"${'x'.repeat(1_000)}","sk":"TENANT"}`);
+    } finally {
+      isEnded = true;
+    }
+  }
+  const { close, connect } = await setUp(endless);
+  const stalling = await connect();
+  await expect.poll(() => piecesRead).toBeGreaterThan(0);
+  expect(waits).toEqual([60_000]);
+  await expect.poll(() => isEnded).toBe(true);
+  stalling.destroy();
+  await close();
+});

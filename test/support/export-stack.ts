@@ -159,6 +159,8 @@ export class ExportStack {
     const index = isRandom ? this.random.int(0, this.messages.length - 1) : 0;
     const [message] = this.messages.splice(index, 1);
     if (!message) return;
+    // Every step takes time.
+    this.clock.advance(1_000);
     const input = { message, deadlineMs: this.clock.nowMs() + 300_000 };
     const { callsToLive } = this;
     this.callsToLive = Number.POSITIVE_INFINITY;

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ExportBusyError } from '../../../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
+import { s3Limits } from '../../../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../support/export-stack.ts';
@@ -33,6 +34,19 @@ describe('an export', () => {
     const stored = await stack.storeMany(60, 1500, ['app', 'web']);
     await stack.start({ format: 'zip' });
     await stack.run();
+    await expectObjects(stack, stored);
+  });
+
+  it.each(['tar', 'zip'] as const)('makes several archives if one is too large: %s', async (format) => {
+    const limits = { ...s3Limits, partBytesMin: 200, partBytesMax: 100_000, objectBytesMax: 20_000 };
+    const stack = new ExportStack({ settings: { limits } });
+    const stored = new Map<string, Uint8Array>();
+    for (const text of ['a', 'b', 'c']) {
+      const bytes = Buffer.alloc(12_000, text);
+      stored.set(await stack.store('app', bytes), bytes);
+    }
+    await stack.start({ format });
+    expect((await stack.run()).planned?.volumes).toHaveLength(3);
     await expectObjects(stack, stored);
   });
 

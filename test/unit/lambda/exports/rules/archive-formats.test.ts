@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   crc32After,
   dosTime,
@@ -117,4 +117,17 @@ describe('the records of zip', () => {
     });
     expect(dosTime(Date.UTC(2200, 0, 1)).date >> 9).toBe(127);
   });
+
+  it.each(['UTC', 'America/New_York', 'Asia/Kathmandu'])(
+    'are the same wherever they are made: %s',
+    (zone) => {
+      vi.stubEnv('TZ', zone);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      expect(new Date(0).getTimezoneOffset() === 0).toBe(zone === 'UTC');
+      expect(dosTime(Date.UTC(2026, 0, 1, 23, 59, 58))).toEqual({
+        time: (23 << 11) | (59 << 5) | 29,
+        date: (46 << 9) | (1 << 5) | 1,
+      });
+    },
+  );
 });

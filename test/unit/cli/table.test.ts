@@ -129,11 +129,12 @@ describe('any table', () => {
       }),
     );
 
-  it('fits any terminal of 40 cells or more, and cuts no number', () => {
+  it('fits any terminal of 40 cells or more, and cuts no number and no heading', () => {
     fc.assert(
       fc.property(anyTable, fc.integer({ min: 40, max: 160 }), ({ columns: of, rows: cells }, width) => {
         const table = renderTable(of, cells, { width });
         for (const line of table.split('\n')) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+        expect(table.slice(0, table.indexOf('\n'))).not.toContain('…');
         const words = table.split(/\s+/);
         for (const row of cells)
           for (const [index, cell] of row.entries()) if (of[index]?.right) expect(words).toContain(cell);

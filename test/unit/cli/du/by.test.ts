@@ -1,15 +1,20 @@
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Checkpoint, CheckpointFile } from '../../../../cli/du/checkpoint.ts';
 import { GroupSums, shownGroups } from '../../../../cli/du/groups.ts';
 import { ListedBuckets } from '../../../support/listed-buckets.ts';
 import { LyingStore } from '../../../support/lying-store.ts';
 import { RoundListing } from '../../../support/round-listing.ts';
 import { credentials } from '../../../support/store-fixture.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
 import { cli } from '../harness.ts';
+
+const tempFolder = useTempFolders();
 
 const KiB = 1024;
 const dayMs = 86_400_000;
 /** What `cli` takes for now is far from these times, so ages are counted by the test's own. */
-const days = (count: number) => Date.now() - count * dayMs;
+const days = (count: number) => Math.trunc(Date.now() - count * dayMs);
 
 const objects = [
   { key: 'a/one.psd', sizeBytes: 64 * KiB, lastModifiedMs: days(1) },
@@ -78,6 +83,39 @@ describe('du --by', () => {
       { group: 'STANDARD', objects: 4, bytes: 192 * KiB + 1 },
     ]);
     expect(counts(by.suffix)).toEqual(['.zip: 2', '.psd: 2', '.log: 1', '(none): 1']);
+  });
+
+  it('counts ages from when the scan began, however much later another process goes on with it', async () => {
+    const scan: Checkpoint['scan'] = {
+      bucket: 'few',
+      prefix: '',
+      endpoint: store.url,
+      order: 'parallel',
+      folders: null,
+      by: ['age'],
+    };
+    const name = path.join(tempFolder(), 'scan');
+    const file = await CheckpointFile.open(name, scan);
+    const checkpoint: Checkpoint = {
+      scan,
+      beganMs: days(60),
+      savedMs: days(59),
+      runs: 1,
+      activeMs: 1,
+      objects: 0,
+      bytes: '0',
+      requests: 0,
+      failed: 0,
+      throttled: 0,
+      rest: { ranges: [{ after: null, last: null }], objectsExpected: null },
+      folders: null,
+      groups: [[]],
+    };
+    file.begin(() => checkpoint, { everyMs: 1e9, onFailure: () => {} });
+    await file.end();
+    await file.close();
+    const { by } = JSON.parse((await du('--json', '--by', 'age', '--resume', name)).out);
+    expect(by.age.map(({ objects: count }: { objects: number }) => count)).toEqual([2, 1, 1, 1, 1]);
   });
 
   it('draws bars, and shows the rest as one row', async () => {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { GitHost, GitHostKind } from '../../../../lambda/accounts/rules/git-hosts.ts';
 import { signInHostsOf, webUrlOf } from '../../../../lambda/accounts/rules/git-hosts.ts';
 import {
   authorizeUrl,
   isIssuer,
+  isStillAllowed,
   loginKeptMs,
   nextPattern,
   organizationsOf,
@@ -135,6 +136,26 @@ describe.each<GitHostKind>(['github', 'gitlab', 'gitea'])('signing in with %s', 
     ]);
   });
 
+  it('asks the host about the first 50 linked repos by name, however many there are', async () => {
+    for (let index = 0; index < 60; index += 1)
+      await deps.linkedRepos.put({
+        tenant: 'acme',
+        mark: {
+          repo: `more-${String(index).padStart(2, '0')}`,
+          host: 'forge',
+          name: `acme-games/more-${index}`,
+          linkedId: String(100 + index),
+          sinceMs: clock.nowMs(),
+        },
+      });
+    const asked = vi.spyOn(deps.signInHosts, 'accessTo');
+    expect((await signedIn(grace)).token).toMatchObject({ writeRepos: ['game'] });
+    const names = asked.mock.calls.map(([input]) => input.names);
+    expect(names.map(({ length }) => length)).toEqual([50]);
+    // Without the one whose number nobody knows yet.
+    expect(names[0]?.slice(0, 3)).toEqual(['acme-games/film', 'acme-games/game', 'acme-games/more-0']);
+  });
+
   it('ends the token at the host, if the host can, and keeps and logs none of it', async () => {
     const given = host.given.length;
     await signedIn(grace);
@@ -256,6 +277,27 @@ describe('what a git host said of somebody', () => {
     expect(organizationsOf(session, 3_599_999)).toHaveLength(1);
     expect(organizationsOf(session, 3_600_000)).toEqual([]);
     expect(organizationsOf(undefined, 0)).toEqual([]);
+  });
+});
+
+describe('what let somebody in', () => {
+  const by = { host: 'forge', organizationId: '42', sinceMs: 1 };
+
+  it.each([
+    ['stays as it was', {}, true],
+    ['was decided again', { sinceMs: 2 }, false],
+    ['is of another organization', { organizationId: '43' }, false],
+    ['is of another host', { host: 'other' }, false],
+  ])('counts for as long as it is what it was then: it %s', (_, now, isAllowed) => {
+    expect(
+      isStillAllowed(
+        [
+          { ...allowed, host: 'x' },
+          { ...allowed, ...now },
+        ],
+        by,
+      ),
+    ).toBe(isAllowed);
   });
 });
 

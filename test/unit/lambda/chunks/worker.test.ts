@@ -560,6 +560,17 @@ describe('an object', () => {
     expect(await stateOf(upload)).toBe('stored');
   });
 
+  it('is given up, and not gone on with, if its worker dies when the upload may not be open any more', async () => {
+    const upload = await proven();
+    await deps.chunkedUploads.change(upload, (now) =>
+      withLease(inState(now, 'assembling', clock.nowMs()), clock.nowMs()),
+    );
+    clock.advance(upload.activeUntilMs - clock.nowMs());
+    await deliver(stepOf('tidy', upload));
+    expect([outcomes().at(-1), messages]).toEqual(['removed', []]);
+    await expectNothingLeft(upload);
+  });
+
   it('is made by one worker for as long as that copies', async () => {
     const upload = await proven();
     const slow = new Set(['parts', 'copyPart', 'complete']);

@@ -160,6 +160,20 @@ describe('a run', () => {
     expect(await world.stored()).toEqual([0]);
   });
 
+  it.each(['cancelled', 'expired'])('that is dry leaves no files behind once it is %s', async (end) => {
+    const world = await GcWorld.with([0, 1, 2, 3]);
+    const { watch } = await world.opened();
+    await world.run([0], { isDryRun: true, isForced: false });
+    await world.consume();
+    // The reachable set, and what was chosen.
+    expect((await world.files()).length).toBeGreaterThan(1);
+    if (end === 'cancelled') await cancelGc(world.deps, path);
+    else world.nowMs = watch.untilMs + 1;
+    await world.consume();
+    expect(await world.gc()).toMatchObject({ state: end, dueAtMs: null });
+    expect(await world.files()).toEqual([]);
+  });
+
   it('deletes more than half only if it is forced', async () => {
     const world = await GcWorld.with([0, 1, 2, 3]);
     await world.opened();

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findStored } from '../../../../lambda/scan/find-stored.ts';
+import { findStored, remembering } from '../../../../lambda/scan/find-stored.ts';
+import { KnownObjects, knownObjectsMax } from '../../../../lambda/scan/rules/known-objects.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -144,5 +145,19 @@ describe('what a repo has of some objects', () => {
     const { result, elapsedMs } = await ask(indexes(4900, 100), 2000);
     expect(result.size).toBe(100);
     expect(elapsedMs).toBeLessThan(8000);
+  });
+
+  it.each([
+    [knownObjectsMax, 1],
+    [knownObjectsMax + 1, 0],
+    [undefined, 1],
+  ])('is listed whole to be remembered only if that fits: %s objects', async (repoObjects, remembered) => {
+    fill(30);
+    const known = new KnownObjects();
+    const path = `${tenant}/${repo}`;
+    const question = { tenant, repo, oids: indexes(0, 20).map(oidOf), repoObjects: 30 };
+    const asked = { ...question, ...remembering(known, { path, repoObjects, listedAtMs: 1 }) };
+    await made.measure(() => findStored(made.deps, asked));
+    expect(known.of(path, 1)?.size ?? 0).toBe(30 * remembered);
   });
 });

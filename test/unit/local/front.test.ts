@@ -234,6 +234,21 @@ describe('the route', () => {
   });
 });
 
+it('passes a request of the store on as its URL was signed, without the login that git adds', async () => {
+  const seen: IncomingHttpHeaders[] = [];
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    seen.push(incoming.headers);
+    outgoing.end('bytes');
+  };
+  const { front, calls } = await setUp(undefined, { objects: { bucket: 'objects', serve } });
+  const headers = { authorization: 'Basic YWRhOnNlY3JldA==', range: 'bytes=3-' };
+  const path = '/objects/acme/game/oid?X-Amz-Signature=s';
+  expect(await send(front.port, { path, headers })).toMatchObject({ status: 200, body: 'bytes' });
+  expect(seen[0]).toMatchObject({ range: 'bytes=3-', host: expect.stringMatching(/:\d+$/) });
+  expect(seen[0]).not.toHaveProperty('authorization');
+  expect(calls).toEqual([]);
+});
+
 describe('the response', () => {
   it('is the one of the function', async () => {
     const { front } = await setUp(async () => ({

@@ -30,7 +30,8 @@ const repoAt = (server: OtherServer): LfsRepo => ({
     const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
     return { status: response.status, body: await response.json().catch(() => undefined) };
   },
-  refusal: (operation, { status }) => new CliError(`${operation} ${status}`, { failure: 'refused' }),
+  refusal: (operation, { status }) =>
+    new CliError(`${operation} ${status}`, { hint: 'Wait.', failure: 'refused' }),
 });
 
 /** Has each object, with the pieces that `piecesOf` says for each time it is opened, from 1. */

@@ -6,6 +6,9 @@ import { reporting } from './test/support/reporting.ts';
 /** vitest leaves one core idle, on two cores half of them. Many tests wait for servers, so they leave enough idle. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);
 
+/** The order of the tests in a file of `embedded`: any number. Without one, they run as they are written. */
+const seed = process.env['SHUFFLE'];
+
 /** As `lane_limit` in .ci/run. */
 const laneTimeout = 30 * 60_000;
 
@@ -30,7 +33,7 @@ const onNode = {
 export default defineConfig({
   test: {
     ...reporting(),
-    sequence: { sequencer: LongFilesFirst },
+    sequence: { sequencer: LongFilesFirst, ...(seed !== undefined && { seed: Number(seed) }) },
     projects: [
       {
         // A process for many files: one for each costs 0.35 s of CPU before its first test. So no test may leave anything
@@ -51,7 +54,15 @@ export default defineConfig({
           include: ['test/simulation/**/*.test.ts', 'test/{unit,contract}/**/*.long.test.ts'],
         },
       },
-      { test: { ...onNode, name: 'embedded', include: ['test/embedded/**/*.test.ts'] } },
+      {
+        test: {
+          ...onNode,
+          name: 'embedded',
+          include: ['test/embedded/**/*.test.ts'],
+          // No test needs what another one has done.
+          sequence: { shuffle: { tests: seed !== undefined } },
+        },
+      },
       {
         // A process for many files: each would load the CDK, and make its templates anew.
         test: { ...onNode, name: 'stack', include: ['test/stack/**/*.test.ts'], isolate: false },

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   type AdoptedRepo,
+  type Answer,
   type Api,
   bearer,
   comparable,
@@ -11,6 +12,7 @@ import {
   expectStatus,
   jsonOf,
   newName,
+  once,
   type TestTenant,
 } from './api.ts';
 import { exported, filesOfTar, nameOf } from './exports.ts';
@@ -86,32 +88,52 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
   const skipWithout = () =>
     beforeEach(({ skip }) => skip(!canPut(), 'it has no adopted repos, or nobody reaches its store'));
 
+  const made = once(async () => {
+    const target = canPut();
+    if (!target) return;
+    const { adoptedRepos, putObject } = target;
+    const tenant = adoptedRepos[0]?.tenant ?? '';
+    all = adoptedRepos.map((repo) => ({
+      ...repo,
+      there: [objectOf(3000), objectOf(0), objectOf(70)],
+      hidden: objectOf(11),
+      pushed: objectOf(500),
+    }));
+    for (const repo of all) {
+      for (const object of repo.there) await putObject(keyOf(repo, object), object.content);
+      await putObject(`${tenant}/${repo.repo}/${repo.hidden.oid}`, repo.hidden.content);
+      await putObject(besideKey(repo), Buffer.from('no object'));
+    }
+    expectStatus(await api().manage('POST', '/v1/tenants', { tenant, limitBytes: 1_000_000 }), 201);
+    const { token: writeToken } = await api().newToken(tenant, { scope: 'write' });
+    const { token: readToken } = await api().newToken(tenant, { scope: 'read' });
+    own = { tenant, writeToken, readToken };
+  });
+  /** Before anything is pushed, or deleted. */
+  const counted = once(async () => {
+    await made();
+    return subscriptionOf(api(), own.tenant);
+  });
+  const pushes = once(async () => {
+    await counted();
+    for (const repo of all.filter(isUsed)) await push(api(), { ...own, repo: repo.repo }, [repo.pushed]);
+  });
+  const deletes = once(async () => {
+    await counted();
+    const answers = new Map<Layout, Answer>();
+    for (const repo of all.filter((each) => !isUsed(each)))
+      answers.set(repo.names, await api().manage('DELETE', repoPath(repo)));
+    return answers;
+  });
+
   const served = () => {
     skipWithout();
     beforeAll(async () => {
-      const target = canPut();
-      if (!target) return;
-      const { adoptedRepos, putObject } = target;
-      const tenant = adoptedRepos[0]?.tenant ?? '';
-      all = adoptedRepos.map((repo) => ({
-        ...repo,
-        there: [objectOf(3000), objectOf(0), objectOf(70)],
-        hidden: objectOf(11),
-        pushed: objectOf(500),
-      }));
-      for (const repo of all) {
-        for (const object of repo.there) await putObject(keyOf(repo, object), object.content);
-        await putObject(`${tenant}/${repo.repo}/${repo.hidden.oid}`, repo.hidden.content);
-        await putObject(besideKey(repo), Buffer.from('no object'));
-      }
-      expectStatus(await api().manage('POST', '/v1/tenants', { tenant, limitBytes: 1_000_000 }), 201);
-      const { token: writeToken } = await api().newToken(tenant, { scope: 'write' });
-      const { token: readToken } = await api().newToken(tenant, { scope: 'read' });
-      own = { tenant, writeToken, readToken };
+      if (canPut()) await counted();
     });
 
     it('is counted as it lies: its objects, and nothing else', async () => {
-      const { usage, repos } = await subscriptionOf(api(), own.tenant);
+      const { usage, repos } = await counted();
       const scanned = new Map(repos.map(({ repo, ...sum }) => [repo, sum]));
       expect([...scanned.keys()].sort()).toEqual(all.map(({ repo }) => repo).sort());
       for (const { repo } of all)
@@ -138,7 +160,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
 
     it.each(layouts)('of %s takes a push where the other server would have put it', async (names) => {
       const repo = found(names, isUsed);
-      await push(api(), { ...own, repo: repo.repo }, [repo.pushed]);
+      await pushes();
       const objects = [...repo.there, repo.pushed];
       expect(await stored(repo)).toEqual(
         [...objects.map((object) => keyOf(repo, object)), besideKey(repo)].sort(),
@@ -151,6 +173,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
     });
 
     it.each(layouts)('of %s is exported', { timeout: 240_000 }, async (names) => {
+      await pushes();
       const { repo, there, pushed } = found(names, isUsed);
       const job = await exported(api(), own.tenant, { repo, format: 'tar' });
       expect(job).toMatchObject({ state: 'done', plan: { objectCount: 4 } });
@@ -178,6 +201,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
     });
 
     it('lists its objects, and takes a delete of one', async () => {
+      await pushes();
       const repo = found('ab/cd/rest', isUsed);
       const answer = await api().manage('GET', `/v1/tenants/${own.tenant}/objects?repo=${repo.repo}`);
       const shape = z.object({ objects: z.array(z.object({ oid: z.string(), sizeBytes: z.number() })) });
@@ -200,8 +224,8 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
     });
 
     it.each(layouts)('of %s is deleted with what is its own', async (names) => {
-      const repo = found(names, (each) => !isUsed(each));
-      const deleted = await api().manage('DELETE', repoPath(repo));
+      const deleted = (await deletes()).get(names);
+      if (!deleted) throw new Error(`There is no such repo of ${names}.`);
       expect(deleted.status, deleted.text).toBe(202);
       expect(planShape.parse(jsonOf(deleted))).toMatchObject({ objectCount: 3, bytes: 3070 });
     });
@@ -216,6 +240,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
         timeout: goneWithinMs + 10_000,
       },
       async (names) => {
+        await deletes();
         const repo = found(names, (each) => !isUsed(each));
         const isGone = async () => (await stored(repo)).length === 1;
         await expect.poll(isGone, { timeout: goneWithinMs, interval: 500 }).toBe(true);
@@ -228,6 +253,8 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
     it('is counted without what was deleted, and with what was pushed', {
       timeout: goneWithinMs + 10_000,
     }, async () => {
+      await pushes();
+      await deletes();
       const used = all.filter(isUsed);
       const expected = {
         objectCount: used.length * 4,

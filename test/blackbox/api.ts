@@ -285,3 +285,12 @@ export async function allPages<P extends { nextCursor?: string | null; next_curs
 /** A query for a page of at most so many, after a cursor. */
 export const pageQuery = (limit: number, cursor: string | undefined) =>
   `limit=${limit}${cursor === undefined ? '' : `&cursor=${cursor}`}`;
+
+/** What several tests need, done for the first of them that asks: so they can run in any order, and alone. */
+export function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
+}

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import {
   type Answer,
@@ -13,6 +13,7 @@ import {
   expectStatus,
   jsonOf,
   newName,
+  once,
   pageQuery,
   type TestTenant,
 } from './api.ts';
@@ -62,7 +63,7 @@ export function deleteTests(api: () => Api): void {
 
   describe('a delete', () => {
     let own: TestTenant;
-    beforeAll(async () => {
+    beforeEach(async () => {
       own = await api().newTenant({ limitBytes: 10_000 });
       await push(api(), place(own), [object]);
     });
@@ -208,7 +209,7 @@ export function deleteTests(api: () => Api): void {
 
   describe('the delete of a tenant', () => {
     let own: TestTenant;
-    beforeAll(async () => {
+    beforeEach(async () => {
       own = await api().newTenant({ limitBytes: 10_000, plan: 'small' });
       await push(api(), place(own), [object]);
     });
@@ -238,6 +239,7 @@ export function deleteTests(api: () => Api): void {
 
     it('shows that it is under way, while something of it is left', async () => {
       const path = `/v1/tenants/${own.tenant}`;
+      planIn(await manage('DELETE', path), 202);
       const shown = await manage('GET', path);
       expect([shown.status, jsonOf(shown)]).toMatchObject([200, { deleting: true, plan: 'small' }]);
       expect(jsonOf(await manage('GET', `${path}/subscription`))).toMatchObject({ deleting: true });
@@ -255,8 +257,6 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
   const game = [objectOf(100), objectOf(0), objectOf(3000)];
   const art = objectOf(7);
   const [tenant, doomed] = [newName(), newName()];
-  let own: TestTenant;
-  let askedAtMs: number;
   const canImport = () => api().target.putObject !== undefined;
 
   const create = async (name: string, limitBytes: number): Promise<TestTenant> => {
@@ -269,45 +269,62 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
   };
   const put = async (path: string, { oid, content }: LfsObject) =>
     api().target.putObject?.(`${path}/${oid}`, content);
+  const imported = once(async () => {
+    for (const object of game) await put(`${tenant}/game`, object);
+    await put(`${tenant}/art`, art);
+    for (const path of ['game', 'art', 'a folder/of another tool', '']) await put(`${doomed}/${path}`, art);
+    await api().target.putObject?.(`${doomed}/beside`, Buffer.from('beside'));
+    const own = await create(tenant, 3200);
+    await create(doomed, 1000);
+    return own;
+  });
+  /** Shown first, and then asked for. */
+  const deletesAsked = once(async () => {
+    const own = await imported();
+    const { usage } = await subscriptionOf(api(), tenant);
+    const dry = async (rest: string) =>
+      planIn(await manage('DELETE', `/v1/tenants/${tenant}${rest}?dryRun=true`), 200);
+    const dryRuns = [await dry(''), await dry('/repos/game'), await dry('/repos/art')];
+    const downloads = [];
+    for (const object of game) downloads.push(await ask(api(), { ...own, repo: 'game' }, 'download', object));
+    const over = await ask(api(), { ...own, repo: 'art' }, 'upload', objectOf(1000));
+    const askedAtMs = Date.now();
+    const gone = planIn(await manage('DELETE', `/v1/tenants/${tenant}/repos/game`), 202);
+    await subscriptionOf(api(), doomed);
+    const all = planIn(await manage('DELETE', `/v1/tenants/${doomed}`), 202);
+    return { own, usage, dryRuns, downloads, over, askedAtMs, gone, all };
+  });
   const until = async (timeoutMs: number, isSo: () => Promise<boolean>) => {
+    const { askedAtMs } = await deletesAsked();
     while (!(await isSo()) && Date.now() < askedAtMs + timeoutMs) await sleep(500);
   };
+  /** As it is after the reconcile that follows. */
+  const freed = once(async () => {
+    const { own } = await deletesAsked();
+    const read = () => subscriptionOf(api(), tenant);
+    const scannedWithinMs = api().target.scannedWithinMs ?? scannedWithinDefaultMs;
+    await until(scannedWithinMs, async () => (await read()).usage?.objectCount === 1);
+    return { ...(await read()), fits: await ask(api(), { ...own, repo: 'art' }, 'upload', objectOf(1000)) };
+  });
 
   const asked = () => {
-    beforeAll(async () => {
-      if (!canImport()) return;
-      for (const object of game) await put(`${tenant}/game`, object);
-      await put(`${tenant}/art`, art);
-      for (const path of ['game', 'art', 'a folder/of another tool', '']) await put(`${doomed}/${path}`, art);
-      await api().target.putObject?.(`${doomed}/beside`, Buffer.from('beside'));
-      own = await create(tenant, 3200);
-      await create(doomed, 1000);
-    });
-
     it('is shown first, counted, and nothing is changed by that', async ({ skip }) => {
       skip(!canImport(), 'nothing can be put into the store');
-      const { usage } = await subscriptionOf(api(), tenant);
+      const { usage, dryRuns, downloads, over } = await deletesAsked();
       expect(usage).toMatchObject({ storedBytes: 3107, objectCount: 4 });
-      const dry = async (rest: string) =>
-        planIn(await manage('DELETE', `/v1/tenants/${tenant}${rest}?dryRun=true`), 200);
-      expect(await dry('')).toMatchObject({ tenant, objectCount: 4, bytes: 3107 });
-      expect(await dry('/repos/game')).toMatchObject({ repo: 'game', objectCount: 3, bytes: 3100 });
-      expect(await dry('/repos/art')).toMatchObject({ repo: 'art', objectCount: 1, bytes: 7 });
-      for (const object of game) {
-        const { actions } = await ask(api(), { ...own, repo: 'game' }, 'download', object);
-        expect(actions?.download).toBeDefined();
-      }
+      expect(dryRuns).toMatchObject([
+        { tenant, objectCount: 4, bytes: 3107 },
+        { repo: 'game', objectCount: 3, bytes: 3100 },
+        { repo: 'art', objectCount: 1, bytes: 7 },
+      ]);
+      for (const { actions } of downloads) expect(actions?.download).toBeDefined();
+      expect(over.error?.code).toBe(507);
     });
 
-    it('is asked for', async ({ skip }) => {
+    it('tells what it frees when it is asked for', async ({ skip }) => {
       skip(!canImport(), 'nothing can be put into the store');
-      const over = await ask(api(), { ...own, repo: 'art' }, 'upload', objectOf(1000));
-      expect(over.error?.code).toBe(507);
-      askedAtMs = Date.now();
-      const gone = planIn(await manage('DELETE', `/v1/tenants/${tenant}/repos/game`), 202);
+      const { gone, all } = await deletesAsked();
       expect(gone).toMatchObject({ tenant, repo: 'game', objectCount: 3, bytes: 3100 });
-      await subscriptionOf(api(), doomed);
-      const all = planIn(await manage('DELETE', `/v1/tenants/${doomed}`), 202);
       expect(all).toMatchObject({ tenant: doomed, objectCount: 5, bytes: 4 * 7 + 'beside'.length });
     });
 
@@ -315,14 +332,10 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
       timeout: openedWithinMs,
     }, async ({ skip }) => {
       skip(!canImport(), 'nothing can be put into the store');
-      const scannedWithinMs = api().target.scannedWithinMs ?? scannedWithinDefaultMs;
-      const read = () => subscriptionOf(api(), tenant);
-      await until(scannedWithinMs, async () => (await read()).usage?.objectCount === 1);
-      const { usage, repos } = await read();
+      const { usage, repos, fits } = await freed();
       expect(usage).toMatchObject({ storedBytes: 7, objectCount: 1, committedBytes: 7, source: 'cache' });
       // Empty, but not open again yet.
       expect(repos.find(({ repo }) => repo === 'game')).toMatchObject({ objectCount: 0, deleting: true });
-      const fits = await ask(api(), { ...own, repo: 'art' }, 'upload', objectOf(1000));
       expect(fits.actions?.upload).toBeDefined();
     });
   };
@@ -334,11 +347,12 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
         repoList
           .parse(jsonOf(await manage('GET', `/v1/tenants/${tenant}/repos`)))
           .repos.some(({ repo }) => repo === 'game');
+      await freed();
       await until(openedWithinMs, async () => !(await isListed()));
       expectProblem(await manage('DELETE', `/v1/tenants/${tenant}/repos/game`), 404);
       const [object] = game;
       if (!object) throw new Error('There is no object.');
-      const place = { ...own, repo: 'game' };
+      const place = { ...(await deletesAsked()).own, repo: 'game' };
       expect((await ask(api(), place, 'download', object)).error?.code).toBe(404);
       await push(api(), place, [object]);
       expect((await ask(api(), place, 'download', object)).actions?.download).toBeDefined();
@@ -347,6 +361,7 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
     it('leaves nothing of a tenant but its name', async ({ skip }) => {
       skip(!canImport(), 'nothing can be put into the store');
       const path = `/v1/tenants/${doomed}`;
+      await freed();
       await until(openedWithinMs, async () => (await manage('GET', path)).status === 404);
       expectProblem(await manage('GET', path), 404);
       for (const rest of ['', '/repos/game', `/repos/game/objects/${art.oid}`])

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type Api, basic, bearer, bodyOf, expectProblem, expectStatus, jsonOf } from './api.ts';
+import { type Api, basic, bearer, bodyOf, expectProblem, expectStatus, jsonOf, once } from './api.ts';
 import { newOid, objectOf, type Place, push } from './lfs.ts';
 import { subscriptionOf } from './subscription.ts';
 
@@ -19,17 +19,33 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
   const art = [objectOf(777)];
   const expected = { storedBytes: 1 + 100_000 + 12_345 + 777, objectCount: 5 };
   const limitBytes = 1_000_000;
-  let place: Place;
-  let verifiedAtMs: number;
-  let requestsOfOneScan: number | undefined;
+  const pushed = once(async () => {
+    const place = await api().newPlace({ limitBytes, plan: 'small' });
+    const ofNew = await subscriptionOf(api(), place.tenant);
+    await push(api(), place, game);
+    await push(api(), { ...place, repo: 'art.git' }, art);
+    const verifiedAtMs = Date.now();
+    return { place, ofNew, verifiedAtMs, before: await subscriptionOf(api(), place.tenant) };
+  });
+  const scanned = once(async () => {
+    const { place, verifiedAtMs } = await pushed();
+    const untilMs = verifiedAtMs + (api().target.scannedWithinMs ?? scannedWithinDefaultMs);
+    let found = await subscriptionOf(api(), place.tenant);
+    // The counter may be too high for one reconcile more: a batch added to it between the scan and the commit.
+    const isScanned = ({ usage }: typeof found) =>
+      usage?.objectCount === expected.objectCount && usage.committedBytes === expected.storedBytes;
+    while (!isScanned(found) && Date.now() < untilMs) {
+      await sleep(250);
+      found = await subscriptionOf(api(), place.tenant);
+    }
+    const repos = jsonOf(await api().manage('GET', `/v1/tenants/${place.tenant}/repos`));
+    return { place, found, untilMs, repos };
+  });
 
   const beforeCount = () => {
-    beforeAll(async () => {
-      place = await api().newPlace({ limitBytes, plan: 'small' });
-    });
-
     it('of a new tenant is nothing, which is known and not guessed', async () => {
-      const { usage, ...rest } = await subscriptionOf(api(), place.tenant);
+      const { place, ofNew } = await pushed();
+      const { usage, ...rest } = ofNew;
       expect(rest).toEqual({
         tenant: place.tenant,
         plan: 'small',
@@ -45,10 +61,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
     });
 
     it('holds what may arrive, before it is counted', async () => {
-      await push(api(), place, game);
-      await push(api(), { ...place, repo: 'art.git' }, art);
-      verifiedAtMs = Date.now();
-      const { usage } = await subscriptionOf(api(), place.tenant);
+      const { usage } = (await pushed()).before;
       expect(usage?.committedBytes).toBe(expected.storedBytes);
       expect(usage?.reservedBytes).toBe(expected.storedBytes - (usage?.storedBytes ?? 0));
     });
@@ -58,33 +71,29 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
     it('is what was pushed, to the byte and object, soon after the last verify', {
       timeout: waitTimeoutMs,
     }, async () => {
-      const scannedWithinMs = api().target.scannedWithinMs ?? scannedWithinDefaultMs;
-      let found = await subscriptionOf(api(), place.tenant);
-      // The counter may be too high for one reconcile more: a batch added to it between the scan and the commit.
-      const isScanned = ({ usage }: typeof found) =>
-        usage?.objectCount === expected.objectCount && usage.committedBytes === expected.storedBytes;
-      while (!isScanned(found) && Date.now() < verifiedAtMs + scannedWithinMs) {
-        await sleep(250);
-        found = await subscriptionOf(api(), place.tenant);
-      }
+      const { found, untilMs, repos } = await scanned();
       const { storedBytes } = expected;
       const reserved = { reservedBytes: 0, reservedUntil: null };
-      const scanned = { ...expected, ...reserved, committedBytes: storedBytes, source: 'cache' };
-      expect(found.usage).toMatchObject(scanned);
+      expect(found.usage).toMatchObject({
+        ...expected,
+        ...reserved,
+        committedBytes: storedBytes,
+        source: 'cache',
+      });
       // However late it was asked for.
-      expect(Date.parse(found.usage?.scannedAt ?? '')).toBeLessThan(verifiedAtMs + scannedWithinMs);
+      expect(Date.parse(found.usage?.scannedAt ?? '')).toBeLessThan(untilMs);
       expect(found.repos.map(({ scannedAt: _, ...repo }) => repo).sort(byRepo)).toEqual([
         { repo: 'art', limitBytes: null, storedBytes: 777, objectCount: 1 },
         { repo: 'game', limitBytes: null, storedBytes: 1 + 100_000 + 12_345, objectCount: 4 },
       ]);
-      const repos = await api().manage('GET', `/v1/tenants/${place.tenant}/repos`);
-      expect(jsonOf(repos)).toEqual({ repos: found.repos, nextCursor: null });
+      expect(repos).toEqual({ repos: found.repos, nextCursor: null });
     });
 
     it('is counted anew for the operator who asks for it', async () => {
+      const { place } = await scanned();
       const before = await subscriptionOf(api(), place.tenant);
       await sleep(1100);
-      const [found, listed] = await listing(() =>
+      const [found, listed] = await listing(place, () =>
         subscriptionOf(api(), place.tenant, { query: '?refresh=true' }),
       );
       expect(found).toMatchObject({ usage: { ...expected, source: 'scan' }, refreshing: false });
@@ -92,7 +101,6 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
         Date.parse(before.usage?.scannedAt ?? ''),
       );
       if (listed !== undefined) expect(listed).toBeGreaterThan(0);
-      requestsOfOneScan = listed;
     });
 
     it('takes no value of refresh that it does not know', async () => {
@@ -104,6 +112,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
     });
 
     it('is read from the cache by everybody else, without a LIST', async () => {
+      const { place } = await scanned();
       const operator = bearer(api().target.adminToken);
       const tokens = [place.readToken, place.writeToken].map((token) => basic(token));
       for (const more of [
@@ -112,7 +121,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
         ...tokens.map((headers) => ({ headers })),
         ...tokens.map((headers) => ({ headers, query: '?refresh=true' })),
       ]) {
-        const read = () => listing(() => subscriptionOf(api(), place.tenant, more));
+        const read = () => listing(place, () => subscriptionOf(api(), place.tenant, more));
         const reads = [await read(), await read(), await read()];
         for (const [found] of reads) {
           expect(found).toMatchObject({ usage: { ...expected, source: 'cache' }, refreshing: false });
@@ -123,14 +132,11 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
     });
 
     it('is scanned by fewer than ask at once', async () => {
+      const { place } = await scanned();
       const readers = 10;
-      const [all, listed] = await listing(() =>
-        Promise.all(
-          Array.from({ length: readers }, () =>
-            subscriptionOf(api(), place.tenant, { query: '?refresh=true' }),
-          ),
-        ),
-      );
+      const one = () => subscriptionOf(api(), place.tenant, { query: '?refresh=true' });
+      const [, requestsOfOneScan] = await listing(place, one);
+      const [all, listed] = await listing(place, () => Promise.all(Array.from({ length: readers }, one)));
       for (const found of all) expect(found.usage).toMatchObject({ ...expected, source: 'scan' });
       if (listed !== undefined && requestsOfOneScan !== undefined) {
         expect(listed).toBeLessThan(readers * requestsOfOneScan);
@@ -138,7 +144,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
     });
 
     /** What it returns, and how many LIST requests for this tenant came meanwhile, where somebody counts. */
-    async function listing<T>(work: () => Promise<T>): Promise<[T, number | undefined]> {
+    async function listing<T>(place: Place, work: () => Promise<T>): Promise<[T, number | undefined]> {
       const { listRequests } = api().target;
       const before = listRequests?.(place.tenant) ?? 0;
       const result = await work();

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { offeredCommands } from '../../../cli/commands/completion.ts';
 import { commandsOf } from '../../../cli/help.ts';
+import { describeWith } from '../../support/describe-with.ts';
 import { cli, programForTest } from './harness.ts';
 
 let folder: string;
@@ -22,7 +23,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const isThere = (shell: string) => spawnSync(shell, ['-c', 'exit'], { stdio: 'ignore' }).status === 0;
+const shell = (title: string) => ({
+  title,
+  found: spawnSync(title, ['-c', 'exit'], { stdio: 'ignore' }).status === 0 || undefined,
+  missing: `Its completion isn't tested: install ${title}.`,
+});
 
 function run(shell: string, script: string): string[] {
   const env = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb' };
@@ -54,7 +59,7 @@ function inFish(line: string): string[] {
 const program = programForTest();
 const groups = program.commands.map((command) => command.name());
 
-describe.skipIf(!isThere('bash'))('bash', () => {
+describeWith(shell('bash'), () => {
   it('completes the commands', () => {
     expect(inBash('')).toEqual([...groups, 'help']);
     expect(inBash('re')).toEqual(groups.filter((name) => name.startsWith('re')));
@@ -110,7 +115,7 @@ describe.skipIf(!isThere('bash'))('bash', () => {
   });
 });
 
-describe.skipIf(!isThere('zsh'))('zsh', () => {
+describeWith(shell('zsh'), () => {
   it('takes the script, and has a function for each command', () => {
     const script = scripts['zsh'] ?? '';
     const functions = run(
@@ -123,7 +128,7 @@ describe.skipIf(!isThere('zsh'))('zsh', () => {
   });
 });
 
-describe.skipIf(!isThere('fish'))('fish', () => {
+describeWith(shell('fish'), () => {
   it.each([
     ['lfs-quota ten', ['tenant']],
     ['lfs-quota tenant d', ['delete', 'download-limit']],

@@ -8,7 +8,6 @@ import {
   isInForce,
   isLinkedName,
   publicBytesOf,
-  publicTokenId,
 } from '../../../../../lambda/accounts/rules/git-hosts.ts';
 
 describe('the address of a git host', () => {
@@ -122,10 +121,6 @@ describe('the git hosts of a stage', () => {
 });
 
 describe('a public repo', () => {
-  it('is metered for somebody whom no token can stand for: theirs have 16 hex digits', () => {
-    expect(publicTokenId).toBe('public');
-  });
-
   it('counts what it costs to look for an object, however small', () => {
     const of = (...sizes: number[]) => publicBytesOf(new Map(sizes.map((size, index) => [`${index}`, size])));
     expect(of()).toBe(0);

@@ -4,10 +4,8 @@ import {
   derivedToken,
   isForRepo,
   isListed,
-  operatorParent,
   parseSession,
   sameDigest,
-  sessionLifetimeMs,
   tokenIdOf,
 } from '../../../../../lambda/accounts/rules/tokens.ts';
 import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
@@ -15,11 +13,6 @@ import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 const secret = `lfss_${'a'.repeat(40)}`;
 
 describe('the cookie of a session', () => {
-  it('lasts for twelve hours, and of an operator has the parent that no token has', () => {
-    expect(sessionLifetimeMs).toBe(43_200_000);
-    expect(operatorParent).toBe('operator');
-  });
-
   it.each(['operator', '0123456789abcdef'])('holds its parent %s and its secret', (parentId) => {
     expect(parseSession(`${parentId}.${secret}`)).toEqual({ parentId, secret });
   });

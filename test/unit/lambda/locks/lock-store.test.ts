@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLocks } from '../../../../lambda/locks/lock-store.ts';
 import { type FileLock, lockHashOf, locksPerSliceMax } from '../../../../lambda/locks/rules/locks.ts';
 import { AwsServiceError } from '../../../../lambda/rules/errors.ts';
+import type { TableClient } from '../../../../lambda/table/table.ts';
+import { memoryTable } from '../../../support/memory/table.ts';
 import { FakeTable } from '../table/fake-table.ts';
 
 const client = new FakeTable();
@@ -121,4 +123,29 @@ describe('a lock on the table', () => {
     });
     expect(some).not.toHaveProperty('Limit');
   });
+});
+
+it('releases none that was taken after it was found, when many are released', async () => {
+  const table = memoryTable();
+  const plain = createDynamoDbLocks(table);
+  const numbered = (path: string, number: number): FileLock => ({
+    ...lock,
+    id: lockHashOf(path) + String(number).padStart(12, '0'),
+    path,
+  });
+  for (const path of ['a', 'b']) await plain.take({ ...at, lock: numbered(path, 1) });
+  let isFound = false;
+  const raced: TableClient = {
+    async send(operation, input) {
+      const output = await table.client.send(operation, input);
+      if (operation !== 'Query' || isFound) return output;
+      isFound = true;
+      await plain.release({ ...at, lockId: numbered('a', 1).id });
+      await plain.take({ ...at, lock: numbered('a', 2) });
+      return output;
+    },
+  };
+  const releasing = createDynamoDbLocks({ ...table, client: raced });
+  expect(await releasing.releaseSome({ tenant: 'acme', locksMax: 10 })).toEqual({ count: 1, hasMore: false });
+  expect((await plain.listPage({ ...at, pageSize: 10 })).locks).toEqual([numbered('a', 2)]);
 });

@@ -54,7 +54,7 @@ import { BucketClient, type S3Settings } from '../lambda/store/bucket-client.ts'
 import { createObjectStore } from '../lambda/store/object-store.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-repos.ts';
 import type { StorageClass } from '../lambda/store/rules/storage-class.ts';
-import type { UrlSigner } from '../lambda/store/rules/store.ts';
+import type { ObjectStore, UrlSigner } from '../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/store/signing.ts';
 import type { PumpConsumer } from './background/pump.ts';
@@ -114,21 +114,23 @@ export interface StackStore
   readonly exportsAs: ExportStoreKind;
   /** Default: none. */
   readonly storageClasses?: readonly StorageClass[];
-  /** Asks it in this process. Default: by requests. */
-  readonly head?: RunningStore['head'];
+  /** Asked in this process, not by requests: a batch asks for up to 1,000 objects, and would keep everybody else waiting. */
+  readonly inProcess?: Pick<ObjectStore, 'head' | 'discardDamaged'>;
+  readonly damage?: RunningStore['damage'];
   /** Serves what clients ask for by presigned URLs of the API's own origin. Default: they ask the endpoint. */
   readonly serve?: RunningStore['serve'];
 }
 
 /** The store of this stack's data folder. */
 export function embeddedStore(
-  { url, ...own }: Pick<RunningStore, 'url' | 'head'> & Partial<Pick<RunningStore, 'serve'>>,
+  { url, head, discardDamaged, ...own }: Pick<RunningStore, 'url' | 'head'> & Partial<RunningStore>,
   { bucket, credentials }: { bucket: string; credentials: StoreCredentials },
 ): StackStore {
   return {
     kind: 'embedded',
     exportsAs: 'local',
     endpoint: url,
+    inProcess: { head: async (key) => head(key), ...(discardDamaged && { discardDamaged }) },
     ...own,
     bucket,
     region: 'us-east-1',
@@ -173,7 +175,7 @@ const busyFactor = 3;
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
-  const { kind, exportsAs, storageClasses = [], head, serve, ...place } = input.store;
+  const { kind, exportsAs, storageClasses = [], inProcess, serve, damage, ...place } = input.store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const client = new BucketClient({ ...place, timeoutFactor });
   const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
@@ -200,14 +202,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     mailer: input.mailer,
     ...outgoing(input.allowsLoopbackWebhooks),
     admin: { sha256s: async () => [adminSha256] },
-    // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
-    store: adoptedStore(
-      {
-        head: async (key) => (head ? head(key) : requests.head(key)),
-        delete: (keys, options) => requests.delete(keys, options),
-      },
-      adoptedRepos,
-    ),
+    store: adoptedStore({ ...requests, ...inProcess }, adoptedRepos),
     listing,
     adoptedRepos,
     scan: createPathScan({ listing, clock, settings }),
@@ -226,7 +221,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     queueGauges: input.queueGauges,
     storeProbe: createStoreProbe(
       { listing: new ScanListing({ client, retry: { attemptsMax: 2 } }), clock },
-      { kind, endpoint: place.endpoint, bucket: place.bucket },
+      { kind, endpoint: place.endpoint, bucket: place.bucket, ...(damage && { damage }) },
     ),
     clock,
     ids,

@@ -56,13 +56,10 @@ export function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayPro
   };
 }
 
-/** Path and query of a request target. Scheme and host of an absolute target are dropped. */
+/** Path and query of a request target. */
 export function splitTarget(target: string): { path: string; query: string } {
-  const origin = /^https?:\/\/[^/?]*/i.exec(target)?.[0] ?? '';
-  const rest = target.slice(origin.length);
-  const mark = rest.indexOf('?');
-  const path = mark === -1 ? rest : rest.slice(0, mark);
-  return { path: path === '' ? '/' : path, query: mark === -1 ? '' : rest.slice(mark + 1) };
+  const [path = '', ...query] = target.split('?');
+  return { path: path === '' ? '/' : path, query: query.join('?') };
 }
 
 function requestContext(input: {

@@ -16,7 +16,7 @@ function nameOf(name: MetricName): string {
 }
 
 /** What a server's figures are read from. None of it makes a request to the store. */
-type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'clock'> & {
+type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'clock' | 'storeProbe'> & {
   readonly isWritable: () => boolean;
   /** Reads of the table cost money. */
   readonly isShared: boolean;
@@ -73,10 +73,11 @@ export class ServerMetrics implements Metrics {
   }
 
   /** Shows these, too, from now on. */
-  watch({ ledger, queueGauges, isWritable, clock, isShared }: Watched): void {
+  watch({ ledger, queueGauges, storeProbe, isWritable, clock, isShared }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[] = []) =>
       new Gauge({ name: `lfs_quota_${name}`, help, labelNames, registers: this.#registers });
     const diskFull = gauge('disk_full', "1 while the table can't be written");
+    const files = gauge('store_files', "Files of the store that aren't whole objects, by state", ['state']);
     const messages = gauge('queue_messages', 'Messages of a queue, by state', ['queue', 'state']);
     const count = gauge('tenants', `Tenants that are shown, at most ${tenantsMax}`);
     const ofTenant = (name: string, help: string) => gauge(`tenant_${name}`, help, ['tenant']);
@@ -88,6 +89,8 @@ export class ServerMetrics implements Metrics {
     let readAgainMs = 0;
     this.#refresh = async () => {
       diskFull.set(isWritable() ? 0 : 1);
+      for (const [state, count] of Object.entries((await storeProbe.damage?.read()) ?? {}))
+        files.set({ state }, count);
       for (const { queue, read } of queueGauges) {
         const { waiting, running, deadLetters } = await read();
         for (const [state, value] of Object.entries({ waiting, running, dead: deadLetters ?? 0 }))

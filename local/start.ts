@@ -29,8 +29,10 @@ import {
 import type { RequestLimits } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Reach } from './reach.ts';
+import type { DamagedFile } from './store/damage.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
+import { countLosses } from './store-damage.ts';
 import { diskFullAdvice, isDiskFull, StartupError } from './system/durable-file.ts';
 import { Turns } from './turns.ts';
 
@@ -262,8 +264,9 @@ async function openStore(input: {
 }): Promise<StackStore> {
   const { folder, credentials, settings, log, cleanup } = input;
   const onError = (error: unknown) => log.error('object store failed', { error });
-  const place = { port: 0, dataDir: folder.storePath };
-  const store = await startStore({ ...place, bucket, credentials, onError, uploadTime: settings });
+  const onDamage = (file: DamagedFile) => log.error('damaged or foreign file', { ...file });
+  const place = { port: 0, dataDir: folder.storePath, onError, onDamage };
+  const store = await startStore({ ...place, bucket, credentials, uploadTime: settings });
   cleanup.add(() => store.close());
   return embeddedStore(store, { bucket, credentials });
 }
@@ -294,6 +297,7 @@ async function startBackground(
   },
 ): Promise<void> {
   const { deps, url, cleanup, graceLeftMs, copies } = input;
+  countLosses(deps);
   copies.deliverTo(createFunctions(deps).copyObject);
   cleanup.add(() => copies.close(graceLeftMs()));
   const running = await delivery.start({

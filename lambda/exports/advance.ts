@@ -48,11 +48,12 @@ export async function finishArchives(
     await lease.renew();
     if (outcome === 'complete') continue;
     const { tenant, exportId, round } = job;
-    deps.log.warn('export not complete', { tenant, exportId, round, reason: outcome });
+    const reason = outcome instanceof SourceGoneError ? 'object gone' : outcome;
+    deps.log.warn('export not complete', { tenant, exportId, round, reason });
     return lease.end((now) =>
       outcome === 'parts missing'
         ? { ...now, doneUnits: '', movedAtMs: clock.nowMs() }
-        : plannedAnew(now, { nowMs: clock.nowMs() }),
+        : plannedAnew(now, { nowMs: clock.nowMs(), why: outcome }),
     );
   }
   return lease.end((now) => {
@@ -72,7 +73,7 @@ async function completeVolume(
   { archives }: FinishDeps,
   volume: ExportVolume,
   makeLast: () => Promise<UploadedPart[] | undefined>,
-): Promise<'complete' | 'parts missing' | 'order gone' | 'upload gone' | 'object gone'> {
+): Promise<'complete' | 'parts missing' | 'order gone' | 'upload gone' | SourceGoneError> {
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
     const [last, listed] = await Promise.all([makeLast(), partsOf(archives, volume)]);
@@ -86,7 +87,7 @@ async function completeVolume(
     }
     await archives.complete(volume, parts);
   } catch (error) {
-    if (error instanceof SourceGoneError) return 'object gone';
+    if (error instanceof SourceGoneError) return error;
     if (!(error instanceof UploadGoneError)) throw error;
     // Somebody else completed it, or this did, and its answer was lost.
     return (await isThere()) ? 'complete' : 'upload gone';

@@ -144,7 +144,7 @@ type GatherDeps = Pick<Deps, 'archives' | 'listing' | 'exportSettings'>;
 export interface Gathered {
   readonly objects: readonly StoredObject[];
   readonly conflicts: number;
-  /** Objects that were asked for, or were there in an earlier round, and are not stored. */
+  /** Objects that were asked for, and are not stored. */
   readonly missing: readonly { readonly oid: string; readonly sizeBytes: number | null }[];
 }
 
@@ -169,13 +169,14 @@ export async function gatherObjects(
   const { objects, conflicts } = distinctObjects(listed.objects);
   const found = new Set(objects.map(({ oid }) => oid));
   const before = job.round > 1 ? await readGathered(deps, job, job.round - 1) : undefined;
-  const known = new Map<string, number | null>();
-  for (const oid of wanted?.keys() ?? []) known.set(oid, null);
-  for (const { oid, sizeBytes } of [...(before?.missing ?? []), ...(before?.objects ?? [])])
-    known.set(oid, sizeBytes);
-  const missing = [...known]
-    .filter(([oid]) => !found.has(oid))
-    .map(([oid, sizeBytes]) => ({ oid, sizeBytes }));
+  const lost = before?.objects.find(({ oid }) => !found.has(oid));
+  if (lost) {
+    const message = `The object ${lost.key} was deleted, lost or damaged during the export. Push it again if you need it. Then retry.`;
+    return { failure: { reason: 'objects-vanish', message } };
+  }
+  const missing = [...(wanted?.keys() ?? [])]
+    .filter((oid) => !found.has(oid))
+    .map((oid) => ({ oid, sizeBytes: null }));
   return { objects, conflicts: conflicts.length, missing };
 }
 

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { noteFailure } from '../status/status.ts';
 import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
+import { StoreUnavailableError } from '../store/rules/store.ts';
 import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
 import { decodeJson, deleteBelow, ExportBusyError, ExportLease, tidyUp, withLease } from './lease.ts';
@@ -199,7 +200,7 @@ async function replan(
   await deps.exportJobs.change(path, (job) => {
     // What a unit needs is also gone when the export has ended, or somebody else has done the unit.
     isAnew = isWanted(job, step);
-    return isAnew ? plannedAnew(job, { nowMs: deps.clock.nowMs() }) : undefined;
+    return isAnew ? plannedAnew(job, { nowMs: deps.clock.nowMs(), why }) : undefined;
   });
   if (!isAnew) return 'obsolete';
   deps.log.warn('export planned again', { ...path, round: step.round, error: why });
@@ -227,7 +228,9 @@ export async function runExportStep(
   } catch (error) {
     // Somebody else is at it: no failure.
     if (error instanceof ExportBusyError) throw error;
-    const why = error instanceof Error ? error.name : 'an unknown error';
+    const name = error instanceof Error ? error.name : 'an unknown error';
+    // It names what the store doesn't serve.
+    const why = error instanceof StoreUnavailableError ? error.message.replace(/\.$/, '') : name;
     const job = await deps.exportJobs.change(path, (now) =>
       isOpen(now) ? withFailure(now, { why, nowMs: deps.clock.nowMs() }) : undefined,
     );

@@ -118,7 +118,7 @@ export interface DeletePlan {
 
 /**
  * Marks one object for deletion. It is deleted after the grace time, unless somebody pushes it again before then. An
- * object that is marked already keeps its time.
+ * object that is marked already keeps its time. One that is damaged is gone at once: a push is to bring it back.
  *
  * @returns undefined if it is not stored. `full`: so many deletions wait that no other can be marked now.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
@@ -129,6 +129,9 @@ export async function markObject(
 ): Promise<DeletePlan | 'full' | undefined> {
   const { ledger, store, queue, clock, settings } = deps;
   const { tenant, repo, oid, dryRun } = input;
+  const damagedBytes = dryRun ? undefined : await store.discardDamaged?.(objectKey({ tenant, repo, oid }));
+  if (damagedBytes !== undefined)
+    return { objectCount: 1, bytes: damagedBytes, dueAtMs: clock.nowMs(), waitsFor: null };
   const [stored, record, deletions, heldMs] = await Promise.all([
     store.head(objectKey({ tenant, repo, oid })),
     ledger.readRepo({ tenant, repo }),

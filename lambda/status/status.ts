@@ -89,7 +89,7 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
   const [store, state, overdue, failures, levels] = await Promise.all([
     find(clock, async () => {
       await storeProbe.probe();
-      return { latencyMs: clock.nowMs() - nowMs };
+      return { latencyMs: clock.nowMs() - nowMs, damage: await storeProbe.damage?.read() };
     }),
     find(clock, async () => (await ledger.readRefreshState()) ?? null),
     find(clock, () => readOverdue(deps, nowMs)),
@@ -181,7 +181,7 @@ const answerMs = 6_000;
 /** Lists nothing: one LIST, which takes the bucket, the credentials and the right to list. */
 export function createStoreProbe(
   { listing, clock }: { listing: Pick<ObjectListing, 'listPage'>; clock: Pick<Clock, 'nowMs'> },
-  place: Pick<StoreProbe, 'kind' | 'endpoint' | 'bucket'>,
+  place: Omit<StoreProbe, 'probe'>,
 ): StoreProbe {
   return {
     ...place,

@@ -168,7 +168,7 @@ function objectsIn(archive: ArchiveClient): Pick<ArchiveStore, ObjectMethod> {
       if (into.length === 0 || into.length !== range.endByte - range.startByte)
         throw new RangeError('The range is empty, or has not the length of the buffer.');
       const command = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: rangeText(range) });
-      await archive.send('GetObject', async ({ client, abortSignal }) => {
+      await archive.send(`GetObject of ${key}`, async ({ client, abortSignal }) => {
         const { Body } = await ofSource(key, client.send(command, { abortSignal }));
         await readBodyInto(required(Body, 'body') as AsyncIterable<Uint8Array>, into);
       });
@@ -222,7 +222,7 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
         CopySourceIfMatch: source.etag,
         ...(range && { CopySourceRange: rangeText(range) }),
       });
-      return archive.send('UploadPartCopy', async ({ client, abortSignal }) => {
+      return archive.send(`UploadPartCopy of ${source.key}`, async ({ client, abortSignal }) => {
         const answer = await ofUpload(ofSource(source.key, client.send(command, { abortSignal })));
         const { ETag, ChecksumCRC32 } = answer.CopyPartResult ?? {};
         const copied = { number, sizeBytes, etag: required(ETag, 'ETag') };

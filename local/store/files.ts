@@ -1,104 +1,24 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { parseJson } from '../../lambda/rules/text.ts';
 import { syncFolder, writeDurably } from '../system/durable-file.ts';
-import { Places } from '../system/places.ts';
+import { Damage, type DamagedFile, isOfFile } from './damage.ts';
 import { KeyIndex } from './listing.ts';
-import { S3Error } from './protocol.ts';
-
-/** An object's metadata, or that of a part of an upload. Older stores have kept more in it, which is ignored. */
-export interface ObjectRecord {
-  readonly key: string;
-  readonly sizeBytes: number;
-  /** MD5 of the bytes, hex. */
-  readonly etag: string;
-  /** What the upload declared, verified, in base64. */
-  readonly checksums: { readonly sha256?: string };
-  readonly lastModifiedMs: number;
-  /** The upload in parts that made the object. */
-  readonly uploadId?: string;
-}
-
-/** Some bytes of an object, or of a part. */
-export interface Extent {
-  readonly first: number;
-  readonly sizeBytes: number;
-}
-
-/** The last bytes of every file. The last digit is the version of the format. */
-const magic = Buffer.from('LFSQOBJ1', 'latin1');
-const tailBytes = magic.length + 4;
-const recordBytesMax = 16_384;
-
-/**
- * A file has the object's bytes, then its record as JSON, the record's length (4 bytes, big endian) and the magic. It is
- * one file so that one rename makes bytes and record visible together.
- */
-function encodeRecord(record: ObjectRecord): Buffer {
-  const json = Buffer.from(JSON.stringify(record), 'utf8');
-  if (json.length > recordBytesMax) throw new Error(`The record of an object has ${json.length} bytes.`);
-  const tail = Buffer.alloc(4);
-  tail.writeUInt32BE(json.length);
-  return Buffer.concat([json, tail, magic]);
-}
-
-/** @returns undefined if the file is incomplete, or not from this store. */
-function decodeRecord(fd: number): ObjectRecord | undefined {
-  const fileBytes = fstatSync(fd).size;
-  const end = Buffer.allocUnsafe(Math.min(fileBytes, recordBytesMax + tailBytes));
-  if (readSync(fd, end, 0, end.length, fileBytes - end.length) !== end.length) return undefined;
-  const jsonEnd = end.length - tailBytes;
-  if (jsonEnd < 0 || !end.subarray(jsonEnd + 4).equals(magic)) return undefined;
-  const jsonBytes = end.readUInt32BE(jsonEnd);
-  if (jsonBytes > jsonEnd) return undefined;
-  const record = parseJson(end.toString('utf8', jsonEnd - jsonBytes, jsonEnd)) as ObjectRecord | undefined;
-  return record?.sizeBytes === fileBytes - jsonBytes - tailBytes ? record : undefined;
-}
-
-/** The caller closes it. @throws when the file is damaged. */
-function openFile(file: string): { readonly fd: number; readonly record: ObjectRecord } {
-  const fd = openSync(file, 'r');
-  const record = decodeRecord(fd);
-  if (record !== undefined) return { fd, record };
-  closeSync(fd);
-  throw damaged(file);
-}
-
-/** The record of an object or a part. @throws when its file is damaged. */
-function readRecord(file: string): ObjectRecord {
-  const { fd, record } = openFile(file);
-  closeSync(fd);
-  return record;
-}
-
-/** Bytes of an object or a part, of which nothing is replaced from here on. @throws when its file is damaged. */
-function readBytes(file: string, { first, sizeBytes }: Extent): Readable {
-  const { fd } = openFile(file);
-  if (sizeBytes > 0) return createReadStream('', { fd, start: first, end: first + sizeBytes - 1 });
-  closeSync(fd);
-  return Readable.from([]);
-}
-
-/** The error that stops the start: what is damaged isn't served, and not removed. */
-function damaged(file: string): Error {
-  const advice = 'Move it out of the data folder.';
-  return new Error(`The store's file ${file} is damaged or doesn't belong here. ${advice}`);
-}
+import {
+  type Extent,
+  encodeRecord,
+  type ObjectRecord,
+  readBytes,
+  readRecord,
+  verifiedBytesMax,
+} from './object-file.ts';
+import { noSuchKey, S3Error } from './protocol.ts';
+import { UrlUploads } from './url-uploads.ts';
 
 /** A running upload: a file that no reader sees. It ends with `seal` and a rename, or is discarded. */
 export class ObjectUpload {
@@ -137,17 +57,22 @@ export class ObjectUpload {
  */
 export class ObjectFiles {
   readonly index: KeyIndex<ObjectRecord>;
-  /** Uploads in progress, by key. */
-  readonly uploading = new Places();
+  readonly urlUploads = new UrlUploads();
+  readonly damage: Damage;
   readonly #folder: string;
   /** The folders below `objects/` that this process has made sure of. */
   readonly #shards = new Map<string, Promise<void>>();
   /** By folder: it ends when the last who wants to change it has done so. Never rejects. */
   readonly #turns = new Map<string, Promise<void>>();
 
-  /** Removes interrupted uploads, and reads every object's record. @throws when a file is damaged. */
-  constructor(folder: string) {
+  /**
+   * Removes interrupted uploads, and reads every object's record. What isn't a whole object is ignored or set aside.
+   *
+   * @param tell hears of what is damaged.
+   */
+  constructor(folder: string, tell: (found: DamagedFile) => void = () => {}) {
     this.#folder = folder;
+    this.damage = new Damage(folder, tell);
     rmSync(path.join(folder, 'uploads'), { recursive: true, force: true });
     mkdirSync(path.join(folder, 'uploads'), { recursive: true });
     mkdirSync(path.join(folder, 'objects'), { recursive: true });
@@ -186,13 +111,47 @@ export class ObjectFiles {
       } finally {
         // After an error, too: the index has what the folder has.
         this.index.set(key, record);
+        this.damage.heal(key);
       }
     });
   }
 
-  /** Bytes of the object that the index has at this moment. */
-  read(key: string, extent: Extent): Readable {
-    return readBytes(this.#fileOf(key), extent);
+  /**
+   * Bytes of the object that the index has at this moment. The first ones are read when this resolves. An object that can't
+   * be read is taken out of the index: the next push stores it again.
+   *
+   * @throws {S3Error} NoSuchKey
+   */
+  async read(record: ObjectRecord, extent: Extent): Promise<Readable> {
+    const lose = (error: unknown) => this.#lose(record, error);
+    try {
+      const body = readBytes(this.#fileOf(record.key), record, extent).on('error', lose);
+      await once(body, 'readable');
+      return body;
+    } catch (error) {
+      throw lose(error) ? noSuchKey() : error;
+    }
+  }
+
+  /** @returns the size of an object that was taken out now, because its file is gone, cut, or has wrong bytes. */
+  async discardDamaged(key: string): Promise<number | undefined> {
+    const record = this.index.get(key);
+    if (record === undefined) return undefined;
+    const sizeBytes = record.sizeBytes <= verifiedBytesMax ? record.sizeBytes : 0;
+    const reading = this.read(record, { first: 0, sizeBytes }).then((body) => finished(body.resume()));
+    await reading.catch(() => undefined);
+    return this.index.get(key) === record ? undefined : record.sizeBytes;
+  }
+
+  /** @returns whether the object that was read isn't there any more. */
+  #lose(record: ObjectRecord, error: unknown): boolean {
+    const { key } = record;
+    if (this.index.get(key) !== record) return true;
+    if (!isOfFile(error)) return false;
+    // No await between them, as in a delete.
+    this.index.delete(key);
+    this.damage.setAside({ file: this.#fileOf(key), key, error });
+    return true;
   }
 
   /**
@@ -214,6 +173,7 @@ export class ObjectFiles {
 
   async #deleteIn(folder: string, keys: readonly string[], failed: Map<string, unknown>): Promise<void> {
     const there = keys.filter((key) => this.index.get(key) !== undefined);
+    for (const key of keys) this.damage.heal(key);
     for (const key of there) {
       try {
         // No await between them, so that the file and the index always belong together.
@@ -241,7 +201,8 @@ export class ObjectFiles {
 
   /** All who need a new folder wait until it is on the disk, not only the first. */
   async #makeShard(folder: string): Promise<void> {
-    const made = this.#shards.get(folder) ?? makeFolder(folder);
+    // Somebody may have removed it.
+    const made = (existsSync(folder) && this.#shards.get(folder)) || makeFolder(folder);
     this.#shards.set(folder, made);
     await made.catch((error) => {
       this.#shards.delete(folder);
@@ -256,12 +217,22 @@ export class ObjectFiles {
 
   *#readAll(): Generator<readonly [string, ObjectRecord]> {
     const root = path.join(this.#folder, 'objects');
+    const orSetAside = <T>(file: string, isOurs: boolean, read: () => T): T | undefined => {
+      try {
+        if (isOurs) return read();
+        this.damage.ignore(file);
+      } catch (error) {
+        this.damage.setAside({ file, error });
+      }
+      return undefined;
+    };
     for (const shard of readdirSync(root)) {
-      for (const name of readdirSync(path.join(root, shard))) {
-        const file = path.join(root, shard, name);
-        const record = readRecord(file);
-        if (this.#fileOf(record.key) !== file) throw damaged(file);
-        yield [record.key, record];
+      const folder = path.join(root, shard);
+      for (const name of orSetAside(folder, /^[0-9a-f]{2}$/.test(shard), () => readdirSync(folder)) ?? []) {
+        const file = path.join(folder, name);
+        const record = orSetAside(file, /^[0-9a-f]{62}$/.test(name), () => readRecord(file));
+        if (record && this.#fileOf(record.key) === file) yield [record.key, record];
+        else if (record) this.damage.setAside({ file });
       }
     }
   }
@@ -293,6 +264,7 @@ const hourMs = 3_600_000;
 /** An upload that is older is aborted. */
 const abandonedAfterMs = 48 * hourMs;
 const recordFile = 'upload.json';
+const idPattern = /^[0-9a-f]{12,}-[0-9a-f-]{36}$/;
 
 /**
  * Unfinished uploads in parts, below `multipart/`: a folder each, with its record and a file for each part, made like an
@@ -310,14 +282,17 @@ export class MultipartFiles {
    *
    * @param isCompleted whether an upload has become an object. It is asked because a kill can come between that and the
    * end of the upload.
-   * @throws when a record is damaged.
    */
-  constructor(folder: string, isCompleted: (record: MultipartRecord) => boolean) {
+  constructor(folder: string, damage: Damage, isCompleted: (record: MultipartRecord) => boolean) {
     this.#folder = path.join(folder, 'multipart');
     mkdirSync(this.#folder, { recursive: true });
     for (const id of readdirSync(this.#folder)) {
+      const file = this.#folderOf(id);
       const record = this.#read(id);
-      if (record === undefined || isCompleted(record)) rmSync(this.#folderOf(id), { recursive: true });
+      const isEnded = record ? isCompleted(record) : !existsSync(path.join(file, recordFile));
+      if (!idPattern.test(id)) damage.ignore(file);
+      else if (isEnded) rmSync(file, { recursive: true });
+      else if (!record) damage.setAside({ file });
     }
   }
 
@@ -328,7 +303,7 @@ export class MultipartFiles {
 
   /** @throws {S3Error} NoSuchUpload */
   get({ id, key }: UploadPlace): MultipartRecord {
-    const record = /^[\w-]+$/.test(id) ? this.#read(id) : undefined;
+    const record = this.#read(id);
     if (record?.key === key) return record;
     throw new S3Error(
       'NoSuchUpload',
@@ -343,14 +318,18 @@ export class MultipartFiles {
     return names.sort().map(Number);
   }
 
-  /** @throws when the part's file is damaged. */
+  /** @returns undefined if there is no whole one: it's to be sent again. */
   part(where: PartPlace): ObjectRecord | undefined {
-    const file = this.#partFile(where);
-    return existsSync(file) ? readRecord(file) : undefined;
+    try {
+      return readRecord(this.#partFile(where));
+    } catch (error) {
+      if (isOfFile(error)) return undefined;
+      throw error;
+    }
   }
 
-  readPart(where: PartPlace, { sizeBytes }: ObjectRecord): Readable {
-    return readBytes(this.#partFile(where), { first: 0, sizeBytes });
+  readPart(where: PartPlace, record: ObjectRecord): Readable {
+    return readBytes(this.#partFile(where), record, { first: 0, sizeBytes: record.sizeBytes });
   }
 
   /** @throws {S3Error} InvalidRequest */
@@ -427,12 +406,16 @@ export class MultipartFiles {
     return path.join(this.#folderOf(id), String(partNumber).padStart(5, '0'));
   }
 
-  /** @returns undefined if it has ended. */
+  /** @returns undefined if it has ended, or its record is damaged. */
   #read(id: string): MultipartRecord | undefined {
-    const file = path.join(this.#folderOf(id), recordFile);
-    if (!existsSync(file)) return undefined;
-    const record = parseJson(readFileSync(file, 'utf8')) as MultipartRecord | undefined;
-    if (record?.id !== id) throw damaged(file);
-    return record;
+    if (!idPattern.test(id)) return undefined;
+    try {
+      const text = readFileSync(path.join(this.#folderOf(id), recordFile), 'utf8');
+      const record = parseJson(text) as MultipartRecord | undefined;
+      return record?.id === id ? record : undefined;
+    } catch (error) {
+      if (isOfFile(error)) return undefined;
+      throw error;
+    }
   }
 }

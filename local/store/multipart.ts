@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { compareKeys } from '../../lambda/rules/names.ts';
-import type { Extent, MultipartRecord, ObjectRecord, PartPlace, UploadPlace } from './files.ts';
+import { checkTag } from './conditions.ts';
+import type { MultipartRecord, PartPlace, UploadPlace } from './files.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';
-import { checkTag, noSuchKey, type Operation, type OperationInput } from './objects.ts';
-import { element, notImplemented, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
+import type { Extent, ObjectRecord } from './object-file.ts';
+import type { Operation, OperationInput } from './objects.ts';
+import {
+  element,
+  noSuchKey,
+  notImplemented,
+  readItems,
+  S3Error,
+  type StoreReply,
+  xmlReply,
+} from './protocol.ts';
 import { decode, receiveBody, receiveXml, type StoreRequest, uploadBytesMax } from './signed-request.ts';
 
 /** Largest number of a part, and so of parts. */
@@ -90,10 +100,10 @@ async function copyPart(input: OperationInput): Promise<StoreReply> {
   // A copy may take longer than a connection may be idle.
   message.socket.setTimeout(0);
   return await files.withUpload(async (upload) => {
-    const { key, extent } = readSource(input);
+    const { record, extent } = readSource(input);
     const md5 = createHash('md5');
     let crc = 0;
-    for await (const chunk of files.read(key, extent)) {
+    for await (const chunk of await files.read(record, extent)) {
       md5.update(chunk);
       crc = crc32(chunk, crc);
       await upload.write(chunk);
@@ -109,7 +119,7 @@ async function copyPart(input: OperationInput): Promise<StoreReply> {
 }
 
 /** The object, or the range of it, that is copied. @throws {S3Error} */
-function readSource({ files, request }: OperationInput): { key: string; extent: Extent } {
+function readSource({ files, request }: OperationInput): { record: ObjectRecord; extent: Extent } {
   const { headers, bucket } = request;
   const [place = '', version] = String(headers['x-amz-copy-source']).split('?', 2);
   if (version !== undefined) throw notImplemented('versions');
@@ -123,7 +133,7 @@ function readSource({ files, request }: OperationInput): { key: string; extent: 
   if (record === undefined) throw noSuchKey();
   checkTag(headers['x-amz-copy-source-if-match'], record);
   const extent = readSourceRange(headers['x-amz-copy-source-range'], record);
-  if (extent.sizeBytes <= uploadBytesMax) return { key, extent };
+  if (extent.sizeBytes <= uploadBytesMax) return { record, extent };
   throw new S3Error('InvalidRequest', `One copy carries at most ${uploadBytesMax} bytes.`);
 }
 
@@ -150,8 +160,9 @@ function listParts({ multipart, request }: OperationInput): StoreReply {
     element('IsTruncated', left.length > page.length),
     ...page.map((partNumber) => {
       const part = multipart.part({ ...where, partNumber });
-      const told = [element('PartNumber', partNumber), element('ETag', `"${part?.etag}"`)];
-      return `<Part>${told.join('')}${element('Size', part?.sizeBytes)}</Part>`;
+      if (part === undefined) return '';
+      const told = [element('PartNumber', partNumber), element('ETag', `"${part.etag}"`)];
+      return `<Part>${told.join('')}${element('Size', part.sizeBytes)}</Part>`;
     }),
   ]);
 }

@@ -1,7 +1,10 @@
-import type { MultipartFiles, ObjectFiles, ObjectRecord } from './files.ts';
+import { isUnchanged, rangeOf } from './conditions.ts';
+import type { MultipartFiles, ObjectFiles } from './files.ts';
 import { listObjects } from './listing.ts';
-import { element, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
+import type { Extent, ObjectRecord } from './object-file.ts';
+import { element, noSuchKey, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import {
+  type BodyWait,
   checksumHeader,
   type Incoming,
   readLength,
@@ -31,7 +34,7 @@ export interface Operation {
   readonly byUrl?: boolean;
   /** Supported parameters, in addition to the marks. */
   readonly query?: readonly string[];
-  /** Supported headers among `x-amz-…` and `if-…`, in addition to the marks. */
+  /** Supported headers among `x-amz-…` and, if it changes something, `if-…`, in addition to the marks. */
   readonly headers?: readonly string[];
   readonly run: (input: OperationInput) => Promise<StoreReply> | StoreReply;
 }
@@ -39,7 +42,7 @@ export interface Operation {
 /** Keys of one DeleteObjects, as on S3. */
 const deletedKeysMax = 1000;
 
-const readHeaders = ['if-match', 'x-amz-checksum-mode'];
+const readHeaders = ['x-amz-checksum-mode'];
 const listQuery = ['prefix', 'delimiter', 'start-after', 'continuation-token', 'max-keys', 'encoding-type'];
 
 /** Operations on whole objects, and on the bucket. */
@@ -65,84 +68,69 @@ export const objectOperations: readonly Operation[] = [
   },
 ];
 
-/**
- * Uploads of a key at a time by presigned URLs, whose bytes fill the disk before anybody counts them. The second one is of
- * a client whose first has lost its connection.
- */
-const urlUploadsMax = 2;
-
 /** Stores the body if it matches all that the request declares, else nothing. */
 async function putObject(input: OperationInput): Promise<StoreReply> {
   const { files, request, now, uploadTime } = input;
   const { urlExpiresAtMs } = input.authenticated;
-  const lastModifiedMs = now();
   // Only holders of the access key send requests that are signed in their headers.
   const deadlineMs =
     urlExpiresAtMs === undefined
       ? Number.POSITIVE_INFINITY
       : uploadDeadlineMs({ urlExpiresAtMs, sizeBytes: readLength(request) }, uploadTime);
   const { key } = request;
-  const leave = files.uploading.take(
-    key,
-    urlExpiresAtMs === undefined ? Number.POSITIVE_INFINITY : urlUploadsMax,
-  );
-  if (!leave) throw new S3Error('SlowDown', 'Other uploads of this object are in progress. Retry later.');
-  const uploaded = files.withUpload(async (upload) => {
-    const write = (chunk: Buffer) => upload.write(chunk);
-    const received = await receiveBody(input, write, deadlineMs - lastModifiedMs);
-    await files.commit(upload, { key, lastModifiedMs, ...received }, () => {
-      if (now() > deadlineMs) throw tooLateError();
+  const put = (wait?: BodyWait) =>
+    files.withUpload(async (upload) => {
+      const lastModifiedMs = now();
+      const write = (chunk: Buffer) => upload.write(chunk);
+      const received = await receiveBody(input, write, { remainingMs: deadlineMs - lastModifiedMs, wait });
+      await files.commit(upload, { key, lastModifiedMs, ...received }, () => {
+        if (now() > deadlineMs) throw tooLateError();
+      });
+      return { status: 200, headers: { etag: `"${received.etag}"` } };
     });
-    return { status: 200, headers: { etag: `"${received.etag}"` } };
-  });
-  return await uploaded.finally(leave);
+  return await (urlExpiresAtMs === undefined ? put() : files.urlUploads.during(key, put));
 }
 
-function getObject(input: OperationInput): StoreReply {
-  const { reply, extent } = responseFor(input);
-  return { ...reply, body: input.files.read(input.request.key, extent) };
+async function getObject(input: OperationInput): Promise<StoreReply> {
+  const { reply, record, extent } = responseFor(input);
+  return extent ? { ...reply, body: await input.files.read(record, extent) } : reply;
 }
 
 /** What HEAD answers, and the bytes that GET adds to it. @throws {S3Error} NoSuchKey, PreconditionFailed, InvalidRange */
-function responseFor({ files, request }: OperationInput) {
+function responseFor({ files, request }: OperationInput): {
+  reply: StoreReply;
+  record: ObjectRecord;
+  extent?: Extent;
+} {
   const { key, headers } = request;
   const record = files.index.get(key);
   if (record === undefined) throw noSuchKey();
   const { sizeBytes, etag, checksums } = record;
-  checkTag(headers['if-match'], record);
-  const { isPartial, ...extent } = readRange(headers.range, sizeBytes);
+  const lastModified = new Date(record.lastModifiedMs).toUTCString();
+  const version = { etag: `"${etag}"`, 'last-modified': lastModified };
+  if (isUnchanged(headers, record)) return { reply: { status: 304, headers: version }, record };
+  const { isPartial, ...extent } = readRange(rangeOf(headers, record), sizeBytes);
   // It is the checksum of the whole object, not of a part.
   const asksChecksum = !isPartial && String(headers['x-amz-checksum-mode']).toUpperCase() === 'ENABLED';
   const end = extent.first + extent.sizeBytes - 1;
   const reply: StoreReply = {
     status: isPartial ? 206 : 200,
     headers: {
+      ...version,
       'accept-ranges': 'bytes',
       'content-length': String(extent.sizeBytes),
       'content-type': 'application/octet-stream',
-      etag: `"${etag}"`,
-      'last-modified': new Date(record.lastModifiedMs).toUTCString(),
       ...(isPartial && { 'content-range': `bytes ${extent.first}-${end}/${sizeBytes}` }),
       ...(asksChecksum && checksums.sha256 !== undefined && { [checksumHeader]: checksums.sha256 }),
     },
   };
-  return { reply, extent };
-}
-
-export function noSuchKey(): S3Error {
-  return new S3Error('NoSuchKey', "The specified key doesn't exist.");
-}
-
-/** What If-Match says: the client means the object with this ETag. @throws {S3Error} PreconditionFailed */
-export function checkTag(header: string | string[] | undefined, { etag }: ObjectRecord): void {
-  if (header === undefined || header === `"${etag}"` || header === etag) return;
-  throw new S3Error('PreconditionFailed', "At least one of the pre-conditions you specified didn't hold");
+  return { reply, record, extent };
 }
 
 /** A single range is served. Several ranges, or an invalid header, give the whole object, as on S3. */
 function readRange(header: string | undefined, sizeBytes: number) {
   const whole = { first: 0, sizeBytes, isPartial: false };
-  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? [];
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
   if (from === '' && to === '') return whole;
   if (from !== '' && to !== '' && Number(to) < Number(from)) return whole;
   const first = from === '' ? Math.max(0, sizeBytes - Number(to)) : Number(from);

@@ -152,8 +152,10 @@ function checkTime({ signedAtMs, expiresSeconds }: Signature, nowMs: number): nu
   return expiresAtMs;
 }
 
-/** The host and every `x-amz-` header must be signed. */
-function checkSignedHeaders({ headers }: StoreRequest, { signedHeaders }: Signature): void {
+/** The host and every `x-amz-` header must be signed. A body whose signed length is missing came in chunks. */
+function checkSignedHeaders(request: StoreRequest, { signedHeaders }: Signature): void {
+  const { headers } = request;
+  if (signedHeaders.includes('content-length')) readLength(request);
   const needed = ['host', ...Object.keys(headers).filter((name) => name.startsWith('x-amz-'))];
   const unsigned = needed.find((name) => !signedHeaders.includes(name));
   if (unsigned === undefined) return;
@@ -227,24 +229,34 @@ export function readLength({ headers }: StoreRequest): number {
   throw new S3Error('EntityTooLarge', `One PUT carries at most ${uploadBytesMax} bytes.`);
 }
 
+/** A body that is read. */
+export class BodyWait {
+  /** Since when nothing comes. Infinite: it isn't waited for. */
+  sinceMs = Number.POSITIVE_INFINITY;
+  /** Gives up the body, for this reason. */
+  end: (reason: Error) => void = () => {};
+}
+
 /**
  * Hands the bytes of a body to `write`, and compares them with all that the request declares of them.
  *
- * @param remainingMs how long the body may take; by default longer than any connection lives.
+ * @param limits.remainingMs how long the body may take; by default longer than any connection lives.
  * @returns the MD5 in hex, and the SHA-256 in base64 if the client declared it as a checksum.
  * @throws {S3Error}
  */
 export async function receiveBody(
   { message, request, authenticated }: Incoming,
   write: (chunk: Buffer) => Promise<void>,
-  remainingMs = longestTimer,
+  limits: { remainingMs?: number; wait?: BodyWait | undefined } = {},
 ): Promise<{ sizeBytes: number; etag: string; checksums: { sha256?: string } }> {
   const { headers } = request;
-  if ((headers['content-encoding'] ?? '') !== '') throw notImplemented('a Content-Encoding');
+  // `identity` says that there is none.
+  if (!/^(identity|[ ,])*$/i.test(headers['content-encoding'] ?? ''))
+    throw notImplemented('a Content-Encoding');
   const sizeBytes = readLength(request);
   const [md5, sha256] = [createHash('md5'), createHash('sha256')];
   let receivedBytes = 0;
-  for await (const chunk of untilLate(message, remainingMs)) {
+  for await (const chunk of untilLate(message, limits)) {
     receivedBytes += chunk.length;
     md5.update(chunk);
     sha256.update(chunk);
@@ -291,17 +303,26 @@ export function tooLateError(): S3Error {
   return new S3Error('RequestTimeout', "The upload didn't end in time after its URL had expired.");
 }
 
-async function* untilLate(message: IncomingMessage, remainingMs: number): AsyncGenerator<Buffer> {
+async function* untilLate(
+  message: IncomingMessage,
+  {
+    remainingMs = longestTimer,
+    wait = new BodyWait(),
+  }: { remainingMs?: number; wait?: BodyWait | undefined },
+): AsyncGenerator<Buffer> {
   // A refused body is drained later. Destroying it here would cut the connection before the response.
   const body = message.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(tooLateError()), Math.max(0, Math.min(remainingMs, longestTimer)));
+    wait.end = reject;
   });
   late.catch(() => undefined);
   try {
     while (true) {
+      wait.sinceMs = performance.now();
       const { done, value } = await Promise.race([body.next(), late]);
+      wait.sinceMs = Number.POSITIVE_INFINITY;
       if (done) return;
       yield value;
     }

@@ -4,7 +4,8 @@ import { finished, pipeline } from 'node:stream/promises';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { isDiskFull, syncFolder } from '../system/durable-file.ts';
 import { closeServer, createBoundedServer, letTakeTime, listen } from '../system/loopback-server.ts';
-import { MultipartFiles, ObjectFiles } from './files.ts';
+import type { Damage, DamagedFile } from './damage.ts';
+import { MultipartFiles, type MultipartRecord, ObjectFiles } from './files.ts';
 import { multipartOperations } from './multipart.ts';
 import { type Operation, type OperationInput, objectOperations } from './objects.ts';
 import { element, notImplemented, S3Error, type StoreReply, xmlReply } from './protocol.ts';
@@ -30,6 +31,8 @@ export interface StoreOptions {
   readonly uploadTime?: UploadTime;
   /** Called with the store's own faults, which the client sees as InternalError. */
   readonly onError?: (error: unknown) => void;
+  /** Called with files that aren't whole objects. */
+  readonly onDamage?: (file: DamagedFile) => void;
 }
 
 export interface RunningStore {
@@ -40,6 +43,10 @@ export interface RunningStore {
   serve(message: IncomingMessage, response: ServerResponse): void;
   /** What HEAD answers, without a request. The SHA-256 is hex, if the upload declared one. */
   head(key: string): { readonly sizeBytes: number; readonly sha256: string | undefined } | undefined;
+  /** @returns the size of an object that was taken out now, because its file is gone, cut, or has wrong bytes. */
+  discardDamaged(key: string): Promise<number | undefined>;
+  /** What is wrong in its folder. */
+  readonly damage: Pick<Damage, 'read' | 'onLoss'>;
   /** Waits two seconds for running requests, and releases the port. */
   close(): Promise<void>;
 }
@@ -57,12 +64,12 @@ const abandonedEveryMs = 600_000;
  * It serves what lfs-quota and git-lfs send, and answers 501 to all else.
  *
  * @throws {StartupError} when the port is in use.
- * @throws when the data folder is damaged.
  */
 export async function startStore(options: StoreOptions): Promise<RunningStore> {
-  const { dataDir, now = Date.now, onError } = options;
-  const files = new ObjectFiles(dataDir);
-  const multipart = new MultipartFiles(dataDir, ({ id, key }) => files.index.get(key)?.uploadId === id);
+  const { dataDir, now = Date.now, onError, onDamage } = options;
+  const files = new ObjectFiles(dataDir, onDamage);
+  const isCompleted = ({ id, key }: MultipartRecord) => files.index.get(key)?.uploadId === id;
+  const multipart = new MultipartFiles(dataDir, files.damage, isCompleted);
   // Where the new folders are noted, so that a power cut leaves them.
   for (const folder of [dataDir, path.dirname(dataDir)]) await syncFolder(folder);
   const serve = (message: IncomingMessage, response: ServerResponse) =>
@@ -85,6 +92,8 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
       const hex = sha256 && Buffer.from(sha256, 'base64').toString('hex');
       return record && { sizeBytes: record.sizeBytes, sha256: hex };
     },
+    discardDamaged: (key) => files.discardDamaged(key),
+    damage: files.damage,
     close: () => {
       clearInterval(abandoned);
       return closeServer(server, graceMs);
@@ -159,10 +168,16 @@ function refuseUnknown(request: StoreRequest, { marks = [], query = [], headers 
       throw notImplemented(`the query parameter ${name.slice(0, 100)}`);
   }
   const allowed = [...alwaysAllowedHeaders, ...marks, ...headers];
+  // Other conditions are of GET and HEAD alone, and are ignored elsewhere, as HTTP has it.
+  const isRead = ['GET', 'HEAD'].includes(request.method);
+  const unknown = isRead ? /^x-amz-/ : /^(x-amz-|if-(match|none-match|unmodified-since)$)/;
   for (const name of Object.keys(request.headers)) {
-    if (/^(x-amz|if)-/.test(name) && !allowed.includes(name)) throw notImplemented(`the header ${name}`);
+    if (unknown.test(name) && !allowed.includes(name)) throw notImplemented(`the header ${name}`);
   }
 }
+
+/** It has the origin of the console, and of none of these bytes is known what they are. */
+const inert = { 'x-content-type-options': 'nosniff', 'content-security-policy': 'sandbox' };
 
 /**
  * Sends the response. If the request's body wasn't read to its end, the rest is read and dropped for a while, and the
@@ -174,7 +189,7 @@ async function sendReply(
   { message, response }: { message: IncomingMessage; response: ServerResponse },
 ): Promise<void> {
   const hasUnreadBody = !message.complete;
-  response.writeHead(status, { ...headers, ...(hasUnreadBody && { connection: 'close' }) });
+  response.writeHead(status, { ...headers, ...inert, ...(hasUnreadBody && { connection: 'close' }) });
   if (typeof body === 'object') {
     await pipeline(body, response);
     return;

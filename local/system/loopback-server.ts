@@ -53,13 +53,24 @@ export function createBoundedServer(
     keepAliveTimeout: keepAliveMs,
   });
   server.timeout = idleMsMax;
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, readTarget);
   limitConnections(server);
   server.on('request', serve);
+  // Another expectation may be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', serve);
   server.on('checkContinue', (message, response) => {
     response.writeContinue();
     serve(message, response);
   });
   return server;
+}
+
+/** Of an absolute target, the path counts, and the host instead of the header (RFC 9112, 3.2.2). */
+function readTarget(message: IncomingMessage): void {
+  const [, host, rest = ''] = /^https?:\/\/([^/?]*)(.*)$/is.exec(message.url ?? '') ?? [];
+  if (host === undefined) return;
+  message.url = rest.startsWith('/') ? rest : `/${rest}`;
+  message.headers.host = host;
 }
 
 const patient = new WeakSet<IncomingMessage>();
@@ -96,8 +107,7 @@ function limitConnections(server: HttpServer): void {
       if (open.delete(socket)) open.set(socket, undefined);
     });
   };
-  server.on('request', serve);
-  server.on('checkContinue', serve);
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, serve);
 }
 
 /** Turns an error about a port into one that says what to do. Other errors are returned as they are. */

@@ -33,6 +33,8 @@ export interface ObjectStoreSkips {
   readonly keyBesideFolder?: string;
   readonly controlCharacters?: string;
   readonly unsignedAmzHeaders?: string;
+  /** By the title of the condition. */
+  readonly conditions?: Readonly<Record<string, string>>;
 }
 
 export interface Context {

@@ -62,7 +62,7 @@ export function objectStoreContract(
     }
     if (skips.urls === undefined) {
       describe('upload URLs', () => uploadTests(context, skips));
-      describe('download URLs', () => downloadTests(context));
+      describe('download URLs', () => downloadTests(context, skips));
     } else {
       test.skip(`URLs: ${skips.urls}`);
     }

@@ -45,6 +45,14 @@ export class StoreFixture {
     return this.#running.head(key);
   }
 
+  damage(): ReturnType<RunningStore['damage']['read']> {
+    return this.#running.damage.read();
+  }
+
+  discardDamaged(key: string): Promise<number | undefined> {
+    return this.#running.discardDamaged(key);
+  }
+
   /** The unexpected errors that the store reported. */
   get errors(): readonly unknown[] {
     return this.#errors;

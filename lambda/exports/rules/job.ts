@@ -1,5 +1,6 @@
 import type { AuditActor } from '../../accounts/rules/audit.ts';
 import { sha256Hex } from '../../rules/hash.ts';
+import { SourceGoneError } from '../../store/rules/archive-store.ts';
 import type { OrderedVolume } from './orders.ts';
 import type { PlanFigures } from './plan.ts';
 import type { Way } from './settings.ts';
@@ -53,7 +54,7 @@ export interface ExportPlanned {
   readonly way: Way;
   readonly objectCount: number;
   readonly objectBytes: number;
-  /** Objects that were asked for, or planned before, and are not in the store. */
+  /** Objects that were asked for, and are not in the store. */
   readonly missing: number;
   /** Objects that were left out, because another has their oid and another size. */
   readonly conflicts: number;
@@ -181,15 +182,12 @@ export function withFailure(job: ExportJob, { why, nowMs }: { why: string; nowMs
 const roundsMax = 3;
 
 /** A job that is to be planned anew, because an object or an upload is gone. */
-export function plannedAnew(job: ExportJob, { nowMs }: { nowMs: number }): ExportJob {
-  if (job.round >= roundsMax)
-    return failedJob(job, {
-      nowMs,
-      failure: {
-        reason: 'objects-vanish',
-        message: 'Objects kept changing while they were copied. Retry later.',
-      },
-    });
+export function plannedAnew(job: ExportJob, { nowMs, why }: { nowMs: number; why?: unknown }): ExportJob {
+  if (job.round >= roundsMax) {
+    const what = why instanceof SourceGoneError ? `The object ${why.key}` : 'Objects';
+    const message = `${what} kept changing, or can't be read, while the export ran. Retry later.`;
+    return failedJob(job, { nowMs, failure: { reason: 'objects-vanish', message } });
+  }
   return {
     ...job,
     state: 'planning',

@@ -1,3 +1,5 @@
+import { damageText, damageTodo, noDamage, type StoreDamage } from './store-damage.ts';
+
 /** Why something failed, in a word. */
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
 export type FailureReason = (typeof failureReasons)[number];
@@ -88,12 +90,15 @@ export function storePart(input: {
   kind: 's3' | 'external' | 'embedded';
   bucket: string;
   endpoint: string | null;
-  answer: Finding<{ latencyMs: number }>;
+  answer: Finding<{ latencyMs: number; damage?: StoreDamage | undefined }>;
 }): StatusPart {
   const { bucket, endpoint, answer } = input;
   const place = endpoint === null ? bucket : `${bucket} at ${endpoint}`;
-  if (answer.ok)
-    return fine('store', `The object store (${place}) responds in ${Math.round(answer.value.latencyMs)} ms.`);
+  if (answer.ok) {
+    const { latencyMs, damage = noDamage } = answer.value;
+    const says = `The object store (${place}) responds in ${Math.round(latencyMs)} ms.${damageText(damage)}`;
+    return damage.lost + damage.damaged > 0 ? act('store', says, damageTodo) : fine('store', says);
+  }
   return {
     part: 'store',
     state: 'act',
@@ -312,6 +317,8 @@ export interface StoreProbe {
   /** Its base URL. null: that of S3 in its region. */
   readonly endpoint: string | null;
   readonly bucket: string;
+  /** What is wrong in its folder, if this process has that. */
+  readonly damage?: { read(): Promise<StoreDamage>; onLoss: (key: string) => void };
   /** One cheap request, with the credentials of the service. @throws {StoreUnavailableError | Error} if it is not served. */
   probe(): Promise<void>;
 }

@@ -24,6 +24,12 @@ export interface ObjectStore {
     keys: readonly string[],
     options: { deadlineMs: number },
   ): Promise<ReadonlyMap<string, StoreUnavailableError>>;
+  /**
+   * Takes an object out at once if its bytes are lost or damaged. Only the store of `serve` can.
+   *
+   * @returns its size, if it did.
+   */
+  discardDamaged?(key: string): Promise<number | undefined>;
 }
 
 export interface SignUploadInput {

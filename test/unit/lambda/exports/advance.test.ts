@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { advanceExport } from '../../../../lambda/exports/advance.ts';
 import { s3Limits } from '../../../../lambda/exports/rules/settings.ts';
 import { cancelExport } from '../../../../lambda/exports/start.ts';
+import { SourceGoneError } from '../../../../lambda/store/rules/archive-store.ts';
 import { ExportStack, exportPath } from '../../../support/export-stack.ts';
 import { expectObjects } from './expect-archives.ts';
 
@@ -72,7 +73,7 @@ describe('the next step of an export', () => {
     expect(await stack.run()).toMatchObject({ state: 'done', round: 2 });
   });
 
-  it('plans anew if an object of the last parts of a zip is gone', async () => {
+  it('fails, and names the object, if one of the last parts of a zip is gone', async () => {
     const stack = new ExportStack();
     const oid = await stack.store('app', Buffer.from('an object'));
     await stack.start({ format: 'zip' });
@@ -80,7 +81,8 @@ describe('the next step of an export', () => {
     await stack.archives.delete([`acme/app/${oid}`]);
     await stack.deliver();
     expect(await stack.job()).toMatchObject({ state: 'planning', round: 2 });
-    expect(await stack.run()).toMatchObject({ state: 'done', planned: { missing: 1 } });
+    const message = expect.stringContaining(`The object acme/app/${oid} was deleted, lost or damaged`);
+    expect(await stack.run()).toMatchObject({ state: 'failed', failure: { message } });
   });
 
   it('is tried again if the store does not answer for the last parts of a zip, and nothing is planned anew', async () => {
@@ -209,21 +211,50 @@ it('the archives of an export are numbered from 1, and say how many they are', a
 });
 
 describe('an export whose objects vanish', () => {
-  it('is planned anew without them, and says which they were', async () => {
+  it('fails, names one, and leaves nothing', async () => {
     const stack = await begun();
     await advanceExport(stack.deps, exportPath);
     const { objects } = stack.archives;
     const keys: string[] = [];
     for await (const page of stack.archives.list('acme/app/')) keys.push(...page);
     const sized = keys.map((key) => ({ key, sizeBytes: objects.versionOf(key)?.sizeBytes ?? 0 }));
-    const gone = sized.sort((a, b) => b.sizeBytes - a.sizeBytes)[0];
-    await stack.archives.delete([gone?.key ?? '']);
+    const gone = sized.sort((a, b) => b.sizeBytes - a.sizeBytes)[0]?.key ?? '';
+    await stack.archives.delete([gone]);
     const job = await stack.run();
-    expect(job).toMatchObject({ state: 'done', round: 2, planned: { missing: 1, objectCount: 9 } });
-    const [volume] = job.planned?.volumes ?? [];
-    const archive = Buffer.from((await stack.archives.get(volume?.key ?? '')) ?? []).toString();
-    expect(archive).toContain(gone?.key.slice('acme/app/'.length));
+    expect(job).toMatchObject({ state: 'failed', round: 2, failure: { reason: 'objects-vanish' } });
+    expect(job.failure?.message).toContain(`The object ${gone} was deleted, lost or damaged`);
+    expect([
+      (await stack.left()).filter((key) => key.startsWith('_exports/')),
+      stack.archives.openUploads,
+    ]).toEqual([[], []]);
+    expect(await stack.deps.failures.list()).toMatchObject([{ kind: 'export', exportId: job.exportId }]);
   });
+
+  it.each(['tar', 'zip'] as const)(
+    'for every read, though the store lists one, fails and names it: %s',
+    async (format) => {
+      const stack = new ExportStack();
+      const oid = await stack.store('app', Buffer.from('an object'));
+      await stack.start({ format });
+      const key = `acme/app/${oid}`;
+      const { archives } = stack;
+      const { readInto, copyPart } = archives;
+      const refuse = (source: { key: string }) => {
+        if (source.key === key) throw new SourceGoneError(key);
+      };
+      archives.readInto = async (...args) => {
+        refuse(args[0]);
+        return readInto.apply(archives, args);
+      };
+      archives.copyPart = async (...args) => {
+        refuse(args[1].source);
+        return copyPart.apply(archives, args);
+      };
+      const job = await stack.run();
+      expect(job).toMatchObject({ state: 'failed', round: 3, failure: { reason: 'objects-vanish' } });
+      expect(job.failure?.message).toContain(`The object ${key} kept changing, or can't be read`);
+    },
+  );
 
   it('each time fails after the third round', async () => {
     const stack = await begun();

@@ -278,6 +278,16 @@ describe('a step of an export', () => {
     expect(stack.messages).toEqual([message]);
   });
 
+  it('that fails for what the store does not serve names it', async () => {
+    const { stack, broken, run } = await world();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, failingSinceMs: stack.clock.nowMs() - hourMs }));
+    broken.error = new StoreUnavailableError('The store did not serve GetObject of acme/app/oid (500).');
+    await run();
+    expect((await stack.job()).failure?.message).toBe(
+      'Nothing succeeded for an hour. Last error: The store did not serve GetObject of acme/app/oid (500). Retry later.',
+    );
+  });
+
   it('that fails with something that is no error is told as unknown', async () => {
     const { stack, broken, run } = await world();
     await stack.jobs.change(exportPath, (job) => ({

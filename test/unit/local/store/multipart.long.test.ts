@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -12,10 +13,9 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ObjectUpload } from '../../../../local/store/files.ts';
-import { startStore } from '../../../../local/store/start-store.ts';
 import { crc32Base64, md5Hex } from '../../../support/body-digests.ts';
 import { sendRaw } from '../../../support/raw-request.ts';
-import { bucket, credentials, StoreFixture } from '../../../support/store-fixture.ts';
+import { bucket, StoreFixture } from '../../../support/store-fixture.ts';
 
 let store: StoreFixture;
 
@@ -181,8 +181,9 @@ describe('at a restart', () => {
     const { headers } = await sendPart(id);
     const folder = path.join(store.dataDir, 'multipart');
     await writeFile(path.join(folder, id, 'upload.json.1.unfinished'), '{');
-    await mkdir(path.join(folder, 'ended'));
-    await writeFile(path.join(folder, 'ended', '00001'), 'rest');
+    const ended = path.join(folder, `${'0'.repeat(12)}-${randomUUID()}`);
+    await mkdir(ended);
+    await writeFile(path.join(ended, '00001'), 'rest');
     await store.restart();
     expect(await uploadFolders()).toEqual([id]);
     expect((await complete(id, headers['etag'])).status).toBe(200);
@@ -204,24 +205,29 @@ describe('at a restart', () => {
     expect((await complete(id, headers['etag'])).status).toBe(200);
   });
 
-  test('a damaged record is named', async () => {
-    const file = path.join(store.dataDir, 'multipart', await begin(), 'upload.json');
-    await writeFile(file, 'this is no record');
-    const again = startStore({ port: 0, bucket, credentials, dataDir: store.dataDir });
-    await expect(again).rejects.toThrow(`The store's file ${file} is damaged or doesn't belong here.`);
+  test('an upload with a damaged record is set aside, and the others go on', async () => {
+    const [id, other] = [await begin(), await begin()];
+    const { headers } = await sendPart(other);
+    await writeFile(path.join(store.dataDir, 'multipart', id, 'upload.json'), 'this is no record');
+    expect((await sendPart(id)).code).toBe('NoSuchUpload');
+    await store.restart();
+    expect(await readdir(path.join(store.dataDir, 'set-aside'))).toEqual([`multipart-${id}`]);
+    expect((await sendPart(id)).code).toBe('NoSuchUpload');
+    expect((await complete(other, headers['etag'])).status).toBe(200);
   });
 });
 
-test('a damaged part becomes no object, and is named', async () => {
+test('a damaged part counts as not sent: it becomes no object, and is sent again', async () => {
   const id = await begin();
   const { headers } = await sendPart(id);
   const file = path.join(store.dataDir, 'multipart', id, '00001');
   const whole = await readFile(file);
   await writeFile(file, whole.subarray(1));
-  expect(await complete(id, headers['etag'])).toMatchObject({ status: 500, code: 'InternalError' });
-  expect(store.errors.map(String)).toEqual([expect.stringContaining(`The store's file ${file} is damaged`)]);
-  expect([await isThere(), await store.uploadsLeft()]).toEqual([false, []]);
-  await writeFile(file, whole);
+  expect(await complete(id, headers['etag'])).toMatchObject({ status: 400, code: 'InvalidPart' });
+  const listed = await store.send({ method: 'GET', path: target, query: { uploadId: id } });
+  expect(listed.body.toString()).not.toContain('<Part>');
+  expect([store.errors, await isThere(), await store.uploadsLeft()]).toEqual([[], false, []]);
+  await sendPart(id);
   expect((await complete(id, headers['etag'])).status).toBe(200);
 });
 
@@ -240,17 +246,18 @@ test('an upload is aborted after two days', async () => {
 });
 
 test('more than a thousand unfinished uploads are refused', async () => {
-  for (let count = 0; count < 1000; count += 1) {
-    const folder = path.join(store.dataDir, 'multipart', `u${count}`);
+  const ids = Array.from({ length: 1000 }, () => `${'0'.repeat(12)}-${randomUUID()}`);
+  for (const id of ids) {
+    const folder = path.join(store.dataDir, 'multipart', id);
     await mkdir(folder);
-    const record = { id: `u${count}`, key: 'k', contentType: '', initiatedAtMs: Date.now() };
+    const record = { id, key: 'k', contentType: '', initiatedAtMs: Date.now() };
     await writeFile(path.join(folder, 'upload.json'), JSON.stringify(record));
   }
   await store.restart();
   const answer = await store.send({ method: 'POST', path: target, query: { uploads: '' } });
   expect(answer).toMatchObject({ status: 400, code: 'InvalidRequest' });
   expect(answer.body.toString()).toContain('Complete or abort some of them first.');
-  await store.send({ method: 'DELETE', path: target, query: { uploadId: 'u7' } });
+  await store.send({ method: 'DELETE', path: target, query: { uploadId: ids[7] ?? '' } });
   await begin();
 });
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sendRaw } from '../../../support/raw-request.ts';
 import { StoreFixture, signHeaders } from '../../../support/store-fixture.ts';
@@ -134,6 +135,7 @@ describe('the local store stores nothing', () => {
     { header: 'x-amz-meta-mtime', value: '17.5', code: 'NotImplemented' },
     { header: 'x-amz-acl', value: 'private', code: 'NotImplemented' },
     { header: 'if-match', value: '*', code: 'NotImplemented' },
+    { header: 'if-unmodified-since', value: 'Thu, 01 Jan 1970 00:00:00 GMT', code: 'NotImplemented' },
     { header: 'x-amz-content-sha256', value: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', code: mismatch },
     { header: 'x-amz-content-sha256', value: 'anything', code: mismatch },
     { header: 'x-amz-decoded-content-length', value: '5', code: 'NotImplemented' },
@@ -160,6 +162,133 @@ describe('a client that means an object that was replaced', () => {
   });
 });
 
+describe('what HTTP lets a server ignore is ignored:', () => {
+  test.each([
+    { 'content-encoding': 'identity' },
+    { 'content-encoding': ' Identity, identity' },
+    { 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+    { 'if-range': '"x"' },
+    { 'if-schedule-tag-match': '"x"' },
+    { expect: 'something-else' },
+    { 'cache-control': 'no-store' },
+    { pragma: 'no-cache' },
+    { upgrade: 'h2c', connection: 'upgrade' },
+    { te: 'trailers' },
+    { prefer: 'return=minimal' },
+    { priority: 'u=1' },
+    { 'content-language': 'de' },
+    { range: 'bytes=0-1' },
+  ])('%j of a PUT', async (unsignedHeaders) => {
+    const answer = await store.send({ method: 'PUT', path: '/objects/taken', body, unsignedHeaders });
+    expect(answer.status).toBe(200);
+    expect((await store.send({ method: 'GET', path: '/objects/taken' })).body.equals(body)).toBe(true);
+  });
+
+  test.each([
+    { range: 'lines=0-1' },
+    { range: 'bytes=0-1,3-4' },
+    { range: 'bytes=x' },
+    { range: 'bytes=3-1' },
+    { range: '' },
+    { 'if-modified-since': 'yesterday' },
+    { 'if-unmodified-since': 'yesterday' },
+    { 'if-schedule-tag-match': '"x"' },
+    { expect: 'something-else' },
+    { 'accept-encoding': 'br;q=1.0, identity;q=0' },
+    { accept: 'image/webp' },
+    { 'cache-control': 'only-if-cached' },
+    { 'content-encoding': 'gzip' },
+    { upgrade: 'h2c', connection: 'upgrade' },
+  ])('%j of a GET', async (unsignedHeaders) => {
+    await store.send({ method: 'PUT', path: '/objects/given', body });
+    const answer = await store.send({ method: 'GET', path: '/objects/given', unsignedHeaders });
+    expect([answer.status, answer.body.toString()]).toEqual([200, 'bytes']);
+  });
+});
+
+test.each(['GET', 'HEAD'])(
+  'a %s of the version that the client has says which that is, and no more',
+  async (method) => {
+    await store.send({ method: 'PUT', path: '/objects/known', body });
+    const read = (headers: Record<string, string>) => store.send({ method, path: '/objects/known', headers });
+    const { etag = '', 'last-modified': lastModified } = (await read({})).headers;
+    for (const tag of [etag, `W/${etag}`, `"a", ${etag}`, etag.replaceAll('"', '')]) {
+      const { status, headers, body: sent } = await read({ 'if-none-match': tag });
+      expect([status, headers.etag, headers['last-modified'], sent.length]).toEqual([
+        304,
+        etag,
+        lastModified,
+        0,
+      ]);
+    }
+    // To mean one version, a weak tag says too little.
+    expect((await read({ 'if-match': `W/${etag}` })).status).toBe(412);
+  },
+);
+
+test('a range may have any case, and more digits than the object has bytes', async () => {
+  await store.send({ method: 'PUT', path: '/objects/ranged', body });
+  for (const range of ['Bytes=1-99999999999999999999', 'BYTES=1-', 'bytes=-4'])
+    expect(
+      (await store.send({ method: 'GET', path: '/objects/ranged', headers: { range } })).body.toString(),
+    ).toBe('ytes');
+});
+
+test.each(['PUT', 'POST'])(
+  'a chunked %s whose length is signed is told that it needs one',
+  async (method) => {
+    const { href, headers } = await signHeaders(store.url, { method, path: '/objects/chunked', body });
+    const { 'content-length': _, ...chunked } = headers;
+    const answer = await sendRaw({ method, href, headers: chunked, body });
+    expect([answer.status, answer.body.toString()]).toEqual([
+      411,
+      expect.stringContaining('MissingContentLength'),
+    ]);
+    expect(await exists('chunked')).toBe(false);
+  },
+);
+
+test('an absolute target counts as its path, and its host instead of the header', async () => {
+  const request = { method: 'PUT', path: '/objects/absolute', body };
+  const { href, headers } = await signHeaders(store.url, request);
+  const { port } = new URL(store.url);
+  const send = (path: string, host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const options = { port, method: 'PUT', path, headers: { ...headers, host } };
+      const outgoing = httpRequest(options, (incoming) => resolve(incoming.resume().statusCode));
+      outgoing.on('error', reject).end(body);
+    });
+  expect(await send(href, 'elsewhere.example')).toBe(200);
+  expect(await send(href.replace('http', 'HTTP'), `127.0.0.1:${port}`)).toBe(200);
+  expect(await exists('absolute')).toBe(true);
+  expect(await send('http://elsewhere.example/objects/absolute', `127.0.0.1:${port}`)).toBe(403);
+});
+
+test('no answer can run as a page of its origin', async () => {
+  await store.send({ method: 'PUT', path: '/objects/page', body });
+  const requests = [
+    { method: 'GET', path: '/objects/page' },
+    { method: 'HEAD', path: '/objects/page' },
+    { method: 'GET', path: '/objects/page', headers: { range: 'bytes=0-1' } },
+    { method: 'GET', path: '/objects/page', headers: { 'if-none-match': '*' } },
+    { method: 'GET', path: '/objects/page', headers: { 'if-match': '"other"' } },
+    { method: 'GET', path: '/objects/page', headers: { range: 'bytes=99-' } },
+    { method: 'GET', path: '/objects/none' },
+    { method: 'GET', path: '/objects', query: { 'list-type': '2' } },
+    { method: 'PUT', path: '/objects/page', body },
+    { method: 'PATCH', path: '/objects/page' },
+    { method: 'DELETE', path: '/objects/page' },
+  ];
+  const answers = await Promise.all(requests.map((request) => store.send(request)));
+  answers.push({ ...(await sendRaw({ method: 'GET', href: `${store.url}/objects/page` })), code: undefined });
+  expect(new Set(answers.map(({ status }) => status)).size).toBeGreaterThan(7);
+  for (const { headers } of answers)
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': 'sandbox',
+    });
+});
+
 describe('the local store refuses what it does not support', () => {
   test.each([
     { method: 'GET', path: '/' },
@@ -169,9 +298,6 @@ describe('the local store refuses what it does not support', () => {
     { method: 'GET', path: '/objects', query: { 'list-type': '2', 'fetch-owner': 'true' } },
     { method: 'GET', path: '/objects', query: { acl: '' } },
     { method: 'GET', path: '/objects/key', query: { acl: '' } },
-    { method: 'GET', path: '/objects/key', headers: { 'if-range': '"x"' } },
-    { method: 'GET', path: '/objects/key', headers: { 'if-none-match': '"x"' } },
-    { method: 'GET', path: '/objects/key', headers: { 'if-unmodified-since': 'x' } },
     { method: 'GET', path: '/objects/key', query: { partNumber: '1' } },
     { method: 'GET', path: '/objects/key', query: { 'response-content-type': 'text/html' } },
     { method: 'POST', path: '/objects/key', query: { uploads: '', acl: '' } },

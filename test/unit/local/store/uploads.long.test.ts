@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -280,15 +280,10 @@ describe('after a restart', () => {
     expect(before.listing).toContain(`<KeyCount>${keys.length}</KeyCount>`);
   });
 
-  test('the rest of killed uploads is removed, and a foreign file is named', async () => {
+  test('the rest of killed uploads is removed', async () => {
     await writeFile(path.join(store.dataDir, 'uploads', 'stale'), 'half');
     await store.restart();
     expect(await store.uploadsLeft()).toEqual([]);
-    const foreign = path.join(store.dataDir, 'objects', '00', 'foreign');
-    await mkdir(path.dirname(foreign), { recursive: true });
-    await writeFile(foreign, 'this is no object');
-    const again = startStore({ port: 0, bucket, credentials, dataDir: store.dataDir });
-    await expect(again).rejects.toThrow(`The store's file ${foreign} is damaged or doesn't belong here`);
   });
 
   test('a port that is in use is named', async () => {
@@ -349,13 +344,13 @@ describe('an upload by a presigned URL', () => {
     });
 
   /** Sends the head of a PUT by a URL that is valid for 5 s, and all bytes but the last ten. */
-  async function beginPresigned(key: string, putGraceMs: number): Promise<Socket> {
+  async function beginPresigned(key: string, putGraceMs: number, sentTo = -10): Promise<Socket> {
     await store.stop();
     store = await StoreFixture.start({ uploadTime: { putGraceMs, putMinBytesPerSecond: 1_000_000 } });
-    return presignedPut(key);
+    return presignedPut(key, sentTo);
   }
 
-  async function presignedPut(key: string): Promise<Socket> {
+  async function presignedPut(key: string, sentTo = -10): Promise<Socket> {
     const oid = createHash('sha256').update(body).digest('hex');
     const signed = { key, oid, sizeBytes: body.length, signedAtMs: Date.now(), lifetimeMs: 5_000 };
     const { href, header } = await signer().signUpload(signed);
@@ -365,7 +360,7 @@ describe('an upload by a presigned URL', () => {
     const socket = connect(store.port, '127.0.0.1');
     socket.on('error', () => {});
     socket.write(`PUT ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`);
-    socket.write(body.subarray(0, -10));
+    socket.write(body.subarray(0, sentTo));
     return socket;
   }
 
@@ -379,27 +374,67 @@ describe('an upload by a presigned URL', () => {
     expect(await isThere('late')).toBe(true);
   });
 
-  test('is one of two of its key at a time, and the third is told to retry', async () => {
-    const first = await beginPresigned('stuffed', 60_000);
-    const second = await presignedPut('stuffed');
+  /** Sends a few bytes again and again, until it is stopped. */
+  function trickle(socket: Socket): () => void {
+    let sent = body.length - 10_000;
+    const timer = setInterval(
+      () => void (sent < body.length - 10 && socket.write(body.subarray(sent, ++sent))),
+      100,
+    );
+    return () => {
+      clearInterval(timer);
+      socket.write(body.subarray(sent));
+    };
+  }
+  const answerOf = async (socket: Socket) => {
+    const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(30_000) });
+    return String(answer);
+  };
+
+  test('is one of two of its key at a time, and the third is told to retry while they send', async () => {
+    const first = await beginPresigned('stuffed', 60_000, -10_000);
+    const second = await presignedPut('stuffed', -10_000);
+    const ends = [first, second].map(trickle);
     await until(async () => (await store.uploadsLeft()).length === 2);
     const third = await presignedPut('stuffed');
-    const [refused] = await once(third, 'data', { signal: AbortSignal.timeout(10_000) });
-    expect(String(refused)).toMatch(/^HTTP\/1\.1 429 .*\r\nretry-after: 10\r\n.*<Code>SlowDown<\/Code>/s);
+    expect(await answerOf(third)).toMatch(
+      /^HTTP\/1\.1 429 .*\r\nretry-after: 10\r\n.*<Code>SlowDown<\/Code>/s,
+    );
     third.destroy();
     expect(await store.uploadsLeft()).toHaveLength(2);
     const other = await presignedPut('other');
     await until(async () => (await store.uploadsLeft()).length === 3);
-    for (const socket of [first, other]) socket.destroy();
-    await until(async () => (await store.uploadsLeft()).length === 1);
-    const again = await presignedPut('stuffed');
-    for (const socket of [second, again]) {
-      socket.write(body.subarray(-10));
-      const [answer] = await once(socket, 'data');
-      expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+    other.destroy();
+    for (const end of ends) end();
+    for (const socket of [first, second]) {
+      expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 200 /);
       socket.destroy();
     }
-    expect(await store.uploadsLeft()).toEqual([]);
+    await until(async () => (await store.uploadsLeft()).length === 0);
+  });
+
+  test('that has sent nothing for longest gives way to the next of its key, and leaves nothing', async () => {
+    const first = await beginPresigned('stalled', 60_000);
+    await until(async () => (await store.uploadsLeft()).length === 1);
+    const [stale] = await store.uploadsLeft();
+    const second = await presignedPut('stalled');
+    await until(async () => (await store.uploadsLeft()).length === 2);
+    const third = await presignedPut('stalled');
+    let uploadsMax = 0;
+    const watch = setInterval(async () => {
+      uploadsMax = Math.max(uploadsMax, (await store.uploadsLeft()).length);
+    }, 20);
+    const given = answerOf(first);
+    expect(await given).toMatch(/^HTTP\/1\.1 429 .*<Code>SlowDown<\/Code>/s);
+    expect(await store.uploadsLeft()).not.toContain(stale);
+    for (const socket of [second, third]) {
+      socket.write(body.subarray(-10));
+      expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 200 /);
+      socket.destroy();
+    }
+    clearInterval(watch);
+    first.destroy();
+    expect([uploadsMax, await store.uploadsLeft(), await isThere('stalled')]).toEqual([2, [], true]);
   });
 
   test.each([

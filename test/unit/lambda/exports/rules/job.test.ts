@@ -16,6 +16,7 @@ import {
   withFailure,
   withUnitDone,
 } from '../../../../../lambda/exports/rules/job.ts';
+import { SourceGoneError } from '../../../../../lambda/store/rules/archive-store.ts';
 
 it('ids sort by time, differ by chance, and are the same for the same input', () => {
   const times = [0, 1, 255, 256, 1_795_237_200_000, 1_795_237_200_001, 2 ** 47];
@@ -145,8 +146,10 @@ describe('a job', () => {
     expect(third).toMatchObject({ state: 'planning', round: 3 });
     expect(plannedAnew(third, { nowMs: 9 })).toMatchObject({
       state: 'failed',
-      failure: { reason: 'objects-vanish' },
+      failure: { reason: 'objects-vanish', message: expect.stringMatching(/^Objects kept changing/) },
     });
+    const why = new SourceGoneError('acme/app/oid');
+    expect(plannedAnew(third, { nowMs: 9, why }).failure?.message).toMatch(/^The object acme\/app\/oid kept/);
   });
 
   it('fails if nothing has succeeded for an hour', () => {

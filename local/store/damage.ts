@@ -1,0 +1,74 @@
+import { mkdirSync, renameSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { StoreDamage } from '../../lambda/status/rules/store-damage.ts';
+import { errorCode } from '../system/durable-file.ts';
+import { DamagedFileError } from './object-file.ts';
+
+/** Files that are told of, beside objects that were served until then. */
+const toldMax = 20;
+
+/** A file that is ignored, or was moved away for an error. It had an object if there is a key. */
+export interface DamagedFile {
+  readonly file: string;
+  readonly error?: unknown;
+  readonly key?: string;
+}
+
+/** Whether an error is of the file. Others are of this process, such as too many open files. */
+export const isOfFile = (error: unknown) =>
+  error instanceof DamagedFileError ||
+  /^E(?!MFILE|NFILE|NOMEM|AGAIN|PIPE|CONNRESET|RR_)[A-Z]+$/.test(errorCode(error) ?? '');
+
+/** What is wrong in the store's folder. None of it stops anything else. */
+export class Damage {
+  /** Called with the key of each object that is lost. */
+  onLoss: (key: string) => void = () => {};
+  readonly #folder: string;
+  readonly #tell: (file: DamagedFile) => void;
+  readonly #lost = new Set<string>();
+  #foreign = 0;
+  #told = 0;
+
+  constructor(storeFolder: string, tell: (file: DamagedFile) => void) {
+    this.#folder = path.join(storeFolder, 'set-aside');
+    this.#tell = tell;
+  }
+
+  /** Notes what has no name of ours. */
+  ignore(file: string): void {
+    this.#foreign += 1;
+    this.#note({ file });
+  }
+
+  /** Moves away what has a name of ours, if it's there: it would be in the way of a good one. */
+  setAside(damaged: DamagedFile): void {
+    const { file, key } = damaged;
+    try {
+      mkdirSync(this.#folder, { recursive: true });
+      const name = path.relative(path.dirname(this.#folder), file).replaceAll(path.sep, '-');
+      renameSync(file, path.join(this.#folder, name));
+    } catch {
+      // It's lost, or this user can't move it.
+    }
+    this.#note(damaged);
+    if (key === undefined) return;
+    this.#lost.add(key);
+    this.onLoss(key);
+  }
+
+  /** There is a whole object again, or none is wanted. */
+  heal(key: string): void {
+    this.#lost.delete(key);
+  }
+
+  async read(): Promise<StoreDamage> {
+    const { length } = await readdir(this.#folder).catch(() => []);
+    return { lost: this.#lost.size, damaged: length, foreign: this.#foreign };
+  }
+
+  #note(file: DamagedFile): void {
+    if (file.key === undefined) this.#told += 1;
+    if (file.key !== undefined || this.#told <= toldMax) this.#tell(file);
+  }
+}

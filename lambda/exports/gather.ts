@@ -3,7 +3,7 @@ import { mapLimited } from '../rules/async.ts';
 import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import { listTenant } from '../scan/find-stored.ts';
 import { type ListedPage, listPages, nextPage } from '../store/rules/store.ts';
-import { decodeJson, type ExportLease, encodeJson } from './lease.ts';
+import { decodeJson, type ExportLease } from './lease.ts';
 import { type ExportFailure, type ExportJob, listKey, requestKey } from './rules/job.ts';
 import {
   decodeObjectList,
@@ -168,8 +168,8 @@ export async function gatherObjects(
   }
   const { objects, conflicts } = distinctObjects(listed.objects);
   const found = new Set(objects.map(({ oid }) => oid));
-  const before = job.round > 1 ? await readGathered(deps, job, job.round - 1) : undefined;
-  const lost = before?.objects.find(({ oid }) => !found.has(oid));
+  const before = job.round > 1 && (await deps.archives.get(listKey(job, job.round - 1)));
+  const lost = before && decodeObjectList(before).find(({ oid }) => !found.has(oid));
   if (lost) {
     const message = `The object ${lost.key} was deleted, lost or damaged during the export. Push it again if you need it. Then retry.`;
     return { failure: { reason: 'objects-vanish', message } };
@@ -184,12 +184,9 @@ export async function gatherObjects(
 export async function putGathered(
   { archives }: Pick<Deps, 'archives'>,
   job: ExportJob,
-  { objects, ...rest }: Gathered,
+  { objects }: Gathered,
 ): Promise<void> {
-  await Promise.all([
-    archives.put(listKey(job, job.round), encodeObjectList(objects)),
-    archives.put(`${listKey(job, job.round)}.json`, encodeJson(rest)),
-  ]);
+  await archives.put(listKey(job, job.round), encodeObjectList(objects));
 }
 
 async function wantedObjects(
@@ -200,18 +197,4 @@ async function wantedObjects(
   const bytes = await archives.get(requestKey(job));
   if (!bytes) throw new Error('The list of requested objects is gone. Start it again.');
   return new Map(decodeJson<RequestedObject[]>(bytes).map(({ oid, name }) => [oid, name]));
-}
-
-/** What was put down in a round. undefined: nothing. */
-async function readGathered(
-  { archives }: Pick<Deps, 'archives'>,
-  job: ExportJob,
-  round: number,
-): Promise<Gathered | undefined> {
-  const [list, rest] = await Promise.all([
-    archives.get(listKey(job, round)),
-    archives.get(`${listKey(job, round)}.json`),
-  ]);
-  if (!list || !rest) return undefined;
-  return { objects: decodeObjectList(list), ...decodeJson<Omit<Gathered, 'objects'>>(rest) };
 }

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { noteFailure } from '../status/status.ts';
 import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
-import { StoreUnavailableError } from '../store/rules/store.ts';
+import { StoreFailedError } from '../store/rules/store.ts';
 import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
 import { decodeJson, deleteBelow, ExportBusyError, ExportLease, tidyUp, withLease } from './lease.ts';
@@ -229,8 +229,7 @@ export async function runExportStep(
     // Somebody else is at it: no failure.
     if (error instanceof ExportBusyError) throw error;
     const name = error instanceof Error ? error.name : 'an unknown error';
-    // It names what the store doesn't serve.
-    const why = error instanceof StoreUnavailableError ? error.message.replace(/\.$/, '') : name;
+    const why = error instanceof StoreFailedError && error.key ? `${name} for ${error.key}` : name;
     const job = await deps.exportJobs.change(path, (now) =>
       isOpen(now) ? withFailure(now, { why, nowMs: deps.clock.nowMs() }) : undefined,
     );

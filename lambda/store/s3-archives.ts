@@ -24,6 +24,7 @@ import {
   UploadGoneError,
 } from './rules/archive-store.ts';
 import type { StorageClass } from './rules/storage-class.ts';
+import { StoreFailedError } from './rules/store.ts';
 import { escapePath } from './signing.ts';
 
 /** Keys come URL-encoded if the store knows that, because XML cannot contain some characters. */
@@ -168,10 +169,11 @@ function objectsIn(archive: ArchiveClient): Pick<ArchiveStore, ObjectMethod> {
       if (into.length === 0 || into.length !== range.endByte - range.startByte)
         throw new RangeError('The range is empty, or has not the length of the buffer.');
       const command = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: rangeText(range) });
-      await archive.send(`GetObject of ${key}`, async ({ client, abortSignal }) => {
+      const reading = archive.send('GetObject', async ({ client, abortSignal }) => {
         const { Body } = await ofSource(key, client.send(command, { abortSignal }));
         await readBodyInto(required(Body, 'body') as AsyncIterable<Uint8Array>, into);
       });
+      await reading.catch(unservedOf(key));
     },
     head(Key) {
       const command = new HeadObjectCommand({ Bucket, Key });
@@ -222,7 +224,7 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
         CopySourceIfMatch: source.etag,
         ...(range && { CopySourceRange: rangeText(range) }),
       });
-      return archive.send(`UploadPartCopy of ${source.key}`, async ({ client, abortSignal }) => {
+      const copying = archive.send('UploadPartCopy', async ({ client, abortSignal }) => {
         const answer = await ofUpload(ofSource(source.key, client.send(command, { abortSignal })));
         const { ETag, ChecksumCRC32 } = answer.CopyPartResult ?? {};
         const copied = { number, sizeBytes, etag: required(ETag, 'ETag') };
@@ -230,6 +232,7 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
         const isTold = ChecksumCRC32 !== undefined && range === undefined;
         return isTold ? { ...copied, crc32: crc32Of(ChecksumCRC32) } : copied;
       });
+      return copying.catch(unservedOf(source.key));
     },
     complete(upload, parts, { ifAbsent = false, totalBytes } = {}) {
       const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
@@ -279,6 +282,12 @@ async function ofSource<T>(key: string, call: Promise<T>): Promise<T> {
     throw hasChanged || isNoSuchKey(cause) ? new SourceGoneError(key, { cause }) : cause;
   }
 }
+
+/** Notes which object wasn't served. */
+const unservedOf = (key: string) => (error: unknown) => {
+  if (error instanceof StoreFailedError) error.key = key;
+  throw error;
+};
 
 /** The same for an upload. @throws {UploadGoneError} */
 async function ofUpload<T>(call: Promise<T>): Promise<T> {

@@ -26,9 +26,10 @@ export class Damage {
   onLoss: (key: string) => void = () => {};
   readonly #folder: string;
   readonly #tell: (file: DamagedFile) => void;
-  readonly #lost = new Set<string>();
-  #foreign = 0;
   #told = 0;
+  /** Objects that could not be read, and have no whole file since. */
+  readonly lost = new Set<string>();
+  #foreign = 0;
 
   constructor(storeFolder: string, tell: (file: DamagedFile) => void) {
     this.#folder = path.join(storeFolder, 'set-aside');
@@ -38,7 +39,7 @@ export class Damage {
   /** Notes what has no name of ours. */
   ignore(file: string): void {
     this.#foreign += 1;
-    this.#note({ file });
+    this.#tellOf({ file });
   }
 
   /** Moves away what has a name of ours, if it's there: it would be in the way of a good one. */
@@ -51,23 +52,18 @@ export class Damage {
     } catch {
       // It's lost, or this user can't move it.
     }
-    this.#note(damaged);
+    this.#tellOf(damaged);
     if (key === undefined) return;
-    this.#lost.add(key);
+    this.lost.add(key);
     this.onLoss(key);
-  }
-
-  /** There is a whole object again, or none is wanted. */
-  heal(key: string): void {
-    this.#lost.delete(key);
   }
 
   async read(): Promise<StoreDamage> {
     const { length } = await readdir(this.#folder).catch(() => []);
-    return { lost: this.#lost.size, damaged: length, foreign: this.#foreign };
+    return { lost: this.lost.size, damaged: length, foreign: this.#foreign };
   }
 
-  #note(file: DamagedFile): void {
+  #tellOf(file: DamagedFile): void {
     if (file.key === undefined) this.#told += 1;
     if (file.key !== undefined || this.#told <= toldMax) this.#tell(file);
   }

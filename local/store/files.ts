@@ -111,7 +111,7 @@ export class ObjectFiles {
       } finally {
         // After an error, too: the index has what the folder has.
         this.index.set(key, record);
-        this.damage.heal(key);
+        this.damage.lost.delete(key);
       }
     });
   }
@@ -173,7 +173,7 @@ export class ObjectFiles {
 
   async #deleteIn(folder: string, keys: readonly string[], failed: Map<string, unknown>): Promise<void> {
     const there = keys.filter((key) => this.index.get(key) !== undefined);
-    for (const key of keys) this.damage.heal(key);
+    for (const key of keys) this.damage.lost.delete(key);
     for (const key of there) {
       try {
         // No await between them, so that the file and the index always belong together.

@@ -11,6 +11,8 @@ export interface ObjectRecord {
   readonly etag: string;
   /** What the upload declared, verified, in base64. */
   readonly checksums: { readonly sha256?: string };
+  /** SHA-256 of the bytes, base64. Older files, and what was made of parts, don't have it. */
+  readonly sha256?: string;
   readonly lastModifiedMs: number;
   /** The upload in parts that made the object. */
   readonly uploadId?: string;
@@ -98,7 +100,7 @@ export function readBytes(file: string, record: ObjectRecord, { first, sizeBytes
   if (!isSame || sizeBytes === 0) closeSync(fd);
   if (!isSame) throw new DamagedFileError(`The file ${file} has another object.`);
   const isWhole = sizeBytes === record.sizeBytes && sizeBytes <= verifiedBytesMax;
-  const sha256 = isWhole ? record.checksums.sha256 : undefined;
+  const sha256 = isWhole ? (record.sha256 ?? record.checksums.sha256) : undefined;
   const hash = sha256 === undefined ? undefined : createHash('sha256');
   let leftBytes = sizeBytes;
   let held: Buffer | undefined;

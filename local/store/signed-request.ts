@@ -241,14 +241,14 @@ export class BodyWait {
  * Hands the bytes of a body to `write`, and compares them with all that the request declares of them.
  *
  * @param limits.remainingMs how long the body may take; by default longer than any connection lives.
- * @returns the MD5 in hex, and the SHA-256 in base64 if the client declared it as a checksum.
+ * @returns the MD5 in hex, and the SHA-256 in base64: as a checksum, if the client declared it.
  * @throws {S3Error}
  */
 export async function receiveBody(
   { message, request, authenticated }: Incoming,
   write: (chunk: Buffer) => Promise<void>,
   limits: { remainingMs?: number; wait?: BodyWait | undefined } = {},
-): Promise<{ sizeBytes: number; etag: string; checksums: { sha256?: string } }> {
+): Promise<{ sizeBytes: number; etag: string; sha256: string; checksums: { sha256?: string } }> {
   const { headers } = request;
   // `identity` says that there is none.
   if (!/^(identity|[ ,])*$/i.test(headers['content-encoding'] ?? ''))
@@ -274,9 +274,9 @@ export async function receiveBody(
     if (declared === undefined || declared === computed) continue;
     throw new S3Error(code, `The request declares the digest ${declared}, but its body has ${computed}.`);
   }
-  const isDeclared = headers[checksumHeader] !== undefined;
-  const checksums = isDeclared ? { sha256: sha256Bytes.toString('base64') } : {};
-  return { sizeBytes, etag: md5Bytes.toString('hex'), checksums };
+  const computed = sha256Bytes.toString('base64');
+  const checksums = headers[checksumHeader] === undefined ? {} : { sha256: computed };
+  return { sizeBytes, etag: md5Bytes.toString('hex'), sha256: computed, checksums };
 }
 
 /** A request's XML, after a check of all that is declared of it. @throws {S3Error} */

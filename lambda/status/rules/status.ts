@@ -1,4 +1,4 @@
-import { damageText, damageTodo, noDamage, type StoreDamage } from './store-damage.ts';
+import { damageTexts, type StoreDamage } from './store-damage.ts';
 
 /** Why something failed, in a word. */
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
@@ -95,9 +95,9 @@ export function storePart(input: {
   const { bucket, endpoint, answer } = input;
   const place = endpoint === null ? bucket : `${bucket} at ${endpoint}`;
   if (answer.ok) {
-    const { latencyMs, damage = noDamage } = answer.value;
-    const says = `The object store (${place}) responds in ${Math.round(latencyMs)} ms.${damageText(damage)}`;
-    return damage.lost + damage.damaged > 0 ? act('store', says, damageTodo) : fine('store', says);
+    const { says, todo } = answer.value.damage ? damageTexts(answer.value.damage) : { says: '' };
+    const whole = `The object store (${place}) responds in ${Math.round(answer.value.latencyMs)} ms.${says}`;
+    return todo ? act('store', whole, todo) : fine('store', whole);
   }
   return {
     part: 'store',

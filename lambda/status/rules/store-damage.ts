@@ -8,15 +8,13 @@ export interface StoreDamage {
   readonly foreign: number;
 }
 
-export const noDamage: StoreDamage = { lost: 0, damaged: 0, foreign: 0 };
-
-/** What is said of it. Empty: nothing. */
-export function damageText(damage: StoreDamage): string {
-  const found = Object.entries(damage).filter(([, count]) => count > 0);
-  return found.length === 0
-    ? ''
-    : ` Its files: ${found.map(([what, count]) => `${count} ${what}`).join(', ')}.`;
+/** What is said of it, and what to do. */
+export function damageTexts(damage: StoreDamage): { says: string; todo: string | undefined } {
+  const found = Object.entries(damage).flatMap(([what, count]) => (count > 0 ? `${count} ${what}` : []));
+  const todo =
+    'The log names the files. Push lost objects again from a clone that has them, and check the disk. Then delete store/set-aside.';
+  return {
+    says: found.length === 0 ? '' : ` Its files: ${found.join(', ')}.`,
+    todo: damage.lost + damage.damaged > 0 ? todo : undefined,
+  };
 }
-
-export const damageTodo =
-  'The log names them. Push lost objects again from a clone that has them, and check the disk. Then delete store/set-aside.';

@@ -342,6 +342,23 @@ it('runs a function as the work for a request of so many bytes', async () => {
   expect(during.mock.calls.map(([request]) => request)).toEqual([{ bodyBytes: 0 }, { bodyBytes: 500 }]);
 });
 
+it('an absolute target of an object is the same as its path', async () => {
+  const asked: (string | undefined)[][] = [];
+  const serve = ({ url, headers }: IncomingMessage, response: ServerResponse) => {
+    asked.push([url, headers.host]);
+    response.end();
+  };
+  const { front } = await setUp(undefined, { objects: { bucket: '_objects', serve } });
+  const own = `127.0.0.1:${front.port}`;
+  for (const path of [
+    '/_objects/a/b?c=d?e',
+    `http://${own}/_objects/a/b?c=d?e`,
+    `HTTPS://${own}/_objects/a/b?c=d?e`,
+  ])
+    await send(front.port, { path, headers: { host: own } });
+  expect(asked).toEqual(Array.from({ length: 3 }, () => ['/_objects/a/b?c=d?e', own]));
+});
+
 it('tells of each request once it has ended, without its query', async () => {
   const onAnswered = vi.fn();
   const { front } = await setUp(async () => ({ statusCode: 201 }), {

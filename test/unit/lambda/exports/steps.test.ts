@@ -281,10 +281,10 @@ describe('a step of an export', () => {
   it('that fails for what the store does not serve names it', async () => {
     const { stack, broken, run } = await world();
     await stack.jobs.change(exportPath, (job) => ({ ...job, failingSinceMs: stack.clock.nowMs() - hourMs }));
-    broken.error = new StoreUnavailableError('The store did not serve GetObject of acme/app/oid (500).');
+    broken.error = Object.assign(new StoreUnavailableError('No.'), { key: 'acme/app/oid' });
     await run();
     expect((await stack.job()).failure?.message).toBe(
-      'Nothing succeeded for an hour. Last error: The store did not serve GetObject of acme/app/oid (500). Retry later.',
+      'Nothing succeeded for an hour. Last error: StoreUnavailableError for acme/app/oid. Retry later.',
     );
   });
 

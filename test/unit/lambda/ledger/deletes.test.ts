@@ -56,6 +56,34 @@ describe('held until', () => {
 const hour = 60 * minute;
 const [one, two] = [oidOf(1), oidOf(2)];
 
+describe('an object that its store finds damaged', () => {
+  const world = new MemoryStack();
+  const discarded: string[] = [];
+  const store = {
+    ...world.deps.store,
+    discardDamaged: async (key: string) =>
+      discarded.push(key) > 0 && key.endsWith(oidOf(1)) ? 7 : undefined,
+  };
+  const mark = (oid: string, dryRun = false) =>
+    markObject({ ...world.deps, store }, { tenant, repo: 'app', oid, dryRun });
+
+  it('is deleted at once and leaves no mark, which a push would meet', async () => {
+    world.put({ [`app/${oidOf(2)}`]: 10 });
+    await world.create(100);
+    const now = { dueAtMs: world.nowMs, waitsFor: null };
+    expect(await mark(oidOf(1))).toEqual({ objectCount: 1, bytes: 7, ...now });
+    expect(await world.deletions()).toEqual([]);
+    expect(await mark(oidOf(2))).toMatchObject({ bytes: 10, dueAtMs: world.nowMs + hour });
+    expect(discarded).toEqual([`${tenant}/app/${oidOf(1)}`, `${tenant}/app/${oidOf(2)}`]);
+  });
+
+  it('is left as it is by a dry run', async () => {
+    discarded.length = 0;
+    await mark(oidOf(1), true);
+    expect(discarded).toEqual([]);
+  });
+});
+
 describe('a deletion in the list', () => {
   let world: MemoryStack;
   const mark = (repo: string, oid: string) => markObject(world.deps, { tenant, repo, oid, dryRun: false });

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
 import {
   adminTokenOf,
@@ -15,6 +16,8 @@ import {
 import { openDatabase } from '../../../../local/data/database.ts';
 import { StartupError } from '../../../../local/system/durable-file.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
+
+vi.mock('node:fs/promises', { spy: true });
 
 const tempFolder = useTempFolders();
 
@@ -106,6 +109,28 @@ describe('a data folder', () => {
     expect(modeOf(path, 'lost+found')).toBe(0o755);
     await folder.release();
   });
+
+  it.each(['ENOENT', 'EACCES'])(
+    'with what another program has below our folders is used: %s',
+    async (code) => {
+      const path = tempFolder();
+      await (await openDataFolder(path)).release();
+      const foreign = [join(path, 'store', 'objects', 'ab', '.cdef.Ab12Cd'), join(path, 'store', '@eaDir')];
+      for (const each of foreign) mkdirSync(each, { recursive: true });
+      const fails = Object.assign(new Error(code), { code });
+      const { readdir, stat } = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
+      const failing = (real: (path: string, options?: object) => Promise<unknown>) =>
+        ((each: string, options?: object) =>
+          foreign.includes(each) ? Promise.reject(fails) : real(each, options)) as never;
+      vi.mocked(fs.readdir).mockImplementation(failing(readdir as never));
+      vi.mocked(fs.stat).mockImplementation(failing(stat as never));
+      const folder = await openDataFolder(path);
+      await folder.release();
+      expect(vi.mocked(fs.readdir).mock.calls.map(([each]) => each)).toEqual(expect.arrayContaining(foreign));
+      vi.mocked(fs.readdir).mockReset();
+      vi.mocked(fs.stat).mockReset();
+    },
+  );
 
   it('whose creation was interrupted by a kill is used', async () => {
     const path = tempFolder();

@@ -109,6 +109,38 @@ describe('status', () => {
       'The object store (objects) responds in 12 ms.',
     ],
     [
+      'has foreign files, which harm nothing',
+      () =>
+        storePart({
+          ...place,
+          answer: found({ latencyMs: 12, damage: { lost: 0, damaged: 0, foreign: 3 } }),
+        }),
+      'fine',
+      'The object store (objects) responds in 12 ms. Its files: 3 foreign.',
+    ],
+    [
+      'has lost objects, though it answers',
+      () =>
+        storePart({
+          ...place,
+          answer: found({ latencyMs: 12, damage: { lost: 1, damaged: 0, foreign: 0 } }),
+        }),
+      'act',
+      'The object store (objects) responds in 12 ms. Its files: 1 lost.',
+      /Push lost objects again from a clone/,
+    ],
+    [
+      'has files that are set aside',
+      () =>
+        storePart({
+          ...place,
+          answer: found({ latencyMs: 12, damage: { lost: 0, damaged: 2, foreign: 1 } }),
+        }),
+      'act',
+      'The object store (objects) responds in 12 ms. Its files: 2 damaged, 1 foreign.',
+      /delete store\/set-aside/,
+    ],
+    [
       'that does not is to be mended: the error says why, and the address where',
       () => storePart({ ...elsewhere, answer: lost }),
       'act',

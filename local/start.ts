@@ -34,6 +34,7 @@ import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
 import { countLosses } from './store-damage.ts';
 import { diskFullAdvice, isDiskFull, StartupError } from './system/durable-file.ts';
+import { tenantNames } from './tenant-names.ts';
 import { Turns } from './turns.ts';
 
 /** Closing steps, run in the opposite order of their adding. */
@@ -297,7 +298,7 @@ async function startBackground(
   },
 ): Promise<void> {
   const { deps, url, cleanup, graceLeftMs, copies } = input;
-  countLosses(deps);
+  await countLosses(deps);
   copies.deliverTo(createFunctions(deps).copyObject);
   cleanup.add(() => copies.close(graceLeftMs()));
   const running = await delivery.start({
@@ -321,8 +322,6 @@ function pending<T>() {
   return { promise, resolve, reject };
 }
 
-const pageSize = 1_000;
-
 /**
  * A tenant that was there before the setting may have a name that now leads into an adopted path. Every request about it
  * would fail.
@@ -330,17 +329,13 @@ const pageSize = 1_000;
  * @throws {StartupError}
  */
 async function requireFreeNames(
-  { ledger, adoptedRepos }: Pick<Deps, 'ledger' | 'adoptedRepos'>,
+  deps: Pick<Deps, 'ledger' | 'adoptedRepos'>,
   { createsDemo }: { createsDemo: boolean },
 ): Promise<void> {
+  const { adoptedRepos } = deps;
   if (adoptedRepos.all.length === 0) return;
   if (createsDemo) requireFree(adoptedRepos, demoTenant);
-  for (let after: string | undefined; ; ) {
-    const tenants = await ledger.listTenants({ pageSize, ...(after !== undefined && { after }) });
-    for (const { tenant } of tenants) requireFree(adoptedRepos, tenant);
-    if (tenants.length < pageSize) return;
-    after = tenants.at(-1)?.tenant;
-  }
+  for await (const tenant of tenantNames(deps)) requireFree(adoptedRepos, tenant);
 }
 
 function requireFree(adoptedRepos: Deps['adoptedRepos'], tenant: string): void {

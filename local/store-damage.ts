@@ -2,9 +2,13 @@ import type { Deps } from '../lambda/deps.ts';
 import { recordStoreEvents } from '../lambda/ledger/reconcile-requests.ts';
 import { placeOf } from '../lambda/ledger/rules/reservation.ts';
 import { repoPrefix } from '../lambda/rules/names.ts';
+import { tenantNames } from './tenant-names.ts';
 
-/** Has usage follow what the store loses, as it follows deletes around this server. */
-export function countLosses(deps: Deps): void {
+/**
+ * Has usage follow what the store loses, as it follows deletes around this server. Files that are set aside don't tell whose
+ * they were: a start with such files counts all tenants.
+ */
+export async function countLosses(deps: Deps): Promise<void> {
   const { damage } = deps.storeProbe;
   if (!damage) return;
   damage.onLoss = (storedKey) => {
@@ -16,4 +20,7 @@ export function countLosses(deps: Deps): void {
       deps.log.warn('lost object not counted', { key: storedKey, error }),
     );
   };
+  if ((await damage.read()).damaged === 0) return;
+  for await (const tenant of tenantNames(deps))
+    await deps.queue.request({ tenant, reason: 'import', full: true });
 }

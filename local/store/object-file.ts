@@ -114,7 +114,7 @@ export function readBytes(file: string, record: ObjectRecord, { first, sizeBytes
     flush(done) {
       const isRight = leftBytes === 0 && hash?.digest('base64') === sha256;
       done(
-        isRight ? null : new DamagedFileError(`The bytes of ${file} aren't those that were stored.`),
+        isRight ? null : new DamagedFileError(`The bytes of ${file} changed since they were stored.`),
         held,
       );
     },

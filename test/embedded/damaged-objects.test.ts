@@ -131,6 +131,16 @@ describe.each(damages)('an object that is %s', (_, damage) => {
   });
 });
 
+it('usage follows what is damaged while the server is stopped', async () => {
+  const { dataDir, api, place, file } = await withObjects();
+  await vi.waitFor(async () => expect(await storedBytes(api, place)).toBe(371_000), patience);
+  await stack?.close();
+  await truncate(file, 5_000);
+  const again = await start(dataDir);
+  expect(await storePart(again)).toMatchObject({ state: 'act', says: expect.stringContaining('1 damaged') });
+  await vi.waitFor(async () => expect(await storedBytes(again, place)).toBe(301_000), patience);
+});
+
 it('foreign files in every folder of the data folder keep nothing from starting', async () => {
   const { dataDir, place, objects } = await withObjects();
   await stack?.close();

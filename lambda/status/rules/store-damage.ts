@@ -12,7 +12,7 @@ export interface StoreDamage {
 export function damageTexts(damage: StoreDamage): { says: string; todo: string | undefined } {
   const found = Object.entries(damage).flatMap(([what, count]) => (count > 0 ? `${count} ${what}` : []));
   const todo =
-    'The log names the files. Push lost objects again from a clone that has them, and check the disk. Then delete store/set-aside.';
+    'The log lists the files. Push lost objects again from a clone that has them, and check the disk. Then delete store/set-aside.';
   return {
     says: found.length === 0 ? '' : ` Its files: ${found.join(', ')}.`,
     todo: damage.lost + damage.damaged > 0 ? todo : undefined,

@@ -268,16 +268,16 @@ async function makeFolder(path: string): Promise<void> {
  * Takes all rights of other users away, from everything below a folder: an earlier release, or a restored backup, may
  * have left files that others can read. Windows has no such rights.
  */
-async function closeToOthers(folder: string, isOurs = true): Promise<void> {
+async function closeToOthers(folder: string, depth = 0): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.name === ofFileSystem || !(entry.isDirectory() || entry.isFile())) continue;
     const path = join(folder, entry.name);
     const close = entry.isDirectory()
-      ? closeToOthers(path, false).then(() => closeEntry(path))
+      ? closeToOthers(path, depth + 1).then(() => closeEntry(path))
       : closeEntry(path);
-    // Below our folders may be somebody else's, or what another program is about to rename.
+    // Beside our files may be what this user can't read, or what another program is about to rename.
     await close.catch((error) => {
-      if (isOurs || !['ENOENT', 'EACCES'].includes(errorCode(error) ?? '')) throw error;
+      if (depth < 2 || !['ENOENT', 'EACCES'].includes(errorCode(error) ?? '')) throw error;
     });
   }
 }

@@ -30,6 +30,7 @@ export class Damage {
   /** Objects that could not be read, and have no whole file since. */
   readonly lost = new Set<string>();
   #foreign = 0;
+  #unmoved = 0;
 
   constructor(storeFolder: string, tell: (file: DamagedFile) => void) {
     this.#folder = path.join(storeFolder, 'set-aside');
@@ -46,11 +47,13 @@ export class Damage {
   setAside(damaged: DamagedFile): void {
     const { file, key } = damaged;
     try {
+      // It may be whole, for another user.
+      if (['EACCES', 'EPERM'].includes(errorCode(damaged.error) ?? '')) throw damaged.error;
       mkdirSync(this.#folder, { recursive: true });
       const name = path.relative(path.dirname(this.#folder), file).replaceAll(path.sep, '-');
       renameSync(file, path.join(this.#folder, name));
-    } catch {
-      // It's lost, or this user can't move it.
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') this.#unmoved += 1;
     }
     this.#tellOf(damaged);
     if (key === undefined) return;
@@ -60,7 +63,7 @@ export class Damage {
 
   async read(): Promise<StoreDamage> {
     const { length } = await readdir(this.#folder).catch(() => []);
-    return { lost: this.lost.size, damaged: length, foreign: this.#foreign };
+    return { lost: this.lost.size, damaged: length + this.#unmoved, foreign: this.#foreign };
   }
 
   #tellOf(file: DamagedFile): void {

@@ -412,7 +412,7 @@ export class MultipartFiles {
     try {
       const text = readFileSync(path.join(this.#folderOf(id), recordFile), 'utf8');
       const record = parseJson(text) as MultipartRecord | undefined;
-      return record?.id === id ? record : undefined;
+      return record?.id === id && record.key && record.initiatedAtMs >= 0 ? record : undefined;
     } catch (error) {
       if (isOfFile(error)) return undefined;
       throw error;

@@ -115,7 +115,10 @@ describe('a data folder', () => {
     async (code) => {
       const path = tempFolder();
       await (await openDataFolder(path)).release();
-      const foreign = [join(path, 'store', 'objects', 'ab', '.cdef.Ab12Cd'), join(path, 'store', '@eaDir')];
+      const foreign = [
+        join(path, 'store', 'objects', 'ab', '.cdef.Ab12Cd'),
+        join(path, 'store', 'objects', '@eaDir'),
+      ];
       for (const each of foreign) mkdirSync(each, { recursive: true });
       const fails = Object.assign(new Error(code), { code });
       const { readdir, stat } = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');

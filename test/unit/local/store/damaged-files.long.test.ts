@@ -122,6 +122,21 @@ describe('at the start', () => {
     expect([(await put('small')).status, await seen('small')]).toEqual([200, there]);
   });
 
+  it.each(['EACCES', 'EPERM'])(
+    '%s: what this user cannot read is told, and left where it is',
+    async (code) => {
+      await put('large');
+      vi.mocked(openSync).mockImplementationOnce(() => {
+        throw Object.assign(new Error(code), { code });
+      });
+      await store.restart({ onDamage });
+      expect([await seen('large'), (await store.damage()).damaged]).toEqual([gone, 1]);
+      expect(told).toMatchObject([{ file: fileOf('large'), error: { code } }]);
+      await store.restart({ onDamage });
+      expect([await seen('large'), (await store.damage()).damaged]).toEqual([there, 0]);
+    },
+  );
+
   it('a file where a folder of objects would be is set aside', async () => {
     await put('small');
     const folder = path.dirname(fileOf('small'));

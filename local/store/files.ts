@@ -17,7 +17,7 @@ import {
   readRecord,
   verifiedBytesMax,
 } from './object-file.ts';
-import { noSuchKey, S3Error } from './protocol.ts';
+import { S3Error } from './protocol.ts';
 import { UrlUploads } from './url-uploads.ts';
 
 /** A running upload: a file that no reader sees. It ends with `seal` and a rename, or is discarded. */
@@ -77,6 +77,13 @@ export class ObjectFiles {
     mkdirSync(path.join(folder, 'uploads'), { recursive: true });
     mkdirSync(path.join(folder, 'objects'), { recursive: true });
     this.index = new KeyIndex(this.#readAll());
+  }
+
+  /** @throws {S3Error} NoSuchKey */
+  get(key: string): ObjectRecord {
+    const record = this.index.get(key);
+    if (record !== undefined) return record;
+    throw noSuchKey();
   }
 
   /** Runs the work with a new upload, of which nothing is left unless it was committed. */
@@ -237,6 +244,8 @@ export class ObjectFiles {
     }
   }
 }
+
+const noSuchKey = () => new S3Error('NoSuchKey', "The specified key doesn't exist.");
 
 async function makeFolder(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });

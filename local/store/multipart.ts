@@ -6,15 +6,7 @@ import type { MultipartRecord, PartPlace, UploadPlace } from './files.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';
 import type { Extent, ObjectRecord } from './object-file.ts';
 import type { Operation, OperationInput } from './objects.ts';
-import {
-  element,
-  noSuchKey,
-  notImplemented,
-  readItems,
-  S3Error,
-  type StoreReply,
-  xmlReply,
-} from './protocol.ts';
+import { element, notImplemented, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import { decode, receiveBody, receiveXml, type StoreRequest, uploadBytesMax } from './signed-request.ts';
 
 /** Largest number of a part, and so of parts. */
@@ -129,8 +121,7 @@ function readSource({ files, request }: OperationInput): { record: ObjectRecord;
       'InvalidArgument',
       `The source of a copy must be ${bucket}/KEY; there's no other bucket.`,
     );
-  const record = files.index.get(key);
-  if (record === undefined) throw noSuchKey();
+  const record = files.get(key);
   checkTag(headers['x-amz-copy-source-if-match'], record);
   const extent = readSourceRange(headers['x-amz-copy-source-range'], record);
   if (extent.sizeBytes <= uploadBytesMax) return { record, extent };

@@ -112,11 +112,8 @@ export function readBytes(file: string, record: ObjectRecord, { first, sizeBytes
       held = piece;
     },
     flush(done) {
-      const isRight = leftBytes === 0 && hash?.digest('base64') === sha256;
-      done(
-        isRight ? null : new DamagedFileError(`The bytes of ${file} changed since they were stored.`),
-        held,
-      );
+      if (leftBytes === 0 && hash?.digest('base64') === sha256) done(null, held);
+      else done(new DamagedFileError(`The bytes of ${file} changed since they were stored.`));
     },
   });
   const range = { start: first, end: first + sizeBytes - 1, highWaterMark: pieceBytes };

@@ -1,8 +1,7 @@
 import { isUnchanged, rangeOf } from './conditions.ts';
 import type { MultipartFiles, ObjectFiles } from './files.ts';
 import { listObjects } from './listing.ts';
-import type { Extent, ObjectRecord } from './object-file.ts';
-import { element, noSuchKey, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
+import { element, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import {
   type BodyWait,
   checksumHeader,
@@ -97,18 +96,14 @@ async function getObject(input: OperationInput): Promise<StoreReply> {
 }
 
 /** What HEAD answers, and the bytes that GET adds to it. @throws {S3Error} NoSuchKey, PreconditionFailed, InvalidRange */
-function responseFor({ files, request }: OperationInput): {
-  reply: StoreReply;
-  record: ObjectRecord;
-  extent?: Extent;
-} {
+function responseFor({ files, request }: OperationInput) {
   const { key, headers } = request;
-  const record = files.index.get(key);
-  if (record === undefined) throw noSuchKey();
+  const record = files.get(key);
   const { sizeBytes, etag, checksums } = record;
   const lastModified = new Date(record.lastModifiedMs).toUTCString();
   const version = { etag: `"${etag}"`, 'last-modified': lastModified };
-  if (isUnchanged(headers, record)) return { reply: { status: 304, headers: version }, record };
+  const unchanged: StoreReply = { status: 304, headers: version };
+  if (isUnchanged(headers, record)) return { reply: unchanged, record, extent: undefined };
   const { isPartial, ...extent } = readRange(rangeOf(headers, record), sizeBytes);
   // It is the checksum of the whole object, not of a part.
   const asksChecksum = !isPartial && String(headers['x-amz-checksum-mode']).toUpperCase() === 'ENABLED';

@@ -43,10 +43,6 @@ export class S3Error extends Error {
   }
 }
 
-export function noSuchKey(): S3Error {
-  return new S3Error('NoSuchKey', "The specified key doesn't exist.");
-}
-
 /** The error for what the store doesn't support. It names it, so that silence is never taken for support. */
 export function notImplemented(what: string): S3Error {
   const advice =

@@ -237,17 +237,22 @@ export class BodyWait {
   end: (reason: Error) => void = () => {};
 }
 
+interface BodyLimits {
+  /** How long the body may take; by default longer than any connection lives. */
+  readonly remainingMs?: number;
+  readonly wait?: BodyWait | undefined;
+}
+
 /**
  * Hands the bytes of a body to `write`, and compares them with all that the request declares of them.
  *
- * @param limits.remainingMs how long the body may take; by default longer than any connection lives.
  * @returns the MD5 in hex, and the SHA-256 in base64: as a checksum, if the client declared it.
  * @throws {S3Error}
  */
 export async function receiveBody(
   { message, request, authenticated }: Incoming,
   write: (chunk: Buffer) => Promise<void>,
-  limits: { remainingMs?: number; wait?: BodyWait | undefined } = {},
+  limits: BodyLimits = {},
 ): Promise<{ sizeBytes: number; etag: string; sha256: string; checksums: { sha256?: string } }> {
   const { headers } = request;
   // `identity` says that there is none.
@@ -305,10 +310,7 @@ export function tooLateError(): S3Error {
 
 async function* untilLate(
   message: IncomingMessage,
-  {
-    remainingMs = longestTimer,
-    wait = new BodyWait(),
-  }: { remainingMs?: number; wait?: BodyWait | undefined },
+  { remainingMs = longestTimer, wait = new BodyWait() }: BodyLimits,
 ): AsyncGenerator<Buffer> {
   // A refused body is drained later. Destroying it here would cut the connection before the response.
   const body = message.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;

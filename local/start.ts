@@ -220,7 +220,8 @@ async function openTable(
   input: { folder: { readonly path: string; readonly databasePath: string }; log: Log; cleanup: Cleanup },
 ): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'>> {
   const { folder, log, cleanup } = input;
-  if (table) return openSharedTable(table, { ownPath: folder.databasePath, log });
+  if (table)
+    return openSharedTable(table, { ownPath: folder.databasePath, log, clock: systemClock, ids: systemIds });
   const database = await openDatabase(folder.databasePath);
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);

@@ -10,10 +10,13 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { calling } from '../../lambda/aws/sdk.ts';
-import type { Log } from '../../lambda/rules/clock-and-log.ts';
+import type { Clock, Ids, Log } from '../../lambda/rules/clock-and-log.ts';
 import { AwsServiceError } from '../../lambda/rules/errors.ts';
+import { errorChain } from '../../lambda/rules/text.ts';
 import { createDynamoDb } from '../../lambda/table/client.ts';
-import { expiryAttribute, tableDefinition } from '../../lambda/table/table.ts';
+import { absent, adding } from '../../lambda/table/expressions.ts';
+import { deleteItem, putItem, type Table, updateItem } from '../../lambda/table/requests.ts';
+import { expiring, expiryAttribute, tableDefinition } from '../../lambda/table/table.ts';
 import { StartupError } from '../system/durable-file.ts';
 import type { Database } from './database.ts';
 
@@ -25,6 +28,8 @@ export interface TableSettings {
   readonly credentials: NonNullable<DynamoDBClientConfig['credentials']>;
 }
 
+type Ports = { clock: Pick<Clock, 'nowMs'>; ids: Ids };
+
 const createdWithinS = 120;
 
 /**
@@ -34,28 +39,28 @@ const createdWithinS = 120;
  */
 export async function openSharedTable(
   { name, ...place }: TableSettings,
-  { ownPath, log }: { ownPath: string; log: Log },
+  { ownPath, log, ...ports }: { ownPath: string; log: Log } & Ports,
 ): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'>> {
   if (existsSync(ownPath))
     throw new StartupError(
       `The data folder has a table of its own, ${ownPath}. Move it with lfs-quota backup and lfs-quota table import, or choose another folder.`,
     );
   const engine = new DynamoDBClient({ ...place, maxAttempts: 3 });
+  const table = { client: createDynamoDb(place), tableName: name };
   try {
     await createIfAbsent(engine, name);
+    if (!(await isolatesWrites(table, ports)))
+      throw new Error(
+        "It doesn't isolate writes. ScyllaDB needs alternator_write_isolation: always_use_lwt.",
+      );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartupError(`The table ${name} can't be used: ${reason}`, { cause: error });
+    throw new StartupError(`The table ${name} can't be used: ${errorChain(error)}`, { cause: error });
   }
   await removeExpired(engine, name).catch((error) =>
     log.warn("expired items stay in the table: it can't have a time to live", { error }),
   );
   engine.destroy();
-  return {
-    client: createDynamoDb(place),
-    tableName: name,
-    isWritable: () => true,
-  };
+  return { ...table, isWritable: () => true };
 }
 
 /** Another process may create it at the same time. */
@@ -84,6 +89,21 @@ async function createIfAbsent(engine: DynamoDBClient, name: string): Promise<voi
   const has = new Set(namesOf(Table ?? {}));
   if (!namesOf(definition as TableDescription).every((each) => has.has(each)))
     throw new StartupError("It isn't one of lfs-quota. Choose another name with --table-name.");
+}
+
+const probesAtOnce = 20;
+const dayMs = 86_400_000;
+
+/** Of writes at once that depend on what is there, one may pass. Otherwise pushes at once go beyond a limit. */
+async function isolatesWrites(table: Table, { clock, ids }: Ports): Promise<boolean> {
+  const key = { pk: 'PROBE', sk: ids.random(20) };
+  // It expires, in case that this process dies.
+  const item = { ...key, used: 0, ...expiring(clock.nowMs() + dayMs) };
+  await putItem(table, { item, condition: absent });
+  const write = { key, change: [adding({ used: 1 })], condition: '#used = :none', values: { ':none': 0 } };
+  const probes = await Promise.all(Array.from({ length: probesAtOnce }, () => updateItem(table, write)));
+  await deleteItem(table, { key });
+  return probes.filter(({ ok }) => ok).length <= 1;
 }
 
 async function removeExpired(engine: DynamoDBClient, TableName: string): Promise<void> {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { matchRoute } from '../lambda/api/route-match.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';
@@ -8,8 +7,8 @@ import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
 import { Bodies, drain } from './bodies.ts';
 import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';
-import type { RequestLimits } from './limits.ts';
-import { clientAddress, isProxy, originOf, type Reach } from './reach.ts';
+import { networkOf, type RequestLimits } from './limits.ts';
+import { clientAddress, originOf, type Reach } from './reach.ts';
 import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
 
@@ -36,7 +35,7 @@ export interface HttpFrontOptions {
     readonly serve?: (message: IncomingMessage, response: ServerResponse) => void;
   };
   /** Default: no limit. */
-  readonly limits?: Pick<RequestLimits, 'retryAfterSeconds' | 'enter'> | undefined;
+  readonly limits?: Pick<RequestLimits, 'retryAfterSeconds' | 'enter' | 'connections'> | undefined;
   /** Told of each request when it has ended. */
   readonly onAnswered?: ((request: AnsweredRequest) => void) | undefined;
   /** Largest body of a request to a route. By default a little more than the functions take. */
@@ -98,9 +97,9 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       send(outgoing, response, closing),
     );
   };
-  const server = createBoundedServer(serve);
-  // Before it makes place for a connection that isn't taken.
-  server.prependListener('connection', (socket: Socket) => limitAddress(options, socket));
+  // A site has 48 bits of IPv6, and as many clients in them as it likes.
+  const siteOf = (message: IncomingMessage) => networkOf(clientOf(options, message), 3);
+  const server = createBoundedServer(serve, { ...options.limits?.connections, clientOf: siteOf });
   const port = await listen(server, { host: options.host, port: options.port, usedBy: '--listen' });
   return {
     port,
@@ -127,15 +126,6 @@ function tellOfEnd(
     const latencyMs = Math.round((performance.now() - startMs) * 10) / 10;
     onAnswered({ ...served, sourceIp, method, path: splitTarget(url).path, status, latencyMs });
   });
-}
-
-/** Ends a connection of an address that has too many. Those of a proxy come from everybody. */
-function limitAddress({ limits, reach = {} }: HttpFrontOptions, socket: Socket): void {
-  const { remoteAddress = '' } = socket;
-  if (!limits || isProxy(reach, remoteAddress)) return;
-  const leave = limits.enter(remoteAddress, 'connections');
-  if (leave) socket.once('close', leave);
-  else socket.destroy();
 }
 
 const clientOf = ({ reach = {} }: HttpFrontOptions, { socket, headersDistinct }: IncomingMessage) =>

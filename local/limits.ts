@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { sha256Hex } from '../lambda/rules/hash.ts';
+import type { ConnectionLimits } from './system/connections.ts';
 import { Places } from './system/places.ts';
 
 /** How long requests are counted together. */
@@ -15,7 +16,7 @@ const namesMax = 100_000;
  * Of one address at a time. Bodies of the API are held in the memory before their credential is known; objects go to the
  * disk. Requests of objects have no other limit: each URL was signed for a request that was counted.
  */
-const atOnceMax = { api: 64, objects: 256, connections: 320 };
+const atOnceMax = { api: 64, objects: 256 };
 
 /** Counts requests by address and by credential, and says when there are too many. */
 export class RequestLimits {
@@ -24,14 +25,16 @@ export class RequestLimits {
   #counts = new Map<string, number>();
   #endsAtMs = 0;
   readonly #places = new Places();
+  readonly connections: ConnectionLimits;
 
   /**
    * @param perSecond by an address or with a credential, on average over ten seconds.
    * @param nowMs of a clock that nobody sets back: a window would last until it has caught up.
    */
-  constructor(perSecond: number, nowMs = () => performance.now()) {
+  constructor(perSecond: number, nowMs = () => performance.now(), connections: ConnectionLimits = {}) {
     this.#perWindow = (perSecond * windowMs) / 1_000;
     this.#nowMs = nowMs;
+    this.connections = connections;
   }
 
   /**
@@ -58,7 +61,7 @@ export class RequestLimits {
   }
 
   /**
-   * Takes a place for a request or a connection until it has ended.
+   * Takes a place for a request until it has ended.
    *
    * @returns what gives the place back; undefined if the address has too many at a time.
    */
@@ -75,8 +78,8 @@ function secretOf(credential: string): string {
   return text.slice(text.indexOf(':') + 1);
 }
 
-/** What one client has: an address of IPv4, or the first 64 bits of one of IPv6. */
-function networkOf(address: string): string {
+/** What one client has: an address of IPv4, or the first groups of one of IPv6, which have 64 bits. */
+export function networkOf(address: string, groupCount = 4): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
   const groups = head === '' ? [] : head.split(':');
@@ -84,7 +87,7 @@ function networkOf(address: string): string {
   const zeros = tail === undefined ? 0 : 8 - groups.length - rest;
   const whole = [...groups, ...Array<string>(Math.max(0, zeros)).fill('0'), ...(tail?.split(':') ?? [])];
   return whole
-    .slice(0, 4)
+    .slice(0, groupCount)
     .map((group) => Number.parseInt(group || '0', 16).toString(16))
     .join(':');
 }

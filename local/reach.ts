@@ -59,7 +59,7 @@ const plainAddress = (address: string) =>
   address.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/^::ffff:(?=\d+\.)/i, '');
 
 /** Whether an address is one of a trusted proxy. */
-export function isProxy({ trusts }: Reach, remote: string): boolean {
+function isProxy({ trusts }: Reach, remote: string): boolean {
   const address = plainAddress(remote);
   const version = isIP(address);
   return version !== 0 && trusts?.check(address, version === 6 ? 'ipv6' : 'ipv4') === true;

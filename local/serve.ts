@@ -48,6 +48,8 @@ export interface ServeSettings {
   readonly trustProxy?: string;
   /** Requests a second, by an address or with a credential. 0: no limit. */
   readonly rate: string;
+  /** Bytes a second that a transfer needs. 0: any. */
+  readonly minRate: string;
   readonly log: 'json' | 'text';
   readonly gitHost?: readonly string[];
   readonly issuer?: readonly string[];
@@ -90,7 +92,8 @@ export async function startServer(
   const store = readStore(settings, { env, copiesParts });
   const table = readTable(settings, env);
   const metricsAt = settings.listenMetrics && readAddress('--listen-metrics', settings.listenMetrics);
-  const rate = readRate(settings.rate);
+  const rate = readNumber('--rate', settings.rate);
+  const leastRate = readNumber('--min-rate', settings.minRate);
   const outsiders = readOutsiders(settings);
   const gcSettings = readGcWatch(settings.gcWatch);
   const smtp = env['LFS_QUOTA_SMTP'];
@@ -107,7 +110,7 @@ export async function startServer(
     ...(store && { store }),
     ...(table && { table }),
     ...(smtp && { mailer: createSmtpMailer({ url: smtp, from: env['LFS_QUOTA_EMAIL_FROM'] }) }),
-    ...(rate > 0 && { limits: new RequestLimits(rate) }),
+    ...(rate > 0 && { limits: new RequestLimits(rate, undefined, { leastRate }) }),
     metrics,
     logsRequests: !demo,
     graceMs,
@@ -287,9 +290,9 @@ function readAddress(option: string, text: string): { host: string; port: number
   return { host, port };
 }
 
-function readRate(text: string): number {
+function readNumber(option: string, text: string): number {
   if (!/^\d{1,6}$/.test(text))
-    throw new StartupError(`--rate takes a number of requests a second, 0 for no limit, not '${text}'.`);
+    throw new StartupError(`${option} takes a number a second, 0 for no limit, not '${text}'.`);
   return Number(text);
 }
 

@@ -51,6 +51,7 @@ export function registerServe(program: Command, context: CliContext): void {
     fromEnv('--rate <requests>', 'LFS_QUOTA_RATE', 'a second, by an address or a token; 0: any').default(
       '100',
     ),
+    fromEnv('--min-rate <bytes>', 'LFS_QUOTA_MIN_RATE', 'a second, of each transfer; 0: any').default('512'),
     fromEnv('--log <format>', 'LFS_QUOTA_LOG', 'of the log on stderr')
       .choices(['json', 'text'])
       .default('json'),

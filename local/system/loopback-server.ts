@@ -4,7 +4,8 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import type { Server, Socket } from 'node:net';
+import type { Server } from 'node:net';
+import { type ConnectionLimits, limitConnections } from './connections.ts';
 import { errorCode, StartupError } from './durable-file.ts';
 
 interface ListenAddress {
@@ -33,7 +34,6 @@ export function listen(server: Server, address: ListenAddress): Promise<number> 
   });
 }
 
-const connectionsMax = 2_048;
 const headersMsMax = 10_000;
 /** A connection without any traffic for this long is cut. No function answers this late. */
 const idleMsMax = 60_000;
@@ -45,6 +45,7 @@ const checkingIntervalMs = 1_000;
 /** An HTTP server whose connections are bounded, in their number and in how long they can do nothing. */
 export function createBoundedServer(
   serve: (message: IncomingMessage, response: ServerResponse) => void,
+  limits: ConnectionLimits = {},
 ): HttpServer {
   const server = createServer({
     requestTimeout: 0,
@@ -53,14 +54,18 @@ export function createBoundedServer(
     keepAliveTimeout: keepAliveMs,
   });
   server.timeout = idleMsMax;
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, readTarget);
-  limitConnections(server);
-  server.on('request', serve);
+  const begin = limitConnections(server, limits);
+  const handle = (message: IncomingMessage, response: ServerResponse) => {
+    readTarget(message);
+    begin(message, response);
+    serve(message, response);
+  };
+  server.on('request', handle);
   // Another expectation may be ignored (RFC 9110, 10.1.1).
-  server.on('checkExpectation', serve);
+  server.on('checkExpectation', handle);
   server.on('checkContinue', (message, response) => {
     response.writeContinue();
-    serve(message, response);
+    handle(message, response);
   });
   return server;
 }
@@ -71,43 +76,6 @@ function readTarget(message: IncomingMessage): void {
   if (host === undefined) return;
   message.url = rest.startsWith('/') ? rest : `/${rest}`;
   message.headers.host = host;
-}
-
-const patient = new WeakSet<IncomingMessage>();
-
-/** Of a request whose sender has shown that it may send a body as slowly as it likes: it isn't ended for others. */
-export const letTakeTime = (message: IncomingMessage): void => void patient.add(message);
-
-/**
- * When a server is full, the connection that has waited longest for a whole request ends: half requests of one program
- * can't keep out the others. Those that are being served stay.
- */
-function limitConnections(server: HttpServer): void {
-  server.maxConnections = connectionsMax;
-  /** With the request that each has sent, or a part of it. The oldest come first. */
-  const open = new Map<Socket, IncomingMessage | undefined>();
-  const endOldest = () => {
-    for (const [socket, message] of open) {
-      if (message?.complete || (message && patient.has(message))) continue;
-      open.delete(socket);
-      socket.destroy();
-      return;
-    }
-  };
-  server.on('connection', (socket: Socket) => {
-    if (socket.destroyed) return;
-    open.set(socket, undefined);
-    socket.once('close', () => open.delete(socket));
-    if (open.size >= connectionsMax) endOldest();
-  });
-  const serve = (message: IncomingMessage, response: ServerResponse) => {
-    const { socket } = message;
-    open.set(socket, message);
-    response.once('close', () => {
-      if (open.delete(socket)) open.set(socket, undefined);
-    });
-  };
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, serve);
 }
 
 /** Turns an error about a port into one that says what to do. Other errors are returned as they are. */

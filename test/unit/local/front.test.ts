@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
@@ -19,7 +20,7 @@ import {
 } from '../../../local/front.ts';
 import { RequestLimits } from '../../../local/limits.ts';
 import { readTrustedProxies } from '../../../local/reach.ts';
-import { letTakeTime } from '../../../local/system/loopback-server.ts';
+import { letTakeTime } from '../../../local/system/connections.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
 
@@ -27,6 +28,7 @@ type Answer = (event: APIGatewayProxyEventV2, context: Context) => Promise<unkno
 
 const opened: HttpFront[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(opened.splice(0).map((front) => front.close(0)));
 });
 
@@ -473,30 +475,6 @@ describe('connections', () => {
     for (const socket of [...sockets, upload]) socket.destroy();
   });
 
-  it('are 320 of an address at most, but for a trusted proxy', async () => {
-    const limits = new RequestLimits(1, () => 0);
-    const { front } = await setUp(undefined, { limits });
-    const trusting = await setUp(undefined, { limits, reach: { trusts: readTrustedProxies('127.0.0.1') } });
-    const sockets: Socket[] = [];
-    const open = async (port: number) => {
-      const socket = connect(port, '127.0.0.1');
-      socket.on('error', () => {});
-      await once(socket, 'connect');
-      sockets.push(socket);
-      return socket;
-    };
-    for (let count = 0; count < 320; count += 1) await open(front.port);
-    const oneMore = await open(front.port);
-    await once(oneMore, 'close');
-    expect(sockets.filter((socket) => socket.destroyed)).toEqual([oneMore]);
-    for (let count = 0; count < 5; count += 1) await open(trusting.front.port);
-    expect(await send(trusting.front.port, { path: '/health' })).toMatchObject({ status: 200 });
-    for (const socket of sockets) socket.destroy();
-    await expect
-      .poll(() => send(front.port, { path: '/health' }).catch(() => undefined))
-      .toMatchObject({ status: 200 });
-  });
-
   it('serve several requests', async () => {
     const { front } = await setUp();
     const get = (more: string) => `GET /health HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
@@ -546,6 +524,166 @@ describe('connections', () => {
     while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     await front.close(50);
     await outcome;
+  });
+});
+
+/** Objects that are uploaded, and one of 16 MiB that is downloaded. */
+function transferStore() {
+  const seen: { message: IncomingMessage; response: ServerResponse }[] = [];
+  const serve = (message: IncomingMessage, response: ServerResponse) => {
+    letTakeTime(message);
+    seen.push({ message, response });
+    if (message.url === '/_objects/unread') return;
+    if (message.url === '/_objects/pieces')
+      return void Readable.from(Array.from({ length: 1_000 }, () => Buffer.alloc(65_536))).pipe(response);
+    if (message.method === 'GET') return void response.end(Buffer.alloc(16 * 1024 ** 2));
+    message.resume().on('end', () => response.end('stored'));
+  };
+  return { seen, objects: { bucket: '_objects', serve } };
+}
+
+/** A request of a client that reads nothing, and sends no more. */
+async function hold(port: number, method: string, from: string, path = 'key') {
+  const body = method === 'PUT' ? 'Content-Length: 1000000\r\n\r\nabc' : '\r\n';
+  const socket = connect(port, '127.0.0.1').pause();
+  socket.on('error', () => {});
+  socket.write(
+    `${method} /_objects/${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${from}\r\n${body}`,
+  );
+  await once(socket, 'connect');
+  return socket;
+}
+
+describe('slow transfers', () => {
+  const reach = { trusts: readTrustedProxies('127.0.0.1') };
+
+  it.each([
+    { method: 'GET', who: 'ten addresses', from: (index: number) => `192.0.2.${index % 10}` },
+    { method: 'PUT', who: 'ten addresses', from: (index: number) => `192.0.2.${index % 10}` },
+    { method: 'GET', who: 'a network of IPv6', from: (index: number) => `2001:db8:1:${index}::1` },
+    { method: 'PUT', who: 'a network of IPv6', from: (index: number) => `2001:db8:1:${index}::1` },
+  ])('of $who ($method) keep out nobody, and one of another address goes on', async ({ method, from }) => {
+    const connectionsMax = 24;
+    const { seen, objects } = transferStore();
+    const { front } = await setUp(undefined, {
+      objects,
+      reach,
+      limits: new RequestLimits(1_000, undefined, { connectionsMax }),
+    });
+    const sockets = [await hold(front.port, method, '198.51.100.1')];
+    await expect.poll(() => seen).toHaveLength(1);
+    const slow = Array.from({ length: connectionsMax - 2 }, (_, index) =>
+      hold(front.port, method, from(index)),
+    );
+    sockets.push(...(await Promise.all(slow)));
+    await expect.poll(() => seen).toHaveLength(connectionsMax - 1);
+    let served = 0;
+    for (let times = 0; times < 12; times += 1) {
+      sockets.push(await hold(front.port, method, from(times)));
+      await expect.poll(() => seen.length, { interval: 5 }).toBeGreaterThanOrEqual(connectionsMax + times);
+      const headers = { 'x-forwarded-for': '203.0.113.9', connection: 'close' };
+      const answer = await send(front.port, { path: '/health', headers }).catch(() => undefined);
+      if (answer?.status === 200) served += 1;
+    }
+    expect(served).toBe(12);
+    expect(seen[0]?.message.socket.destroyed).toBe(false);
+    expect(seen.filter(({ message }) => message.socket.destroyed).length).toBeGreaterThanOrEqual(12);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it("end before another's request that isn't whole yet", async () => {
+    const connectionsMax = 50;
+    const { seen, objects } = transferStore();
+    const limits = new RequestLimits(1_000, undefined, { connectionsMax });
+    const { front } = await setUp(undefined, { objects, reach, limits });
+    const fill = async (count: number) => {
+      const before = seen.length;
+      const slow = Array.from({ length: count }, () => hold(front.port, 'GET', '192.0.2.1'));
+      const sockets = await Promise.all(slow);
+      await expect.poll(() => seen).toHaveLength(before + count);
+      return sockets;
+    };
+    const sockets = await fill(connectionsMax - 1);
+    const half = connect(front.port, '127.0.0.1');
+    half.on('error', () => {});
+    half.write('POST /v1/tenants HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{');
+    await once(half, 'connect');
+    for (let times = 0; times < 3; times += 1) sockets.push(...(await fill(1)));
+    half.write('}');
+    expect(String((await once(half, 'data'))[0])).toContain('200 OK');
+    for (const socket of [half, ...sockets]) socket.destroy();
+  });
+
+  /** A front whose seconds the test lets pass. */
+  async function clocked() {
+    const store = transferStore();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const limits = new RequestLimits(1_000, undefined, { leastRate: 512 });
+    const { front } = await setUp(undefined, { objects: store.objects, limits });
+    const wait = (seconds: number) => vi.advanceTimersByTime(1_000 * seconds);
+    const begin = async (method: string, path?: string) => {
+      const socket = await hold(front.port, method, '192.0.2.1', path);
+      const before = store.seen.length;
+      await expect.poll(() => store.seen.length).toBeGreaterThanOrEqual(Math.max(1, before));
+      const [exchange] = store.seen.splice(0);
+      if (!exchange) throw new Error('Nothing came.');
+      return { socket, ...exchange };
+    };
+    return { wait, begin };
+  }
+
+  it('end after a minute or two without enough bytes', async () => {
+    const { wait, begin } = await clocked();
+    const put = await begin('PUT');
+    await expect.poll(() => put.message.readableLength).toBe(0);
+    wait(59);
+    expect(put.message.socket.destroyed).toBe(false);
+    wait(2);
+    await expect.poll(() => put.response.destroyed).toBe(true);
+    const get = await begin('GET');
+    await expect.poll(() => get.response.writableLength).toBeGreaterThan(0);
+    wait(121);
+    await expect.poll(() => get.response.destroyed).toBe(true);
+  });
+
+  it('go on while what was sent to a slow line may be on its way, and not for ever', async () => {
+    const { wait, begin } = await clocked();
+    const { message, response } = await begin('GET', 'pieces');
+    let sent = -1;
+    const isStuck = () => {
+      const before = sent;
+      sent = message.socket.bytesWritten;
+      return response.writableLength > 0 && sent === before && sent > 200_000;
+    };
+    await expect.poll(isStuck, { interval: 100 }).toBe(true);
+    wait((0.9 * Math.min(sent, 2 * 1024 ** 2)) / 512);
+    expect(message.socket.destroyed).toBe(false);
+    wait(4_200);
+    await expect.poll(() => response.destroyed).toBe(true);
+  });
+
+  it('go on as long as they have 512 bytes a second', async () => {
+    const { wait, begin } = await clocked();
+    const { socket, message } = await begin('PUT');
+    for (let minute = 0; minute < 5; minute += 1) {
+      const { bytesRead } = message.socket;
+      socket.write('x'.repeat(55 * 512));
+      await expect.poll(() => message.socket.bytesRead - bytesRead).toBe(55 * 512);
+      wait(54);
+    }
+    expect(message.socket.destroyed).toBe(false);
+    socket.destroy();
+  });
+
+  it("go on while it's this server that is slow", async () => {
+    const { wait, begin } = await clocked();
+    const unread = await begin('PUT', 'unread');
+    await expect.poll(() => unread.message.readableLength).toBeGreaterThan(0);
+    const unanswered = await begin('GET', 'unread');
+    await expect.poll(() => unanswered.message.complete).toBe(true);
+    wait(1_000);
+    expect([unread, unanswered].map(({ message }) => message.socket.destroyed)).toEqual([false, false]);
+    for (const { socket } of [unread, unanswered]) socket.destroy();
   });
 });
 

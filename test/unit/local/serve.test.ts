@@ -9,6 +9,7 @@ const usual = {
   publicUrl: 'https://lfs.example.com',
   region: 'us-east-1',
   rate: '100',
+  minRate: '512',
   log: 'json',
   tableName: 'lfs-quota',
 } satisfies ServeSettings;
@@ -36,6 +37,7 @@ it.each<Row>([
   [{ tableUrl: `${store}/x`, store, bucket: 'b' }, shared, /--table-url takes an endpoint/],
   [{ tableUrl: store, tableName: 'a b', store, bucket: 'b' }, shared, /--table-name takes/],
   [{ rate: '-1' }, {}, /--rate takes a number/],
+  [{ minRate: '1k' }, {}, /--min-rate takes a number/],
   [{ listenMetrics: 'any' }, {}, /--listen-metrics takes an address/],
   ...[
     'x',

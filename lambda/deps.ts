@@ -35,6 +35,7 @@ import type { Settings } from './rules/settings.ts';
 import type { KnownObjects, ListingPace } from './scan/rules/known-objects.ts';
 import type { PathScan } from './scan/rules/scan-plan.ts';
 import type { Failures } from './status/failure-store.ts';
+import type { DiskState } from './status/rules/disk.ts';
 import type { QueueGauge, StoreProbe } from './status/rules/status.ts';
 import type { AdoptedRepos } from './store/rules/adopted-repos.ts';
 import type { ArchiveStore } from './store/rules/archive-store.ts';
@@ -101,6 +102,8 @@ export interface Deps {
   /** Those that this stack has. */
   readonly queueGauges: readonly QueueGauge[];
   readonly storeProbe: StoreProbe;
+  /** Absent: nothing is on a disk of this server. */
+  readonly disk?: (() => DiskState) | undefined;
   readonly failures: Failures;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -114,8 +114,8 @@ export interface StackStore
   readonly exportsAs: ExportStoreKind;
   /** Default: none. */
   readonly storageClasses?: readonly StorageClass[];
-  /** Asked in this process, not by requests: a batch asks for up to 1,000 objects, and would keep everybody else waiting. */
-  readonly inProcess?: Pick<ObjectStore, 'head' | 'discardDamaged'>;
+  /** What it's asked in this process, as a batch asks for up to 1,000 objects. Default: all is asked by requests. */
+  readonly asked?: Partial<ObjectStore>;
   readonly damage?: RunningStore['damage'];
   /** Serves what clients ask for by presigned URLs of the API's own origin. Default: they ask the endpoint. */
   readonly serve?: RunningStore['serve'];
@@ -123,14 +123,24 @@ export interface StackStore
 
 /** The store of this stack's data folder. */
 export function embeddedStore(
-  { url, head, discardDamaged, ...own }: Pick<RunningStore, 'url' | 'head'> & Partial<RunningStore>,
+  {
+    url,
+    head,
+    discardDamaged,
+    takeSpace,
+    ...own
+  }: Pick<RunningStore, 'url' | 'head'> & Partial<RunningStore> & Pick<ObjectStore, 'takeSpace'>,
   { bucket, credentials }: { bucket: string; credentials: StoreCredentials },
 ): StackStore {
   return {
     kind: 'embedded',
     exportsAs: 'local',
     endpoint: url,
-    inProcess: { head: async (key) => head(key), ...(discardDamaged && { discardDamaged }) },
+    asked: {
+      head: async (key) => head(key),
+      ...(discardDamaged && { discardDamaged }),
+      ...(takeSpace && { takeSpace }),
+    },
     ...own,
     bucket,
     region: 'us-east-1',
@@ -140,7 +150,7 @@ export function embeddedStore(
 }
 
 interface ComposeInput {
-  readonly database: Pick<Database, 'client' | 'tableName'>;
+  readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;
   readonly store: StackStore;
   /** What clients call this server. */
   readonly url: string;
@@ -175,7 +185,7 @@ const busyFactor = 3;
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
-  const { kind, exportsAs, storageClasses = [], inProcess, serve, damage, ...place } = input.store;
+  const { kind, exportsAs, storageClasses = [], asked, serve, damage, ...place } = input.store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const client = new BucketClient({ ...place, timeoutFactor });
   const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
@@ -202,7 +212,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     mailer: input.mailer,
     ...outgoing(input.allowsLoopbackWebhooks),
     admin: { sha256s: async () => [adminSha256] },
-    store: adoptedStore({ ...requests, ...inProcess }, adoptedRepos),
+    store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
     listing,
     adoptedRepos,
     scan: createPathScan({ listing, clock, settings }),
@@ -223,6 +233,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
       { listing: new ScanListing({ client, retry: { attemptsMax: 2 } }), clock },
       { kind, endpoint: place.endpoint, bucket: place.bucket, ...(damage && { damage }) },
     ),
+    disk: database.disk,
     clock,
     ids,
     log,

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, Summary } f
 import type { Deps } from '../lambda/deps.ts';
 import { type MetricName, type Metrics, metricUnits } from '../lambda/rules/metrics.ts';
 import { release } from '../lambda/rules/release.ts';
+import { isFull } from '../lambda/status/rules/disk.ts';
 
 /** Tenants whose figures are shown; the first by name. More would be too many series. */
 const tenantsMax = 1_000;
@@ -16,8 +17,7 @@ function nameOf(name: MetricName): string {
 }
 
 /** What a server's figures are read from. None of it makes a request to the store. */
-type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'clock' | 'storeProbe'> & {
-  readonly isWritable: () => boolean;
+type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'disk' | 'clock' | 'storeProbe'> & {
   /** Reads of the table cost money. */
   readonly isShared: boolean;
 };
@@ -73,10 +73,11 @@ export class ServerMetrics implements Metrics {
   }
 
   /** Shows these, too, from now on. */
-  watch({ ledger, queueGauges, storeProbe, isWritable, clock, isShared }: Watched): void {
+  watch({ ledger, queueGauges, storeProbe, disk, clock, isShared }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[] = []) =>
       new Gauge({ name: `lfs_quota_${name}`, help, labelNames, registers: this.#registers });
-    const diskFull = gauge('disk_full', "1 while the table can't be written");
+    const diskFull = gauge('disk_full', '1 while pushes fail: see lfs-quota status');
+    const diskFree = gauge('disk_free_bytes', 'Free space of the data folder');
     const files = gauge('store_files', "Files of the store that aren't whole objects, by state", ['state']);
     const messages = gauge('queue_messages', 'Messages of a queue, by state', ['queue', 'state']);
     const count = gauge('tenants', `Tenants that are shown, at most ${tenantsMax}`);
@@ -88,7 +89,9 @@ export class ServerMetrics implements Metrics {
     const scanned = ofTenant('scanned_timestamp_seconds', 'When the last scan was');
     let readAgainMs = 0;
     this.#refresh = async () => {
-      diskFull.set(isWritable() ? 0 : 1);
+      const space = disk?.();
+      diskFull.set(space && isFull(space) ? 1 : 0);
+      if (space) diskFree.set(space.freeBytes);
       for (const [state, count] of Object.entries((await storeProbe.damage?.read()) ?? {}))
         files.set({ state }, count);
       for (const { queue, read } of queueGauges) {

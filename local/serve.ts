@@ -119,7 +119,7 @@ export async function startServer(
     log,
   });
   let isDraining = false;
-  const isReady = () => !isDraining && stack.isWritable();
+  const isReady = () => !isDraining && stack.isReady();
   const probes = metricsAt
     ? await openProbes({ ...metricsAt, metrics, isReady }).catch(closing(stack))
     : undefined;

@@ -7,6 +7,7 @@ import { createInvocationLog, createInvocations } from '../lambda/aws/invocation
 import type { Deps } from '../lambda/deps.ts';
 import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
+import { isFull } from '../lambda/status/rules/disk.ts';
 import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
 import type { Table } from '../lambda/table/requests.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
@@ -29,6 +30,7 @@ import {
 import type { RequestLimits } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Reach } from './reach.ts';
+import { createTakeSpace, readDisk } from './space.ts';
 import type { DamagedFile } from './store/damage.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
@@ -104,8 +106,8 @@ export interface EmbeddedStack extends StartedStack {
   readonly port: number;
   /** Where the store takes requests that are signed in the headers: the embedded one, from this machine alone. */
   readonly storeUrl: string;
-  /** Whether its table can be written. */
-  isWritable(): boolean;
+  /** Whether it takes pushes. */
+  isReady(): boolean;
   /** Ends each connection with its next response. */
   drain(): void;
   /** Waits for running work for some seconds, and releases the data folder and the ports. */
@@ -188,7 +190,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   });
   cleanup.add(composed.close);
   const { deps } = composed;
-  metrics?.watch({ ...deps, isWritable: database.isWritable, isShared: options.table !== undefined });
+  metrics?.watch({ ...deps, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
   await startBackground(delivery, { deps, url, cleanup, graceLeftMs, copies });
@@ -204,7 +206,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     demo,
     adminToken: admin.token,
     adminTokenOrigin: admin.origin,
-    isWritable: database.isWritable,
+    isReady: () => !deps.disk || !isFull(deps.disk()),
     drain: front.drain,
     close() {
       // Requests first, because they need everything else.
@@ -216,9 +218,9 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 
 /** The table of the data folder, with its backups and without what expired, or that of a service, which has these itself. */
 async function openTable(
-  { table, onProgress = () => {} }: EmbeddedStackOptions,
-  input: { folder: { readonly path: string; readonly databasePath: string }; log: Log; cleanup: Cleanup },
-): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'>> {
+  { table, store, onProgress = () => {} }: EmbeddedStackOptions,
+  input: { folder: Awaited<ReturnType<typeof openDataFolder>>; log: Log; cleanup: Cleanup },
+): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'> & Pick<Deps, 'disk'>> {
   const { folder, log, cleanup } = input;
   if (table)
     return openSharedTable(table, { ownPath: folder.databasePath, log, clock: systemClock, ids: systemIds });
@@ -228,7 +230,8 @@ async function openTable(
   cleanup.add(await serveBackups({ folder: folder.path, log, snapshot: database.snapshot }));
   const sweep = startExpirySweep(database.removeExpired, { clock: systemClock, timers: systemTimers, log });
   cleanup.add(() => sweep.close(usualGraceMs));
-  return database;
+  const folders = [folder.databasePath, ...(store ? [] : [folder.storePath])];
+  return { ...database, disk: () => ({ ...readDisk(...folders), isWritable: database.isWritable() }) };
 }
 
 function deliveryOf(
@@ -270,7 +273,8 @@ async function openStore(input: {
   const place = { port: 0, dataDir: folder.storePath, onError, onDamage };
   const store = await startStore({ ...place, bucket, credentials, uploadTime: settings });
   cleanup.add(() => store.close());
-  return embeddedStore(store, { bucket, credentials });
+  const takeSpace = createTakeSpace({ ...store, folder: folder.storePath }, systemClock.nowMs);
+  return embeddedStore({ ...store, takeSpace }, { bucket, credentials });
 }
 
 /** Whom this stack trusts, and may call. */

@@ -66,7 +66,7 @@ export async function admitCopies(
 
 /** What becomes of one object. */
 export type CopyVerdict =
-  | Extract<UploadVerdict, { kind: 'stored' | 'size-conflict' | 'over-limit' }>
+  | Extract<UploadVerdict, { kind: 'stored' | 'size-conflict' | 'over-limit' | 'no-space' }>
   /** It's being copied. */
   | { readonly kind: 'queued' }
   /** Nobody tries any more. */

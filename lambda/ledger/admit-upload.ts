@@ -170,7 +170,7 @@ function reportAdmission(
       );
       const admitted = [...oidsOf('upload'), ...inChunks];
       const admittedBytes = admitted.reduce((sum, oid) => sum + (objects.get(oid) ?? 0), 0);
-      const refused = oidsOf('over-limit').length;
+      const refused = oidsOf('over-limit').length + oidsOf('no-space').length;
       if (admitted.length > 0) {
         metrics.increment('UploadsAdmitted', admitted.length);
         metrics.measure('BytesAdmitted', admittedBytes);
@@ -401,8 +401,10 @@ async function issue(
     withoutItEpoch: number;
   },
 ): Promise<AdmitUploadOutcome> {
-  const { attempt, asked, verdicts, chosen, refusal } = input;
+  const { attempt, asked, verdicts, refusal } = input;
   const { tenant, reservation } = attempt;
+  const chosen = withSpace(deps, input);
+  if (chosen.size === 0) return refuseAll(deps, input);
   const { repo, id: reservationId } = reservation;
   // Before the reservation is issued: once a client knows of its uploads, they have records.
   // It was set for another store, if this one doesn't have it.
@@ -453,11 +455,28 @@ async function issue(
       return verdicts.set(oid, { kind: 'upload', put, verifyToken, expiresInMs });
     }),
   );
-  if (refusal) {
-    addRefusal(verdicts, refusal);
-    await forgetRefused(deps, input);
-  }
+  addRefusal(verdicts, refusal);
+  if (refusal || chosen.size < input.chosen.size) await forgetRefused(deps, input);
   return { kind: 'answered', verdicts };
+}
+
+/**
+ * Leaves out what the store's disk has no space for. It's asked last, so that what the limit refuses keeps none. What is left
+ * out was added to the counter, which the next reconcile corrects.
+ */
+function withSpace(
+  { store }: Pick<Deps, 'store'>,
+  input: Pick<Parameters<typeof issue>[1], 'attempt' | 'asked' | 'verdicts' | 'chosen'>,
+): ReadonlyMap<string, number> {
+  const { attempt, asked, verdicts, chosen } = input;
+  if (!store.takeSpace) return chosen;
+  const uploads = [...chosen].map(([oid, sizeBytes]) => {
+    const key = objectKey({ tenant: attempt.tenant, repo: asked.repo, oid });
+    return { oid, key, sizeBytes, inChunks: asked.chunked?.has(oid) ?? false };
+  });
+  const { lacking, freeBytes } = store.takeSpace(uploads, attempt.reservation.lapsedAtMs);
+  for (const { oid } of lacking) verdicts.set(oid, { kind: 'no-space', freeBytes });
+  return new Map([...chosen].filter(([oid]) => !verdicts.has(oid)));
 }
 
 async function refuseAll(
@@ -467,7 +486,7 @@ async function refuseAll(
     verdicts: Map<string, UploadVerdict>;
     /** Of the last reconcile that is known not to have counted this reservation: it was committed before, or is our own. */
     withoutItEpoch: number;
-    refusal: Refusal;
+    refusal: Refusal | undefined;
   },
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, refusal } = input;
@@ -492,8 +511,8 @@ async function forgetRefused(
   if (now && now.epoch > withoutItEpoch) await requestOrLog(deps, { tenant, reason: 'upload', full: false });
 }
 
-function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): void {
-  for (const oid of refusal.oids) verdicts.set(oid, { kind: 'over-limit', refusal });
+function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal | undefined): void {
+  for (const oid of refusal?.oids ?? []) if (refusal) verdicts.set(oid, { kind: 'over-limit', refusal });
 }
 
 type RetryOutcome = Extract<AdmitUploadOutcome, { kind: 'retry' }>;

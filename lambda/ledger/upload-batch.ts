@@ -200,6 +200,8 @@ export type UploadVerdict =
     } & ChunkTicket)
   /** Too many others upload it in chunks. */
   | { readonly kind: 'busy' }
+  /** The store's disk has no space for it. */
+  | { readonly kind: 'no-space'; readonly freeBytes: number }
   /** Proven to be over the limit, as all objects of the refusal. */
   | { readonly kind: 'over-limit'; readonly refusal: Refusal };
 

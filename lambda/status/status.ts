@@ -3,6 +3,7 @@ import type { Clock } from '../rules/clock-and-log.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
 import { errorChain, redactText } from '../rules/text.ts';
 import { type ObjectListing, StoreUnavailableError } from '../store/rules/store.ts';
+import { diskPart } from './rules/disk.ts';
 import {
   type Failure,
   type FailureReason,
@@ -56,7 +57,7 @@ export async function noteFailedReconcile(
   });
 }
 
-type StatusDeps = Pick<Deps, 'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'clock'>;
+type StatusDeps = Pick<Deps, 'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'disk' | 'clock'>;
 
 /** No part of the answer waits longer: the gateway ends a request after 30 s. */
 const partMsMax = 8_000;
@@ -107,6 +108,7 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
     checkedAtMs: nowMs,
     parts: [
       storePart({ kind, endpoint, bucket, answer: store }),
+      ...(deps.disk ? [diskPart(deps.disk())] : []),
       schedulePart(ran, nowMs),
       tenantsPart(overdue, nowMs),
       ...levels.map(({ queue, found }) => queuePart(queue, found, nowMs)),

@@ -28,6 +28,7 @@ export const adoptedListing = (listing: WarmListing, repos: AdoptedRepos): WarmL
 export function adoptedStore(store: ObjectStore, repos: AdoptedRepos): ObjectStore {
   if (repos.all.length === 0) return store;
   return {
+    ...store,
     async head(key) {
       const storedKey = repos.storedKey(key);
       return storedKey === undefined ? undefined : store.head(storedKey);

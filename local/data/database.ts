@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
@@ -16,10 +17,13 @@ function explainFullDisk(error: unknown): unknown {
   return new StorageFullError(text, { cause: error });
 }
 
-/** LevelDB writes its log of up to 4 MiB anew, at most twice, before it is open. */
-const probeBytes = 16 * 1024 ** 2;
-
 const chunkBytes = 1024 ** 2;
+
+/** LevelDB writes its log of up to 4 MiB anew, at most twice, before it is open. */
+function probeBytesOf(folder: string): number {
+  const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  return logs.reduce((sum, name) => sum + 2 * statSync(join(folder, name)).size, chunkBytes);
+}
 
 /**
  * Writes some MiB to a folder and removes them. What the file system says of its free space would leave out quotas.
@@ -28,6 +32,7 @@ const chunkBytes = 1024 ** 2;
  */
 async function probeSpace(folder: string): Promise<void> {
   const path = join(folder, 'space-probe');
+  const probeBytes = probeBytesOf(folder);
   // No zeros: some file systems store those in no space.
   const chunk = randomBytes(chunkBytes);
   try {

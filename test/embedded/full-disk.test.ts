@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -68,7 +68,17 @@ describe('npm start on a disk that fills up', () => {
       }
       return found;
     };
+    const diskState = async () => {
+      const token = readFileSync(join(data, 'admin-token'), 'utf8').trim();
+      const answer = await fetch(`${url}/v1/status`, { headers: { authorization: `Bearer ${token}` } });
+      const { parts } = (await answer.json()) as { parts: { part: string; state: string }[] };
+      return parts.find(({ part }) => part === 'disk')?.state;
+    };
     for (let count = 0; count < 20; count += 1) await pushNext();
+    // What doesn't fit is refused before it's sent, and the rest isn't.
+    await expect(push(place, 'x'.repeat(63 * 1024 ** 2))).rejects.toThrow(/507.*The server's disk is full/);
+    await pushNext();
+    expect(await diskState()).toBe('fine');
 
     for (let round = 0; round < 3; round += 1) {
       fill(filler);
@@ -78,12 +88,14 @@ describe('npm start on a disk that fills up', () => {
       ).toEqual(found);
       expect(found.find((message) => message.startsWith('batch: 503'))).toContain('Free up space');
       expect(stack.process.exitCode).toBeNull();
+      expect(await diskState()).toBe('act');
       // Downloads go on.
       const [oid = '', content = ''] = [...stored][0] ?? [];
       expect(await pull(place, { oid, size: content.length })).toBe(content);
       rmSync(filler);
       await sleep(1100);
       for (let count = 0; count < 5; count += 1) await pushNext();
+      expect(await diskState()).toBe('fine');
     }
     const store = new StoreAccess({
       dataPath: data,

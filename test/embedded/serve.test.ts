@@ -207,6 +207,8 @@ describe('what its operator sees', () => {
       /^lfs_quota_request_duration_seconds_count\{function="limits",status="429"\} \d+$/m,
       /^lfs_quota_queue_messages\{queue="reconciles",state="dead"\} 0$/m,
       /^lfs_quota_build_info\{version="[^"]+",commit="[^"]*"\} 1$/m,
+      /^lfs_quota_disk_full 0$/m,
+      /^lfs_quota_disk_free_bytes [1-9]\d*$/m,
       /^nodejs_eventloop_lag_p99_seconds /m,
     ])
       expect(text).toMatch(line);

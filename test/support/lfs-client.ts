@@ -44,7 +44,8 @@ export async function batch(
 export async function push(place: LfsPlace, content: string): Promise<string> {
   const oid = createHash('sha256').update(content).digest('hex');
   const size = Buffer.byteLength(content);
-  const { actions } = await batch(place, { operation: 'upload', oid, size });
+  const { actions, error } = await batch(place, { operation: 'upload', oid, size });
+  if (error) throw new Error(`The object need not be uploaded: ${error.code} ${error.message}`);
   const { upload, verify } = actions ?? {};
   if (upload === undefined || verify === undefined) throw new Error('The object need not be uploaded.');
   const stored = await fetch(upload.href, { method: 'PUT', headers: upload.header ?? {}, body: content });

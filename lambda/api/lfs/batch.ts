@@ -15,6 +15,7 @@ import { lfs, lfsBody, lfsError, uploadTokenHeader, verifyTokenHeader, wireActio
 import {
   anonymousLimitReached,
   chunksNeeded,
+  diskFull,
   invalid,
   objectDeleted,
   objectNotFound,
@@ -167,6 +168,8 @@ export function uploadAnswer(
     }
     case 'busy':
       return { ...object, error: { code: 409, message: uploadedByOthers } };
+    case 'no-space':
+      return { ...object, error: { code: 507, message: diskFull({ ...object, ...verdict }) } };
     case 'over-limit':
       return {
         ...object,

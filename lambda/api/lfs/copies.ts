@@ -54,6 +54,7 @@ export function copyAnswers(
       case 'failed':
         return { oid, size, state: verdict.kind, reason: verdict.reason };
       case 'over-limit':
+      case 'no-space':
       case 'size-conflict': {
         const { error } = uploadAnswer({ oid, size }, verdict, context);
         return { oid, size, ...(error && { error }) };

@@ -64,6 +64,10 @@ function wayOut(input: { refusal: Refusal; nowMs: number; consoleUrl: string }):
   return `${ask} your admin for a higher limit, then push again: ${input.consoleUrl}`;
 }
 
+/** 507 for a file that the disk of a server has no space for. @param input.freeBytes that nobody was promised. */
+export const diskFull = ({ size, freeBytes }: { size: number; freeBytes: number }) =>
+  `The server's disk is full: ${formatBytes(freeBytes)} free for uploads, this file has ${formatBytes(size)}. Ask its operator to free up space, then push again.`;
+
 /** 429 for a token whose earlier uploads never arrived, and still count. @param input.filesMax from which they do. */
 export function unfinishedUploads(input: {
   tenant: string;

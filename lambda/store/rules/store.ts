@@ -30,6 +30,15 @@ export interface ObjectStore {
    * @returns its size, if it did.
    */
   discardDamaged?(key: string): Promise<number | undefined>;
+  /**
+   * Keeps space for uploads until they are stored, or can't come any more. Absent: it has no disk that could be full.
+   *
+   * @returns those that it has no space for, and how much is left.
+   */
+  takeSpace?<T extends { key: string; sizeBytes: number; inChunks: boolean }>(
+    uploads: readonly T[],
+    untilMs: number,
+  ): { readonly lacking: readonly T[]; readonly freeBytes: number };
 }
 
 export interface SignUploadInput {

@@ -4,7 +4,7 @@ import { shellQuoted, welcomeLines } from '../../../local/demo.ts';
 const stack = {
   url: 'http://127.0.0.1:8787',
   port: 8787,
-  isWritable: () => true,
+  isReady: () => true,
   drain: () => {},
   storeUrl: 'http://127.0.0.1:8788',
   dataPath: '/data',

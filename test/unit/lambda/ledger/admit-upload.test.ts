@@ -50,6 +50,59 @@ describe('a batch of uploads', () => {
     expect(await push(101)).toMatchObject(new Map([[oid, { kind: 'over-limit' }]]));
   });
 
+  describe('on a disk without space for all of it', () => {
+    const [first, second] = [oidOf(1), oidOf(2)];
+    /** @param fits how many objects. */
+    const fitting = (fits: number) => {
+      const takeSpace = vi.fn((uploads: readonly { key: string }[], _untilMs: number) => ({
+        lacking: uploads.slice(fits),
+        freeBytes: 7,
+      }));
+      Object.assign(world.deps.store, { takeSpace });
+      return takeSpace;
+    };
+    const pushBoth = () => world.push('app', { [first]: 10, [second]: 20 });
+
+    it('gets URLs for what fits, and is told of the rest', async () => {
+      const takeSpace = fitting(1);
+      expect(await pushBoth()).toMatchObject(
+        new Map([
+          [first, { kind: 'upload' }],
+          [second, { kind: 'no-space', freeBytes: 7 }],
+        ]),
+      );
+      const [reservation] = world.reservations;
+      expect([...(reservation?.entries.keys() ?? [])]).toEqual([first]);
+      const sizes = [
+        { oid: first, key: `${tenant}/app/${first}`, sizeBytes: 10, inChunks: false },
+        { oid: second, key: `${tenant}/app/${second}`, sizeBytes: 20, inChunks: false },
+      ];
+      expect(takeSpace.mock.calls).toEqual([[sizes, reservation?.lapsedAtMs]]);
+    });
+
+    it('gets no URL for any of it, and leaves nothing reserved', async () => {
+      fitting(0);
+      const signUpload = vi.spyOn(world.deps.signer, 'signUpload');
+      expect(await pushBoth()).toMatchObject(
+        new Map([
+          [first, { kind: 'no-space' }],
+          [second, { kind: 'no-space' }],
+        ]),
+      );
+      expect(signUpload).not.toHaveBeenCalled();
+      expect(world.reservations).toEqual([]);
+      expect(world.requests).toHaveLength(1);
+      await world.consume();
+      expect((await world.record()).committedBytes).toBe(0);
+    });
+
+    it('keeps none for what the limit refuses', async () => {
+      const takeSpace = fitting(0);
+      expect(await push(101)).toMatchObject(new Map([[oid, { kind: 'over-limit' }]]));
+      expect(takeSpace).not.toHaveBeenCalled();
+    });
+  });
+
   it('gets URLs that end before its reservation, however late they are signed', async () => {
     const sign = vi.spyOn(world.deps.signer, 'signUpload');
     world.beforeNext('issueReservation', () => {

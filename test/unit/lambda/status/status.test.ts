@@ -137,6 +137,12 @@ describe('the status', () => {
     });
   });
 
+  it('has a disk where a server has one', async () => {
+    const disk = () => ({ folder: '/data', freeBytes: 0, sizeBytes: 100, isWritable: true });
+    expect(await stateOf(deps({ disk }), 'disk')).toBe('act');
+    expect(await stateOf(deps(), 'disk')).toBeUndefined();
+  });
+
   it('knows the schedule from what an older version wrote, and from nothing', async () => {
     await ledger.putRefreshState({ ...noRefreshState, handedUntilMs: nowMs - minute });
     expect((await readStatus(deps())).schedule).toEqual({

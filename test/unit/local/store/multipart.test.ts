@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Damage } from '../../../../local/store/damage.ts';
 import { MultipartFiles } from '../../../../local/store/files.ts';
 import { bucket, StoreFixture } from '../../../support/store-fixture.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
@@ -15,7 +16,7 @@ afterAll(() => store.stop());
 it('aborts an upload that was begun 48 hours ago, and no sooner', async () => {
   const folder = tempFolder();
   mkdirSync(folder, { recursive: true });
-  const files = new MultipartFiles(folder, () => false);
+  const files = new MultipartFiles(folder, new Damage(folder, () => {}), () => false);
   const nowMs = 1_800_000_000_000;
   for (const hours of [1, 47, 48, 100])
     await files.create({ key: `${hours}`, withCrc32: false, initiatedAtMs: nowMs - hours * 3_600_000 });

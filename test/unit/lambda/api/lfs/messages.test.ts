@@ -47,6 +47,7 @@ const texts = [
     filesMax: 100_000,
   }),
   messages.usageCheck(1),
+  messages.diskFull({ size: 1.5 * mib, freeBytes: 0 }),
   messages.restored({ tenant: 'acme', untilMs: nowMs + 86_400_000, nowMs, seconds: 240 }),
   messages.restored({ tenant: 'acme', untilMs: nowMs - 1, nowMs, seconds: 10 }),
   messages.downloadLimitReached({ tenant: 'acme', ...downloads }),

@@ -1,0 +1,87 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createTakeSpace, readDisk } from '../../../local/space.ts';
+import { useTempFolders } from '../../support/temp-folder.ts';
+
+const tempFolder = useTempFolders();
+
+/** A disk of 60 MB, of which 3 MB stay free. */
+const sizeBytes = 60_000_000;
+const mb = 1_000_000;
+const untilMs = 1_000;
+
+describe('the space for uploads', () => {
+  let freeBytes: number;
+  let nowMs: number;
+  let folder: string;
+  let stored: Set<string>;
+  let take: (sizes: Record<string, number>, inChunks?: boolean) => { lacking: string[]; freeBytes: number };
+
+  beforeEach(() => {
+    freeBytes = 33 * mb;
+    nowMs = 0;
+    stored = new Set();
+    folder = tempFolder();
+    mkdirSync(join(folder, 'uploads'));
+    const takeSpace = createTakeSpace(
+      { folder, head: (key) => (stored.has(key) ? {} : undefined) },
+      () => nowMs,
+      () => ({ folder, freeBytes, sizeBytes }),
+    );
+    take = (sizes, inChunks = false) => {
+      const uploads = Object.entries(sizes).map(([key, bytes]) => ({ key, sizeBytes: bytes, inChunks }));
+      const { lacking, ...rest } = takeSpace(uploads, untilMs);
+      return { lacking: lacking.map(({ key }) => key), ...rest };
+    };
+  });
+
+  it('is what is free, but for what the table needs, in the order of the request', () => {
+    expect(take({ a: 20 * mb, b: 20 * mb, c: 10 * mb })).toEqual({ lacking: ['b'], freeBytes: 0 });
+  });
+
+  it('is promised until the object is stored, once for each key', () => {
+    expect(take({ a: 20 * mb }).freeBytes).toBe(10 * mb);
+    expect(take({ a: 20 * mb }).freeBytes).toBe(10 * mb);
+    expect(take({ b: 11 * mb })).toEqual({ lacking: ['b'], freeBytes: 10 * mb });
+    stored.add('a');
+    freeBytes -= 20 * mb;
+    expect(take({ b: 10 * mb })).toEqual({ lacking: [], freeBytes: 0 });
+  });
+
+  it('is promised until the upload can no longer come', () => {
+    take({ a: 30 * mb });
+    nowMs = untilMs;
+    expect(take({ b: mb }).lacking).toEqual(['b']);
+    nowMs = untilMs + 1;
+    expect(take({ b: mb }).lacking).toEqual([]);
+  });
+
+  it("isn't taken twice by an upload that is arriving", () => {
+    take({ a: 20 * mb });
+    const file = join(folder, 'uploads', 'a');
+    writeFileSync(file, Buffer.alloc(15 * mb));
+    freeBytes -= 15 * mb;
+    expect(take({ b: 10 * mb })).toEqual({ lacking: [], freeBytes: 0 });
+    rmSync(file);
+  });
+
+  it('is taken three times by what comes in chunks', () => {
+    expect(take({ a: 11 * mb }, true).lacking).toEqual(['a']);
+    expect(take({ a: 10 * mb }, true)).toEqual({ lacking: [], freeBytes: 0 });
+  });
+
+  it('of a full disk is nothing, and of one that nobody can look at anything', () => {
+    freeBytes = mb;
+    expect(take({ a: 1 })).toEqual({ lacking: ['a'], freeBytes: 0 });
+    freeBytes = Number.NaN;
+    expect(take({ a: 1 }).lacking).toEqual([]);
+  });
+});
+
+it('the disk of folders is the fullest of theirs', () => {
+  const here = tempFolder();
+  expect(readDisk(here)).toMatchObject({ folder: here, sizeBytes: expect.any(Number) });
+  expect(readDisk(here).freeBytes).toBeLessThanOrEqual(readDisk(here).sizeBytes);
+  expect(readDisk(join(here, 'nothing')).freeBytes).toBeNaN();
+});

@@ -3,9 +3,7 @@ import { AttributeType, Billing, type ITableV2, ProjectionType, TableV2 } from '
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { partsFolder } from '../lambda/chunks/rules/upload.ts';
-import { exportsFolder } from '../lambda/exports/rules/job.ts';
-import { gcFolder } from '../lambda/gc/rules/gc.ts';
+import { ownFolders } from '../lambda/store/rules/own-folders.ts';
 import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../lambda/table/table.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 
@@ -161,20 +159,20 @@ export class ObjectStorage extends Construct {
         },
         {
           // Exports remove what they made. This is for what they could not: a day to make an archive, and one more.
-          prefix: `${exportsFolder}/`,
+          prefix: `${ownFolders.exports}/`,
           expiration: Duration.days(archiveDays + 2),
           // Whoever keeps what tenants delete need not keep archives of it.
           noncurrentVersionExpiration: Duration.days(1),
         },
         {
           // Uploads remove their chunks, after eight days at most. This is for what they could not.
-          prefix: `${partsFolder}/`,
+          prefix: `${ownFolders.parts}/`,
           expiration: Duration.days(10),
           noncurrentVersionExpiration: Duration.days(1),
         },
         {
           // Of gc runs that were not ended, and of their dry runs. A watch is open for 30 days at most.
-          prefix: `${gcFolder}/`,
+          prefix: `${ownFolders.gc}/`,
           expiration: Duration.days(gcDays),
           noncurrentVersionExpiration: Duration.days(1),
         },

@@ -55,6 +55,7 @@ const gcItem = z.object({
     })
     .nullable(),
   progress: z.object({ file: z.number(), line: z.number(), deleted: sum }),
+  set: z.object({ bytes: z.number(), untilMs: z.number() }).optional(),
   dueAtMs: z.number().nullable(),
   endedAtMs: z.number().nullable(),
 });
@@ -80,7 +81,7 @@ const goneKey = ({ tenant, repo, oid }: RepoPath & { oid: string }) => ({
 
 /** A gc run as an item. It is in the index as long as somebody has to look at it. */
 function gcFields(tenant: string, gc: Gc): Fields {
-  const { repo, dueAtMs, selecting, ...others } = gc;
+  const { repo, dueAtMs, selecting, set, ...others } = gc;
   return {
     ...gcKey({ tenant, repo }),
     ...(dueAtMs !== null && dueKey({ kind: 'DELETION', tenant, dueAtMs })),
@@ -88,6 +89,7 @@ function gcFields(tenant: string, gc: Gc): Fields {
     repo,
     dueAtMs,
     ...(selecting && { selecting }),
+    ...(set && { set }),
   };
 }
 
@@ -121,23 +123,26 @@ export function gcMethods(table: Table) {
 }
 
 /**
- * Opens a repo's watch, unless one is open. One whose time is over by `nowMs` is replaced.
+ * Opens a repo's watch, unless one is open.
  *
- * @returns the watch that is open then, this one or another. `refused`: one that ended was opened at that time or later.
+ * @param input.over one that has ended, and is replaced.
+ * @returns the watch that is open then, this one or another. `refused`: the time of one is over that isn't closed yet, or one that
+ * ended was opened at that time or later.
  */
 async function openWatch(
   table: Table,
-  input: RepoPath & { watch: Watch; nowMs: number },
+  input: RepoPath & { watch: Watch; nowMs: number; over?: string | undefined },
 ): Promise<{ kind: 'open'; watch: Watch } | { kind: 'refused' }> {
-  const { watch, nowMs, repo } = input;
+  const { watch, nowMs, repo, over } = input;
   const key = repoKey(input);
   const { ok } = await updateItem(table, {
     key,
     change: [setting({ repo, watch }, { defaults: neverScanned })],
     condition:
-      '(attribute_not_exists(#watch) OR (#watch.#untilMs < :now AND #watch.#openedAtMs < :opened))' +
+      '(attribute_not_exists(#watch) OR (#watch.#id = :over AND #watch.#openedAtMs < :opened))' +
       ' AND (attribute_not_exists(#endedWatchMs) OR #endedWatchMs < :opened)',
-    values: { ':now': nowMs, ':opened': watch.openedAtMs },
+    // No watch has an empty id.
+    values: { ':opened': watch.openedAtMs, ':over': over ?? '' },
   });
   if (ok) return { kind: 'open', watch };
   const item = await getItem(table, key);

@@ -1,21 +1,25 @@
 import type { Deps } from '../deps.ts';
 import { deleteRunMs } from '../ledger/rules/deletion.ts';
+import { lapsedAtMs } from '../ledger/rules/reservation.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import type { DeletionDeps } from '../ledger/run-deletions.ts';
+import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
-import { hasKeys, type SignedRequest } from '../store/rules/store.ts';
+import { hasKeys, listPages, type SignedRequest } from '../store/rules/store.ts';
 import {
-  candidatesKey,
   endedGc,
   type Gc,
   type GcRun,
+  isTidied,
   isUnderWay,
   newGc,
   reachableSetKey,
-  type Selection,
+  setsBytesMax,
   snapshotFromMs,
   tidiedGc,
+  watchPrefix,
   withRun,
+  withSet,
 } from './rules/gc.ts';
 import { PrefixSet, prefixBytes, TooManyPrefixesError } from './rules/prefix-set.ts';
 import { isNoting } from './rules/watch.ts';
@@ -83,7 +87,7 @@ type OpenGcOutcome =
   | { readonly kind: 'open'; readonly gc: Gc }
   /** There is no such repo, or it is being deleted. */
   | { readonly kind: 'no-repo' }
-  /** One has ended just now, or is being ended. */
+  /** One has ended, and its files are still to be removed. */
   | { readonly kind: 'busy' };
 
 /**
@@ -92,12 +96,13 @@ type OpenGcOutcome =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function openGc(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'clock' | 'ids' | 'log' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
   path: RepoPath,
 ): Promise<OpenGcOutcome> {
   const { ledger, clock, ids, settings } = deps;
   if (!(await isOpenRepo(deps, path))) return { kind: 'no-repo' };
   const openedAtMs = clock.nowMs();
+  const last = await ledger.readGc(path);
   const opened = await ledger.openWatch({
     ...path,
     watch: {
@@ -107,14 +112,18 @@ export async function openGc(
       hasPrefixes: true,
     },
     nowMs: openedAtMs,
+    ...(last && isTidied(last) && { over: last.watch.id }),
   });
-  if (opened.kind === 'refused') return { kind: 'busy' };
+  if (opened.kind === 'refused') {
+    await deps.queue.request({ tenant: path.tenant, reason: 'delete', full: false });
+    return { kind: 'busy' };
+  }
   const { watch } = opened;
   const before = await ledger.readGc(path);
   if (before?.watch.id === watch.id)
     // It has ended, and its watch is still to be closed.
     return isUnderWay(before) ? { kind: 'open', gc: before } : { kind: 'busy' };
-  const gc = newGc({ repo: path.repo, watch });
+  const gc = newGc({ repo: path.repo, watch, set: before?.set });
   const put = await putGc(deps, { tenant: path.tenant, gc, read: before ?? null });
   if (!put) return { kind: 'busy' };
   deps.log.info('gc run opened', { ...path, watchId: watch.id });
@@ -149,23 +158,48 @@ interface ReachableSet {
 /**
  * A URL to send a reachable set to.
  *
+ * @returns `too-much`: with those of other repos it would have more bytes than a tenant may have in the store.
  * @throws {LedgerUnavailableError}
  */
 export async function signReachableSet(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'signer' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'signer' | 'settings'>,
   { reachableCount, reachableSha256, ...path }: RepoPath & ReachableSet,
-): Promise<NotReady | { readonly kind: 'signed'; readonly put: SignedRequest }> {
+): Promise<
+  NotReady | { readonly kind: 'too-much' } | { readonly kind: 'signed'; readonly put: SignedRequest }
+> {
+  const { clock, settings, signer } = deps;
+  const { tenant } = path;
   const ready = await readyGc(deps, path);
   if (ready.kind !== 'ready') return ready;
-  const { tenant } = path;
-  const put = await deps.signer.signUpload({
-    key: reachableSetKey({ tenant, watchId: ready.gc.watch.id }, reachableSha256),
+  const { gc } = ready;
+  const [sizeBytes, signedAtMs] = [reachableCount * prefixBytes, clock.nowMs()];
+  const lifetimeMs = settings.urlLifetimeMs;
+  const entries = new Map([[reachableSha256, sizeBytes]]);
+  const untilMs = lapsedAtMs(settings, { expiresAtMs: signedAtMs + lifetimeMs, entries });
+  const noted = await putGc(deps, { tenant, gc: withSet(gc, { bytes: sizeBytes, untilMs }), read: gc });
+  if (!noted) return { kind: 'running', gc };
+  // Each notes its own before it adds up, so many at once don't get beyond it either.
+  if ((await signedSetBytes(deps, tenant)) > setsBytesMax) {
+    await putGc(deps, { tenant, gc: { ...noted, set: gc.set }, read: noted });
+    return { kind: 'too-much' };
+  }
+  const put = await signer.signUpload({
+    key: reachableSetKey(path),
     oid: reachableSha256,
-    sizeBytes: reachableCount * prefixBytes,
-    signedAtMs: deps.clock.nowMs(),
-    lifetimeMs: deps.settings.urlLifetimeMs,
+    sizeBytes,
+    signedAtMs,
+    lifetimeMs,
   });
   return { kind: 'signed', put };
+}
+
+const readsAtOnce = 16;
+
+/** Of all repos of a tenant. A repo has its watch for as long as one can be stored. */
+async function signedSetBytes({ ledger }: Pick<Deps, 'ledger'>, tenant: string): Promise<number> {
+  const watched = (await allPages(ledger.repos(tenant))).filter(({ watch }) => watch);
+  const all = await mapLimited(watched, readsAtOnce, ({ repo }) => ledger.readGc({ tenant, repo }));
+  return all.reduce((sum, gc) => sum + (gc?.set?.bytes ?? 0), 0);
 }
 
 /**
@@ -235,32 +269,40 @@ export async function cancelGc(
   return 'busy';
 }
 
-function candidatesKeys(path: { tenant: string; watchId: string }, { folder, files }: Selection): string[] {
-  return Array.from({ length: files }, (_, file) => candidatesKey(path, { folder, file }));
+type RemoveDeps = Pick<Deps, 'listing' | 'store' | 'clock'>;
+
+async function removeKeys({ store, clock }: RemoveDeps, keys: readonly string[]): Promise<void> {
+  const deadlineMs = clock.nowMs() + deleteRunMs;
+  for (const error of (await store.delete(keys, { deadlineMs })).values()) throw error;
+}
+
+/** Removes all files below a prefix: those of a watch, or of a tenant. @throws {StoreUnavailableError} */
+export async function removeGcFiles(deps: RemoveDeps, prefix: string): Promise<void> {
+  for await (const page of listPages(deps.listing, { prefix }))
+    if (page.keyCount > 0) await removeKeys(deps, [...Array(page.keyCount).keys()].map(page.keyAt, page));
 }
 
 /**
- * Removes what a gc run that has ended has left: its files, and then its watch. May be repeated. The files of runs before
- * the last are left to the store's lifecycle.
+ * Removes what a gc run that has ended has left: its files, and then its watch. While a reachable set can still land, the watch
+ * stays, and they are removed once more after that. May be repeated.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function tidyGc(
-  deps: Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids'>,
+  deps: RemoveDeps & Pick<Deps, 'ledger' | 'ids'>,
   { tenant, gc }: { tenant: string; gc: Gc },
 ): Promise<'done'> {
-  const { ledger, store, clock } = deps;
-  const { repo, watch, run, selecting, dueAtMs } = gc;
-  const selection = gc.selection ?? selecting?.found;
-  const path = { tenant, watchId: watch.id };
+  const { repo, watch, dueAtMs } = gc;
+  const nowMs = deps.clock.nowMs();
   if (dueAtMs !== null) {
-    const keys = selection ? candidatesKeys(path, selection) : [];
-    if (run) keys.push(reachableSetKey(path, run.reachableSha256));
-    const deadlineMs = clock.nowMs() + deleteRunMs;
-    for (const error of (await store.delete(keys, { deadlineMs })).values()) throw error;
-    await putGc(deps, { tenant, gc: tidiedGc(gc), read: gc });
+    if (nowMs < dueAtMs) return 'done';
+    await removeKeys(deps, [reachableSetKey({ tenant, repo })]);
+    await removeGcFiles(deps, watchPrefix({ tenant, watchId: watch.id }));
+    const tidied = tidiedGc(gc, { nowMs });
+    await putGc(deps, { tenant, gc: tidied, read: gc });
+    if (tidied.dueAtMs !== null) return 'done';
   }
   // Last: by it others find what is left to be done.
-  await ledger.closeWatch({ tenant, repo, watch });
+  await deps.ledger.closeWatch({ tenant, repo, watch });
   return 'done';
 }

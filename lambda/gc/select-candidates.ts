@@ -12,7 +12,7 @@ import {
   nextPage,
   StoreUnavailableError,
 } from '../store/rules/store.ts';
-import { type GcDeps, putGc, readSeen } from './gc.ts';
+import { type GcDeps, putGc, readSeen, removeGcFiles } from './gc.ts';
 import {
   type Candidate,
   candidatesKey,
@@ -26,6 +26,7 @@ import {
   type Selection,
   type Sum,
   tooManyNames,
+  watchPrefix,
   withFailure,
   withSelection,
   withStep,
@@ -121,7 +122,9 @@ async function takeStep(deps: GcDeps, input: Choosing): Promise<Gc> {
   const { tenant, gc, run, untilMs } = input;
   const { repo, watch, selecting } = gc;
   const path = { tenant, watchId: watch.id };
-  const keep = await readReachableSet(deps, { ...path, run });
+  // Of the runs before.
+  if (!selecting) await removeGcFiles(deps, watchPrefix(path));
+  const keep = await readReachableSet(deps, { tenant, repo, run });
   if (!(keep instanceof PrefixSet)) return withFailure(gc, keep);
   // Of the first step, for all: what batches named earlier is read now and in each step, what they named later before a delete.
   const seenAtMs = selecting?.found.seenAtMs ?? clock.nowMs();
@@ -278,9 +281,9 @@ class ListingStep {
 
 async function readReachableSet(
   { archives }: GcDeps,
-  { tenant, watchId, run }: { tenant: string; watchId: string; run: GcRun },
+  { run, ...path }: { tenant: string; repo: string; run: GcRun },
 ): Promise<PrefixSet | GcFailure> {
-  const bytes = await archives.get(reachableSetKey({ tenant, watchId }, run.reachableSha256));
+  const bytes = await archives.get(reachableSetKey(path));
   const isWhole =
     bytes?.length === run.reachableCount * prefixBytes && sha256Hex(bytes) === run.reachableSha256;
   // Nothing may be deleted by half a reachable set.

@@ -236,6 +236,7 @@ export async function advanceGc(
     try {
       const gc = await deps.ledger.readGc({ tenant, repo });
       if (gc?.watch.id !== watch.id) {
+        if (gc && gc.dueAtMs !== null) await tidyGc(deps, { tenant, gc });
         // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its
         // time is over. Then only the repo's item would keep it, and stay because of it.
         if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });

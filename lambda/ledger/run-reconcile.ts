@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
-import type { GcDeps } from '../gc/gc.ts';
+import { type GcDeps, removeGcFiles } from '../gc/gc.ts';
+import { gcPrefixOf } from '../gc/rules/gc.ts';
 import { advanceGc } from '../gc/sweep-candidates.ts';
 import { forgetHistory } from '../history/history.ts';
 import { allPages } from '../rules/async.ts';
@@ -132,13 +133,15 @@ async function attempt<T>(
 
 /** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
 async function clearClosed(
-  deps: Pick<Deps, 'locks' | 'history' | 'alerts' | 'webhooks' | 'emails' | 'tenantLinks' | 'clock'>,
+  deps: Pick<RunReconcileDeps, 'locks' | 'history' | 'alerts' | 'webhooks' | 'emails' | 'tenantLinks'> &
+    Pick<Deps, 'listing' | 'store' | 'clock'>,
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
   await deps.alerts.forget(input.tenant);
   await deps.webhooks.remove(input.tenant);
   await deps.emails.forget(input.tenant);
   const { tenant } = input;
+  await removeGcFiles(deps, gcPrefixOf(tenant));
   if ((await deps.tenantLinks.endSomePins({ tenant, atMs: deps.clock.nowMs() })).hasMore) return false;
   return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }

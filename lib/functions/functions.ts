@@ -14,14 +14,12 @@ import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { gitHostsToJson } from '../../lambda/accounts/rules/git-hosts.ts';
 import { issuersToJson } from '../../lambda/accounts/rules/identities.ts';
-import { partsFolder } from '../../lambda/chunks/rules/upload.ts';
-import { exportsFolder } from '../../lambda/exports/rules/job.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
-import { gcFolder } from '../../lambda/gc/rules/gc.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
 import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
+import { ownFolders } from '../../lambda/store/rules/own-folders.ts';
 import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
@@ -452,8 +450,8 @@ function storeStatements({ objects = [], bucket = [] }: FunctionSpec, bucketArn:
 
 /** Below these lies what exports store. No tenant's name begins as they do. */
 export const exportScopes = {
-  archives: `/${exportsFolder}/*`,
-  requests: `/${exportsFolder}/*/*/work/request.json`,
+  archives: `/${ownFolders.exports}/*`,
+  requests: `/${ownFolders.exports}/*/*/work/request.json`,
 } as const;
 
 function exportStatements(
@@ -471,8 +469,8 @@ function exportStatements(
 
 /** Below these lies what gc runs store. No tenant's name begins as they do. */
 export const gcScopes = {
-  'reachable sets': `/${gcFolder}/*/*/keep-*`,
-  candidates: `/${gcFolder}/*/*/*/candidates-*`,
+  'reachable sets': `/${ownFolders.gc}/*/*/keep-*`,
+  candidates: `/${ownFolders.gc}/*/*/*/candidates-*`,
 } as const;
 
 function gcStatements({ putsGc }: FunctionSpec, bucketArn: string): PolicyStatement[] {
@@ -480,7 +478,7 @@ function gcStatements({ putsGc }: FunctionSpec, bucketArn: string): PolicyStatem
 }
 
 /** Below this are the chunks of large objects. */
-export const chunkScope = `/${partsFolder}/*`;
+export const chunkScope = `/${ownFolders.parts}/*`;
 
 function chunkStatements({ chunks = [] }: FunctionSpec, bucketArn: string): PolicyStatement[] {
   const actions = chunks.map((action) => `s3:${action}`);

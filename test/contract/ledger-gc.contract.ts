@@ -47,14 +47,26 @@ export function gcContract(table: OpenTable): void {
       expect(await ledger.readRepo({ ...path, repo: 'none' })).toBeUndefined();
     });
 
-    it('is replaced once its time is over, by a newer one', async () => {
-      const { open, read } = await setUp();
+    it('is in the way of others until it is closed, also once its time is over', async () => {
+      const { open, close, read } = await setUp();
       await open(watchOf('w1', 100));
       expect(await open(watchOf('w2', 1100), 1100)).toEqual({ kind: 'open', watch: watchOf('w1', 100) });
-      expect(await open(watchOf('w0', 50), 1101)).toEqual({ kind: 'refused' });
+      expect(await open(watchOf('w2', 1101), 1101)).toEqual({ kind: 'refused' });
+      expect(await read()).toEqual(watchOf('w1', 100));
+      await close(watchOf('w1', 100));
       expect(await open(watchOf('w2', 1101), 1101)).toEqual({ kind: 'open', watch: watchOf('w2', 1101) });
-      expect(await open(watchOf('w1', 100), 1102)).toEqual({ kind: 'open', watch: watchOf('w2', 1101) });
-      expect(await read()).toEqual(watchOf('w2', 1101));
+    });
+
+    it('is replaced by a newer one that knows it has ended', async () => {
+      const { path, open, read } = await setUp();
+      const over = async (watch: Watch, id: string) =>
+        ledger.openWatch({ ...path, watch, nowMs: watch.openedAtMs, over: id });
+      await open(watchOf('w1', 100));
+      expect(await over(watchOf('w2', 200), 'w0')).toEqual({ kind: 'open', watch: watchOf('w1', 100) });
+      expect(await over(watchOf('w2', 100), 'w1')).toEqual({ kind: 'open', watch: watchOf('w1', 100) });
+      expect(await over(watchOf('w2', 200), 'w1')).toEqual({ kind: 'open', watch: watchOf('w2', 200) });
+      expect(await over(watchOf('w3', 300), 'w1')).toEqual({ kind: 'open', watch: watchOf('w2', 200) });
+      expect(await read()).toEqual(watchOf('w2', 200));
     });
 
     it('stays when its repo is counted, closed and opened', async () => {
@@ -154,7 +166,7 @@ export function gcContract(table: OpenTable): void {
       const gc = { ...newGc({ repo: 'app', watch: watchOf('w1', 100) }), dueAtMs: 40 };
       await ledger.putGc({ tenant, gc, versionRead: null, writeId: 'id5' });
       expect(await dueAt(tenant, 50)).toBe('some');
-      await ledger.putGc({ tenant, gc: tidiedGc(gc), versionRead: 1, writeId: 'id6' });
+      await ledger.putGc({ tenant, gc: tidiedGc(gc, { nowMs: 40 }), versionRead: 1, writeId: 'id6' });
       expect(await dueAt(tenant, 50)).toBe('nothing');
     });
   });

@@ -53,7 +53,7 @@ export async function collectGarbage(
   for (const oid of oids) if (!keep.has(oid)) invariants.requestDeletion({ repo, oid }, scheduler.nowMs);
   const bytes = prefixesOf([...keep]);
   const reachableSha256 = sha256Hex(bytes);
-  await world.archives.put(reachableSetKey({ tenant, watchId: opened.gc.watch.id }, reachableSha256), bytes);
+  await world.archives.put(reachableSetKey(path), bytes);
   const run = { reachableCount: keep.size, reachableSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
   await untilAnswered(world, async () => {
     const result = await world.invoke((deps, code) => code.startRun(deps, { ...path, ...run }));

@@ -243,7 +243,7 @@ class History {
     const keep = early ?? this.#snapshot();
     const bytes = prefixesOf([...keep].map(oidName));
     const reachableSha256 = sha256Hex(bytes);
-    await this.#world.archives.put(reachableSetKey({ tenant, watchId: gc.watch.id }, reachableSha256), bytes);
+    await this.#world.archives.put(reachableSetKey({ tenant, repo }), bytes);
     await world.wait(this.#random.int(0, 6 * minute));
     const minAgeMs = this.#random.pick([0, 0, 10 * minute]);
     const isDryRun = this.#random.chance(0.2);

@@ -209,7 +209,7 @@ describe('grants', () => {
       ['reconcile', 's3:PutObject on ObjectStorageBucket/_gc/*/*/*/candidates-*'],
     ]);
     const path = { tenant: 'acme', watchId: 'w' };
-    expect(reachableSetKey(path, 'ab')).toMatch(/^_gc\/[^/]+\/[^/]+\/keep-/);
+    expect(reachableSetKey({ tenant: 'acme', repo: 'game/art' })).toMatch(/^_gc\/[^/]+\/[^/]+\/keep-/);
     expect(candidatesKey(path, { folder: 'f', file: 0 })).toMatch(/^_gc\/[^/]+\/[^/]+\/[^/]+\/candidates-/);
   });
 

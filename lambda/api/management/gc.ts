@@ -6,8 +6,10 @@ import {
   isTooMuch,
   isUnderWay,
   type Selection,
+  setsBytesMax,
   snapshotFromMs,
 } from '../../gc/rules/gc.ts';
+import { formatBytes } from '../../rules/sizes.ts';
 import { iso } from '../contract/fields.ts';
 import { day, type GcBody, gcContract, minAgeDaysDefault } from '../contract/gc.ts';
 import { json, pathRepo, type Response } from '../http.ts';
@@ -57,6 +59,11 @@ export const gcOperations = operations(gcContract, {
       reachableCount: body.objects,
       reachableSha256: body.sha256,
     });
+    if (outcome.kind === 'too-much')
+      return problem(
+        'gc-running',
+        `Garbage collections of ${tenant} have reachable sets of up to ${formatBytes(setsBytesMax)} together. Retry when another has ended, for an hour or less, or cancel one: lfs-quota gc cancel.`,
+      );
     if (outcome.kind !== 'signed') return notReady(tenant, outcome);
     return json(200, { url: outcome.put.href, headers: outcome.put.header });
   },

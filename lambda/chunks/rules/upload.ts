@@ -1,5 +1,6 @@
 import { leaseMs } from '../../rules/lease.ts';
 import type { Settings } from '../../rules/settings.ts';
+import { ownFolders } from '../../store/rules/own-folders.ts';
 
 /**
  * A large object that is uploaded in chunks: ordinary objects below `_parts/`, each proven by a worker and copied into a
@@ -134,12 +135,9 @@ export function sizeOfChunk({ sizeBytes, chunkBytes }: Plan, chunk: number): num
   return Math.min(chunkBytes, sizeBytes - chunk * chunkBytes);
 }
 
-/** All chunks are below it. No tenant's name begins like this. */
-export const partsFolder = '_parts';
-
 /** What the keys of an upload's chunks begin with, with its closing slash. */
 export function chunkFolder({ tenant, repo, oid, upload }: UploadPath): string {
-  return `${partsFolder}/${tenant}/${repo}/${oid}/${upload}/`;
+  return `${ownFolders.parts}/${tenant}/${repo}/${oid}/${upload}/`;
 }
 
 const chunkName = (chunk: number) => String(chunk).padStart(5, '0');

@@ -1,6 +1,7 @@
 import type { AuditActor } from '../../accounts/rules/audit.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { SourceGoneError } from '../../store/rules/archive-store.ts';
+import { ownFolders } from '../../store/rules/own-folders.ts';
 import type { OrderedVolume } from './orders.ts';
 import type { PlanFigures } from './plan.ts';
 import type { Way } from './settings.ts';
@@ -271,12 +272,9 @@ const digitAt = (doneUnits: string, unit: number) =>
  * the store about a tenant, ever sees them.
  */
 
-/** The first segment of every key. Lifecycle rules and grants name it. */
-export const exportsFolder = '_exports';
-
 /** The prefix of all keys of an export, with its closing slash. */
 export function exportPrefix({ tenant, exportId }: ExportPath): string {
-  return `${exportsFolder}/${tenant}/${exportId}/`;
+  return `${ownFolders.exports}/${tenant}/${exportId}/`;
 }
 
 /** The prefix of what only the work on an export needs. */

@@ -1,31 +1,36 @@
+import type { RepoPath } from '../../ledger/rules/tenant.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import { ownFolders } from '../../store/rules/own-folders.ts';
+import { prefixBytes, prefixesMax } from './prefix-set.ts';
 import type { Watch } from './watch.ts';
-
-/**
- * Where the files of a gc run lie. No tenant's name begins with an underscore, so no listing of a tenant, and no event of
- * the store about a tenant, ever sees them.
- */
-
-/** The first segment of every key. Lifecycle rules and grants name it. */
-export const gcFolder = '_gc';
 
 interface GcPath {
   readonly tenant: string;
   readonly watchId: string;
 }
 
-/** The prefix of all keys of a gc run, with its closing slash. */
-function gcPrefix({ tenant, watchId }: GcPath): string {
-  return `${gcFolder}/${tenant}/${watchId}/`;
+/** The prefix of all that a tenant's gc runs store, with its closing slash. */
+export const gcPrefixOf = (tenant: string) => `${ownFolders.gc}/${tenant}/`;
+
+/** The prefix of all candidates of a watch. Older versions kept its reachable sets here, too. */
+export function watchPrefix({ tenant, watchId }: GcPath): string {
+  return `${gcPrefixOf(tenant)}${watchId}/`;
 }
 
-/** What is needed, as the clone says. Its name is its content, so it never changes. */
-export function reachableSetKey(path: GcPath, sha256: string): string {
-  return `${gcPrefix(path)}keep-${sha256}`;
+/**
+ * What is needed, as the clone says. A repo has one place for it, whatever its watch: the next set replaces it, and what an old
+ * URL brings lands where it's looked for. A run knows its own by the SHA-256.
+ */
+export function reachableSetKey({ tenant, repo }: RepoPath): string {
+  return `${gcPrefixOf(tenant)}sets/keep-${sha256Hex(repo)}`;
 }
+
+/** Bytes of the reachable sets that a tenant can have in the store at a time: two of the largest. */
+export const setsBytesMax = 2 * prefixesMax * prefixBytes;
 
 /** A file of candidates: `candidates.ts` says how. */
 export function candidatesKey(path: GcPath, { folder, file }: { folder: string; file: number }): string {
-  return `${gcPrefix(path)}${folder}/candidates-${file}.txt`;
+  return `${watchPrefix(path)}${folder}/candidates-${file}.txt`;
 }
 
 /** Files of candidates: a line each, the oid, a blank, and the bytes. */
@@ -129,6 +134,14 @@ export interface GcFailure {
   readonly message: string;
 }
 
+/** The reachable sets that URLs were signed for. */
+interface SignedSet {
+  /** Of the largest. */
+  readonly bytes: number;
+  /** No PUT of one can land after this. */
+  readonly untilMs: number;
+}
+
 /** A gc run of one repo, from its watch to its end. A repo has one at a time. */
 export interface Gc {
   readonly repo: string;
@@ -142,6 +155,8 @@ export interface Gc {
   readonly selection: Selection | null;
   readonly failure: GcFailure | null;
   readonly progress: GcProgress;
+  /** What may lie, or still land, at {@link reachableSetKey}. Absent: nothing, or an older version signed it. */
+  readonly set?: SignedSet | undefined;
   /** When somebody has to look at it, though no message says so. null: never again. */
   readonly dueAtMs: number | null;
   readonly endedAtMs: number | null;
@@ -154,10 +169,12 @@ const noProgress: GcProgress = { file: 0, line: 0, deleted: nothing };
 /** Longest time from one look at a run to the next, if messages get lost. */
 const lookAgainMs = 60_000;
 
-export function newGc({ repo, watch }: { repo: string; watch: Watch }): Gc {
+/** @param input.set of the watch before, of which one can still land. */
+export function newGc({ repo, watch, set }: Pick<Gc, 'repo' | 'watch' | 'set'>): Gc {
   return {
     repo,
     watch,
+    set,
     state: 'watching',
     version: 1,
     run: null,
@@ -181,6 +198,12 @@ export function snapshotFromMs({ watch }: Pick<Gc, 'watch'>, { gcWatchMs }: Watc
 
 interface WatchTimes {
   readonly gcWatchMs: number;
+}
+
+/** With a URL for a reachable set. What was signed before may still land. */
+export function withSet(gc: Gc, { bytes, untilMs }: SignedSet): Gc {
+  const { bytes: before = 0, untilMs: beforeMs = 0 } = gc.set ?? {};
+  return { ...gc, set: { bytes: Math.max(bytes, before), untilMs: Math.max(untilMs, beforeMs) } };
 }
 
 /** With a run that is to look for candidates. */
@@ -255,9 +278,15 @@ export function endedGc(
   return { ...gc, state, endedAtMs: nowMs, dueAtMs: nowMs };
 }
 
-/** Nothing is left to be done for it. */
-export function tidiedGc(gc: Gc): Gc {
-  return { ...gc, dueAtMs: null };
+/** Whether its files were removed after its end, and only a reachable set can still land. */
+export function isTidied({ state, endedAtMs, dueAtMs }: Gc): boolean {
+  return !isUnderWay({ state }) && dueAtMs !== endedAtMs;
+}
+
+/** After its files were removed. Once no reachable set can land any more, nothing is left to be done for it. */
+export function tidiedGc(gc: Gc, { nowMs }: { nowMs: number }): Gc {
+  const { set, ...rest } = gc;
+  return set && nowMs <= set.untilMs ? { ...gc, dueAtMs: set.untilMs + 1 } : { ...rest, dueAtMs: null };
 }
 
 export function plus(sum: Sum, more: Sum): Sum {

@@ -51,8 +51,7 @@ export class GcWorld extends MemoryStack {
   async runKeeping(keep: readonly string[], more: Partial<GcRun> = {}) {
     const bytes = prefixesOf(keep);
     const reachableSha256 = sha256Hex(bytes);
-    const gc = await this.gc();
-    await this.deps.archives.put(reachableSetKey({ tenant, watchId: gc.watch.id }, reachableSha256), bytes);
+    await this.deps.archives.put(reachableSetKey(path), bytes);
     const wish = {
       reachableCount: keep.length,
       reachableSha256,

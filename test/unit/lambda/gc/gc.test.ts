@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { cancelGc, openGc, readGc, signReachableSet, startRun } from '../../../../lambda/gc/gc.ts';
+import { reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
@@ -79,13 +80,13 @@ describe('a run', () => {
 
   it('has the reachable set signed: its length, its hash, and a key of its own', async () => {
     const world = await GcWorld.with([0]);
-    const { watch } = await world.opened();
+    await world.opened();
     const signUpload = vi.fn(async () => ({ href: 'https://store.example/', header: {} }));
     const signer = { ...world.deps.signer, signUpload };
     const reachableSha256 = sha256Hex('keep');
     await signReachableSet({ ...world.deps, signer }, { ...path, reachableCount: 3, reachableSha256 });
     expect(signUpload).toHaveBeenCalledWith({
-      key: `_gc/${tenant}/${watch.id}/keep-${reachableSha256}`,
+      key: reachableSetKey(path),
       oid: reachableSha256,
       sizeBytes: 24,
       signedAtMs: world.nowMs,
@@ -242,6 +243,131 @@ describe('a run', () => {
     const world = await GcWorld.with([0]);
     expect(await readGc(world.deps, path)).toBeUndefined();
     expect(await cancelGc(world.deps, path)).toBeUndefined();
+  });
+});
+
+describe('the files of a gc run', () => {
+  /** Asks for a URL of a set, and says where it leads. */
+  const sign = async (world: GcWorld, { bytes, repo: name = repo }: { bytes: Buffer; repo?: string }) => {
+    const reachableSha256 = sha256Hex(bytes);
+    const set = { tenant, repo: name, reachableCount: bytes.length / 8, reachableSha256 };
+    const signUpload = vi.fn(async () => ({ href: 'https://store.example/', header: {} }));
+    const signer = { ...world.deps.signer, signUpload };
+    const outcome = await signReachableSet({ ...world.deps, signer }, set);
+    const [[signed] = []] = signUpload.mock.calls as unknown as [[{ key: string }]?];
+    return { outcome: outcome.kind, put: () => world.deps.archives.put(signed?.key ?? '', bytes) };
+  };
+  const setOf = (index: number, bytes = 8) => Buffer.alloc(bytes, index);
+  const largest = 5_000_000 * 8;
+
+  it('have one reachable set, however many were sent, and none after its end', async () => {
+    const world = await GcWorld.with([0, 1]);
+    await world.opened();
+    for (let index = 0; index < 10; index += 1) await (await sign(world, { bytes: setOf(index) })).put();
+    expect(await world.files()).toHaveLength(1);
+    await cancelGc(world.deps, path);
+    await world.consume();
+    expect(await world.files()).toEqual([]);
+  });
+
+  it('have the candidates of one run, however many were made', async () => {
+    const world = await GcWorld.with([0, 1, 2]);
+    await world.opened();
+    for (const keep of [0, 1, 2]) {
+      await world.run([keep], { isDryRun: true });
+      await world.consume();
+    }
+    expect(await world.files()).toHaveLength(2);
+    await cancelGc(world.deps, path);
+    await world.consume();
+    expect(await world.files()).toEqual([]);
+    expect(await world.watch()).toBeUndefined();
+  });
+
+  it.each<[string, (world: GcWorld) => Promise<unknown>]>([
+    ['its end', ({ deps }) => cancelGc(deps, path)],
+    ['its repo', ({ deps }) => deleteRepo(deps, { ...path, dryRun: false })],
+    ['its tenant', ({ ledger, nowMs }) => ledger.closeTenant({ tenant, closedAtMs: nowMs })],
+  ])('are removed, too, if they land after %s was removed', async (_, end) => {
+    const world = await GcWorld.with([0, 1]);
+    await world.opened();
+    const { put } = await sign(world, { bytes: setOf(1) });
+    await end(world);
+    await world.consume();
+    world.nowMs += 31 * minute;
+    await put();
+    await world.pass(2 * hour);
+    expect(await world.files()).toEqual([]);
+    expect(await world.watch()).toBeUndefined();
+    expect(await world.isDue()).toBe(false);
+  });
+
+  it('keep no other from being opened while one can still land, which is removed with those of the next', async () => {
+    const world = await GcWorld.with([0, 1]);
+    await world.opened();
+    const { put } = await sign(world, { bytes: setOf(1) });
+    await cancelGc(world.deps, path);
+    expect(await openGc(world.deps, path)).toEqual({ kind: 'busy' });
+    await world.consume();
+    world.nowMs += 1;
+    const next = await world.opened();
+    expect(await world.watch()).toEqual(next.watch);
+    await put();
+    await cancelGc(world.deps, path);
+    await world.pass(2 * hour);
+    expect(await world.files()).toEqual([]);
+    expect(await world.watch()).toBeUndefined();
+  });
+
+  it('are removed though whoever opened the next one died before its record was put', async () => {
+    const world = await GcWorld.with([0, 1]);
+    await world.opened();
+    const { put } = await sign(world, { bytes: setOf(1) });
+    await cancelGc(world.deps, path);
+    await world.consume();
+    world.nowMs += 1;
+    const { watch } = await world.gc();
+    const next = { ...watch, id: 'next', openedAtMs: world.nowMs, untilMs: world.nowMs + 30 * day };
+    await world.ledger.openWatch({ ...path, watch: next, nowMs: world.nowMs, over: watch.id });
+    await put();
+    await world.pass(2 * hour);
+    expect(await world.files()).toEqual([]);
+    expect(await world.isDue()).toBe(false);
+    expect(await world.open()).toMatchObject({ watch: next });
+  });
+
+  it('of all repos of a tenant have the bytes of two of the largest sets, also when asked for at once', async () => {
+    const world = await GcWorld.with([0, 1]);
+    const repos = ['a', 'b', 'c', 'd', 'e'];
+    for (const name of repos) {
+      world.objects.put(`${tenant}/${name}/${oidAt(0)}`, 1, undefined, 0);
+      await openGc(world.deps, { tenant, repo: name });
+    }
+    world.nowMs += day;
+    const bytes = setOf(1, largest);
+    const signAll = (names: readonly string[]) =>
+      Promise.all(names.map(async (name) => (await sign(world, { bytes, repo: name })).outcome));
+    expect(await signAll(['a'])).toEqual(['signed']);
+    const rest = await signAll(['b', 'c', 'd', 'e']);
+    expect(rest.filter((kind) => kind === 'signed').length).toBeLessThan(2);
+    expect(await signAll(['a'])).toEqual(['signed']);
+    // Who was refused holds no place.
+    for (const name of repos) await cancelGc(world.deps, { tenant, repo: name });
+    await world.consume();
+    await world.pass(2 * hour);
+    world.nowMs += 1;
+    for (const name of ['d', 'e']) await openGc(world.deps, { tenant, repo: name });
+    world.nowMs += day;
+    expect([...(await signAll(['d'])), ...(await signAll(['e']))]).toEqual(['signed', 'signed']);
+  });
+
+  it('of a tenant that was deleted are removed, those that an older version left, too', async () => {
+    const world = await GcWorld.with([0]);
+    await world.deps.archives.put(`_gc/${tenant}/long-gone/keep-0a`, Buffer.of(1));
+    await world.deps.archives.put(`_gc/${tenant}-2/long-gone/keep-0a`, Buffer.of(1));
+    await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
+    await world.consume();
+    expect(await world.files()).toEqual([`_gc/${tenant}-2/long-gone/keep-0a`]);
   });
 });
 

@@ -18,9 +18,13 @@ describe('the choice of candidates', () => {
   let world: GcWorld;
   const select = async (more: Partial<GcDeps> = {}) =>
     selectCandidates({ ...world.deps, ...more }, { tenant, gc: await world.gc(), untilMs: 9e15 });
-  const listingWith = (listPage: GcDeps['listing']['listPage']) => ({
-    listing: { ...world.deps.listing, listPage },
-  });
+  /** Of the repo: its own files are listed as ever. */
+  const listingWith = (ofRepo: GcDeps['listing']['listPage']) => {
+    const { listing } = world.deps;
+    const listPage: typeof ofRepo = (request) =>
+      request.prefix.startsWith(`${tenant}/`) ? ofRepo(request) : world.objects.listPage(request);
+    return { listing: { ...listing, listPage } };
+  };
   /** Every candidate of every file, in order. */
   const written = async () => {
     const files = (await world.files()).filter((key) => key.includes('/candidates-'));
@@ -177,12 +181,10 @@ describe('the choice of candidates', () => {
       },
     ],
     [
-      'of other bytes than its name says',
+      'of other bytes than were said',
       async () => {
         await world.run([0]);
-        const { watch, run } = await world.gc();
-        const key = reachableSetKey({ tenant, watchId: watch.id }, run?.reachableSha256 ?? '');
-        await world.deps.archives.put(key, prefixesOf([oidAt(1)]));
+        await world.deps.archives.put(reachableSetKey(path), prefixesOf([oidAt(1)]));
       },
     ],
   ])('takes none by a reachable set %s, and says what to do', async (_, prepare) => {

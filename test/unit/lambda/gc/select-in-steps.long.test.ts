@@ -107,7 +107,9 @@ describe('the choice of candidates in steps', () => {
     const down = (afterMs: number): Partial<GcDeps> => ({
       listing: {
         ...world.deps.listing,
-        listPage: async ({ deadlineMs = 0 }) => {
+        listPage: async (request) => {
+          const { prefix, deadlineMs } = request;
+          if (prefix.startsWith('_gc/')) return world.objects.listPage(request);
           expect(deadlineMs).toBe(beganMs + 20 * second);
           world.nowMs += afterMs;
           throw new StoreUnavailableError('Down.');
@@ -180,7 +182,13 @@ describe('the choice of candidates in steps', () => {
   it('is charged for what it listed though it fails', async () => {
     await open({ listRequestsPerHour: 60 });
     const broken: Partial<GcDeps> = {
-      listing: { ...world.deps.listing, listPage: () => Promise.reject(new Error('A mistake of ours.')) },
+      listing: {
+        ...world.deps.listing,
+        listPage: async (request) => {
+          if (request.prefix.startsWith('_gc/')) return world.objects.listPage(request);
+          throw new Error('A mistake of ours.');
+        },
+      },
     };
     await expect(step(broken)).rejects.toThrow('A mistake');
     expect(await charged()).toBe(16 * minute);
@@ -284,10 +292,7 @@ describe('the choice of candidates of a large repo', () => {
       const opened = await openGc(deps, path);
       if (opened.kind !== 'open') throw new Error(opened.kind);
       await deps.clock.sleep(minute);
-      await archives.put(
-        reachableSetKey({ tenant, watchId: opened.gc.watch.id }, keep.reachableSha256),
-        Buffer.of(),
-      );
+      await archives.put(reachableSetKey(path), Buffer.of());
       const wish = { isDryRun: true, isForced: false, minAgeMs: 0 };
       expect(await startRun(deps, { tenant, repo, ...keep, ...wish })).toMatchObject({ kind: 'started' });
     });

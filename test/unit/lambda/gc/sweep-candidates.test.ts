@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openGc, startRun, tidyGc } from '../../../../lambda/gc/gc.ts';
-import type { Gc } from '../../../../lambda/gc/rules/gc.ts';
+import { endedGc, type Gc, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { advanceGc } from '../../../../lambda/gc/sweep-candidates.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
@@ -28,7 +28,7 @@ describe('going on with the gc runs of a tenant', () => {
   const cancelOther = async () => {
     const opened = await openGc(world.deps, web);
     if (opened.kind !== 'open') throw new Error(opened.kind);
-    const gc = { ...opened.gc, state: 'cancelled' as const };
+    const gc = endedGc(opened.gc, { state: 'cancelled', nowMs: world.nowMs });
     const versionRead = opened.gc.version;
     await world.ledger.putGc({ tenant, gc, versionRead, writeId: 'test' });
   };
@@ -141,14 +141,16 @@ describe('going on with the gc runs of a tenant', () => {
     expect(await world.gc()).toMatchObject({ state: 'selecting' });
   });
 
-  it('does not touch the record of an earlier watch', async () => {
+  it('removes what one of an earlier watch has left, and leaves the later watch open', async () => {
     const { watch } = await world.gc();
     await world.ledger.closeWatch({ ...path, watch });
     const later = { id: 'later', openedAtMs: world.nowMs, untilMs: 9e15 };
     await world.ledger.openWatch({ ...path, watch: later, nowMs: world.nowMs });
+    await world.deps.archives.put(reachableSetKey(path), Buffer.of(1));
     await put({ state: 'cancelled', dueAtMs: 1 });
     expect(await advance()).toBe('done');
-    expect(await world.gc()).toMatchObject({ dueAtMs: 1 });
+    expect(await world.files()).toEqual([]);
+    expect(await world.gc()).toMatchObject({ dueAtMs: null });
     expect(await world.watch()).toEqual(later);
   });
 
@@ -207,28 +209,21 @@ describe('going on with the gc runs of a tenant', () => {
           return new Map();
         },
       };
-      const none = { objectCount: 0, bytes: 0 };
-      const sums = { listed: none, kept: none, young: none, inUse: none, candidates: none };
-      const selection = { folder: 'f', files: 2, seenAtMs: 1, ...sums, largest: [] };
-      const gc = { ...(await world.gc()), selection };
-      const below = `_gc/${tenant}/${gc.watch.id}`;
+      const gc = await world.gc();
+      // Older versions kept sets beside candidates.
+      const names = ['e/candidates-0.txt', 'f/candidates-0.txt', 'f/candidates-1.txt', 'keep-0a'];
+      const keys = names.map((name) => `_gc/${tenant}/${gc.watch.id}/${name}`);
+      for (const key of keys) await world.deps.archives.put(key, Buffer.of(1));
       expect(await tidyGc({ ...world.deps, store }, { tenant, gc })).toBe('done');
       const deadlineMs = world.nowMs + minute;
-      expect(deleted).toEqual([
-        [`${below}/f/candidates-0.txt`, deadlineMs],
-        [`${below}/f/candidates-1.txt`, deadlineMs],
-        [`${below}/keep-${gc.run?.reachableSha256}`, deadlineMs],
-      ]);
+      expect(deleted).toEqual([reachableSetKey(path), ...keys].map((key) => [key, deadlineMs]));
       deleted.length = 0;
       await tidyGc({ ...world.deps, store }, { tenant, gc: await world.gc() });
       expect(deleted).toEqual([]);
     });
 
-    it('without a run has none', async () => {
+    it('without a run is closed, too', async () => {
       await put({ state: 'cancelled', dueAtMs: world.nowMs });
-      world.beforeDelete = () => {
-        throw new Error('There is nothing to delete.');
-      };
       expect(await advance()).toBe('done');
       expect(await world.gc()).toMatchObject({ dueAtMs: null });
       expect(await world.watch()).toBeUndefined();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { cancelGc, openGc, startRun } from '../../../../lambda/gc/gc.ts';
-import { reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
+import { endedGc, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
@@ -336,7 +336,7 @@ describe('a reconcile from the queue', () => {
     const gc = await world.ledger.readGc({ tenant, repo: 'game' });
     if (!gc) throw new Error('There is no gc run.');
     const { version } = gc;
-    const cancelled = { ...gc, state: 'cancelled' } as const;
+    const cancelled = endedGc(gc, { state: 'cancelled', nowMs: world.nowMs });
     await world.ledger.putGc({ tenant, gc: cancelled, versionRead: version, writeId: 'w' });
     // The time is up when it comes to the gc run.
     const allRepos = world.ledger.repos.bind(world.ledger);
@@ -385,8 +385,7 @@ describe('a reconcile from the queue', () => {
       await openGc(world.deps, { tenant, repo: 'game' });
       world.nowMs += day;
       const keep = { reachableCount: 0, reachableSha256: sha256Hex(Buffer.of()) };
-      const watchId = (await world.ledger.readGc({ tenant, repo: 'game' }))?.watch.id ?? '';
-      await world.deps.archives.put(reachableSetKey({ tenant, watchId }, keep.reachableSha256), Buffer.of());
+      await world.deps.archives.put(reachableSetKey({ tenant, repo: 'game' }), Buffer.of());
       await startRun(world.deps, {
         tenant,
         repo: 'game',

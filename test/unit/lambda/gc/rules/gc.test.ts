@@ -4,17 +4,20 @@ import {
   encodeCandidates,
   endedGc,
   type GcRun,
+  isTidied,
   isTooMuch,
   isUnderWay,
   lookedAt,
   newGc,
   plus,
+  reachableSetKey,
   type Selection,
   snapshotFromMs,
   tidiedGc,
   withFailure,
   withRun,
   withSelection,
+  withSet,
 } from '../../../../../lambda/gc/rules/gc.ts';
 
 const [a, b] = ['a'.repeat(64), 'b'.repeat(64)];
@@ -135,7 +138,29 @@ describe('a gc run', () => {
     const ended = endedGc(opened, { state: 'done', nowMs: 4000 });
     expect(ended).toMatchObject({ state: 'done', endedAtMs: 4000, dueAtMs: 4000 });
     expect(isUnderWay(ended)).toBe(false);
-    expect(tidiedGc(ended)).toEqual({ ...ended, dueAtMs: null });
+    expect(isTidied(ended)).toBe(false);
+    const tidied = tidiedGc(ended, { nowMs: 4000 });
+    expect(tidied).toEqual({ ...ended, dueAtMs: null });
+    expect(isTidied(tidied)).toBe(true);
+    expect(isTidied(opened)).toBe(false);
+  });
+
+  it('knows until when the largest of its reachable sets can land, and is due once more after that', () => {
+    const large = withSet(opened, { bytes: 80, untilMs: 4000 });
+    const gc = withSet(large, { bytes: 8, untilMs: 5000 });
+    expect(gc.set).toEqual({ bytes: 80, untilMs: 5000 });
+    expect(withSet(gc, { bytes: 9, untilMs: 4500 }).set).toEqual(gc.set);
+    const ended = endedGc(gc, { state: 'done', nowMs: 4000 });
+    const early = tidiedGc(ended, { nowMs: 5000 });
+    expect(early).toEqual({ ...ended, dueAtMs: 5001 });
+    expect(isTidied(early)).toBe(true);
+    const { set: _, ...rest } = ended;
+    expect(tidiedGc(early, { nowMs: 5001 })).toEqual({ ...rest, dueAtMs: null });
+  });
+
+  it('has one place for its reachable set in each repo', () => {
+    const keys = ['a', 'b', 'a/b'].map((repo) => reachableSetKey({ tenant: 'acme', repo }));
+    expect(new Set(keys).size).toBe(3);
   });
 
   it('adds up', () => {

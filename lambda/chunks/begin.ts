@@ -3,7 +3,8 @@ import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import {
   type ChunkedUpload,
-  isCrowded,
+  type Crowded,
+  crowded,
   isOpen,
   newUpload,
   renewed,
@@ -38,7 +39,7 @@ const chunkedOf = ({ objects, chunked }: Objects) =>
  * Puts the record of each upload of a batch. Its reservation is counted by then, and issued after it. If it is never issued,
  * no client gets a token, and the schedule finds the record.
  *
- * @returns `isFull`: others that began at the same time leave no room for one of them. None may be issued then.
+ * @returns `isFull`: one that began at the same time is in the way of one of them. None may be issued then.
  * @throws {LedgerUnavailableError}
  */
 export async function beginUploads(
@@ -54,7 +55,7 @@ export async function beginUploads(
     await deps.chunkedUploads.put(withToken(record, token, nowMs));
     // Each puts its own before it counts, so of many at once no more than there are places for go on.
     const others = (await deps.chunkedUploads.ofObject(record)).filter((each) => each.upload !== upload);
-    if (isCrowded(others, nowMs)) isFull = true;
+    if (crowded(others, { madeBy, nowMs })) isFull = true;
     return [oid, ticket] as const;
   });
   return { tickets: new Map(tickets), isFull };
@@ -77,16 +78,15 @@ function newTicket({ ids }: Pick<Deps, 'ids'>, { tokenId }: Pick<Objects, 'token
 }
 
 /**
- * Open uploads of the same objects by the same maker, to be continued. They count already. `full`: so many others upload the
- * object that no other can begin: each stores its own chunks, and all of them count once.
+ * Open uploads of the same objects by the same maker, to be continued. They count already.
  *
  * @throws {LedgerUnavailableError}
  */
 export async function resumeUploads(
   deps: Pick<Deps, 'chunkedUploads' | 'ledger' | 'clock' | 'ids'>,
   input: Objects,
-): Promise<ReadonlyMap<string, ChunkTicket | 'full'>> {
-  const found = new Map<string, ChunkTicket | 'full'>();
+): Promise<ReadonlyMap<string, ChunkTicket | Crowded>> {
+  const found = new Map<string, ChunkTicket | Crowded>();
   await forEachLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
     const outcome = await resumeOne(deps, { ...input, oid, sizeBytes });
     if (outcome) found.set(oid, outcome);
@@ -97,21 +97,28 @@ export async function resumeUploads(
 async function resumeOne(
   deps: Parameters<typeof resumeUploads>[0],
   input: Omit<Objects, 'objects'> & { oid: string; sizeBytes: number },
-): Promise<ChunkTicket | 'full' | undefined> {
+): Promise<ChunkTicket | Crowded | undefined> {
   const nowMs = deps.clock.nowMs();
+  const { madeBy = '' } = input;
   const isOwn = (upload: ChunkedUpload) =>
-    upload.madeBy === input.madeBy && upload.sizeBytes === input.sizeBytes && isOpen(upload, nowMs);
+    upload.madeBy === madeBy && upload.sizeBytes === input.sizeBytes && isOpen(upload, nowMs);
   const uploads = await deps.chunkedUploads.ofObject(input);
+  const begun = new Set<ChunkedUpload>();
   for (const upload of uploads.filter(isOwn)) {
     const { tenant, repo, oid } = upload;
     const reservation = await deps.ledger.readReservation({ tenant, repo, reservationId: upload.upload });
-    // Its batch died before it issued the reservation: nothing of it is counted.
-    if (reservation?.state !== 'issued' || !reservation.chunked?.has(oid)) continue;
+    if (reservation?.state !== 'issued' || !reservation.chunked?.has(oid)) {
+      // Nothing of it is counted, nor stored. Its batch is about to issue the reservation, or has died before.
+      if (upload.putsUntilMs === 0) begun.add(upload);
+      if (upload.putsUntilMs === 0 && !reservation) await deps.chunkedUploads.remove(upload);
+      continue;
+    }
     const { token, ticket } = newTicket(deps, input, upload.upload);
     const outcome = await deps.chunkedUploads.change(upload, (now) =>
       isOwn(now) ? withToken(renewed(now, nowMs), token, nowMs) : undefined,
     );
     if (outcome?.isChanged) return ticket;
   }
-  return isCrowded(uploads, nowMs) ? 'full' : undefined;
+  const kept = uploads.filter((upload) => !begun.has(upload));
+  return crowded(kept, { madeBy, nowMs });
 }

@@ -1,5 +1,5 @@
 import { beginUploads, type ChunkTicket, removeUploads, resumeUploads } from '../chunks/begin.ts';
-import { claimedForMs } from '../chunks/rules/upload.ts';
+import { type Crowded, claimedForMs } from '../chunks/rules/upload.ts';
 import type { Deps } from '../deps.ts';
 import { PrefixSet, prefixText } from '../gc/rules/prefix-set.ts';
 import { isNoting } from '../gc/rules/watch.ts';
@@ -303,7 +303,7 @@ function dividedBy(
   {
     stored,
     resumed,
-  }: { stored: ReadonlyMap<string, number>; resumed: ReadonlyMap<string, ChunkTicket | 'full'> },
+  }: { stored: ReadonlyMap<string, number>; resumed: ReadonlyMap<string, ChunkTicket | Crowded> },
   objects: ReadonlyMap<string, number>,
 ) {
   const verdicts = new Map<string, UploadVerdict>();
@@ -316,7 +316,7 @@ function dividedBy(
         oid,
         storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
       );
-    else if (ticket === 'full') verdicts.set(oid, { kind: 'busy' });
+    else if (ticket && 'kind' in ticket) verdicts.set(oid, ticket);
     // It counts already.
     else if (ticket) verdicts.set(oid, { kind: 'chunks', verifyToken: null, isResumed: true, ...ticket });
     else missing.set(oid, sizeBytes);

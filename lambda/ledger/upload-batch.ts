@@ -1,4 +1,5 @@
 import type { ChunkTicket } from '../chunks/begin.ts';
+import type { Crowded } from '../chunks/rules/upload.ts';
 import type { Deps } from '../deps.ts';
 import type { Watch } from '../gc/rules/watch.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
@@ -198,8 +199,7 @@ export type UploadVerdict =
       readonly verifyToken: string | null;
       readonly isResumed: boolean;
     } & ChunkTicket)
-  /** Too many others upload it in chunks. */
-  | { readonly kind: 'busy' }
+  | Crowded
   /** The store's disk has no space for it. */
   | { readonly kind: 'no-space'; readonly freeBytes: number }
   /** Proven to be over the limit, as all objects of the refusal. */

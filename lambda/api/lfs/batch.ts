@@ -23,7 +23,7 @@ import {
   publicLimitReached,
   sizeMismatch,
   storageLimitReached,
-  uploadedByOthers,
+  uploadInTheWay,
 } from './messages.ts';
 
 export interface BatchRequest {
@@ -167,7 +167,7 @@ export function uploadAnswer(
       };
     }
     case 'busy':
-      return { ...object, error: { code: 409, message: uploadedByOthers } };
+      return { ...object, error: { code: 409, message: uploadInTheWay(verdict, context.nowMs) } };
     case 'no-space':
       return { ...object, error: { code: 507, message: diskFull({ ...object, ...verdict }) } };
     case 'over-limit':

@@ -220,9 +220,12 @@ export function chunksNeeded(bytes: number, putBytesMax: number): string {
 export const copiesNothing =
   "This server doesn't copy from other servers. The operator can enable it: gitHosts.";
 
-/** 409 for a file of which too many uploads in chunks haven't ended. */
-export const uploadedByOthers =
-  'Others are uploading this file already. Pull it once they finish, or push again in an hour.';
+/** 409 for a file of which an upload in chunks is in the way of another. */
+export function uploadInTheWay({ ownUntilMs }: { ownUntilMs?: number }, nowMs: number): string {
+  if (ownUntilMs === undefined)
+    return 'Others are uploading this file already. Pull it once they finish, or push again in an hour.';
+  return `Your earlier upload of this file ended, and its chunks still count. Push again after ${formatTime(ownUntilMs, nowMs)}.`;
+}
 
 /** 404 for a chunked upload without its token. */
 export const uploadNotFound = 'Upload not found, or its token is invalid or expired. Push again.';

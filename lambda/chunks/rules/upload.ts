@@ -99,10 +99,10 @@ const skewMs = 60 * 1000;
 const tokensMax = 8;
 export const tokenForMs = day;
 
-/** Open uploads of one object. Each stores its own chunks, while their claims are one. */
-const openPerObjectMax = 4;
-/** With those that have ended, whose chunks may be stored until they are removed. */
-const keptPerObjectMax = 8;
+/** Uploads of one object, each of another maker, open or not removed yet. Each stores its own chunks, while their claims are one. */
+const perObjectMax = 4;
+/** The schedule removes what is due within this time. */
+const removedWithinMs = 2 * 60 * 1000;
 
 /** The name of the transfer in batches. */
 export const chunkedTransfer = 'lfs-quota';
@@ -190,13 +190,25 @@ export function isOpen({ state, createdAtMs, activeUntilMs }: ChunkedUpload, now
   return nowMs < Math.min(activeUntilMs, createdAtMs + openForMs);
 }
 
+/** An object gets no other upload now. `ownUntilMs`: one of the same maker is in the way until then. Absent: others are. */
+export interface Crowded {
+  readonly kind: 'busy';
+  readonly ownUntilMs?: number;
+}
+
 /**
- * Whether an object has so many uploads that it gets no other. So of its bytes, what {@link keptPerObjectMax} can store is not
- * counted at most, as chunks and once more as parts, for up to two hours longer than they are open.
+ * Whether an object gets no other upload of a maker. One that has ended stays in its maker's way until its chunks are removed: its
+ * claim counts them once. So of its bytes, what {@link perObjectMax} makers can store is not counted at most.
  */
-export function isCrowded(uploads: readonly ChunkedUpload[], nowMs: number): boolean {
-  const open = uploads.filter((upload) => isOpen(upload, nowMs));
-  return open.length >= openPerObjectMax || uploads.length >= keptPerObjectMax;
+export function crowded(
+  uploads: readonly ChunkedUpload[],
+  { madeBy, nowMs }: { madeBy: string; nowMs: number },
+): Crowded | undefined {
+  // One without a URL, that gets none any more, stores nothing.
+  const kept = uploads.filter((upload) => isOpen(upload, nowMs) || upload.putsUntilMs > 0);
+  const own = kept.find((upload) => upload.madeBy === madeBy);
+  if (own) return { kind: 'busy', ownUntilMs: Math.max(dueAtMs(own), nowMs) + removedWithinMs };
+  return kept.length >= perObjectMax ? { kind: 'busy' } : undefined;
 }
 
 /** The upload after a client has asked about it. */

@@ -3,7 +3,13 @@ import { lastingTokenId, tokenIdOf } from '../../../../lambda/accounts/rules/tok
 import { createDynamoDbExchangeRules } from '../../../../lambda/accounts/token-store.ts';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
 import type { ChunkMessage } from '../../../../lambda/chunks/messages.ts';
-import { chunkKey, initialState, inState, type UploadPath } from '../../../../lambda/chunks/rules/upload.ts';
+import {
+  type ChunkedUpload,
+  chunkKey,
+  initialState,
+  inState,
+  type UploadPath,
+} from '../../../../lambda/chunks/rules/upload.ts';
 import type { Deps } from '../../../../lambda/deps.ts';
 import { create as createBatch } from '../../../../lambda/handlers/lfs-batch.ts';
 import { create } from '../../../../lambda/handlers/lfs-chunks.ts';
@@ -113,6 +119,8 @@ async function call(
   return { statusCode, body: JSON.parse(body) };
 }
 
+const change = (action: Action, changeOf: (before: ChunkedUpload) => ChunkedUpload) =>
+  deps.chunkedUploads.change(pathOfAction(action), changeOf);
 const show = (action: Action) => call('GET', action);
 const ask = (action: Action, { stored = [], wanted = [] }: { stored?: unknown[]; wanted?: unknown[] } = {}) =>
   call('POST', action, { stored, wanted });
@@ -255,27 +263,54 @@ describe('a push that is repeated', () => {
     expect(pathOfAction(await begin())).not.toEqual(path);
   });
 
-  it('is one of four at most, also if many begin at once', async () => {
+  it('is the only one of its maker, also if many begin at once', async () => {
     // Room for all of them, until they are counted as one.
     await deps.ledger.updateTenant({ tenant, settingsVersion: 0, limitBytes: 1_000 * gib });
     const answers = await Promise.all(Array.from({ length: 20 }, () => batch([large])));
     const issued = answers.filter(({ statusCode }) => statusCode === 200).length;
-    expect(issued).toBeLessThanOrEqual(4);
+    expect(issued).toBeLessThanOrEqual(1);
     expect((await deps.chunkedUploads.ofObject({ tenant, repo, oid })).length).toBe(issued);
     expect(answers.filter(({ statusCode }) => statusCode === 429).length).toBe(20 - issued);
     expect((await batch([large])).statusCode).toBe(200);
   });
 
-  it('begins anew after the bytes were wrong, up to eight times until their chunks are deleted', async () => {
-    const uploads = new Set<string>();
-    for (let time = 0; time < 8; time += 1) {
-      const path = pathOfAction(await begin());
-      uploads.add(path.upload);
-      await deps.chunkedUploads.change(path, (before) => inState(before, 'wrong', clock.nowMs()));
-    }
-    expect(uploads.size).toBe(8);
+  it.each<[string, (action: Action) => Promise<unknown>]>([
+    ['was wrong', (action) => ask(action, { wanted: [{ chunk: 0, sha256: '9'.repeat(64) }] })],
+    ['was canceled', (action) => change(action, (before) => inState(before, 'ended', clock.nowMs()))],
+    ['was stored and is deleted', (action) => change(action, (before) => inState(before, 'stored', 0))],
+    ['is of another size', (action) => change(action, (before) => ({ ...before, sizeBytes: 6 * gib }))],
+  ])('begins anew once the chunks of the one that %s are removed, and is told when', async (_, end) => {
+    const action = await begin();
+    const path = pathOfAction(action);
+    await ask(action, { wanted: [{ chunk: 0, sha256 }] });
+    await end(action);
     const { body } = await batch([large]);
-    expect(body.objects[0]?.error).toEqual({
+    const { code, message = '' } = body.objects[0]?.error ?? {};
+    expect([code, message]).toEqual([
+      409,
+      expect.stringMatching(/^Your earlier upload of this file ended, /),
+    ]);
+    // Others have a claim of their own to go by, and so has what else the maker pushes.
+    expect(pathOfAction(await begin({ token: ben }))).not.toEqual(path);
+    expect((await batch([small])).body.objects[0]?.error).toBeUndefined();
+    await deps.chunkedUploads.remove(path);
+    expect(pathOfAction(await begin())).not.toEqual(path);
+  });
+
+  it('begins at once if the one that has ended had no URL', async () => {
+    const action = await begin();
+    await change(action, (before) => inState(before, 'ended', clock.nowMs()));
+    expect(pathOfAction(await begin())).not.toEqual(pathOfAction(action));
+  });
+
+  it('is one of four by as many makers, whose chunks may be stored', async () => {
+    await deps.ledger.updateTenant({ tenant, settingsVersion: 0, limitBytes: 1_000 * gib });
+    for (const madeBy of ['a', 'b', 'c', 'd']) {
+      const action = await begin();
+      await ask(action, { wanted: [{ chunk: 0, sha256 }] });
+      await change(action, (before) => ({ ...inState(before, 'wrong', clock.nowMs()), madeBy }));
+    }
+    expect((await batch([large])).body.objects[0]?.error).toEqual({
       code: 409,
       message: expect.stringContaining('Others are uploading'),
     });

@@ -5,11 +5,11 @@ import {
   chunkCountOf,
   chunkKey,
   chunkOfKey,
+  crowded,
   dueAtMs,
   initialState,
   inState,
   isChunked,
-  isCrowded,
   isOpen,
   newUpload,
   type Proof,
@@ -107,13 +107,35 @@ describe('the time of an upload', () => {
     expect(isOpen(inState(upload, 'assembling', nowMs), nowMs)).toBe(true);
   });
 
-  it('takes a place of the four open ones of its object, or of eight until it is removed', () => {
-    const ended = inState(upload, 'wrong', nowMs);
-    const crowded = (open: number, gone: number, atMs = nowMs) =>
-      isCrowded([...Array(open).fill(upload), ...Array(gone).fill(ended)], atMs);
-    expect([crowded(3, 4), crowded(4, 0), crowded(0, 7), crowded(1, 7)]).toEqual([false, true, false, true]);
-    expect(crowded(7, 0, nowMs + 24 * hour)).toBe(false);
+  it('takes one of four places of its object until it is removed, in whatever state', () => {
+    const states = ['open', 'wrong', 'ended'] as const;
+    const with1Url = { ...upload, putsUntilMs: 1 };
+    const others = states.map((state) => ({ ...inState(with1Url, state, nowMs), madeBy: state }));
+    const last = { ...inState(with1Url, 'stored', nowMs), madeBy: 'stored' };
+    expect(crowded(others, { madeBy: 'me', nowMs })).toBeUndefined();
+    expect(crowded([...others, last], { madeBy: 'me', nowMs })).toEqual({ kind: 'busy' });
   });
+
+  it("is in nobody's way if it has ended before a URL of it was signed", () => {
+    const { madeBy } = upload;
+    const ended = inState(upload, 'ended', nowMs);
+    expect(crowded([ended, ended, ended, ended], { madeBy, nowMs })).toBeUndefined();
+    expect(crowded([upload], { madeBy, nowMs: nowMs + 8 * 24 * hour })).toBeUndefined();
+  });
+
+  it.each(['open', 'assembling', 'stored', 'wrong', 'ended'] as const)(
+    'is in the way of the next one of its maker until it is removed: %s',
+    (state) => {
+      const own = { ...inState(upload, state, nowMs), putsUntilMs: nowMs + hour, leaseUntilMs: nowMs + hour };
+      const { madeBy } = own;
+      const later = nowMs + 9 * 24 * hour;
+      expect(crowded([own], { madeBy, nowMs })).toEqual({
+        kind: 'busy',
+        ownUntilMs: dueAtMs(own) + 120_000,
+      });
+      expect(crowded([own], { madeBy, nowMs: later })).toEqual({ kind: 'busy', ownUntilMs: later + 120_000 });
+    },
+  );
 
   it('makes it due: to give it up, to go on, or to remove what no PUT can bring back', () => {
     expect(dueAtMs(upload)).toBeGreaterThan(upload.activeUntilMs);

@@ -20,17 +20,15 @@ import {
 import type { RequestedObject } from './rules/objects.ts';
 
 /**
- * Asks for the next step of an export, or that the folder of one without a record is removed. If the queue does not take
- * that, it is logged: the schedule looks for exports that nothing moves, and the store's lifecycle for what is left, so it
- * is only later.
+ * Asks for the next step of an export. If the queue does not take that, it is logged: the schedule looks for exports that nothing
+ * moves, so it is only later.
  */
 async function sendOrLog(
   { exportQueue, log }: Pick<Deps, 'exportQueue' | 'log'>,
   { tenant, exportId }: ExportPath,
-  kind: 'advance' | 'forget' = 'advance',
 ): Promise<void> {
   try {
-    await exportQueue.send([{ tenant, exportId, step: { kind } }]);
+    await exportQueue.send([{ tenant, exportId, step: { kind: 'advance' } }]);
   } catch (error) {
     log.error('export not advanced', { tenant, exportId, error });
   }
@@ -198,11 +196,7 @@ export async function prepareExport(
 
 async function beginOnce(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome> {
   const exportId = newExportId({ nowMs: deps.clock.nowMs(), random: deps.ids.random(16) });
-  const outcome = await begin(deps, { wish, exportId });
-  // The last place went after its list was put. With a key this is not done: its export gets the same id again.
-  if (outcome.kind === 'full' && wish.objects)
-    await sendOrLog(deps, { tenant: wish.tenant, exportId }, 'forget');
-  return outcome;
+  return begin(deps, { wish, exportId });
 }
 
 async function prepareOnce(
@@ -234,7 +228,8 @@ async function prepareOnce(
         ? { kind: 'started', job }
         : await begin(deps, { wish, exportId });
       if (outcome.kind !== 'started') return outcome;
-      // An earlier attempt may have died before it asked for the first step.
+      // An earlier attempt may have died before it put the list, or asked for the first step.
+      if (job && isOpen(job)) await putList(deps, { wish, exportId });
       if (job) await sendOrLog(deps, job);
       await claim.finish();
       return outcome;
@@ -252,31 +247,38 @@ async function refusalOf(deps: StartDeps, wish: ExportWish): Promise<StartExport
   return holders.length >= deps.exportSettings.perTenantMax ? { kind: 'full', holders } : undefined;
 }
 
-/** Its list of objects, if it has one, is put into the store, then its record, and then its first step is asked for. */
+async function putList(
+  { archives }: Pick<StartDeps, 'archives'>,
+  { wish: { tenant, objects }, exportId }: { wish: ExportWish; exportId: string },
+): Promise<void> {
+  if (objects) await archives.put(requestObjectKey({ tenant, exportId }), encodeJson(objects));
+}
+
+/**
+ * Its record is put, then its list of objects, if it has one, and then its first step is asked for. That removes the list if the
+ * export has ended by then.
+ */
 async function begin(
   deps: StartDeps,
   input: { wish: ExportWish; exportId: string },
 ): Promise<StartExportOutcome> {
-  const { archives, exportJobs, exportSettings } = deps;
+  const { exportJobs, exportSettings } = deps;
   const { wish, exportId } = input;
   const { tenant, by, objects, ...wished } = wish;
   const path = { tenant, exportId };
   // The time in its id is that of the first request with its key, which may have failed hours ago.
   const nowMs = deps.clock.nowMs();
-  if (objects) await archives.put(requestObjectKey(path), encodeJson(objects));
   const isNamed = objects?.some(({ name }) => name !== undefined) === true;
   const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null, isNamed };
   const job = newExportJob({ ...path, request, by, nowMs, limitMs: exportSettings.limitMs });
   const options = { placesMax: exportSettings.perTenantMax, nowMs: deps.clock.nowMs() };
   if ((await exportJobs.create(job, options)) === 'full')
     return { kind: 'full', holders: await placeHolders(deps, tenant) };
+  await putList(deps, input);
   const closed = await closedMeanwhile(deps, wish);
-  if (closed !== undefined) {
-    await cancelExport(deps, path);
-    return { kind: closed };
-  }
+  if (closed !== undefined) await cancelExport(deps, path);
   await sendOrLog(deps, path);
-  return { kind: 'started', job };
+  return closed === undefined ? { kind: 'started', job } : { kind: closed };
 }
 
 /** How long the tenant must wait to start another one. Starts at the same time may all pass: places bound those. */

@@ -12,6 +12,7 @@ import type { RequestedObject } from '../../../../lambda/exports/rules/objects.t
 import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
 import {
   cancelExport,
+  cancelExportsOf,
   prepareExport,
   startsPerDayMax,
   wakeExports,
@@ -67,20 +68,20 @@ describe('an export that is asked for', () => {
     expect(await startExport(deps, wish)).toMatchObject({ kind: 'started' });
   });
 
-  it('of some objects has their list in the store before it has a record', async () => {
+  it('of some objects has a record before their list is in the store, by which it is found and removed', async () => {
     const { deps } = await exportWorld();
     const objects = [{ oid: 'b'.repeat(64), name: 'bücher/ä.psd' }];
-    let listed: unknown;
-    const exportJobs = withMethod(deps.exportJobs, {
-      create: async (job) => {
-        listed = decodeJson<RequestedObject[]>(
-          (await deps.archives.get(requestKey(job))) ?? new Uint8Array(),
-        );
-        return 'created';
-      },
-    });
-    const job = started(await startExport({ ...deps, exportJobs }, { ...wish, objects }));
-    expect([job.request.listedObjects, listed]).toEqual([1, objects]);
+    const places: string[] = [];
+    const put = async (key: string, bytes: Uint8Array) => {
+      const { jobs } = await deps.exportJobs.list({ tenant: 'acme', pageSize: 9 });
+      places.push(...jobs.map(requestKey));
+      await deps.archives.put(key, bytes);
+    };
+    const archives = { ...deps.archives, put };
+    const job = started(await startExport({ ...deps, archives }, { ...wish, objects }));
+    expect(places).toEqual([requestKey(job)]);
+    const listed = (await deps.archives.get(requestKey(job))) ?? new Uint8Array();
+    expect([job.request.listedObjects, decodeJson<RequestedObject[]>(listed)]).toEqual([1, objects]);
     expect(job.request.isNamed).toBe(true);
     const unnamed = { oid: 'c'.repeat(64) };
     const isNamed = async (list: readonly RequestedObject[]) =>
@@ -121,22 +122,42 @@ describe('an export that is asked for', () => {
     expect(kinds).toEqual(['started', 'started', 'started', 'full']);
   });
 
-  it('leaves no list behind if the last place goes meanwhile', async () => {
+  it('leaves no list behind if the last place goes meanwhile, with a key or without', async () => {
     const { deps, objects, messages } = await exportWorld();
     const before = objects.objectCount;
     const wished = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
     const exportJobs = withMethod(deps.exportJobs, { create: async () => 'full' });
     const full = { ...deps, exportJobs };
     expect(await startExport(full, wished)).toMatchObject({ kind: 'full' });
-    expect(messages).toMatchObject([{ tenant: 'acme', step: { kind: 'forget' } }]);
+    const outcome = await startExportOnce(full, { wish: wished, requestKey: 'key-1' });
+    expect(outcome).toMatchObject({ kind: 'full' });
+    expect([messages, objects.objectCount]).toEqual([[], before]);
+  });
+
+  it('leaves no list behind if it is canceled before the list is put', async () => {
+    const { deps, objects, messages } = await exportWorld();
+    const before = objects.objectCount;
+    const put = async (key: string, bytes: Uint8Array) => {
+      await cancelExportsOf(deps, { tenant: 'acme', repo: 'game' });
+      for (const message of messages.splice(0)) await runExportStep(deps, { message, deadlineMs: 9e15 });
+      await deps.archives.put(key, bytes);
+    };
+    const wished = { ...wish, repo: 'game', objects: [{ oid: 'b'.repeat(64) }] };
+    await startExport({ ...deps, archives: { ...deps.archives, put } }, wished);
     expect(objects.objectCount).toBe(before + 1);
-    const deadlineMs = Number.MAX_SAFE_INTEGER;
-    for (const message of messages) await runExportStep(deps, { message, deadlineMs });
+    for (const message of messages) await runExportStep(deps, { message, deadlineMs: 9e15 });
     expect(objects.objectCount).toBe(before);
-    // Without a list there is nothing to remove, and with a key the next attempt has the same list.
-    await startExport(full, wish);
-    await startExportOnce(full, { wish: wished, requestKey: 'key-1' });
-    expect(messages).toHaveLength(1);
+  });
+
+  it('has its list put by the next attempt with its key, if the first died before it', async () => {
+    const { deps } = await exportWorld();
+    const wished = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
+    const put = () => Promise.reject(new Error('Killed.'));
+    const killed = { ...deps, archives: { ...deps.archives, put } };
+    await expect(startExportOnce(killed, { wish: wished, requestKey: 'key-1' })).rejects.toThrow('Killed.');
+    const again = await startExportOnce(deps, { wish: wished, requestKey: 'key-1' });
+    const job = started(again);
+    expect(await deps.archives.get(requestKey(job))).toBeDefined();
   });
 
   it('that has a record keeps its list', async () => {
@@ -146,18 +167,6 @@ describe('an export that is asked for', () => {
     const message = { tenant: 'acme', exportId: job.exportId, step: { kind: 'forget' } } as const;
     await runExportStep(deps, { message, deadlineMs: Number.MAX_SAFE_INTEGER });
     expect([objects.objectCount, messages.length]).toEqual([before, 1]);
-  });
-
-  it('is refused all the same if the queue does not take that', async () => {
-    const { log, entries } = recordingLog();
-    const exportQueue = { send: () => Promise.reject(new Error('No.')) };
-    const { deps } = await exportWorld({ exportQueue, log });
-    const exportJobs = withMethod(deps.exportJobs, { create: async () => 'full' });
-    const wished = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
-    expect(await startExport({ ...deps, exportJobs }, wished)).toMatchObject({ kind: 'full' });
-    const exportId = expect.stringMatching(exportIdPattern);
-    const fields = { tenant: 'acme', exportId, error: new Error('No.') };
-    expect(entries).toEqual([{ level: 'error', message: 'export not advanced', fields }]);
   });
 
   it('is not made of a repo that has nothing, or is being deleted', async () => {

@@ -1,6 +1,12 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AttributeType, Billing, type ITableV2, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
-import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type LifecycleRule,
+  ObjectOwnership,
+} from 'aws-cdk-lib/aws-s3';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { ownFolders } from '../lambda/store/rules/own-folders.ts';
@@ -93,8 +99,15 @@ export class Data extends Construct {
   }
 }
 
-/** Longer than a gc run can be under way. */
-const gcDays = 32;
+/** The service removes what it stores beside objects. This is for what it could not: after so many days it needs none of it. */
+function leftovers(days: Readonly<Record<keyof typeof ownFolders, number>>): LifecycleRule[] {
+  return Object.entries(days).map(([name, expireDays]) => ({
+    prefix: `${ownFolders[name as keyof typeof ownFolders]}/`,
+    expiration: Duration.days(expireDays),
+    // Whoever keeps what tenants delete need not keep that.
+    noncurrentVersionExpiration: Duration.days(1),
+  }));
+}
 
 interface ObjectStorageProps {
   readonly objectStore: DeploymentSettings['objectStore'];
@@ -157,25 +170,8 @@ export class ObjectStorage extends Construct {
           noncurrentVersionExpiration: Duration.days(Math.max(1, keepDeletedDays)),
           expiredObjectDeleteMarker: true,
         },
-        {
-          // Exports remove what they made. This is for what they could not: a day to make an archive, and one more.
-          prefix: `${ownFolders.exports}/`,
-          expiration: Duration.days(archiveDays + 2),
-          // Whoever keeps what tenants delete need not keep archives of it.
-          noncurrentVersionExpiration: Duration.days(1),
-        },
-        {
-          // Uploads remove their chunks, after eight days at most. This is for what they could not.
-          prefix: `${ownFolders.parts}/`,
-          expiration: Duration.days(10),
-          noncurrentVersionExpiration: Duration.days(1),
-        },
-        {
-          // Of gc runs that were not ended, and of their dry runs. A watch is open for 30 days at most.
-          prefix: `${ownFolders.gc}/`,
-          expiration: Duration.days(gcDays),
-          noncurrentVersionExpiration: Duration.days(1),
-        },
+        // An archive takes a day to make, chunks are kept for eight, and a gc run is under way for 30.
+        ...leftovers({ exports: archiveDays + 2, parts: 10, gc: 32 }),
       ],
       // What a failed first deployment made is empty, and goes with it.
       removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,

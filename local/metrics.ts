@@ -3,11 +3,12 @@ import type { Deps } from '../lambda/deps.ts';
 import { type MetricName, type Metrics, metricUnits } from '../lambda/rules/metrics.ts';
 import { release } from '../lambda/rules/release.ts';
 import { isFull } from '../lambda/status/rules/disk.ts';
+import { readUncounted } from '../lambda/status/uncounted.ts';
 
 /** Tenants whose figures are shown; the first by name. More would be too many series. */
 const tenantsMax = 1_000;
-/** From one read of them to the next, where the table is a service. */
-const tenantsRestMs = 300_000;
+/** From one read of them to the next, where the table is a service, and of what the store has beside objects. */
+const restMs = 300_000;
 
 /** Prometheus's name and unit of each metric: `BytesAdmitted` → `lfs_quota_bytes_admitted`, milliseconds as seconds. */
 function nameOf(name: MetricName): string {
@@ -16,8 +17,8 @@ function nameOf(name: MetricName): string {
   return `lfs_quota_${snake}${unit}`;
 }
 
-/** What a server's figures are read from. None of it makes a request to the store. */
-type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'disk' | 'clock' | 'storeProbe'> & {
+/** What a server's figures are read from. */
+type Watched = Pick<Deps, 'ledger' | 'queueGauges' | 'listing' | 'disk' | 'clock' | 'storeProbe'> & {
   /** Reads of the table cost money. */
   readonly isShared: boolean;
 };
@@ -73,7 +74,7 @@ export class ServerMetrics implements Metrics {
   }
 
   /** Shows these, too, from now on. */
-  watch({ ledger, queueGauges, storeProbe, disk, clock, isShared }: Watched): void {
+  watch({ ledger, queueGauges, listing, storeProbe, disk, clock, isShared }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[] = []) =>
       new Gauge({ name: `lfs_quota_${name}`, help, labelNames, registers: this.#registers });
     const diskFull = gauge('disk_full', '1 while pushes fail: see lfs-quota status');
@@ -87,6 +88,9 @@ export class ServerMetrics implements Metrics {
     const stored = ofTenant('stored_bytes', 'What the last scan counted');
     const objects = ofTenant('objects', 'What the last scan counted');
     const scanned = ofTenant('scanned_timestamp_seconds', 'When the last scan was');
+    const uncounted = gauge('uncounted_bytes', 'Stored, and no usage: the first 10,000 files', ['folder']);
+    const uncountedFiles = gauge('uncounted_files', 'Of the same folder', ['folder']);
+    let listAgainMs = 0;
     let readAgainMs = 0;
     this.#refresh = async () => {
       const space = disk?.();
@@ -99,9 +103,17 @@ export class ServerMetrics implements Metrics {
         for (const [state, value] of Object.entries({ waiting, running, dead: deadLetters ?? 0 }))
           messages.set({ queue, state }, value);
       }
+      if (clock.nowMs() >= listAgainMs) {
+        listAgainMs = clock.nowMs() + restMs;
+        // Without the store, all else is shown.
+        for (const { folder, bytes, objectCount } of await readUncounted({ listing }).catch(() => [])) {
+          uncounted.set({ folder }, bytes);
+          uncountedFiles.set({ folder }, objectCount);
+        }
+      }
       if (clock.nowMs() < readAgainMs) return;
       const tenants = await ledger.listTenants({ pageSize: tenantsMax });
-      if (isShared) readAgainMs = clock.nowMs() + tenantsRestMs;
+      if (isShared) readAgainMs = clock.nowMs() + restMs;
       for (const each of [committed, limit, stored, objects, scanned]) each.reset();
       for (const { tenant, committedBytes, limitBytes, scanned: last } of tenants) {
         committed.set({ tenant }, committedBytes);

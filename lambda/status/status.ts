@@ -23,6 +23,7 @@ import {
   storePart,
   tenantsPart,
 } from './rules/status.ts';
+import { readUncounted, uncountedPart } from './uncounted.ts';
 
 /** Why a reconcile failed, in a word. */
 export function whyOf(error: unknown): FailureReason {
@@ -57,7 +58,10 @@ export async function noteFailedReconcile(
   });
 }
 
-type StatusDeps = Pick<Deps, 'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'disk' | 'clock'>;
+type StatusDeps = Pick<
+  Deps,
+  'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'listing' | 'disk' | 'clock'
+>;
 
 /** No part of the answer waits longer: the gateway ends a request after 30 s. */
 const partMsMax = 8_000;
@@ -80,18 +84,19 @@ export interface ServiceStatus {
  * Looks at store, queues, schedule and tenants, all at the same time. What does not answer is shown as such, and keeps nothing
  * else: this never throws, and takes some 8 s at most.
  *
- * It takes one LIST, two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
+ * It takes four LISTs (or up to 31, with many archives), two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
  * at most what one run of the schedule does.
  */
 export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
   const { ledger, clock, queueGauges, storeProbe } = deps;
   const { kind, endpoint, bucket } = storeProbe;
   const nowMs = clock.nowMs();
-  const [store, state, overdue, failures, levels] = await Promise.all([
+  const [store, uncounted, state, overdue, failures, levels] = await Promise.all([
     find(clock, async () => {
       await storeProbe.probe();
       return { latencyMs: clock.nowMs() - nowMs, damage: await storeProbe.damage?.read() };
     }),
+    find(clock, () => readUncounted(deps)),
     find(clock, async () => (await ledger.readRefreshState()) ?? null),
     find(clock, () => readOverdue(deps, nowMs)),
     find(clock, () => readFailures(deps, nowMs)),
@@ -109,6 +114,7 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
     parts: [
       storePart({ kind, endpoint, bucket, answer: store }),
       ...(deps.disk ? [diskPart(deps.disk())] : []),
+      uncountedPart(uncounted),
       schedulePart(ran, nowMs),
       tenantsPart(overdue, nowMs),
       ...levels.map(({ queue, found }) => queuePart(queue, found, nowMs)),

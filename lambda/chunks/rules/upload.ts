@@ -3,7 +3,7 @@ import type { Settings } from '../../rules/settings.ts';
 import { ownFolders } from '../../store/rules/own-folders.ts';
 
 /**
- * A large object that is uploaded in chunks: ordinary objects below `_parts/`, each proven by a worker and copied into a
+ * A large object that is uploaded in chunks: ordinary objects in a folder of the service, each proven by a worker and copied into a
  * multipart upload of the object's key, which is completed once all are. A tenant's name begins with no `_`, so no usage
  * counts them.
  */

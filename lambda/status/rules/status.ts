@@ -59,7 +59,15 @@ export const gaugedQueues = [
 ] as const;
 export type GaugedQueue = (typeof gaugedQueues)[number];
 
-export const statusParts = ['store', 'disk', 'schedule', 'tenants', ...gaugedQueues, 'failures'] as const;
+export const statusParts = [
+  'store',
+  'disk',
+  'uncounted',
+  'schedule',
+  'tenants',
+  ...gaugedQueues,
+  'failures',
+] as const;
 type StatusPartName = (typeof statusParts)[number];
 
 /** `act`: something is to be done. `unknown`: it could not be looked at, which is to be mended. */

@@ -122,6 +122,7 @@ describe('the status', () => {
     const status = await readStatus(deps());
     expect(status.parts.map(({ part, state }) => `${part} ${state}`)).toEqual([
       'store fine',
+      'uncounted fine',
       'schedule fine',
       'tenants fine',
       'reconciles fine',
@@ -252,8 +253,13 @@ describe('the status', () => {
     failures.list = down;
     const probe = () =>
       Promise.reject(new StoreUnavailableError('no https://b.example/?a=1&X-Amz-Signature=abc123 today'));
+    const listing = {
+      ...memoryDeps().listing,
+      listPage: () => Promise.reject(new StoreUnavailableError('no')),
+    };
     const { parts, ...facts } = await readStatus(
       deps({
+        listing,
         storeProbe: { kind: 's3', bucket: 'objects', endpoint: null, probe },
         queueGauges: [
           gauge(() => Promise.reject(new Error('x'.repeat(500)))),
@@ -263,6 +269,7 @@ describe('the status', () => {
     );
     expect(parts.map(({ part, state }) => `${part} ${state}`)).toEqual([
       'store act',
+      'uncounted unknown',
       'schedule unknown',
       'tenants unknown',
       'reconciles unknown',
@@ -271,16 +278,37 @@ describe('the status', () => {
     ]);
     for (const { state, todo } of parts) expect(todo === null).toBe(state === 'fine');
     expect(parts[0]?.says).toContain('StoreUnavailableError: no https://b.example/?… today');
-    expect(parts[3]?.says).toMatch(/: Error: x{193}…$/);
+    expect(parts[4]?.says).toMatch(/: Error: x{193}…$/);
     expect(facts).toMatchObject({ schedule: null, overdue: null, failures: null });
     expect(facts.store.latencyMs).toBeNull();
     expect(facts.queues.map(({ queue }) => queue)).toEqual(['exports']);
   });
 
+  it('shows what is stored and counts nowhere, of up to 10,000 files a folder', async () => {
+    const objects = new MemoryObjectStore();
+    const saysOf = async () => (await readStatus(deps({ objects }))).parts[1];
+    const beginning = 'Stored, but not counted as usage:';
+    expect(await saysOf()).toEqual({
+      part: 'uncounted',
+      state: 'fine',
+      says: `${beginning} _gc/ 0 B (0 files), _exports/ 0 B (0 files), _parts/ 0 B (0 files).`,
+      todo: null,
+    });
+    objects.put(`acme/app/${'a'.repeat(64)}`, 5000);
+    objects.put('_gcx/1', 5000);
+    objects.put('_gc/1', 1024);
+    objects.put('_parts/acme/1', 2048);
+    for (let file = 0; file < 10_000; file += 1) objects.put(`_exports/${file}`, 1);
+    const sums = '_gc/ 1 KiB (1 file), _exports/ 9.77 KiB (10000 files), _parts/ 2 KiB (1 file).';
+    expect((await saysOf())?.says).toBe(`${beginning} ${sums}`);
+    objects.put('_exports/last', 1);
+    expect((await saysOf())?.says).toContain('_exports/ more than 9.77 KiB (10000 files)');
+  });
+
   it('tells all of an error of 200 characters', async () => {
     const why = 'x'.repeat(193);
     const { parts } = await readStatus(deps({ queueGauges: [gauge(() => Promise.reject(new Error(why)))] }));
-    expect(parts[3]?.says).toMatch(/: Error: x{193}\.$/);
+    expect(parts[4]?.says).toMatch(/: Error: x{193}\.$/);
   });
 
   it('waits for nothing longer than eight seconds', async () => {
@@ -297,7 +325,7 @@ describe('the status', () => {
       probe: () => new Promise<void>(() => {}),
     } as const;
     const { parts } = await readStatus(deps({ clock: { nowMs: () => nowMs, sleep }, storeProbe: silent }));
-    expect(parts.map(({ state }) => state)).toEqual(['act', 'fine', 'fine', 'fine', 'fine']);
+    expect(parts.map(({ state }) => state)).toEqual(['act', 'fine', 'fine', 'fine', 'fine', 'fine']);
     expect(parts[0]?.says).toContain('no answer within 8 s.');
     expect(new Set(waited)).toEqual(new Set([8000]));
   });

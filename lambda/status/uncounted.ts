@@ -1,0 +1,45 @@
+import type { Deps } from '../deps.ts';
+import { formatBytes } from '../rules/sizes.ts';
+import { ownFolders } from '../store/rules/own-folders.ts';
+import { listPages } from '../store/rules/store.ts';
+import type { Finding, StatusPart } from './rules/status.ts';
+
+/** LIST requests for one folder: 10,000 files. */
+const pagesMax = 10;
+
+/** What lies below one of the service's own folders. `isCut`: there's more. */
+interface FolderSum {
+  readonly folder: string;
+  readonly objectCount: number;
+  readonly bytes: number;
+  readonly isCut: boolean;
+}
+
+/** What the service stores beside objects, which no usage counts. @throws {StoreUnavailableError} */
+export function readUncounted({ listing }: Pick<Deps, 'listing'>): Promise<FolderSum[]> {
+  const read = async (folder: string): Promise<FolderSum> => {
+    let [pages, objectCount, bytes, isCut] = [0, 0, 0, false];
+    for await (const page of listPages(listing, { prefix: `${folder}/` })) {
+      [pages, objectCount, bytes] = [pages + 1, objectCount + page.keyCount, bytes + page.totalBytes];
+      isCut = page.isTruncated;
+      if (pages === pagesMax) break;
+    }
+    return { folder, objectCount, bytes, isCut };
+  };
+  return Promise.all(Object.values(ownFolders).map(read));
+}
+
+export function uncountedPart(found: Finding<readonly FolderSum[]>): StatusPart {
+  const part = 'uncounted';
+  if (!found.ok)
+    return {
+      part,
+      state: 'unknown',
+      says: `The store's own folders can't be listed: ${found.why}`,
+      todo: 'Check the store: lfs-quota doctor.',
+    };
+  const sums = found.value.map(({ folder, objectCount, bytes, isCut }) => {
+    return `${folder}/ ${isCut ? 'more than ' : ''}${formatBytes(bytes)} (${objectCount} ${objectCount === 1 ? 'file' : 'files'})`;
+  });
+  return { part, state: 'fine', says: `Stored, but not counted as usage: ${sums.join(', ')}.`, todo: null };
+}

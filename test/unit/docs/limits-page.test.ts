@@ -17,6 +17,7 @@ import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/
 import { downloadsKeptMs } from '../../../lambda/downloads/download-store.ts';
 import { exportLimitMs } from '../../../lambda/exports/rules/settings.ts';
 import { startsPerDayMax } from '../../../lambda/exports/start.ts';
+import { setsBytesMax } from '../../../lambda/gc/rules/gc.ts';
 import { prefixesMax } from '../../../lambda/gc/rules/prefix-set.ts';
 import { historyDaysMax } from '../../../lambda/history/rules/history.ts';
 import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/ledger/rules/deletion.ts';
@@ -29,6 +30,7 @@ import {
 } from '../../../lambda/ledger/rules/tenant.ts';
 import { lockPageMax, lockPathCharactersMax } from '../../../lambda/locks/rules/locks.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
+import { formatBytes } from '../../../lambda/rules/sizes.ts';
 import { adoptedReposMax } from '../../../lambda/store/rules/adopted-repos.ts';
 
 const days = (ms: number) => `${ms / 86_400_000} days`;
@@ -68,6 +70,7 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'Objects listed in one export': requestedObjectsMax,
     'Longest export': hours(exportLimitMs),
     'Objects that garbage collection keeps': prefixesMax,
+    'Reachable sets of a tenant': formatBytes(setsBytesMax),
     'Longest garbage collection': days(defaultSettings.gcLimitMs),
   },
   'What is kept': {

@@ -122,9 +122,9 @@ async function takeStep(deps: GcDeps, input: Choosing): Promise<Gc> {
   const { tenant, gc, run, untilMs } = input;
   const { repo, watch, selecting } = gc;
   const path = { tenant, watchId: watch.id };
-  // Of the runs before.
-  if (!selecting) await removeGcFiles(deps, watchPrefix(path));
-  const keep = await readReachableSet(deps, { tenant, repo, run });
+  // Those of the runs before. An older version kept this run's set among them.
+  if (!selecting && gc.set) await removeGcFiles(deps, watchPrefix(path));
+  const keep = await readReachableSet(deps, { ...path, repo, run });
   if (!(keep instanceof PrefixSet)) return withFailure(gc, keep);
   // Of the first step, for all: what batches named earlier is read now and in each step, what they named later before a delete.
   const seenAtMs = selecting?.found.seenAtMs ?? clock.nowMs();
@@ -281,9 +281,10 @@ class ListingStep {
 
 async function readReachableSet(
   { archives }: GcDeps,
-  { run, ...path }: { tenant: string; repo: string; run: GcRun },
+  { run, ...path }: { tenant: string; repo: string; watchId: string; run: GcRun },
 ): Promise<PrefixSet | GcFailure> {
-  const bytes = await archives.get(reachableSetKey(path));
+  const olderKey = `${watchPrefix(path)}keep-${run.reachableSha256}`;
+  const bytes = (await archives.get(reachableSetKey(path))) ?? (await archives.get(olderKey));
   const isWhole =
     bytes?.length === run.reachableCount * prefixBytes && sha256Hex(bytes) === run.reachableSha256;
   // Nothing may be deleted by half a reachable set.

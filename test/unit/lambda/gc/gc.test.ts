@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { cancelGc, openGc, readGc, signReachableSet, startRun } from '../../../../lambda/gc/gc.ts';
 import { reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
+import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
@@ -274,6 +275,7 @@ describe('the files of a gc run', () => {
     const world = await GcWorld.with([0, 1, 2]);
     await world.opened();
     for (const keep of [0, 1, 2]) {
+      await sign(world, { bytes: setOf(keep) });
       await world.run([keep], { isDryRun: true });
       await world.consume();
     }
@@ -281,7 +283,20 @@ describe('the files of a gc run', () => {
     await cancelGc(world.deps, path);
     await world.consume();
     expect(await world.files()).toEqual([]);
-    expect(await world.watch()).toBeUndefined();
+  });
+
+  it('have the set where an older version put it, until its end', async () => {
+    const world = await GcWorld.with([0, 1, 2]);
+    const { watch } = await world.opened();
+    const bytes = prefixesOf([oidAt(0)]);
+    await world.run([0], { isDryRun: true });
+    await world.objects.delete([reachableSetKey(path)]);
+    await world.deps.archives.put(`_gc/${tenant}/${watch.id}/keep-${sha256Hex(bytes)}`, bytes);
+    await world.consume();
+    expect(await world.gc()).toMatchObject({ failure: null, selection: { kept: { objectCount: 1 } } });
+    await cancelGc(world.deps, path);
+    await world.consume();
+    expect(await world.files()).toEqual([]);
   });
 
   it.each<[string, (world: GcWorld) => Promise<unknown>]>([

@@ -10,14 +10,15 @@ import {
   endedGc,
   type Gc,
   type GcRun,
+  gcPrefixOf,
   isTidied,
   isUnderWay,
   newGc,
   reachableSetKey,
   setsBytesMax,
+  setsFolder,
   snapshotFromMs,
   tidiedGc,
-  watchPrefix,
   withRun,
   withSet,
 } from './rules/gc.ts';
@@ -276,28 +277,42 @@ async function removeKeys({ store, clock }: RemoveDeps, keys: readonly string[])
   for (const error of (await store.delete(keys, { deadlineMs })).values()) throw error;
 }
 
-/** Removes all files below a prefix: those of a watch, or of a tenant. @throws {StoreUnavailableError} */
-export async function removeGcFiles(deps: RemoveDeps, prefix: string): Promise<void> {
-  for await (const page of listPages(deps.listing, { prefix }))
-    if (page.keyCount > 0) await removeKeys(deps, [...Array(page.keyCount).keys()].map(page.keyAt, page));
+/**
+ * Removes all files below a prefix: those of a watch, or of a tenant.
+ *
+ * @param but folders of the tenant whose files stay.
+ * @throws {StoreUnavailableError}
+ */
+export async function removeGcFiles(
+  deps: RemoveDeps,
+  prefix: string,
+  but: ReadonlySet<string | undefined> = new Set(),
+): Promise<void> {
+  for await (const page of listPages(deps.listing, { prefix })) {
+    const keys = [...Array(page.keyCount).keys()].map(page.keyAt, page);
+    const gone = keys.filter((key) => !but.has(key.split('/')[2]));
+    if (gone.length > 0) await removeKeys(deps, gone);
+  }
 }
 
 /**
  * Removes what a gc run that has ended has left: its files, and then its watch. While a reachable set can still land, the watch
- * stays, and they are removed once more after that. May be repeated.
+ * stays, and they are removed once more after that. So is what landed late of watches that nobody has. May be repeated.
  *
+ * @param input.open the watches of all repos. Another's candidates are written by this queue alone, after it has read them.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function tidyGc(
   deps: RemoveDeps & Pick<Deps, 'ledger' | 'ids'>,
-  { tenant, gc }: { tenant: string; gc: Gc },
+  { tenant, gc, open }: { tenant: string; gc: Gc; open: readonly string[] },
 ): Promise<'done'> {
   const { repo, watch, dueAtMs } = gc;
   const nowMs = deps.clock.nowMs();
   if (dueAtMs !== null) {
     if (nowMs < dueAtMs) return 'done';
     await removeKeys(deps, [reachableSetKey({ tenant, repo })]);
-    await removeGcFiles(deps, watchPrefix({ tenant, watchId: watch.id }));
+    const but = new Set([setsFolder, ...open.filter((id) => id !== watch.id)]);
+    await removeGcFiles(deps, gcPrefixOf(tenant), but);
     const tidied = tidiedGc(gc, { nowMs });
     await putGc(deps, { tenant, gc: tidied, read: gc });
     if (tidied.dueAtMs !== null) return 'done';

@@ -228,7 +228,7 @@ export async function advanceGc(
   input: { tenant: string; repos: readonly RepoRecord[]; untilMs: number },
 ): Promise<GcOutcome> {
   const { tenant, untilMs } = input;
-  const gcCount = input.repos.filter(({ watch }) => watch).length;
+  const open = input.repos.flatMap(({ watch }) => watch?.id ?? []);
   let failure: { readonly error: unknown } | undefined;
   for (const { repo, watch, closedAtMs } of input.repos) {
     if (!watch) continue;
@@ -236,14 +236,14 @@ export async function advanceGc(
     try {
       const gc = await deps.ledger.readGc({ tenant, repo });
       if (gc?.watch.id !== watch.id) {
-        if (gc && gc.dueAtMs !== null) await tidyGc(deps, { tenant, gc });
+        if (gc && gc.dueAtMs !== null) await tidyGc(deps, { tenant, gc, open });
         // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its
         // time is over. Then only the repo's item would keep it, and stay because of it.
         if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });
         continue;
       }
       const isClosed = closedAtMs !== null;
-      const outcome = await advance(deps, { tenant, gc, gcCount, isClosed, untilMs });
+      const outcome = await advance(deps, { tenant, gc, open, isClosed, untilMs });
       if (outcome !== 'done') return outcome;
     } catch (error) {
       deps.log.warn('gc run failed: trying the next one', { tenant, repo, error });
@@ -256,13 +256,13 @@ export async function advanceGc(
 
 async function advance(
   deps: GcDeps,
-  input: { tenant: string; gc: Gc; gcCount: number; isClosed: boolean; untilMs: number },
+  input: { tenant: string; gc: Gc; open: readonly string[]; isClosed: boolean; untilMs: number },
 ): Promise<GcOutcome> {
   const { clock } = deps;
-  const { tenant, gcCount, isClosed, untilMs } = input;
+  const { tenant, open, isClosed, untilMs } = input;
   let { gc } = input;
   for (;;) {
-    if (!isUnderWay(gc)) return tidyGc(deps, { tenant, gc });
+    if (!isUnderWay(gc)) return tidyGc(deps, { tenant, gc, open });
     if (isClosed || isOver(deps, gc.watch)) {
       const state = isClosed ? 'cancelled' : 'expired';
       const ended = endedGc(gc, { state, nowMs: clock.nowMs() });
@@ -274,7 +274,7 @@ async function advance(
     if (gc.state === 'watching') return 'done';
     const next =
       gc.state === 'selecting'
-        ? await selectCandidates(deps, { tenant, gc, gcCount, untilMs })
+        ? await selectCandidates(deps, { tenant, gc, gcCount: open.length, untilMs })
         : await sweepCandidates(deps, { tenant, gc, untilMs });
     if (next === 'waiting') return 'done';
     if (next === 'unfinished' || next === 'uncounted') return next;

@@ -12,6 +12,9 @@ interface GcPath {
 /** The prefix of all that a tenant's gc runs store, with its closing slash. */
 export const gcPrefixOf = (tenant: string) => `${ownFolders.gc}/${tenant}/`;
 
+/** Where a tenant's reachable sets are. All else is below the id of its watch. */
+export const setsFolder = 'sets';
+
 /** The prefix of all candidates of a watch. Older versions kept its reachable sets here, too. */
 export function watchPrefix({ tenant, watchId }: GcPath): string {
   return `${gcPrefixOf(tenant)}${watchId}/`;
@@ -22,7 +25,7 @@ export function watchPrefix({ tenant, watchId }: GcPath): string {
  * URL brings lands where it's looked for. A run knows its own by the SHA-256.
  */
 export function reachableSetKey({ tenant, repo }: RepoPath): string {
-  return `${gcPrefixOf(tenant)}sets/keep-${sha256Hex(repo)}`;
+  return `${gcPrefixOf(tenant)}${setsFolder}/keep-${sha256Hex(repo)}`;
 }
 
 /** Bytes of the reachable sets that a tenant can have in the store at a time: two of the largest. */

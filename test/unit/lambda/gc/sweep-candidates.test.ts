@@ -212,13 +212,19 @@ describe('going on with the gc runs of a tenant', () => {
       const gc = await world.gc();
       // Older versions kept sets beside candidates.
       const names = ['e/candidates-0.txt', 'f/candidates-0.txt', 'f/candidates-1.txt', 'keep-0a'];
-      const keys = names.map((name) => `_gc/${tenant}/${gc.watch.id}/${name}`);
-      for (const key of keys) await world.deps.archives.put(key, Buffer.of(1));
-      expect(await tidyGc({ ...world.deps, store }, { tenant, gc })).toBe('done');
+      const left = ['long-gone/e/candidates-0.txt', 'long-gone/keep-0b'];
+      const keys = [...names.map((name) => `${gc.watch.id}/${name}`), ...left]
+        .map((name) => `_gc/${tenant}/${name}`)
+        .sort();
+      const others = ['other/f/candidates-0.txt', 'sets/keep-0c'].map((name) => `_gc/${tenant}/${name}`);
+      for (const key of [...keys, ...others]) await world.deps.archives.put(key, Buffer.of(1));
+      expect(await tidyGc({ ...world.deps, store }, { tenant, gc, open: [gc.watch.id, 'other'] })).toBe(
+        'done',
+      );
       const deadlineMs = world.nowMs + minute;
       expect(deleted).toEqual([reachableSetKey(path), ...keys].map((key) => [key, deadlineMs]));
       deleted.length = 0;
-      await tidyGc({ ...world.deps, store }, { tenant, gc: await world.gc() });
+      await tidyGc({ ...world.deps, store }, { tenant, gc: await world.gc(), open: [] });
       expect(deleted).toEqual([]);
     });
 

@@ -1,5 +1,5 @@
 import { createTenant } from '../../lambda/accounts/tenants.ts';
-import { openGc, startRun } from '../../lambda/gc/gc.ts';
+import { openGc, signReachableSet, startRun } from '../../lambda/gc/gc.ts';
 import { isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
@@ -243,7 +243,15 @@ class History {
     const keep = early ?? this.#snapshot();
     const bytes = prefixesOf([...keep].map(oidName));
     const reachableSha256 = sha256Hex(bytes);
-    await this.#world.archives.put(reachableSetKey({ tenant, repo }), bytes);
+    const set = { tenant, repo, reachableCount: keep.size, reachableSha256 };
+    await this.#untilAnswered(async () => {
+      const signed = await world.invoke((deps) => signReachableSet(deps, set));
+      return typeof signed === 'object' && signed.answer.kind === 'signed' ? true : undefined;
+    });
+    const put = () => this.#world.archives.put(reachableSetKey({ tenant, repo }), bytes);
+    await put();
+    // It's sent again as long as its URL lives, whatever has become of the run.
+    if (this.#random.chance(0.5)) this.#world.start(this.#random.int(0, world.settings.urlLifetimeMs), put);
     await world.wait(this.#random.int(0, 6 * minute));
     const minAgeMs = this.#random.pick([0, 0, 10 * minute]);
     const isDryRun = this.#random.chance(0.2);
@@ -321,5 +329,7 @@ class History {
     const record = await truth.ledger.readRepo({ tenant, repo });
     if (gc && (isUnderWay(gc) || gc.dueAtMs !== null || record?.watch))
       throw new Violation(`I8: a gc run is left ${gc.state}, due at ${gc.dueAtMs}`);
+    for await (const keys of this.#world.archives.list('_gc/'))
+      if (keys.length > 0) throw new Violation(`I8: files of a gc run are left: ${keys.join(', ')}`);
   }
 }

@@ -20,6 +20,7 @@ import {
   plannedAnew,
   unitKey,
   unitsIn,
+  withSuccess,
 } from './rules/job.ts';
 import { sizeOf } from './rules/layout.ts';
 import type { CopyOrder } from './rules/orders.ts';
@@ -48,23 +49,21 @@ export async function finishArchives(
     await lease.renew();
     if (outcome === 'complete') continue;
     const { tenant, exportId, round } = job;
-    const reason = outcome instanceof SourceGoneError ? 'object gone' : outcome;
-    deps.log.warn('export not complete', { tenant, exportId, round, reason });
+    deps.log.warn('export not complete', { tenant, exportId, round, reason: outcome });
     return lease.end((now) =>
       outcome === 'parts missing'
-        ? { ...now, doneUnits: '', movedAtMs: clock.nowMs() }
-        : plannedAnew(now, { nowMs: clock.nowMs(), why: outcome }),
+        ? { ...withSuccess(now, null), doneUnits: '', movedAtMs: clock.nowMs() }
+        : plannedAnew(now, { why: outcome, nowMs: clock.nowMs() }),
     );
   }
   return lease.end((now) => {
     const nowMs = clock.nowMs();
     return {
-      ...now,
+      ...withSuccess(now, null),
       state: 'done',
       endedAtMs: nowMs,
       expiresAtMs: nowMs + exportSettings.keepMs,
       movedAtMs: nowMs,
-      failingSinceMs: null,
     };
   });
 }
@@ -73,7 +72,7 @@ async function completeVolume(
   { archives }: FinishDeps,
   volume: ExportVolume,
   makeLast: () => Promise<UploadedPart[] | undefined>,
-): Promise<'complete' | 'parts missing' | 'order gone' | 'upload gone' | SourceGoneError> {
+): Promise<'complete' | 'parts missing' | 'order gone' | 'upload gone' | 'object gone'> {
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
     const [last, listed] = await Promise.all([makeLast(), partsOf(archives, volume)]);
@@ -87,7 +86,7 @@ async function completeVolume(
     }
     await archives.complete(volume, parts);
   } catch (error) {
-    if (error instanceof SourceGoneError) return error;
+    if (error instanceof SourceGoneError) return 'object gone';
     if (!(error instanceof UploadGoneError)) throw error;
     // Somebody else completed it, or this did, and its answer was lost.
     return (await isThere()) ? 'complete' : 'upload gone';

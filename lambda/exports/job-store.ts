@@ -91,6 +91,7 @@ const exportItem = z.object({
   round: z.number(),
   leaseUntilMs: z.number(),
   failingSinceMs: z.number().nullable(),
+  failing: z.object({ unit: z.number().nullable(), why: z.string(), times: z.number() }).optional(),
   failure: z
     .object({
       reason: z.enum(['object-too-large', 'too-many-objects', 'objects-vanish', 'store', 'timeout']),

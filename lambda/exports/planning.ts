@@ -15,6 +15,7 @@ import {
   noProgress,
   type UnitName,
   unitKey,
+  withSuccess,
 } from './rules/job.ts';
 import {
   type CopyOrder,
@@ -202,9 +203,8 @@ export async function planArchives(
   const ordered = await writeCopyOrders(deps, { job, lease, volumes, meanwhile });
   // Last, once list, uploads and all orders are in the store: workers need nothing else.
   return lease.end((now) => ({
-    ...now,
+    ...withSuccess(now, null),
     state: 'copying',
-    failingSinceMs: null,
     planned: { ...summary, ...ordered },
     doneUnits: '',
     progress: noProgress,

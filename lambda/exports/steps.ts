@@ -1,7 +1,8 @@
 import type { Deps } from '../deps.ts';
+import { LedgerUnavailableError } from '../rules/errors.ts';
 import { noteFailure } from '../status/status.ts';
 import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
-import { StoreFailedError } from '../store/rules/store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../store/rules/store.ts';
 import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
 import { decodeJson, deleteBelow, ExportBusyError, ExportLease, tidyUp, withLease } from './lease.ts';
@@ -19,6 +20,7 @@ import {
   plannedAnew,
   unitKey,
   withFailure,
+  withSuccess,
   withUnitDone,
 } from './rules/job.ts';
 import type { CopyOrder } from './rules/orders.ts';
@@ -65,7 +67,7 @@ export class UnitReport {
 
   /** Writes the rest, at the end of a run without a failure. */
   async pause(): Promise<void> {
-    await this.#say((job) => ({ ...job, failingSinceMs: null }));
+    await this.#say((job) => withSuccess(job, this.#step.unit));
   }
 
   /**
@@ -78,7 +80,7 @@ export class UnitReport {
     const { unit } = this.#step;
     let finished: ExportJob | undefined;
     await this.#say((job) => {
-      finished = change({ ...job, failingSinceMs: null, doneUnits: withUnitDone(job.doneUnits, unit) });
+      finished = change({ ...withSuccess(job, unit), doneUnits: withUnitDone(job.doneUnits, unit) });
       return finished;
     });
     return this.isObsolete ? undefined : finished;
@@ -197,15 +199,25 @@ async function replan(
   { path, step, why }: { path: ExportPath; step: UnitStep; why: Error },
 ): Promise<UnitOutcome> {
   let isAnew = false;
+  const gone = why instanceof SourceGoneError ? await whyGone(deps, why) : 'upload gone';
   await deps.exportJobs.change(path, (job) => {
     // What a unit needs is also gone when the export has ended, or somebody else has done the unit.
     isAnew = isWanted(job, step);
-    return isAnew ? plannedAnew(job, { nowMs: deps.clock.nowMs(), why }) : undefined;
+    return isAnew ? plannedAnew(job, { why: gone, nowMs: deps.clock.nowMs() }) : undefined;
   });
   if (!isAnew) return 'obsolete';
-  deps.log.warn('export planned again', { ...path, round: step.round, error: why });
+  deps.log.warn('export planned again', { ...path, round: step.round, reason: gone, error: why });
   await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
   return 'replanned';
+}
+
+/** What the store says of an object that it didn't have in the version that was listed. */
+async function whyGone({ archives }: AdvanceDeps, { source }: SourceGoneError): Promise<string> {
+  const { key, etag } = source;
+  const found = await archives.head(key);
+  if (!found) return `${key} was listed, but doesn't exist`;
+  if (found.etag === etag) return `the store rejects the ETag ${etag} of ${key}, and a HEAD returns the same`;
+  return `${key} was listed with the ETag ${etag}, and a HEAD returns ${found.etag}`;
 }
 
 /**
@@ -228,11 +240,11 @@ export async function runExportStep(
   } catch (error) {
     // Somebody else is at it: no failure.
     if (error instanceof ExportBusyError) throw error;
-    const name = error instanceof Error ? error.name : 'an unknown error';
-    const why = error instanceof StoreFailedError && error.key ? `${name} for ${error.key}` : name;
-    const job = await deps.exportJobs.change(path, (now) =>
-      isOpen(now) ? withFailure(now, { why, nowMs: deps.clock.nowMs() }) : undefined,
-    );
+    const failed = { why: whyOf(error), isOutage: isOutage(error), nowMs: deps.clock.nowMs() };
+    const job = await deps.exportJobs.change(path, (now) => {
+      const unit = step.kind === 'unit' && isWanted(now, step) ? step.unit : null;
+      return isOpen(now) ? withFailure(now, { ...failed, unit }) : undefined;
+    });
     if (job?.state !== 'failed') throw error;
     deps.log.error('export failed', { ...path, step, error });
     await Promise.all([
@@ -241,6 +253,16 @@ export async function runExportStep(
     ]);
   }
 }
+
+/** Why a step failed, for whoever asked for the export: without what only its operator can check. */
+function whyOf(error: unknown): string {
+  if (error instanceof StoreUnavailableError || error instanceof StoreRefusedError)
+    return error.message.replace(/: .*|\.$/s, '');
+  return error instanceof Error ? error.name : 'an unknown error';
+}
+
+const isOutage = (error: unknown) =>
+  error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError;
 
 function doStep(
   deps: AdvanceDeps,

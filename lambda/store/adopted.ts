@@ -67,12 +67,12 @@ export function adoptedArchives(archives: ArchiveStore, repos: AdoptedRepos): Ar
     call: (stored: SourceObject) => Promise<T>,
   ): Promise<T> => {
     const storedKey = repos.storedKey(source.key);
-    if (storedKey === undefined) throw new SourceGoneError(source.key);
+    if (storedKey === undefined) throw new SourceGoneError(source);
     try {
       return await call({ ...source, key: storedKey });
     } catch (error) {
       // Who asked for the object knows it by its key.
-      if (error instanceof SourceGoneError) throw new SourceGoneError(source.key, { cause: error });
+      if (error instanceof SourceGoneError) throw new SourceGoneError(source, { cause: error });
       throw error;
     }
   };

@@ -20,11 +20,11 @@ import {
   type MultipartUpload,
   ObjectExistsError,
   SourceGoneError,
+  type SourceObject,
   type UploadedPart,
   UploadGoneError,
 } from './rules/archive-store.ts';
 import type { StorageClass } from './rules/storage-class.ts';
-import { StoreFailedError } from './rules/store.ts';
 import { escapePath } from './signing.ts';
 
 /** Keys come URL-encoded if the store knows that, because XML cannot contain some characters. */
@@ -169,11 +169,10 @@ function objectsIn(archive: ArchiveClient): Pick<ArchiveStore, ObjectMethod> {
       if (into.length === 0 || into.length !== range.endByte - range.startByte)
         throw new RangeError('The range is empty, or has not the length of the buffer.');
       const command = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: rangeText(range) });
-      const reading = archive.send('GetObject', async ({ client, abortSignal }) => {
-        const { Body } = await ofSource(key, client.send(command, { abortSignal }));
+      await archive.send('GetObject', async ({ client, abortSignal }) => {
+        const { Body } = await ofSource({ key, etag }, client.send(command, { abortSignal }));
         await readBodyInto(required(Body, 'body') as AsyncIterable<Uint8Array>, into);
       });
-      await reading.catch(unservedOf(key));
     },
     head(Key) {
       const command = new HeadObjectCommand({ Bucket, Key });
@@ -224,15 +223,14 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
         CopySourceIfMatch: source.etag,
         ...(range && { CopySourceRange: rangeText(range) }),
       });
-      const copying = archive.send('UploadPartCopy', async ({ client, abortSignal }) => {
-        const answer = await ofUpload(ofSource(source.key, client.send(command, { abortSignal })));
+      return archive.send('UploadPartCopy', async ({ client, abortSignal }) => {
+        const answer = await ofUpload(ofSource(source, client.send(command, { abortSignal })));
         const { ETag, ChecksumCRC32 } = answer.CopyPartResult ?? {};
         const copied = { number, sizeBytes, etag: required(ETag, 'ETag') };
         // Of a range, some stores tell that of the whole object.
         const isTold = ChecksumCRC32 !== undefined && range === undefined;
         return isTold ? { ...copied, crc32: crc32Of(ChecksumCRC32) } : copied;
       });
-      return copying.catch(unservedOf(source.key));
     },
     complete(upload, parts, { ifAbsent = false, totalBytes } = {}) {
       const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
@@ -274,20 +272,14 @@ function isNoSuchKey(thrown: unknown): boolean {
 }
 
 /** Says what is gone, if a call failed for that. @throws {SourceGoneError} */
-async function ofSource<T>(key: string, call: Promise<T>): Promise<T> {
+async function ofSource<T>(source: SourceObject, call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (cause) {
     const hasChanged = cause instanceof Error && cause.name === 'PreconditionFailed';
-    throw hasChanged || isNoSuchKey(cause) ? new SourceGoneError(key, { cause }) : cause;
+    throw hasChanged || isNoSuchKey(cause) ? new SourceGoneError(source, { cause }) : cause;
   }
 }
-
-/** Notes which object wasn't served. */
-const unservedOf = (key: string) => (error: unknown) => {
-  if (error instanceof StoreFailedError) error.key = key;
-  throw error;
-};
 
 /** The same for an upload. @throws {UploadGoneError} */
 async function ofUpload<T>(call: Promise<T>): Promise<T> {

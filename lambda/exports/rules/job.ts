@@ -1,6 +1,5 @@
 import type { AuditActor } from '../../accounts/rules/audit.ts';
 import { sha256Hex } from '../../rules/hash.ts';
-import { SourceGoneError } from '../../store/rules/archive-store.ts';
 import { ownFolders } from '../../store/rules/own-folders.ts';
 import type { OrderedVolume } from './orders.ts';
 import type { PlanFigures } from './plan.ts';
@@ -48,6 +47,14 @@ export interface ExportVolume {
   readonly parts: number;
   /** That of a zip, as in the orders. Older versions don't tell it here. */
   readonly directory?: OrderedVolume['directory'];
+}
+
+/** A step that failed so often in a row, and why it did last. */
+interface FailingStep {
+  /** null: the export's next step. */
+  readonly unit: number | null;
+  readonly why: string;
+  readonly times: number;
 }
 
 /** What was planned in the latest round. */
@@ -103,8 +110,10 @@ export interface ExportJob extends ExportPath {
   readonly round: number;
   /** Until then one function plans, or finishes, and no other begins to. */
   readonly leaseUntilMs: number;
-  /** Since when steps fail and none succeeds. */
+  /** Since when the step {@link failing} fails. */
   readonly failingSinceMs: number | null;
+  /** A step that fails until it succeeds: of several, the first. Others' successes don't hide it. Older items have none. */
+  readonly failing?: FailingStep | undefined;
   readonly failure: ExportFailure | null;
   readonly planned: ExportPlanned | null;
   /** Which units are done: a digit for each four, the first unit in the lowest bit of the first digit. */
@@ -168,29 +177,57 @@ export function dueAtMs(job: ExportJob): number | null {
   return job.state === 'done' ? job.expiresAtMs : null;
 }
 
-/** Steps fail, and are tried again, for so long before a job does: an outage of the store ends sooner. */
+/** A step fails, and is tried again, for so long before a job does: an outage of the store ends sooner. */
 const failingMaxMs = 60 * 60_000;
+/** The same failure of a step, if it's no outage, that often in a row is its last. */
+const failuresMax = 10;
 
-/** A job of which a step has failed. */
-export function withFailure(job: ExportJob, { why, nowMs }: { why: string; nowMs: number }): ExportJob {
-  const failingSinceMs = job.failingSinceMs ?? nowMs;
-  if (nowMs - failingSinceMs < failingMaxMs) return { ...job, failingSinceMs };
-  const message = `Nothing succeeded for an hour. Last error: ${why}. Retry later.`;
-  return failedJob(job, { failure: { reason: 'store', message }, nowMs });
+/**
+ * A job of which a step has failed.
+ *
+ * @param failed.isOutage the store or the table didn't serve it now.
+ * @returns undefined if another step fails already, which is the one that counts.
+ */
+export function withFailure(
+  job: ExportJob,
+  failed: Pick<FailingStep, 'unit' | 'why'> & { isOutage: boolean; nowMs: number },
+): ExportJob | undefined {
+  const { unit, why, isOutage, nowMs } = failed;
+  const { failing } = job;
+  const isOther = failing && failing.unit !== unit;
+  if (isOther && !(failing.unit !== null && isUnitDone(job, failing.unit))) return undefined;
+  const failingSinceMs = isOther ? nowMs : (job.failingSinceMs ?? nowMs);
+  const times = !isOther && failing?.why === why ? failing.times + 1 : 1;
+  const next = { ...job, failingSinceMs, failing: { unit, why, times } };
+  const isTooOften = !isOutage && times >= failuresMax;
+  if (!isTooOften && nowMs - failingSinceMs < failingMaxMs) return next;
+  const message = isTooOften
+    ? `One step failed ${times} times in the same way: ${why}. Ask the operator.`
+    : `One step failed for an hour. Last error: ${why}. Retry later.`;
+  return failedJob(next, { failure: { reason: 'store', message }, nowMs });
+}
+
+/** A job of which a step has succeeded. @param unit null: its next step, after which others are to be done. */
+export function withSuccess(job: ExportJob, unit: number | null): ExportJob {
+  const isOther = unit !== null && job.failing && job.failing.unit !== unit;
+  return isOther ? job : { ...job, failingSinceMs: null, failing: undefined };
 }
 
 /** Rounds of one job, at most: objects that vanish each time are a sign of something else. */
 const roundsMax = 3;
 
-/** A job that is to be planned anew, because an object or an upload is gone. */
-export function plannedAnew(job: ExportJob, { nowMs, why }: { nowMs: number; why?: unknown }): ExportJob {
-  if (job.round >= roundsMax) {
-    const what = why instanceof SourceGoneError ? `The object ${why.key}` : 'Objects';
-    const message = `${what} kept changing, or can't be read, while the export ran. Retry later.`;
-    return failedJob(job, { nowMs, failure: { reason: 'objects-vanish', message } });
-  }
+/** A job that is to be planned anew. @param input.why an object or an upload is gone, as a part of a sentence. */
+export function plannedAnew(job: ExportJob, { why, nowMs }: { why: string; nowMs: number }): ExportJob {
+  if (job.round >= roundsMax)
+    return failedJob(job, {
+      nowMs,
+      failure: {
+        reason: 'objects-vanish',
+        message: `The export started ${roundsMax} times, and ended each time. Last reason: ${why}. Retry later.`,
+      },
+    });
   return {
-    ...job,
+    ...withSuccess(job, null),
     state: 'planning',
     round: job.round + 1,
     leaseUntilMs: 0,

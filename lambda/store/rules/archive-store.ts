@@ -96,11 +96,12 @@ export interface ArchiveStore {
 /** An object is not there any more, or not in the version that was listed. */
 export class SourceGoneError extends Error {
   override readonly name = 'SourceGoneError';
-  readonly key: string;
+  /** As it was listed. */
+  readonly source: SourceObject;
 
-  constructor(key: string, options?: ErrorOptions) {
+  constructor(source: SourceObject, options?: ErrorOptions) {
     super('An object is gone, or has changed since it was listed.', options);
-    this.key = key;
+    this.source = source;
   }
 }
 

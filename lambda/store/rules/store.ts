@@ -76,14 +76,8 @@ export interface UrlSigner {
   }): Promise<SignedRequest>;
 }
 
-/** Why the store gave no answer that helps. */
-export class StoreFailedError extends Error {
-  /** Of the object whose bytes were asked for. It isn't in the message, which others may read. */
-  key?: string;
-}
-
 /** The store did not answer, or answered that it cannot serve now. The cause is the last failure. */
-export class StoreUnavailableError extends StoreFailedError {
+export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
@@ -91,7 +85,7 @@ export class StoreUnavailableError extends StoreFailedError {
  * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
  * Somebody has to change the configuration.
  */
-export class StoreRefusedError extends StoreFailedError {
+export class StoreRefusedError extends Error {
   override readonly name = 'StoreRefusedError';
 }
 

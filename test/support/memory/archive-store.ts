@@ -218,7 +218,7 @@ export class MemoryArchiveStore implements ArchiveStore {
   }
 
   #bytesOf({ key, etag }: SourceObject): Uint8Array {
-    if (this.objects.versionOf(key)?.etag !== etag) throw new SourceGoneError(key);
+    if (this.objects.versionOf(key)?.etag !== etag) throw new SourceGoneError({ key, etag });
     const held = this.#bytes.get(key);
     if (held?.etag !== etag) throw new Error(`The test put ${key} without bytes.`);
     return held.bytes;

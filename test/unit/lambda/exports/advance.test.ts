@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { advanceExport } from '../../../../lambda/exports/advance.ts';
+import type { ByteRange } from '../../../../lambda/exports/rules/layout.ts';
 import { s3Limits } from '../../../../lambda/exports/rules/settings.ts';
 import { cancelExport } from '../../../../lambda/exports/start.ts';
-import { SourceGoneError } from '../../../../lambda/store/rules/archive-store.ts';
+import { SourceGoneError, type SourceObject } from '../../../../lambda/store/rules/archive-store.ts';
 import { ExportStack, exportPath } from '../../../support/export-stack.ts';
 import { expectObjects } from './expect-archives.ts';
 
@@ -239,8 +240,8 @@ describe('an export whose objects vanish', () => {
       const key = `acme/app/${oid}`;
       const { archives } = stack;
       const { readInto, copyPart } = archives;
-      const refuse = (source: { key: string }) => {
-        if (source.key === key) throw new SourceGoneError(key);
+      const refuse = (source: SourceObject) => {
+        if (source.key === key) throw new SourceGoneError(source);
       };
       archives.readInto = async (...args) => {
         refuse(args[0]);
@@ -252,7 +253,7 @@ describe('an export whose objects vanish', () => {
       };
       const job = await stack.run();
       expect(job).toMatchObject({ state: 'failed', round: 3, failure: { reason: 'objects-vanish' } });
-      expect(job.failure?.message).toContain(`The object ${key} kept changing, or can't be read`);
+      expect(job.failure?.message).toContain(key);
     },
   );
 
@@ -270,6 +271,28 @@ describe('an export whose objects vanish', () => {
       stack.messages = [];
     }
     expect((await stack.job()).failure?.reason).toBe('objects-vanish');
+  });
+
+  it.each([
+    ["was listed, but doesn't exist", { head: undefined }],
+    ['was listed with the ETag "b", and a HEAD returns "c"', { head: { etag: '"c"', sizeBytes: 1 } }],
+    ['the store rejects the ETag "b" of ', { head: { etag: '"b"', sizeBytes: 1 } }],
+  ])('says what the store says of them: %s', async (says, { head }) => {
+    const stack = await begun();
+    stack.messages = [advance];
+    const { archives } = stack;
+    const gone = (source: SourceObject) => new SourceGoneError({ ...source, etag: '"b"' });
+    const [headOwn, readOwn] = [archives.head.bind(archives), archives.readInto.bind(archives)];
+    Object.assign(archives, {
+      readInto: (source: SourceObject, ...into: [ByteRange, Uint8Array]) =>
+        source.key.startsWith('acme/') ? Promise.reject(gone(source)) : readOwn(source, ...into),
+      copyPart: (_: unknown, { source }: { source: SourceObject }) => Promise.reject(gone(source)),
+      head: (key: string) => (key.startsWith('acme/') ? Promise.resolve(head) : headOwn(key)),
+    });
+    const { failure } = await stack.run();
+    expect(failure).toMatchObject({ reason: 'objects-vanish' });
+    expect(failure?.message).toContain(says);
+    expect(failure?.message).toMatch(/ acme\/app\/[0-9a-f]{64}\b/);
   });
 });
 

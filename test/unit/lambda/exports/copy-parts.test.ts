@@ -239,7 +239,7 @@ describe('copy parts', () => {
       };
     };
 
-    it.each([new SourceGoneError(key), new UploadGoneError('gone')])(
+    it.each([new SourceGoneError({ key, etag: '"1"' }), new UploadGoneError('gone')])(
       'that another worker replaced is copied anew, up to three times: %s',
       async (error) => {
         const { archives, copy } = await world();
@@ -257,7 +257,7 @@ describe('copy parts', () => {
       'is not copied anew if it is gone, or has another size: %s',
       async (sizeBytes) => {
         const { archives, copy } = await world();
-        const gone = new SourceGoneError(key);
+        const gone = new SourceGoneError({ key, etag: '"1"' });
         archives.before = async ({ name }) => {
           if (name !== 'copyPart') return;
           await archives.objects.delete([key]);

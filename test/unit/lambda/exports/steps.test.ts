@@ -4,7 +4,7 @@ import { ExportBusyError } from '../../../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
 import { s3Limits } from '../../../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
-import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../support/export-stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { archivesOf, expectObjects } from './expect-archives.ts';
@@ -219,6 +219,54 @@ describe('an export', () => {
   });
 });
 
+describe('an export of which one unit always fails', () => {
+  const refusal = new StoreRefusedError('The store rejected GetObject with 403 AccessDenied: check it.');
+  const outage = new StoreUnavailableError('The store did not serve GetObject (503 SlowDown).');
+
+  it.each([
+    [
+      'by a refusal',
+      refusal,
+      10,
+      'One step failed 10 times in the same way: The store rejected GetObject with 403 AccessDenied. Ask the operator.',
+    ],
+    [
+      'by an outage',
+      outage,
+      60,
+      'One step failed for an hour. Last error: The store did not serve GetObject (503 SlowDown). Retry later.',
+    ],
+  ])('ends %s though all others succeed, and says why', async (_title, error, timesMax, message) => {
+    const stack = new ExportStack();
+    await stack.storeMany(60, 1500);
+    await stack.start();
+    await stack.deliver();
+    const units = stack.messages.length;
+    expect(units).toBeGreaterThan(5);
+    const { before } = stack.archives;
+    let failed = 0;
+    for (let steps = 0; (await stack.job()).state === 'copying'; steps += 1) {
+      if (steps > 500) throw new Error('It does not end.');
+      const [next] = stack.messages;
+      const isBad = next?.step.kind === 'unit' && next.step.unit === 2;
+      stack.archives.before = (call) => {
+        if (isBad && call.name === 'get') throw error;
+        return before(call);
+      };
+      await stack.deliver().catch((thrown: unknown) => {
+        expect(thrown).toBe(error);
+        failed += 1;
+        stack.clock.advance(62_000);
+      });
+    }
+    stack.archives.before = before;
+    expect(failed).toBeLessThanOrEqual(timesMax);
+    expect(await stack.run()).toMatchObject({ state: 'failed', failure: { reason: 'store', message } });
+    expect(await stack.deps.failures.list()).toMatchObject([{ kind: 'export', why: 'export' }]);
+    expect(await stack.left()).toEqual([]);
+  });
+});
+
 describe('a step of an export', () => {
   const message: ExportMessage = { ...exportPath, step: { kind: 'advance' } };
   const hourMs = 3_600_000;
@@ -269,7 +317,7 @@ describe('a step of an export', () => {
       state: 'failed',
       failure: {
         reason: 'store',
-        message: 'Nothing succeeded for an hour. Last error: TypeError. Retry later.',
+        message: 'One step failed for an hour. Last error: TypeError. Retry later.',
       },
     });
     const fields = { ...exportPath, step: message.step, error: broken.error };

@@ -162,10 +162,10 @@ describe('archives of an adopted repo', () => {
     await inner.put(stored, bytes);
     const read = archives.readInto({ key, etag: '"old"' }, { startByte: 0, endByte: 1 }, new Uint8Array(1));
     await expect(read).rejects.toThrow(SourceGoneError);
-    await expect(read).rejects.toMatchObject({ key });
+    await expect(read).rejects.toMatchObject({ source: { key } });
     const hidden = { key: 'acme/game/readme', etag: '' };
     const none = archives.readInto(hidden, { startByte: 0, endByte: 1 }, new Uint8Array(1));
-    await expect(none).rejects.toMatchObject({ name: 'SourceGoneError', key: hidden.key });
+    await expect(none).rejects.toMatchObject({ name: 'SourceGoneError', source: hidden });
     expect(await archives.head(hidden.key)).toBeUndefined();
     expect(await archives.get(hidden.key)).toBeUndefined();
     const calls = inner.calls.length;
@@ -180,7 +180,10 @@ describe('archives of an adopted repo', () => {
   it('say what the store said of it', async () => {
     const read = archives.readInto({ key, etag: '"none"' }, { startByte: 0, endByte: 1 }, new Uint8Array(1));
     const error = await read.catch((failure: unknown) => failure as Error);
-    expect(error).toMatchObject({ key, cause: { name: 'SourceGoneError', key: stored } });
+    expect(error).toMatchObject({
+      source: { key },
+      cause: { name: 'SourceGoneError', source: { key: stored } },
+    });
   });
 
   it('pass on any other failure', async () => {

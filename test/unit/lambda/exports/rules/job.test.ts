@@ -14,9 +14,9 @@ import {
   openUnits,
   plannedAnew,
   withFailure,
+  withSuccess,
   withUnitDone,
 } from '../../../../../lambda/exports/rules/job.ts';
-import { SourceGoneError } from '../../../../../lambda/store/rules/archive-store.ts';
 
 it('ids sort by time, differ by chance, and are the same for the same input', () => {
   const times = [0, 1, 255, 256, 1_795_237_200_000, 1_795_237_200_001, 2 ** 47];
@@ -140,30 +140,75 @@ describe('a job', () => {
       doneUnits: '1',
       progress: { ...noProgress, requests: 4 },
     };
-    const again = plannedAnew(copying, { nowMs: 7 });
+    const why = 'upload gone';
+    const again = plannedAnew(copying, { why, nowMs: 7 });
     expect(again).toEqual({ ...job, round: 2, movedAtMs: 7 });
-    const third = plannedAnew(again, { nowMs: 8 });
+    const third = plannedAnew(again, { why, nowMs: 8 });
     expect(third).toMatchObject({ state: 'planning', round: 3 });
-    expect(plannedAnew(third, { nowMs: 9 })).toMatchObject({
-      state: 'failed',
-      failure: { reason: 'objects-vanish', message: expect.stringMatching(/^Objects kept changing/) },
-    });
-    const why = new SourceGoneError('acme/app/oid');
-    expect(plannedAnew(third, { nowMs: 9, why }).failure?.message).toMatch(/^The object acme\/app\/oid kept/);
+    const failure = {
+      reason: 'objects-vanish',
+      message: 'The export started 3 times, and ended each time. Last reason: upload gone. Retry later.',
+    };
+    expect(plannedAnew(third, { why, nowMs: 9 })).toMatchObject({ state: 'failed', failure });
   });
 
-  it('fails if nothing has succeeded for an hour', () => {
-    const failing = withFailure(job, { why: 'SlowDown', nowMs: 7 });
-    expect(failing).toEqual({ ...job, failingSinceMs: 7 });
-    const later = withFailure(failing, { why: 'SlowDown', nowMs: 7 + 60 * minute - 1 });
-    expect(later).toEqual(failing);
-    expect(withFailure(failing, { why: 'SlowDown', nowMs: 7 + 60 * minute })).toMatchObject({
-      state: 'failed',
-      failure: {
-        reason: 'store',
-        message: 'Nothing succeeded for an hour. Last error: SlowDown. Retry later.',
-      },
+  describe('of which a step fails', () => {
+    const outage = { unit: null, why: 'SlowDown', isOutage: true };
+    const refusal = { unit: 3, why: 'NotImplemented', isOutage: false };
+    const afterFailures = (count: number, failed: typeof outage | typeof refusal, from: ExportJob = job) =>
+      Array.from({ length: count }).reduce<ExportJob>(
+        (now) => withFailure(now, { ...failed, nowMs: 7 }) ?? now,
+        from,
+      );
+
+    it('fails after an hour of that', () => {
+      const failing = afterFailures(1, outage);
+      expect(failing).toMatchObject({ state: 'planning', failingSinceMs: 7 });
+      const nowMs = 7 + 60 * minute;
+      expect(withFailure(failing, { ...outage, nowMs: nowMs - 1 })?.state).toBe('planning');
+      const message = 'One step failed for an hour. Last error: SlowDown. Retry later.';
+      expect(withFailure(failing, { ...outage, nowMs })).toMatchObject({
+        state: 'failed',
+        failure: { reason: 'store', message },
+      });
     });
+
+    it('fails at the tenth of the same failures, unless the store or the table is down', () => {
+      expect(afterFailures(9, refusal).state).toBe('planning');
+      const message = 'One step failed 10 times in the same way: NotImplemented. Ask the operator.';
+      expect(afterFailures(10, refusal).failure).toEqual({ reason: 'store', message });
+      expect(afterFailures(100, outage).state).toBe('planning');
+    });
+
+    it('counts from one if the failure is another one, or the step has succeeded', () => {
+      const nine = afterFailures(9, refusal);
+      expect(afterFailures(9, { ...refusal, why: 'AccessDenied' }, nine).state).toBe('planning');
+      expect(withSuccess(nine, 3)).toEqual({ ...job, failing: undefined });
+      expect(withSuccess(nine, null)).toEqual({ ...job, failing: undefined });
+    });
+
+    it('counts though others succeed', () => {
+      const nine = afterFailures(9, refusal);
+      expect(afterFailures(1, refusal, withSuccess(nine, 4)).state).toBe('failed');
+    });
+
+    it('counts one step, however many fail at the same time', () => {
+      const failing = afterFailures(1, refusal);
+      expect(withFailure(failing, { ...refusal, unit: 4, nowMs: 8 })).toBeUndefined();
+      const isDone = { ...failing, doneUnits: withUnitDone('', 3) };
+      expect(withFailure(isDone, { ...refusal, unit: 4, nowMs: 8 })).toMatchObject({
+        failingSinceMs: 8,
+        failing: { unit: 4, times: 1 },
+      });
+    });
+
+    it('goes on from what an older version has noted', () => {
+      const older = { ...job, failingSinceMs: 7 };
+      expect(withFailure(older, { ...outage, nowMs: 7 + 60 * minute })?.state).toBe('failed');
+    });
+  });
+
+  it('that has failed says why', () => {
     const failure = { reason: 'timeout', message: 'Too long.' } as const;
     expect(failedJob(job, { failure, nowMs: 7 })).toMatchObject({ state: 'failed', failure });
   });

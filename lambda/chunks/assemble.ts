@@ -4,8 +4,10 @@ import { Lease, LeaseLostError } from '../rules/lease.ts';
 import { objectKey } from '../rules/names.ts';
 import {
   type MultipartUpload,
+  NoPartCopyError,
   ObjectExistsError,
   SourceGoneError,
+  type SourceObject,
   type UploadedPart,
   UploadGoneError,
 } from '../store/rules/archive-store.ts';
@@ -134,8 +136,8 @@ async function attempt(
   const before = await lookUp(deps, upload);
   if (before !== 'none') return before;
   const { multipart, parts } = await beginOrResume(deps, { upload, lease });
-  const isCopied = await copyChunks(deps, { upload, lease, multipart, proofs, parts, deadlineMs });
-  if (!isCopied) return 'unproven';
+  const areMade = await makeParts(deps, { upload, lease, multipart, proofs, parts, deadlineMs });
+  if (!areMade) return 'unproven';
   if (parts.size < chunkCountOf(upload)) return 'unfinished';
   await lease.extend(completeMs(upload));
   if (!(await isClaimed(deps, upload))) return 'ended';
@@ -224,14 +226,44 @@ export async function beginMultipart(
   return multipart;
 }
 
-/** Copies the chunks that are no parts yet, until the time is over. @returns false: one is not as it was proven. */
-async function copyChunks(
-  { archives, chunkedUploads, clock }: AssembleDeps,
-  input: Making & Held & { proofs: readonly Proof[]; deadlineMs: number },
+type MakePart = (
+  upload: MultipartUpload,
+  part: { number: number; source: SourceObject; sizeBytes: number },
+) => Promise<UploadedPart>;
+
+/** Makes parts of chunks where the store copies none: through one buffer, so only one at a time. */
+function uploading({ archives }: AssembleDeps, { chunkBytes }: ChunkedUpload): MakePart {
+  const buffer = new Uint8Array(chunkBytes);
+  return async (upload, { number, source, sizeBytes }) => {
+    const bytes = buffer.subarray(0, sizeBytes);
+    await archives.readInto(source, { startByte: 0, endByte: sizeBytes }, bytes);
+    return archives.uploadPart(upload, { number, bytes });
+  };
+}
+
+interface PartsToMake extends Making, Held {
+  readonly proofs: readonly Proof[];
+  readonly deadlineMs: number;
+}
+
+/** Makes parts of the chunks that are none yet, until the time is over. @returns false: one is not as it was proven. */
+async function makeParts(deps: AssembleDeps, input: PartsToMake): Promise<boolean> {
+  try {
+    return await makePartsBy((...part) => deps.archives.copyPart(...part), copiesAtOnce, deps, input);
+  } catch (error) {
+    if (!(error instanceof NoPartCopyError)) throw error;
+    return makePartsBy(uploading(deps, input.upload), 1, deps, input);
+  }
+}
+
+async function makePartsBy(
+  make: MakePart,
+  atOnce: number,
+  { chunkedUploads, clock }: AssembleDeps,
+  { upload, lease, multipart, proofs, parts, deadlineMs }: PartsToMake,
 ): Promise<boolean> {
-  const { upload, lease, multipart, proofs, parts, deadlineMs } = input;
   let areAsProven = true;
-  await forEachLimited(proofs, copiesAtOnce, async (proof) => {
+  await forEachLimited(proofs, atOnce, async (proof) => {
     const { chunk, etag, sizeBytes } = proof;
     const number = chunk + 1;
     if (parts.has(number)) return;
@@ -239,7 +271,7 @@ async function copyChunks(
     if (!areAsProven || clock.nowMs() >= deadlineMs) return;
     try {
       const source = { key: chunkKey(upload, chunk), etag };
-      parts.set(number, await archives.copyPart(multipart, { number, source, sizeBytes }));
+      parts.set(number, await make(multipart, { number, source, sizeBytes }));
     } catch (error) {
       if (!(error instanceof SourceGoneError)) throw error;
       areAsProven = false;

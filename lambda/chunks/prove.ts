@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { LeaseLostError } from '../rules/lease.ts';
 import { objectKey } from '../rules/names.ts';
 import { inTurns, readPieces } from '../store/read-pieces.ts';
-import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
+import { NoPartCopyError, SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
 import { StoreRefusedError } from '../store/rules/store.ts';
 import { beginMultipart } from './assemble.ts';
 import {
@@ -98,7 +98,7 @@ async function copyAhead(
     if (multipart) await archives.copyPart(multipart, { number: chunk + 1, source, sizeBytes });
   } catch (error) {
     // What the store refuses now, such as one more multipart upload, it may allow the assembly, which tells if it doesn't.
-    const harmless = [LeaseLostError, UploadGoneError, StoreRefusedError];
+    const harmless = [LeaseLostError, UploadGoneError, StoreRefusedError, NoPartCopyError];
     if (!harmless.some((kind) => error instanceof kind)) throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { readPieces } from '../store/read-pieces.ts';
-import type { MultipartUpload } from '../store/rules/archive-store.ts';
+import { type MultipartUpload, NoPartCopyError } from '../store/rules/archive-store.ts';
 import { decodeJson, encodeJson } from './lease.ts';
 import { crc32After } from './rules/archive-formats.ts';
 import {
@@ -78,7 +78,12 @@ export class Crc32s {
     const number = (this.#copies % partsMax) + 1;
     this.#copies += 1;
     const { sizeBytes } = member;
-    return (await archives.copyPart(await this.#scratch, { number, source, sizeBytes })).crc32;
+    try {
+      return (await archives.copyPart(await this.#scratch, { number, source, sizeBytes })).crc32;
+    } catch (error) {
+      if (error instanceof NoPartCopyError) return undefined;
+      throw error;
+    }
   }
 
   /**

@@ -99,6 +99,7 @@ const exportItem = z.object({
     })
     .nullable(),
   planned: planned.nullable(),
+  copiesParts: z.literal(false).optional(),
   doneUnits: z.string(),
   progress: z.object({
     uploadedBytes: z.number(),

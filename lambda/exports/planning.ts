@@ -128,7 +128,8 @@ function planVolumes(
 ):
   | { volumes: readonly VolumePlan[]; summary: Omit<ExportPlanned, 'units' | 'volumes'> }
   | { failure: ExportFailure } {
-  const settings = planSettingsFor(exportSettings);
+  const { copiesParts = exportSettings.copiesParts } = job;
+  const settings = planSettingsFor({ ...exportSettings, copiesParts });
   const plan = planExport(inputOf(job, gathered), settings);
   if (plan.kind !== 'planned') {
     const message = `The object ${plan.object.oid} is larger than an archive can be.`;

@@ -1,8 +1,6 @@
 import type { Deps } from '../deps.ts';
-import { LedgerUnavailableError } from '../rules/errors.ts';
-import { noteFailure } from '../status/status.ts';
-import { SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
-import { StoreRefusedError, StoreUnavailableError } from '../store/rules/store.ts';
+import { failureText, isOutage, noteFailure } from '../status/status.ts';
+import { NoPartCopyError, SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
 import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
 import { decodeJson, deleteBelow, ExportBusyError, ExportLease, tidyUp, withLease } from './lease.ts';
@@ -166,8 +164,9 @@ async function workOn(
       return 'unfinished';
     }
   } catch (error) {
-    if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
-    return replan(deps, { path, step, why: error });
+    const isUncopied = error instanceof NoPartCopyError && job.copiesParts !== false;
+    if (!(error instanceof SourceGoneError || error instanceof UploadGoneError || isUncopied)) throw error;
+    return replan(deps, { path, step, why: error as Error });
   }
   const nowMs = deps.clock.nowMs();
   const finishes = deadlineMs - nowMs >= finishWithinMs;
@@ -199,14 +198,16 @@ async function replan(
   { path, step, why }: { path: ExportPath; step: UnitStep; why: Error },
 ): Promise<UnitOutcome> {
   let isAnew = false;
-  const gone = why instanceof SourceGoneError ? await whyGone(deps, why) : 'upload gone';
+  const reason = why instanceof SourceGoneError ? await whyGone(deps, why) : why.message.replace(/\.$/, '');
   await deps.exportJobs.change(path, (job) => {
     // What a unit needs is also gone when the export has ended, or somebody else has done the unit.
     isAnew = isWanted(job, step);
-    return isAnew ? plannedAnew(job, { why: gone, nowMs: deps.clock.nowMs() }) : undefined;
+    if (!isAnew) return undefined;
+    const anew = plannedAnew(job, { why: reason, nowMs: deps.clock.nowMs() });
+    return why instanceof NoPartCopyError ? { ...anew, copiesParts: false } : anew;
   });
   if (!isAnew) return 'obsolete';
-  deps.log.warn('export planned again', { ...path, round: step.round, reason: gone, error: why });
+  deps.log.warn('export planned again', { ...path, round: step.round, reason, error: why });
   await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
   return 'replanned';
 }
@@ -240,7 +241,7 @@ export async function runExportStep(
   } catch (error) {
     // Somebody else is at it: no failure.
     if (error instanceof ExportBusyError) throw error;
-    const failed = { why: whyOf(error), isOutage: isOutage(error), nowMs: deps.clock.nowMs() };
+    const failed = { why: failureText(error), isOutage: isOutage(error), nowMs: deps.clock.nowMs() };
     const job = await deps.exportJobs.change(path, (now) => {
       const unit = step.kind === 'unit' && isWanted(now, step) ? step.unit : null;
       return isOpen(now) ? withFailure(now, { ...failed, unit }) : undefined;
@@ -253,16 +254,6 @@ export async function runExportStep(
     ]);
   }
 }
-
-/** Why a step failed, for whoever asked for the export: without what only its operator can check. */
-function whyOf(error: unknown): string {
-  if (error instanceof StoreUnavailableError || error instanceof StoreRefusedError)
-    return error.message.replace(/: .*|\.$/s, '');
-  return error instanceof Error ? error.name : 'an unknown error';
-}
-
-const isOutage = (error: unknown) =>
-  error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError;
 
 function doStep(
   deps: AdvanceDeps,

@@ -2,7 +2,8 @@ import type { Deps } from '../deps.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
 import { errorChain, redactText } from '../rules/text.ts';
-import { type ObjectListing, StoreUnavailableError } from '../store/rules/store.ts';
+import { NoPartCopyError } from '../store/rules/archive-store.ts';
+import { type ObjectListing, StoreRefusedError, StoreUnavailableError } from '../store/rules/store.ts';
 import { diskPart } from './rules/disk.ts';
 import {
   type Failure,
@@ -30,6 +31,16 @@ export function whyOf(error: unknown): FailureReason {
   if (error instanceof StoreUnavailableError) return 'store';
   if (error instanceof LedgerUnavailableError) return 'table';
   return error instanceof NewerFormatError ? 'newer-format' : 'unexpected';
+}
+
+/** Whether the store or the table didn't serve it now: a retry can help. */
+export const isOutage = (error: unknown) => ['store', 'table'].includes(whyOf(error));
+
+/** Why something failed, as a part of a sentence for whoever asked for it: without what only the operator can check. */
+export function failureText(error: unknown): string {
+  const ofStore = [StoreUnavailableError, StoreRefusedError, NoPartCopyError];
+  if (ofStore.some((kind) => error instanceof kind)) return (error as Error).message.replace(/: .*|\.$/s, '');
+  return error instanceof Error ? error.name : 'an unknown error';
 }
 
 /** Notes for the operator that something failed. If that fails too, it is logged: the failure itself is in the log anyway. */

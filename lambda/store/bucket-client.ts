@@ -36,7 +36,7 @@ export interface RetrySettings {
 const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
 
 /** What the other side will not do next time either. */
-const permanentStatuses: ReadonlySet<number> = new Set([501, 505]);
+export const permanentStatuses: ReadonlySet<number> = new Set([501, 505]);
 
 /** Nothing listens at the address, or there is no such host. */
 const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);

@@ -7,6 +7,7 @@ import {
   type BucketClient,
   DeadlineError,
   isNetworkError,
+  permanentStatuses,
   type RetrySettings,
   type StoreCall,
 } from './bucket-client.ts';
@@ -34,7 +35,7 @@ import {
  * The error to throw for a request that failed, after its retries.
  *
  * - No answer, 5xx, throttling, an answer that cannot be the truth, a time limit → {@link StoreUnavailableError}.
- * - Any other 3xx or 4xx, or no credentials → {@link StoreRefusedError}.
+ * - Any other 3xx or 4xx, 501, 505, or no credentials → {@link StoreRefusedError}.
  * - Anything else is a bug, and is returned unchanged.
  *
  * @param request for the message: `HEAD`, `LIST`, `DELETE`.
@@ -57,9 +58,10 @@ export function translateStoreError(cause: unknown, request: string): unknown {
       { cause },
     );
   }
-  return new StoreUnavailableError(`The store did not serve ${request} (${status} ${cause.name}).`, {
-    cause,
-  });
+  const answer = `${request} (${status} ${cause.name}).`;
+  if (permanentStatuses.has(status))
+    return new StoreRefusedError(`The store doesn't support ${answer}`, { cause });
+  return new StoreUnavailableError(`The store did not serve ${answer}`, { cause });
 }
 
 /**
@@ -253,10 +255,8 @@ async function deleteMany(
     answer = await send({ ...deleteRequest(keys), readerOf: bulkReaderOf }, bulkAnswerFactor);
   } catch (error) {
     if (error instanceof StoreUnavailableError) {
-      const { cause } = error;
-      const isUnknown = cause instanceof StoreAnswerError && unknownStatuses.has(cause.status);
       // It answered, so nothing lands later.
-      if (isUnknown || cause instanceof MalformedAnswerError) return 'refused';
+      if (error.cause instanceof MalformedAnswerError) return 'refused';
       return { failed: new Map(keys.map((key) => [key, error])), unnamed: [] };
     }
     if (error instanceof StoreRefusedError) return 'refused';
@@ -290,9 +290,6 @@ const deletesAtOnce = 16;
 
 /** A store may take this many times as long for a thousand keys as for one. */
 const bulkAnswerFactor = 3;
-
-/** "I don't know this request", said as a failure. */
-const unknownStatuses: ReadonlySet<number> = new Set([501, 505]);
 
 /** Of a key, for which a retry doesn't help. */
 const refusedCodes: ReadonlySet<string> = new Set(['AccessDenied', 'AllAccessDisabled', 'MethodNotAllowed']);

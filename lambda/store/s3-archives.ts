@@ -14,10 +14,11 @@ import {
 } from '@aws-sdk/client-s3';
 import { forEachLimited } from '../rules/async.ts';
 import type { ArchiveClient } from './archive-client.ts';
-import { MalformedAnswerError } from './http-exchange.ts';
+import { MalformedAnswerError, StoreAnswerError } from './http-exchange.ts';
 import {
   type ArchiveStore,
   type MultipartUpload,
+  NoPartCopyError,
   ObjectExistsError,
   SourceGoneError,
   type SourceObject,
@@ -190,6 +191,7 @@ function objectsIn(archive: ArchiveClient): Pick<ArchiveStore, ObjectMethod> {
 
 function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
   const Bucket = archive.bucket;
+  let copiesParts = true;
   const inUpload = ({ key: Key, uploadId: UploadId }: MultipartUpload) => ({ Bucket, Key, UploadId });
   return {
     createUpload(key, { withCrc32 = false, storageClass } = {}) {
@@ -215,7 +217,8 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
         return { number, sizeBytes: bytes.length, etag: required(ETag, 'ETag') };
       });
     },
-    copyPart(upload, { number, source, range, sizeBytes }) {
+    async copyPart(upload, { number, source, range, sizeBytes }) {
+      if (!copiesParts) throw new NoPartCopyError(noPartCopy);
       const command = new UploadPartCopyCommand({
         ...inUpload(upload),
         PartNumber: number,
@@ -223,13 +226,19 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
         CopySourceIfMatch: source.etag,
         ...(range && { CopySourceRange: rangeText(range) }),
       });
-      return archive.send('UploadPartCopy', async ({ client, abortSignal }) => {
+      const copying = archive.send('UploadPartCopy', async ({ client, abortSignal }) => {
         const answer = await ofUpload(ofSource(source, client.send(command, { abortSignal })));
         const { ETag, ChecksumCRC32 } = answer.CopyPartResult ?? {};
         const copied = { number, sizeBytes, etag: required(ETag, 'ETag') };
         // Of a range, some stores tell that of the whole object.
         const isTold = ChecksumCRC32 !== undefined && range === undefined;
         return isTold ? { ...copied, crc32: crc32Of(ChecksumCRC32) } : copied;
+      });
+      return await copying.catch((error: Error) => {
+        if (!isNotImplemented(error.cause)) throw error;
+        // It would say the same of every other part.
+        copiesParts = false;
+        throw new NoPartCopyError(noPartCopy, { cause: error });
       });
     },
     complete(upload, parts, { ifAbsent = false, totalBytes } = {}) {
@@ -255,6 +264,11 @@ function uploadsIn(archive: ArchiveClient): Omit<ArchiveStore, ObjectMethod> {
     },
   };
 }
+
+const noPartCopy = "The store doesn't support UploadPartCopy with x-amz-copy-source-if-match";
+
+const isNotImplemented = (error: unknown) =>
+  error instanceof StoreAnswerError && (error.status === 501 || error.name === 'NotImplemented');
 
 /** undefined if there is no such object. */
 async function orNone<T>(call: Promise<T>): Promise<T | undefined> {

@@ -116,6 +116,8 @@ export interface ExportJob extends ExportPath {
   readonly failing?: FailingStep | undefined;
   readonly failure: ExportFailure | null;
   readonly planned: ExportPlanned | null;
+  /** false: a worker found that the store copies no parts, so all are uploaded. Older items don't have it. */
+  readonly copiesParts?: false | undefined;
   /** Which units are done: a digit for each four, the first unit in the lowest bit of the first digit. */
   readonly doneUnits: string;
   readonly progress: ExportProgress;

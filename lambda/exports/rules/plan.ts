@@ -319,8 +319,9 @@ function shardBytesOf({ way, cellBytes, uploadBytesMax, shardBytesMax }: PlanSet
   return Math.floor(shardBytesMax / unit) * unit;
 }
 
-/** The largest archive: what one object may have, in as many shards as an upload has parts. */
+/** The largest archive: what one object may have, in as many shards as an upload has parts. Without copies there are none. */
 function volumeBytesMaxOf(settings: PlanSettings): number {
-  const { limits } = settings;
-  return Math.min(limits.objectBytesMax, limits.partsMax * shardBytesOf(settings));
+  const { limits, way, uploadBytesMax } = settings;
+  const partBytes = way === 'stream' ? uploadBytesMax : shardBytesOf(settings);
+  return Math.min(limits.objectBytesMax, limits.partsMax * partBytes);
 }

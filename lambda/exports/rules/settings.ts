@@ -172,17 +172,18 @@ interface DeploymentExports {
 }
 
 /**
- * What a store does with parts. R2 and AWS are known by their addresses. Of any other store a test can tell that it copies no
- * parts; that it takes parts of any size is not enough to plan as for S3, because whether it tells the CRC-32 of a copy
- * was not tested.
+ * What a store does with parts. Of any store a test can tell that it copies no parts. R2 and AWS are known by their
+ * addresses. Of others, that they take parts of any size is not enough to plan as for S3, because whether they tell the
+ * CRC-32 of a copy was not tested.
  *
  * @param copiesParts as a test found it; null: unknown.
  */
 export function exportStoreKindOf(endpoint: string, copiesParts: boolean | null): ExportStoreKind {
+  if (copiesParts === false) return 'stream';
   const host = new URL(endpoint).hostname;
   if (/\.amazonaws\.com(?:\.cn)?$/.test(host)) return 's3';
   if (/\.r2\.cloudflarestorage\.com$/.test(host)) return 'r2';
-  return copiesParts === false ? 'stream' : 'grid';
+  return 'grid';
 }
 
 export function exportSettingsFor(

@@ -71,7 +71,7 @@ export interface ArchiveStore {
    * Lets the store copy an object, or a range of it, as a part.
    *
    * @returns `crc32` of what was copied, if the upload was created for it and the store tells.
-   * @throws {SourceGoneError} @throws {UploadGoneError}
+   * @throws {SourceGoneError} @throws {UploadGoneError} @throws {NoPartCopyError}
    */
   copyPart(
     upload: MultipartUpload,
@@ -103,6 +103,11 @@ export class SourceGoneError extends Error {
     super('An object is gone, or has changed since it was listed.', options);
     this.source = source;
   }
+}
+
+/** The store copies no parts, or not on the condition that the source is as it was listed. They can be read and uploaded. */
+export class NoPartCopyError extends Error {
+  override readonly name = 'NoPartCopyError';
 }
 
 /** There is an object at the key already. The upload is still unfinished. */

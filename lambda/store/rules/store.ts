@@ -82,8 +82,8 @@ export class StoreUnavailableError extends Error {
 }
 
 /**
- * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
- * Somebody has to change the configuration.
+ * The store refused the request: bucket, region, credentials or permissions are wrong, or it doesn't know such requests. A
+ * retry does not help. Somebody has to change the configuration.
  */
 export class StoreRefusedError extends Error {
   override readonly name = 'StoreRefusedError';

@@ -19,6 +19,7 @@ import { create } from '../../../../lambda/handlers/assemble-upload.ts';
 import { markObject } from '../../../../lambda/ledger/deletes.ts';
 import { objectKey } from '../../../../lambda/rules/names.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
+import { NoPartCopyError } from '../../../../lambda/store/rules/archive-store.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { messageEvent } from '../../../../local/background/pump.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
@@ -293,6 +294,23 @@ describe('a chunk', () => {
     archives.before = () => undefined;
     await deliver(stepOf('assemble', upload));
     expect(await stored()).toEqual(Uint8Array.from(content));
+  });
+
+  it('is read and uploaded where the store copies no parts, one at a time', async () => {
+    let atOnce = 0;
+    archives.before = ({ name }) => {
+      if (name === 'copyPart') throw new NoPartCopyError('The store copies no parts.');
+      if (name === 'readInto') atOnce += 1;
+      expect(atOnce).toBeLessThanOrEqual(1);
+    };
+    archives.after = ({ name }) => {
+      if (name === 'readInto' && outcomes().length < 4) atOnce -= 1;
+      if (name === 'uploadPart') atOnce -= 1;
+    };
+    const upload = await proven();
+    expect(outcomes()).toEqual(Array(4).fill('proven'));
+    await deliver(stepOf('assemble', upload));
+    expect([await stored(), archives.count('uploadPart')]).toEqual([Uint8Array.from(content), 4]);
   });
 
   it('is read once, however often its message comes', async () => {

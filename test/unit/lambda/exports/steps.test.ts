@@ -4,6 +4,7 @@ import { ExportBusyError } from '../../../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
 import { s3Limits } from '../../../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
+import { NoPartCopyError } from '../../../../lambda/store/rules/archive-store.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../support/export-stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -217,6 +218,32 @@ describe('an export', () => {
     });
     expect(await stack.left()).toEqual([]);
   });
+});
+
+describe('an export from a store that copies no parts, which nobody knew', () => {
+  const formats = ['tar', 'zip'] as const;
+  const kinds = ['s3', 'r2'] as const;
+  it.each(formats.flatMap((format) => kinds.map((kind) => ({ format, kind }))))(
+    'has all objects, uploaded, and says so once: $format $kind',
+    async ({ format, kind }) => {
+      const stack = new ExportStack({ kind, partsMax: 40 });
+      const { log, entries } = recordingLog();
+      Object.assign(stack.deps, { log });
+      const { before } = stack.archives;
+      stack.archives.before = (call) => {
+        if (call.name === 'copyPart') throw new NoPartCopyError('The store copies no parts');
+        return before(call);
+      };
+      const stored = await stack.storeMany(60, 1500);
+      await stack.start({ format });
+      const { round, planned } = await stack.run();
+      expect([round, planned?.way]).toEqual([2, 'stream']);
+      await expectObjects(stack, stored);
+      const warnings = entries.filter(({ level }) => level !== 'info');
+      const fields = expect.objectContaining({ round: 1, reason: 'The store copies no parts' });
+      expect(warnings).toEqual([{ level: 'warn', message: 'export planned again', fields }]);
+    },
+  );
 });
 
 describe('an export of which one unit always fails', () => {

@@ -291,7 +291,7 @@ describe('run unit', () => {
         expect(await stack.job()).toMatchObject({ round: 2, movedAtMs: stack.clock.nowMs() });
         expect(stack.messages).toEqual([advance]);
         const error = expect.objectContaining({ message: 'The order of a unit is gone.' });
-        const fields = { ...exportPath, round: 1, reason: 'upload gone', error };
+        const fields = { ...exportPath, round: 1, reason: 'The order of a unit is gone', error };
         expect(entries).toEqual([{ level: 'warn', message: 'export planned again', fields }]);
       });
 

@@ -7,8 +7,12 @@ import {
   type ArchiveLimits,
   type ArchiveSettings,
 } from '../../../../lambda/store/archive-client.ts';
-import { SourceGoneError, UploadGoneError } from '../../../../lambda/store/rules/archive-store.ts';
-import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import {
+  NoPartCopyError,
+  SourceGoneError,
+  UploadGoneError,
+} from '../../../../lambda/store/rules/archive-store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../../../../lambda/store/s3-archives.ts';
 import {
   answer,
@@ -80,6 +84,37 @@ async function failure(call: Promise<unknown>): Promise<Error> {
   if (!(outcome instanceof Error)) throw new Error('The call did not fail.');
   return outcome;
 }
+
+describe('a store that copies no parts', () => {
+  it.each([
+    [501, 'NotImplemented'],
+    [501, 'SomethingElse'],
+    [400, 'NotImplemented'],
+  ])('is asked for one: %i %s', async (status, code) => {
+    const { server, store } = await storeOf([errorXml(status, code)]);
+    expect(await failure(calls.copyPart(store))).toBeInstanceOf(NoPartCopyError);
+    expect(await failure(calls.copyPart(store))).toBeInstanceOf(NoPartCopyError);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is not one that refuses it for another reason', async () => {
+    const { server, store } = await storeOf([errorXml(403, 'AccessDenied')]);
+    for (const requests of [1, 2]) {
+      expect(await failure(calls.copyPart(store))).toBeInstanceOf(StoreRefusedError);
+      expect(server.requests).toHaveLength(requests);
+    }
+  });
+});
+
+describe('a store that does not know a request', () => {
+  it.each(names.filter((name) => name !== 'copyPart'))('is asked once, and refuses it: %s', async (name) => {
+    const { server, store } = await storeOf([errorXml(501, 'NotImplemented')]);
+    const error = await failure(calls[name](store));
+    expect(error).toBeInstanceOf(StoreRefusedError);
+    expect(error.message).toMatch(/^The store doesn't support \w+ \(501 \w+\)\.$/);
+    expect(server.requests).toHaveLength(1);
+  });
+});
 
 describe('a store that does not serve', () => {
   it.each(names)('is asked five times, and is unavailable then (%s)', async (name) => {

@@ -140,7 +140,7 @@ describe('a plan for S3', () => {
     expect(copies.every(({ object }) => object.sizeBytes >= min)).toBe(true);
   });
 
-  it.each<Way>(['stream', 'copy-free', 'copy-grid'])('uses shards for one part too many: %s', (way) => {
+  it.each<Way>(['copy-free', 'copy-grid'])('uses shards for one part too many: %s', (way) => {
     // So large that all fits one archive.
     const wantsEqualParts = way === 'copy-grid';
     const limits = { ...smallLimits, partsMax: 10_000, objectBytesMax: 1e9, wantsEqualParts };
@@ -159,6 +159,19 @@ describe('a plan for S3', () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it('that copies nothing has one more archive for one part too many, as shards are copied, too', () => {
+    const objects = sizedObjects(Array.from({ length: 40 }, () => 1000));
+    const input = { objects, format: tar, subject };
+    const limits = { ...smallLimits, partsMax: 10_000, objectBytesMax: 1e9 };
+    const [whole] = planned(input, smallSettings('stream', { limits }));
+    const parts = [...(whole?.parts() ?? [])].length;
+    for (const partsMax of [2 * parts, parts - 1]) {
+      const volumes = planned(input, smallSettings('stream', { limits: { ...limits, partsMax } }));
+      expect(volumes.length > 1).toBe(partsMax < parts);
+      expect(volumes.some(({ hasShards }) => hasShards)).toBe(false);
+    }
   });
 
   it('divides large copies, and uses shards beyond 10,000 parts', () => {

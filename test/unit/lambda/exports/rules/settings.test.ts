@@ -3,6 +3,7 @@ import { cloudPrices, r2Prices, s3Prices } from '../../../../../cost/operations.
 import {
   checkSettings,
   exportSettingsFor,
+  exportStoreKindOf,
   exportStoreKinds,
   planSettingsFor,
 } from '../../../../../lambda/exports/rules/settings.ts';
@@ -31,6 +32,21 @@ it('has the prices of the cost model', () => {
 it.each(exportStoreKinds)('%s: settings that its store takes', (kind) => {
   expect(() => checkSettings(planSettingsFor(settings(kind)))).not.toThrow();
 });
+
+it.each([
+  ['https://s3.eu-west-1.amazonaws.com', null, 's3'],
+  ['https://account.r2.cloudflarestorage.com', true, 'r2'],
+  ['https://account.r2.cloudflarestorage.com', null, 'r2'],
+  ['https://minio.example.org', true, 'grid'],
+  ['https://s3.eu-west-1.amazonaws.com', false, 'stream'],
+  ['https://account.r2.cloudflarestorage.com', false, 'stream'],
+  ['https://minio.example.org', false, 'stream'],
+])(
+  'a test of a store says more than its address whether it copies parts: %s, %s',
+  (endpoint, copies, kind) => {
+    expect(exportStoreKindOf(endpoint, copies)).toBe(kind);
+  },
+);
 
 it('plans as the store wants it', () => {
   const ways = exportStoreKinds.map((kind) => [kind, planSettingsFor(settings(kind)).way]);

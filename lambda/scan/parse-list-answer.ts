@@ -134,7 +134,9 @@ export class ScannedPage implements ListedPage {
 
   etagAt(index: number): string {
     this.#check(index);
-    return unescapeXml(this.#parts.etags?.[index] ?? '');
+    const etag = unescapeXml(this.#parts.etags?.[index] ?? '');
+    // Some stores list it without its quotes, and compare it with them.
+    return /^(?:$|"|W\/)/.test(etag) ? etag : `"${etag}"`;
   }
 
   suffixAt(index: number): string {

@@ -53,6 +53,10 @@ function variedStore(): ContentStore {
     `${'n'.repeat(180)}/${'m'.repeat(200)}`,
     'empty',
     '-dash',
+    // At the limits of a name in a tar.
+    ...[99, 100, 101, 254, 255].map((length) => 'l'.repeat(length)),
+    ...[154, 155, 156].map((length) => `${'p'.repeat(length)}/${'l'.repeat(100)}`),
+    `${'p'.repeat(156)}/${'l'.repeat(99)}`,
   ];
   const contents = names.map((name) => Buffer.from(name === 'empty' ? '' : name.repeat(99)));
   const large = [5 * mebibyte - 1, 5 * mebibyte, 5 * mebibyte + 1, 13 * mebibyte];
@@ -75,15 +79,19 @@ function made({ crc32Of, bytes }: Extract<Segment, { kind: 'literal' }>): Uint8A
   return bytes(crc32Of ? crc32OfZeros(crc32Of.sizeBytes) : 0);
 }
 
+function layoutOf(objects: readonly StoredObject[], format: ArchiveFormat): Layout {
+  const sizes = entrySizesOf(objects, format);
+  const input = { objects, sizes, format, subject, volume: { number: 1, of: 1 } };
+  return new Layout(input, () => Uint32Array.from(objects.keys()));
+}
+
 /** Writes an archive whose objects are zeros. The file is sparse. */
 async function writeSparse(
   file: string,
   objects: readonly StoredObject[],
   format: ArchiveFormat,
 ): Promise<Layout> {
-  const sizes = entrySizesOf(objects, format);
-  const input = { objects, sizes, format, subject, volume: { number: 1, of: 1 } };
-  const layout = new Layout(input, () => Uint32Array.from(objects.keys()));
+  const layout = layoutOf(objects, format);
   const handle = await open(file, 'w');
   await handle.truncate(layout.sizeBytes);
   let at = 0;
@@ -171,53 +179,77 @@ describeWith({ title: 'other programs read the archives', ...archiveTools }, () 
     }
   });
 
-  it.each(['tar', 'zip'] as const)('%s: beyond 4 and 8 GiB', async (kind) => {
+  const few = (count: number) => Array.from({ length: count }, () => 3);
+  const limitOf = { tar: 8 * gibibyte, zip: 4 * gibibyte };
+
+  /** Sizes of files, of which one has the limit of a format or one byte less or more, or begins there. */
+  function* sizesAtLimits(kind: 'tar' | 'zip'): Generator<number[]> {
+    const limit = limitOf[kind];
+    for (const size of [-2, -1, 0, 1].map((more) => limit + more)) {
+      yield [size, 5];
+      yield [9 * gibibyte, size, 5];
+    }
+    if (kind === 'tar') return;
+    // unzip reads the directory 64 files at a time.
+    for (let before = 59; before < 64; before += 1) {
+      yield [...few(before), limit - 1, ...few(70), 5];
+      yield [9 * gibibyte, ...few(before), limit - 1, ...few(70), 5];
+    }
+    const start = layoutOf(zeroObjects([5, 5]), formats.zip).boundsAt(3).headStart - 5;
+    for (const more of [-2, -1, 0, 1]) yield [limit + more - start, 5, 5];
+  }
+
+  const sizesOf = (['tar', 'zip'] as const).flatMap((kind) =>
+    [...sizesAtLimits(kind)].map((sizes) => ({
+      kind,
+      sizes,
+      title: sizes.join(' ').replaceAll(/\b(3 )+/g, '… '),
+    })),
+  );
+  it.each(sizesOf)('$kind: at the limit of a field: $title', async ({ kind, sizes }) => {
     const folder = tempFolder();
     const file = join(folder, `large.${kind}`);
-    const sizes = [9 * gibibyte, 4 * gibibyte - 1, 4 * gibibyte, 5];
     const layout = await writeSparse(file, zeroObjects(sizes), formats[kind]);
-    expect(layout.sizeBytes).toBeGreaterThan(17 * gibibyte);
+    const last = layout.entryAt(sizes.length + 1).name;
     const listed = JSON.parse(await runTool(folder, 'python3', '-c', pythonList, file));
-    expect(listed).toMatchObject({ count: 6, last: [layout.entryAt(5).name, 5], read: 5 });
-    const lists = {
-      tar: [
-        ['tar', '-tvf'],
-        ['bsdtar', '-tvf'],
-        ['7zz', 'l'],
-      ],
-      zip: [
-        ['unzip', '-l'],
-        ['bsdtar', '-tvf'],
-        ['7zz', 'l'],
-      ],
+    expect(listed).toMatchObject({ count: sizes.length + 2, last: [last, 5], read: 5 });
+    const readers = {
+      tar: { list: ['tar', '-tvf'], read: ['tar', '-xOf'] },
+      zip: { list: ['unzip', '-l'], read: ['unzip', '-p'] },
     }[kind];
-    for (const [command = '', ...args] of lists) {
-      const lines = (await runTool(folder, command, ...args, file)).split('\n');
+    for (const { list, read } of [
+      readers,
+      { list: ['bsdtar', '-tvf'], read: ['bsdtar', '-xOf'] },
+      { list: ['7zz', 'l'], read: ['7zz', 'x', '-so'] },
+    ]) {
+      const [[lister = '', ...listing], [reader = '', ...reading]] = [list, read];
+      const lines = (await runTool(folder, lister, ...listing, file)).split('\n');
       for (const [index, size] of sizes.entries()) {
         const line = lines.find((each) => each.includes(layout.entryAt(2 + index).name)) ?? '';
-        expect(line.split(/\s+/), command).toContain(String(size));
+        expect(line.split(/\s+/), lister).toContain(String(size));
       }
+      expect(await runTool(folder, reader, ...reading, file, last), reader).toBe('\0'.repeat(5));
     }
   });
 
-  it.each(['tar', 'zip'] as const)('%s: beyond 65,535 files', async (kind) => {
+  const counts = [65_534, 65_535, 65_536, 65_537, 70_000];
+  it.each([
+    { kind: 'tar' as const, count: 70_000 },
+    ...counts.map((count) => ({ kind: 'zip' as const, count })),
+  ])('$kind: $count files', async ({ kind, count }) => {
     const folder = tempFolder();
     const file = join(folder, `many.${kind}`);
-    const layout = await writeSparse(
-      file,
-      zeroObjects(Array.from({ length: 70_000 }, () => 3)),
-      formats[kind],
-    );
-    const last = layout.entryAt(70_001).name;
+    const layout = await writeSparse(file, zeroObjects(few(count - 2)), formats[kind]);
+    const last = layout.entryAt(count - 1).name;
     const listed = JSON.parse(await runTool(folder, 'python3', '-c', pythonList, file));
-    expect(listed).toMatchObject({ count: 70_002, last: [last, 3], read: 3 });
+    expect(listed).toMatchObject({ count, last: [last, 3], read: 3 });
     const lists = { tar: ['tar', 'bsdtar'], zip: ['bsdtar'] }[kind];
     for (const command of lists) {
       const names = (await runTool(folder, command, '-tf', file)).trimEnd().split('\n');
-      expect([names.length, names.at(-1)], command).toEqual([70_002, last]);
+      expect([names.length, names.at(-1)], command).toEqual([count, last]);
     }
-    if (kind === 'zip') expect(await runTool(folder, 'unzip', '-l', file)).toMatch(/70002 files/);
-    expect(await runTool(folder, '7zz', 'l', file)).toMatch(/70002 files/);
+    if (kind === 'zip') expect(await runTool(folder, 'unzip', '-l', file)).toMatch(`${count} files`);
+    expect(await runTool(folder, '7zz', 'l', file)).toMatch(`${count} files`);
   });
 });
 

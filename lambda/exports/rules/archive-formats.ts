@@ -188,10 +188,14 @@ const madeByUnix = 3 << 8;
 
 const isLong = (value: number) => value >= allOnes32;
 
-/** What ZIP64 must say of a file in the directory, in the order of the fields. */
-function longFields(member: Member & { startByte: number }): number[] {
-  const sizes = isLong(member.sizeBytes) ? [member.sizeBytes, member.sizeBytes] : [];
-  return isLong(member.startByte) ? [...sizes, member.startByte] : sizes;
+/**
+ * What ZIP64 says of a file in the directory, in the order of the fields. An offset never comes alone: behind a file of exactly
+ * 4 GiB - 1, whose size is all ones, unzip takes the first field of the next record for a size.
+ */
+function longFields({ sizeBytes, startByte }: Member & { startByte: number }): number[] {
+  const sizes = [sizeBytes, sizeBytes];
+  if (isLong(startByte)) return [...sizes, startByte];
+  return isLong(sizeBytes) ? sizes : [];
 }
 
 /** The extra field of ZIP64, or nothing. */
@@ -261,7 +265,7 @@ function centralRecord(member: PlacedMember & { modifiedAtMs: number }): Uint8Ar
   fixed.writeUInt32LE(0x02014b50, 0);
   fixed.writeUInt16LE(madeByUnix | version, 4);
   fixed.writeUInt16LE(version, 6);
-  writeShared(fixed, 6, member);
+  writeShared(fixed, 6, extra.length > 0 ? { ...member, sizeBytes: allOnes32 } : member);
   fixed.writeUInt16LE(extra.length, 30);
   fixed.writeUInt32LE(fileAttributes, 38);
   fixed.writeUInt32LE(Math.min(member.startByte, allOnes32), 42);

@@ -300,6 +300,12 @@ describe('the ETags of keys', () => {
     expect(() => page.etagAt(3)).toThrow(RangeError);
   });
 
+  it('have their quotes, though the store lists them without', () => {
+    const etags = ['0123abcd-2', '&quot;quoted&quot;', 'W/&quot;weak&quot;', ''];
+    const read = ['"0123abcd-2"', '"quoted"', 'W/"weak"', ''];
+    for (const order of orders) expect(etagsOf(etags.map(written), order)).toEqual(read);
+  });
+
   it('are read of every entry of a page that is longer than usual', () => {
     const etags = Array.from({ length: 2500 }, (_, index) => `"${index}"`);
     expect(etagsOf(etags.map(written), 'aws')).toEqual(etags);

@@ -86,7 +86,7 @@ describe('the records of zip', () => {
   it.each([
     { sizeBytes: gib4 - 2, startByte: gib4 - 2, extra: [0, 0] },
     { sizeBytes: gib4 - 1, startByte: 0, extra: [20, 20] },
-    { sizeBytes: 1, startByte: gib4 - 1, extra: [0, 12] },
+    { sizeBytes: 1, startByte: gib4 - 1, extra: [0, 28] },
     { sizeBytes: gib4, startByte: gib4, extra: [20, 28] },
   ])(
     'use ZIP64 only where it is needed: $sizeBytes bytes at $startByte',
@@ -98,6 +98,14 @@ describe('the records of zip', () => {
       expect([head.readUInt16LE(4), record.readUInt16LE(6)]).toEqual(extra.map((bytes) => (bytes ? 45 : 20)));
     },
   );
+
+  it('say both sizes beside a long offset, which unzip takes for one behind a file of 4 GiB - 1', () => {
+    const record = Buffer.from(zip.record({ name: 'a', sizeBytes: 7, startByte: gib4, crc32: 0 }));
+    expect([record.readUInt32LE(20), record.readUInt32LE(24), record.readUInt32LE(42)]).toEqual(
+      Array(3).fill(gib4 - 1),
+    );
+    expect([0, 8, 16].map((at) => Number(record.readBigUInt64LE(47 + 4 + at)))).toEqual([7, 7, gib4]);
+  });
 
   it.each([
     { members: 65_534, directoryStartByte: gib4 - 2, directoryEndByte: gib4 + 100, bytes: 22 },

@@ -105,7 +105,7 @@ export const listingChecks: readonly Check[] = [
     async (probe) => {
       const { prefix } = await asciiFixture(probe);
       const input = { Bucket: probe.target.bucket, Prefix: prefix, EncodingType: 'url' as const };
-      const { EncodingType } = await probe.send((client) => client.send(new ListObjectsV2Command(input)));
+      const { EncodingType } = await probe.use(() => probe.client.send(new ListObjectsV2Command(input)));
       if (EncodingType === 'url') return 'Listings are in URL encoding, so any key can be listed.';
       return warning("The store ignores EncodingType=url, so keys with control characters can't be listed.");
     },

@@ -1,17 +1,24 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import {
-  type CompletedPart,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  UploadPartCommand,
-  UploadPartCopyCommand,
-} from '@aws-sdk/client-s3';
+import { crc32 } from 'node:zlib';
+import { allPages } from '../../lambda/rules/async.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
-import { StoreAnswerError } from '../../lambda/store/http-exchange.ts';
-import { escapePath } from '../../lambda/store/signing.ts';
+import {
+  type ArchiveStore,
+  ObjectExistsError,
+  SourceGoneError,
+  type SourceObject,
+  type UploadedPart,
+} from '../../lambda/store/rules/archive-store.ts';
 import { type Check, check, type Finding, fail, skipped, warning } from './check.ts';
-import { describeOutcome, isAccepted, type Probe, type RawOutcome } from './probe.ts';
+import {
+  describeError,
+  describeOutcome,
+  type Files,
+  isAccepted,
+  type Probe,
+  type RawOutcome,
+} from './probe.ts';
 
 /** Does a request see what the one before it did? And does a delete delete? */
 export const consistencyChecks: readonly Check[] = [
@@ -111,37 +118,56 @@ async function countStale(probe: Probe, rounds: number): Promise<Record<Moment, 
 const partBytes = 5 * 1024 * 1024;
 const part = Buffer.alloc(partBytes, 'p');
 const one = Buffer.from('x');
+const many = Buffer.from('The bytes of a file.');
+/** Of nothing that doctor stores. */
+const otherEtag = `"${'0'.repeat(32)}"`;
+const noExports = "Without it, exports don't work: set exports.workers to 0.";
+const equalParts = "lfs-quota sends equal parts, and downloads what it can't copy.";
+const noCopies =
+  "lfs-quota then downloads what it can't copy: deploy with this profile (objectStore.profile).";
+const noChunks = 'Files above 5 GiB need this. Smaller ones work without.';
 
-/** How large one PUT may be, and uploads in parts. The service works without, so nothing here can fail. */
+/** How large one PUT may be, and what archives are made by. The service works without, so nothing here can fail. */
 export const largeChecks: readonly Check[] = [
   check('largest-upload', 'Check for a limit of a proxy in front of the store.', tryLargest),
-  check('multipart', "Without it, exports don't work: set exports.workers to 0.", async (probe) => {
+  check('files', noExports, (probe) => probe.use(({ archives, files }) => tryFiles(probe, archives, files))),
+  check('multipart', noExports, async (probe) => {
     const { why } = await wholeParts(probe);
     if (why === undefined) return 'A multipart upload of 5 MiB and one byte becomes one object.';
     return warning(`Multipart uploads don't work: ${why}.`);
   }),
-  partRule('multipart-small', [Buffer.alloc(1024, 'p'), one], (why) =>
-    why === undefined
-      ? 'Parts of 1 KiB are accepted.'
-      : 'Parts of 1 KiB are rejected, as on AWS: all but the last must have 5 MiB.',
-  ),
-  partRule('multipart-unequal', [part, Buffer.concat([part, one]), one], (why) => {
+  partsCheck('multipart-small', equalParts, async (probe) => {
+    const { why } = await uploadParts(probe, [Buffer.alloc(1024, 'p'), one]);
+    if (why === undefined) return 'Parts of 1 KiB are accepted.';
+    return 'Parts of 1 KiB are rejected, as on AWS: all but the last must have 5 MiB.';
+  }),
+  partsCheck('multipart-unequal', equalParts, async (probe) => {
+    const { why } = await uploadParts(probe, [part, Buffer.concat([part, one]), one]);
     if (why === undefined) return 'Parts can have different sizes.';
     return warning(`Parts of different sizes are rejected, as on R2: ${why}.`);
   }),
-  partRule('copy-part', ['copy', one], (why) => {
-    if (why === undefined) return 'A part can be copied from another object.';
-    return warning(`A part can't be copied from another object: ${why}.`);
+  partsCheck('copy-part', noCopies, async (probe, copied) => {
+    const { why } = await uploadParts(probe, ['range', 'whole'], { copied });
+    if (why !== undefined) return warning(`A part can't be copied from an object as it was listed: ${why}.`);
+    const stale = await uploadParts(probe, ['range', one], { copied: { ...copied, etag: otherEtag } });
+    if (stale.error instanceof SourceGoneError)
+      return 'A part is copied from another object, only in the version that was listed.';
+    return warning(`A part is copied from an object with another ETag: ${stale.why ?? 'no error'}.`);
+  }),
+  partsCheck('copy-crc32', "Report it to the store's vendor.", async (probe, copied) => {
+    const { crc32: told } = await uploadParts(probe, ['whole'], { copied, withCrc32: true });
+    if (told === undefined) return "A copy doesn't return a CRC-32. lfs-quota only needs it on AWS.";
+    if (told === crc32(one, crc32(part))) return 'A copy returns the CRC-32 of its bytes.';
+    return warning('A copy returns another CRC-32 than that of its bytes.');
   }),
   // The last one, because a store that does not refuse it overwrites what the others copy.
-  check('complete-absent', 'Files above 5 GiB need this. Smaller ones work without.', async (probe) => {
-    const whole = await wholeParts(probe);
-    if (whole.why !== undefined) return skipped("Multipart uploads aren't supported.");
-    const { why } = await uploadParts(probe, [one], { over: whole.key });
-    if (why === undefined) return warning('A multipart upload with If-None-Match overwrites an object.');
-    if (why.startsWith('PreconditionFailed'))
+  partsCheck('complete-absent', noChunks, async (probe, { key }) => {
+    const { why } = await uploadParts(probe, [one], { ifAbsent: true });
+    if (why !== undefined) return warning(`Multipart uploads with If-None-Match don't work: ${why}.`);
+    const again = await uploadParts(probe, [one], { ifAbsent: true, key });
+    if (again.error instanceof ObjectExistsError)
       return 'A multipart upload with If-None-Match overwrites nothing.';
-    return warning(`Multipart uploads with If-None-Match don't work: ${why}.`);
+    return warning(`A multipart upload with If-None-Match overwrites an object: ${again.why ?? 'no error'}.`);
   }),
 ];
 
@@ -195,67 +221,99 @@ function* zeros(sizeBytes: number): Generator<Buffer> {
     yield left < piece.length ? piece.subarray(0, left) : piece;
 }
 
+/** Writes, reads, lists and deletes a file as exports do, and reads it in another version than it has. */
+async function tryFiles(probe: Probe, archives: ArchiveStore, files: Files): Promise<Finding> {
+  const key = probe.newKey();
+  probe.written.add(key);
+  const etags = {
+    PUT: (await archives.putSource(key, many)).etag,
+    LIST: (await probe.listVersions(key))[0]?.etag,
+    HEAD: (await archives.head(key))?.etag,
+  };
+  if (new Set(Object.values(etags)).size > 1)
+    return warning(`The ETags of an object differ: ${JSON.stringify(etags)}.`);
+  const read = Buffer.alloc(10);
+  const range = { startByte: 5, endByte: 15 };
+  await archives.readInto({ key, etag: etags.PUT }, range, read);
+  const stale = archives.readInto({ key, etag: otherEtag }, range, Buffer.alloc(10));
+  const refusal: unknown = await stale.catch((error: unknown) => error);
+  if (!(refusal instanceof SourceGoneError))
+    return warning('A GET with If-Match returns an object with another ETag.');
+  await files.put(key, one);
+  const found = [read, await archives.get(key), await files.get(key)];
+  await archives.put(key, many);
+  await archives.delete([key]);
+  const left = (await allPages(archives.list(key))).includes(key);
+  const isRight = [many.subarray(5, 15), one, one].every((bytes, at) => bytes.equals(found[at] ?? many));
+  if (left || !isRight) return warning('A file is read otherwise than it was written, or is left.');
+  return 'A file is written, read only in the version that was listed, and deleted.';
+}
+
 /** The object of the first check, from which parts are copied. */
 const wholeParts = (probe: Probe) => probe.once('parts', () => uploadParts(probe, [part, one]));
 
-/** The check of an upload of other parts. `copy`: the first part of the first check's object. */
-function partRule(
+/** A check that needs the object of the first one. */
+function partsCheck(
   id: string,
-  parts: readonly (Buffer | 'copy')[],
-  judge: (why: string | undefined) => Finding,
+  advice: string,
+  ask: (probe: Probe, whole: MadeObject) => Promise<Finding>,
 ): Check {
-  return check(id, "lfs-quota sends equal parts, and downloads what it can't copy.", async (probe) => {
+  return check(id, advice, async (probe) => {
     const whole = await wholeParts(probe);
-    if (whole.why !== undefined) return skipped("Multipart uploads aren't supported.");
-    return judge((await uploadParts(probe, parts, { copied: whole.key })).why);
+    return whole.why === undefined ? ask(probe, whole) : skipped("Multipart uploads aren't supported.");
   });
 }
 
+interface MadeObject extends SourceObject {
+  /** Of the last part, if it was asked for and told. */
+  readonly crc32?: number | undefined;
+  /** It isn't made, or isn't as it should be. */
+  readonly why?: string;
+  readonly error?: Error;
+}
+
 /**
- * Uploads an object in parts, and looks whether it has all of them. `why`: it has not.
- *
- * @param input.over a key at which there is an object, that must not be overwritten.
+ * Makes an object of parts as the service does, and looks whether it has all of them. `range` and `whole` are copies of the
+ * first part of an object, and of all of it.
  */
 async function uploadParts(
   probe: Probe,
-  parts: readonly (Buffer | 'copy')[],
-  { copied = '', over }: { copied?: string; over?: string } = {},
-): Promise<{ key: string; why?: string }> {
-  const key = over ?? probe.newKey();
-  const where = { Bucket: probe.target.bucket, Key: key };
-  const CopySource = `${where.Bucket}/${escapePath(copied)}`;
-  const copy = { CopySource, CopySourceRange: `bytes=0-${partBytes - 1}` };
+  parts: readonly (Buffer | 'range' | 'whole')[],
+  input: { copied?: SourceObject; key?: string; ifAbsent?: boolean; withCrc32?: boolean } = {},
+): Promise<MadeObject> {
+  const { copied, key = probe.newKey(), ifAbsent = false, withCrc32 = false } = input;
   probe.written.add(key);
-  try {
-    const { UploadId } = await probe.send((client) => client.send(new CreateMultipartUploadCommand(where)));
-    if (UploadId === undefined) throw new Error('the response has no upload');
-    probe.partUploads.set(UploadId, key);
-    const Parts: CompletedPart[] = [];
-    let sizeBytes = 0;
-    for (const [index, source] of parts.entries()) {
-      const at = { ...where, UploadId, PartNumber: index + 1 };
-      const sent = await probe.send(async (client) => {
-        if (source !== 'copy') return client.send(new UploadPartCommand({ ...at, Body: source }));
-        const answer = await client.send(new UploadPartCopyCommand({ ...at, ...copy }));
-        return { ...answer, ...answer.CopyPartResult };
-      });
-      Parts.push({ PartNumber: index + 1, ETag: sent.ETag });
-      sizeBytes += source === 'copy' ? partBytes : source.length;
+  const source = copied ?? { key, etag: otherEtag };
+  const make = async ({ archives }: Probe['clients']) => {
+    const upload = await archives.createUpload(key, { withCrc32 });
+    probe.partUploads.add(upload);
+    const made: (UploadedPart & { crc32?: number })[] = [];
+    for (const [index, bytes] of parts.entries()) {
+      const number = index + 1;
+      const range = bytes === 'range' ? { startByte: 0, endByte: partBytes } : undefined;
+      const sizeBytes = partBytes + (range ? 0 : one.length);
+      const isCopy = typeof bytes === 'string';
+      const copy = { number, source, range, sizeBytes };
+      made.push(
+        await (isCopy ? archives.copyPart(upload, copy) : archives.uploadPart(upload, { number, bytes })),
+      );
     }
-    const complete = new CompleteMultipartUploadCommand({
-      ...where,
-      UploadId,
-      MultipartUpload: { Parts },
-      ...(over !== undefined && { IfNoneMatch: '*' }),
-    });
-    await probe.send((client) => client.send(complete));
-    probe.partUploads.delete(UploadId);
+    const found = (await allPages(archives.uploads(key))).some(
+      ({ uploadId }) => uploadId === upload.uploadId,
+    );
+    const listed = await allPages(archives.parts(upload));
+    const after = await allPages(archives.parts(upload, { after: 1 }));
+    if (!found || listed.length < parts.length || after.length !== listed.length - 1)
+      throw new Error("its parts aren't listed");
+    const totalBytes = made.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const { etag } = await archives.complete(upload, made, ifAbsent ? { ifAbsent, totalBytes } : {});
+    probe.partUploads.delete(upload);
     const stored = (await probe.head(key))?.sizeBytes;
-    if (stored !== sizeBytes) throw new Error(`${stored ?? 'no'} bytes are stored instead of ${sizeBytes}`);
-    return { key };
-  } catch (error) {
+    if (stored !== totalBytes) throw new Error(`${stored ?? 'no'} bytes are stored instead of ${totalBytes}`);
+    return { key, etag, crc32: made.at(-1)?.crc32 };
+  };
+  return probe.use(make).catch((error: unknown) => {
     if (!(error instanceof Error)) throw error;
-    const code = error instanceof StoreAnswerError ? `${error.name}: ` : '';
-    return { key, why: `${code}${error.message}`.slice(0, 200).replace(/\.$/, '') };
-  }
+    return { key, etag: '', error, why: describeError(error) };
+  });
 }

@@ -3,22 +3,24 @@ import { once, setMaxListeners } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
-import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
+import { S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { requestHandler } from '../../lambda/aws/sdk.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
-import { storeErrorOf } from '../../lambda/store/archive-client.ts';
+import { ArchiveClient } from '../../lambda/store/archive-client.ts';
 import { BucketClient, isNetworkError } from '../../lambda/store/bucket-client.ts';
-import { createObjectStore } from '../../lambda/store/object-store.ts';
-import {
-  type DelimitedPage,
-  type ListPageRequest,
-  type ObjectStore,
-  type SignedRequest,
-  type StoredObject,
-  StoreUnavailableError,
-  type UrlSigner,
+import { StoreAnswerError } from '../../lambda/store/http-exchange.ts';
+import { createObjectStore, createTextFiles } from '../../lambda/store/object-store.ts';
+import type { ArchiveStore, MultipartUpload, SourceObject } from '../../lambda/store/rules/archive-store.ts';
+import type {
+  DelimitedPage,
+  ListPageRequest,
+  ObjectStore,
+  SignedRequest,
+  StoredObject,
+  UrlSigner,
 } from '../../lambda/store/rules/store.ts';
+import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../../lambda/store/signing.ts';
 import type { StoreFacts } from './profile.ts';
 
@@ -58,6 +60,8 @@ export interface ListedKey {
   readonly sizeBytes: number;
 }
 
+export type Files = ReturnType<typeof createTextFiles>;
+
 /** An upload that was announced honestly, and its signed URL. */
 export interface Announced {
   readonly key: string;
@@ -81,12 +85,14 @@ export class Probe {
   readonly target: ProbeTarget;
   /** What was measured. */
   readonly facts: Pick<StoreFacts, 'clockSkewMs' | 'maxPutBytes'> = { clockSkewMs: null, maxPutBytes: null };
-  /** For what no adapter does: parts, copies. */
+  /** Other clients of the service. Use them by {@link use}. */
+  readonly clients: { readonly archives: ArchiveStore; readonly files: Files };
+  /** For what no client of the service tells. */
   readonly client: S3Client;
   /** Keys for which an upload was sent, accepted or not. */
   readonly written = new Set<string>();
   /** Multipart uploads that were begun. */
-  readonly partUploads = new Map<string, string>();
+  readonly partUploads = new Set<MultipartUpload>();
   /** Keys of uploads that were refused, and what was uploaded. */
   readonly refused = new Map<string, string>();
   /** What the store answered: retries included, but for the SDK's. */
@@ -95,6 +101,7 @@ export class Probe {
   readonly #listing: ScanListing;
   readonly #signer: UrlSigner;
   readonly #bucketClient: BucketClient;
+  readonly #archiveClient: ArchiveClient;
   readonly #memo = new Map<string, Promise<unknown>>();
   #signal: AbortSignal | undefined;
   /** Rejects at the abort. */
@@ -108,10 +115,7 @@ export class Probe {
     this.client = new S3Client({
       ...where,
       maxAttempts: attemptsMax,
-      // A part of 5 MiB takes its time on a slow line.
       requestHandler: requestHandler({ connectMs: 24_000, answerMs: 120_000 }),
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
     });
     const place = { ...where, bucket, credentials: () => this.client.config.credentials() };
     const client = new BucketClient({
@@ -127,6 +131,12 @@ export class Probe {
     });
     this.#aborted.catch(() => {});
     this.#bucketClient = client;
+    // A part of 5 MiB takes its time on a slow line.
+    this.#archiveClient = new ArchiveClient(place, { connectMs: 24_000, attemptsMax });
+    this.clients = {
+      archives: this.#untilAborted(createArchiveStore({ client: this.#archiveClient })),
+      files: this.#untilAborted(createTextFiles({ client })),
+    };
     this.#listing = new ScanListing({ client, retry: { attemptsMax } });
     this.#store = createObjectStore({ client, clock: systemClock, retry: { attemptsMax } });
     this.#signer = createUrlSigner(place);
@@ -136,6 +146,7 @@ export class Probe {
   destroy(): void {
     this.client.destroy();
     this.#bucketClient.destroy();
+    this.#archiveClient.destroy();
   }
 
   /** From here on an abort stops nothing any more: what is left is the cleanup. */
@@ -274,15 +285,31 @@ export class Probe {
     return this.#unlessAborted(() => this.#listing.listFolders({ prefix }));
   }
 
-  /** A request of the SDK that no adapter sends. */
-  send<T extends ServiceOutputTypes>(request: (client: S3Client) => Promise<T>): Promise<T> {
+  /** The objects below a prefix, in the versions that an export would read. */
+  listVersions(prefix: string): Promise<SourceObject[]> {
     return this.#unlessAborted(async () => {
-      const answer = await request(this.client).catch((thrown: unknown) => {
-        throw inOwnWords(thrown);
-      });
-      this.#note(answer.$metadata.httpStatusCode ?? 0);
-      return answer;
+      const page = await this.#listing.listPage({ prefix, readsEtags: true });
+      return Array.from({ length: page.keyCount }, (_, at) => ({
+        key: page.keyAt(at),
+        etag: page.etagAt(at),
+      }));
     });
+  }
+
+  /** Requests of other clients of the service. */
+  use<T>(requests: (clients: Probe['clients']) => Promise<T>): Promise<T> {
+    return this.#unlessAborted(() => requests(this.clients));
+  }
+
+  /** The same methods. After the abort, none sends anything more. */
+  #untilAborted<C extends object>(client: C): C {
+    const call =
+      (method: (...args: unknown[]) => unknown) =>
+      (...args: unknown[]) => {
+        this.#signal?.throwIfAborted();
+        return method(...args);
+      };
+    return Object.fromEntries(Object.entries(client).map(([name, method]) => [name, call(method)])) as C;
   }
 
   #note(status: number): void {
@@ -304,12 +331,19 @@ export class Probe {
   }
 }
 
-/** The SDK's words about an answer that isn't whole are for programmers. */
-function inOwnWords(thrown: unknown): unknown {
-  const error = storeErrorOf(thrown);
-  if (!(error instanceof Error) || !isNetworkError(error)) return error;
-  const { code = 'ETIMEDOUT' } = error as NodeJS.ErrnoException;
-  return new StoreUnavailableError(`The response was incomplete (${code}).`, { cause: error });
+/** What the store did, or what the network said. */
+function rootCause(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
+}
+
+/** Why a request of {@link Probe.use} failed, as the end of a sentence. */
+export function describeError(error: Error): string {
+  const cause = rootCause(error) as Error;
+  const { code = 'ETIMEDOUT' } = cause as NodeJS.ErrnoException;
+  const said = cause instanceof StoreAnswerError ? `${cause.name}: ${cause.message}` : cause.message;
+  return (isNetworkError(cause) ? `The response was incomplete (${code})` : said)
+    .slice(0, 200)
+    .replace(/\.$/, '');
 }
 
 function isRetriable(outcome: RawOutcome): boolean {

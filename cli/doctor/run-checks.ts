@@ -1,4 +1,4 @@
-import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3';
+import { once } from 'node:events';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { forEachLimited } from '../../lambda/rules/async.ts';
 import { type Check, check, type Outcome, warning } from './check.ts';
@@ -199,11 +199,13 @@ async function listOwn(probe: Probe): Promise<string[]> {
 }
 
 /** Ends the uploads that were not completed. @returns how many could not be ended. */
-async function abortPartUploads({ client, target, partUploads }: Probe): Promise<number> {
+async function abortPartUploads({ clients, partUploads }: Probe): Promise<number> {
   let failed = 0;
-  for (const [UploadId, Key] of partUploads) {
-    const command = new AbortMultipartUploadCommand({ Bucket: target.bucket, Key, UploadId });
-    await client.send(command, { abortSignal: AbortSignal.timeout(deleteMsMax) }).catch(() => {
+  for (const upload of partUploads) {
+    const late = once(AbortSignal.timeout(deleteMsMax), 'abort').then(() =>
+      Promise.reject(new Error('late')),
+    );
+    await Promise.race([clients.archives.abort(upload), late]).catch(() => {
       failed += 1;
     });
   }

@@ -120,12 +120,20 @@ export class LyingStore {
   }
 
   /** Asks the honest store for the same in the liar's own name, with other parameters or another body. */
-  async ask(request: AskedRequest, changed: Partial<Pick<StoreRequest, 'query'>> & { body?: Buffer } = {}) {
+  async ask(
+    request: AskedRequest,
+    changed: Partial<Pick<StoreRequest, 'query'>> & {
+      body?: Buffer;
+      /** By default none. */
+      headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) {
     const { method, canonicalPath: path } = request;
-    const { body = request.body, query = request.query } = changed;
+    const { body = request.body, query = request.query, headers = {} } = changed;
     return await this.honest.send({
       method,
       path,
+      headers,
       query: Object.fromEntries([...query].filter(([name]) => !/^x-amz-/i.test(name))),
       ...(['PUT', 'POST'].includes(method) && { body }),
     });

@@ -19,6 +19,18 @@ function partsOf({ query }: AskedRequest, { asked }: LyingStore): readonly Buffe
     .reverse();
 }
 
+/** Its headers whose names match. */
+const headersOf = ({ headers }: AskedRequest, names: RegExp) =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (names.test(name) ? [[name, String(value)]] : [])),
+  );
+
+const isCopy = ({ headers }: AskedRequest) => headers['x-amz-copy-source'] !== undefined;
+
+/** Asks for a copy whatever the version of its source. */
+const copyAny = (request: AskedRequest, store: LyingStore) =>
+  store.ask(request, { headers: headersOf(request, /^x-amz-copy-source(-range)?$/) });
+
 /** Stores with other rules for large objects. The service does not need what they lack. */
 export const misbehavingParts: readonly Misbehaving[] = [
   {
@@ -88,10 +100,112 @@ export const misbehavingParts: readonly Misbehaving[] = [
   {
     name: 'copies nothing',
     faults: {
-      instead: ({ headers }) =>
-        headers['x-amz-copy-source'] === undefined ? undefined : errorReply(501, 'NotImplemented'),
+      instead: (request) => (isCopy(request) ? errorReply(501, 'NotImplemented') : undefined),
     },
     found: { 'copy-part': 'warning' },
+    says: { 'copy-part': /can't be copied from an object as it was listed: NotImplemented/ },
+  },
+  {
+    name: 'knows no condition of a copy, as R2 documents it',
+    faults: {
+      instead: (request) =>
+        request.headers['x-amz-copy-source-if-match'] === undefined
+          ? undefined
+          : errorReply(501, 'NotImplemented', 'header not implemented'),
+    },
+    found: { 'copy-part': 'warning' },
+    says: { 'copy-part': /as it was listed: NotImplemented: header not implemented\.$/ },
+  },
+  {
+    name: 'ignores the condition of a copy',
+    faults: {
+      instead: (request, store) => (isCopy(request) ? copyAny(request, store) : undefined),
+    },
+    found: { 'copy-part': 'warning' },
+    says: { 'copy-part': /is copied from an object with another ETag: no error\.$/ },
+  },
+  {
+    name: 'refuses every copy with a condition, as if its source had changed',
+    faults: {
+      instead: (request) =>
+        isCopy(request) ? errorReply(412, 'PreconditionFailed', 'It has changed.') : undefined,
+    },
+    found: { 'copy-part': 'warning' },
+    says: { 'copy-part': /as it was listed: It has changed\.$/ },
+  },
+  {
+    name: 'fails where the condition of a copy is not met',
+    faults: {
+      changes: (reply, request) =>
+        isCopy(request) && reply.status === 412 ? errorReply(400, 'InvalidRequest', 'Oh.') : reply,
+    },
+    found: { 'copy-part': 'warning' },
+    says: { 'copy-part': /with another ETag: InvalidRequest: Oh\.$/ },
+  },
+  {
+    name: 'tells another CRC-32 of a copy',
+    faults: {
+      changes: (reply, request) =>
+        isCopy(request)
+          ? {
+              ...reply,
+              body: String(reply.body).replace(/<ChecksumCRC32>.*?</, '<ChecksumCRC32>AAAAAA==<'),
+            }
+          : reply,
+    },
+    found: { 'copy-crc32': 'warning' },
+  },
+  {
+    name: 'ignores the condition of a read',
+    faults: {
+      instead: (request, store) =>
+        request.headers['if-match'] === undefined
+          ? undefined
+          : store.ask(request, { headers: headersOf(request, /^range$/) }),
+    },
+    found: { files: 'warning' },
+    says: { files: /A GET with If-Match returns an object with another ETag/ },
+  },
+  {
+    name: 'ignores the range of a read',
+    faults: {
+      instead: (request, store) =>
+        request.headers.range === undefined
+          ? undefined
+          : store.ask(request, { headers: headersOf(request, /^if-match$/) }),
+    },
+    found: { files: 'warning' },
+  },
+  {
+    name: 'tells an ETag that it does not list',
+    faults: {
+      changes: (reply, { method }) =>
+        method === 'HEAD' ? { ...reply, headers: { ...reply.headers, etag: '"other"' } } : reply,
+    },
+    found: { files: 'warning' },
+    says: { files: /The ETags of an object differ: \{"PUT":".*","LIST":".*","HEAD":"\\"other/ },
+  },
+  {
+    name: 'lists no uploads',
+    faults: {
+      changes: (reply, { method, query }) =>
+        method === 'GET' && query.has('uploads')
+          ? { status: 200, body: '<ListMultipartUploadsResult/>' }
+          : reply,
+    },
+    found: { multipart: 'warning' },
+    says: { multipart: /its parts aren't listed/ },
+  },
+  {
+    name: 'knows no size of an object that is made of parts',
+    faults: {
+      instead: (request) =>
+        request.headers['x-amz-mp-object-size'] === undefined
+          ? undefined
+          : errorReply(501, 'NotImplemented', 'No x-amz-mp-object-size.'),
+    },
+    found: { 'complete-absent': 'warning' },
+    says: { 'complete-absent': /don't work: NotImplemented: No x-amz-mp-object-size\.$/ },
   },
   {
     name: 'overwrites what a completed upload must not',
@@ -121,7 +235,7 @@ export const misbehavingParts: readonly Misbehaving[] = [
         method === 'DELETE' && query.has('uploadId') ? errorReply(500, 'InternalError') : undefined,
     },
     found: { cleanup: 'warning' },
-    says: { cleanup: /2 unfinished multipart uploads/ },
+    says: { cleanup: /3 unfinished multipart uploads/ },
   },
   {
     name: 'sends half of what it answers about parts',
@@ -144,7 +258,7 @@ export const misbehavingParts: readonly Misbehaving[] = [
     name: 'answers nothing about parts',
     faults: { changes: (reply, request) => (isCreation(request) ? { status: 200 } : reply) },
     found: { multipart: 'warning' },
-    says: { multipart: /^Multipart uploads don't work: the response has no upload\.$/ },
+    says: { multipart: /^Multipart uploads don't work: The answer has no upload\.$/ },
   },
   {
     name: 'knows no parts, and says why',

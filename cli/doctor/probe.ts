@@ -11,7 +11,7 @@ import { ArchiveClient } from '../../lambda/store/archive-client.ts';
 import { BucketClient, isNetworkError } from '../../lambda/store/bucket-client.ts';
 import { StoreAnswerError } from '../../lambda/store/http-exchange.ts';
 import { createObjectStore, createTextFiles } from '../../lambda/store/object-store.ts';
-import type { ArchiveStore, MultipartUpload, SourceObject } from '../../lambda/store/rules/archive-store.ts';
+import type { ArchiveStore, MultipartUpload } from '../../lambda/store/rules/archive-store.ts';
 import type {
   DelimitedPage,
   ListPageRequest,
@@ -58,6 +58,7 @@ export interface ProbeTarget {
 export interface ListedKey {
   readonly key: string;
   readonly sizeBytes: number;
+  readonly etag?: string;
 }
 
 export type Files = ReturnType<typeof createTextFiles>;
@@ -255,10 +256,11 @@ export class Probe {
     request: Omit<ListPageRequest, 'signal'>,
   ): Promise<{ keys: ListedKey[]; nextContinuationToken: string | undefined }> {
     return this.#unlessAborted(async () => {
-      const page = await this.#listing.listPage(request);
+      const page = await this.#listing.listPage({ ...request, readsEtags: true });
       const keys = Array.from({ length: page.keyCount }, (_, index) => ({
         key: page.keyAt(index),
         sizeBytes: page.sizeAt(index),
+        etag: page.etagAt(index),
       }));
       return { keys, nextContinuationToken: page.nextContinuationToken };
     });
@@ -283,17 +285,6 @@ export class Probe {
   /** What is one level below a prefix. */
   listFolders(prefix: string): Promise<DelimitedPage> {
     return this.#unlessAborted(() => this.#listing.listFolders({ prefix }));
-  }
-
-  /** The objects below a prefix, in the versions that an export would read. */
-  listVersions(prefix: string): Promise<SourceObject[]> {
-    return this.#unlessAborted(async () => {
-      const page = await this.#listing.listPage({ prefix, readsEtags: true });
-      return Array.from({ length: page.keyCount }, (_, at) => ({
-        key: page.keyAt(at),
-        etag: page.etagAt(at),
-      }));
-    });
   }
 
   /** Requests of other clients of the service. */
@@ -331,19 +322,12 @@ export class Probe {
   }
 }
 
-/** What the store did, or what the network said. */
-function rootCause(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
-}
-
-/** Why a request of {@link Probe.use} failed, as the end of a sentence. */
-export function describeError(error: Error): string {
-  const cause = rootCause(error) as Error;
-  const { code = 'ETIMEDOUT' } = cause as NodeJS.ErrnoException;
-  const said = cause instanceof StoreAnswerError ? `${cause.name}: ${cause.message}` : cause.message;
-  return (isNetworkError(cause) ? `The response was incomplete (${code})` : said)
-    .slice(0, 200)
-    .replace(/\.$/, '');
+/** What the store or the network said when a request of {@link Probe.use} failed, as the end of a sentence. */
+export function describeError(error: NodeJS.ErrnoException): string {
+  if (error.cause instanceof Error) return describeError(error.cause);
+  if (isNetworkError(error)) return `The response was incomplete (${error.code ?? 'ETIMEDOUT'})`;
+  const code = error instanceof StoreAnswerError ? `${error.name}: ` : '';
+  return `${code}${error.message}`.slice(0, 200).replace(/\.$/, '');
 }
 
 function isRetriable(outcome: RawOutcome): boolean {

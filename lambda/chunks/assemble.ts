@@ -7,7 +7,6 @@ import {
   NoPartCopyError,
   ObjectExistsError,
   SourceGoneError,
-  type SourceObject,
   type UploadedPart,
   UploadGoneError,
 } from '../store/rules/archive-store.ts';
@@ -136,8 +135,8 @@ async function attempt(
   const before = await lookUp(deps, upload);
   if (before !== 'none') return before;
   const { multipart, parts } = await beginOrResume(deps, { upload, lease });
-  const areMade = await makeParts(deps, { upload, lease, multipart, proofs, parts, deadlineMs });
-  if (!areMade) return 'unproven';
+  const isCopied = await copyChunks(deps, { upload, lease, multipart, proofs, parts, deadlineMs });
+  if (!isCopied) return 'unproven';
   if (parts.size < chunkCountOf(upload)) return 'unfinished';
   await lease.extend(completeMs(upload));
   if (!(await isClaimed(deps, upload))) return 'ended';
@@ -226,58 +225,41 @@ export async function beginMultipart(
   return multipart;
 }
 
-type MakePart = (
-  upload: MultipartUpload,
-  part: { number: number; source: SourceObject; sizeBytes: number },
-) => Promise<UploadedPart>;
-
-/** Makes parts of chunks where the store copies none: through one buffer, so only one at a time. */
-function uploading({ archives }: AssembleDeps, { chunkBytes }: ChunkedUpload): MakePart {
-  const buffer = new Uint8Array(chunkBytes);
-  return async (upload, { number, source, sizeBytes }) => {
-    const bytes = buffer.subarray(0, sizeBytes);
-    await archives.readInto(source, { startByte: 0, endByte: sizeBytes }, bytes);
-    return archives.uploadPart(upload, { number, bytes });
-  };
-}
-
-interface PartsToMake extends Making, Held {
-  readonly proofs: readonly Proof[];
-  readonly deadlineMs: number;
-}
-
-/** Makes parts of the chunks that are none yet, until the time is over. @returns false: one is not as it was proven. */
-async function makeParts(deps: AssembleDeps, input: PartsToMake): Promise<boolean> {
+/** Copies the chunks that are no parts yet, until the time is over. @returns false: one is not as it was proven. */
+async function copyChunks(
+  { archives, chunkedUploads, clock }: AssembleDeps,
+  input: Making & Held & { proofs: readonly Proof[]; deadlineMs: number },
+): Promise<boolean> {
+  const { upload, lease, multipart, proofs, parts, deadlineMs } = input;
+  let areAsProven = true;
+  type Part = Parameters<typeof archives.copyPart>[1];
+  const make = (atOnce: number, partOf: (part: Part) => Promise<UploadedPart>) =>
+    forEachLimited(proofs, atOnce, async (proof) => {
+      const { chunk, etag, sizeBytes } = proof;
+      const number = chunk + 1;
+      if (parts.has(number)) return;
+      await lease.renew();
+      if (!areAsProven || clock.nowMs() >= deadlineMs) return;
+      try {
+        const source = { key: chunkKey(upload, chunk), etag };
+        parts.set(number, await partOf({ number, source, sizeBytes }));
+      } catch (error) {
+        if (!(error instanceof SourceGoneError)) throw error;
+        areAsProven = false;
+        await chunkedUploads.deleteProof(upload, proof);
+      }
+    });
   try {
-    return await makePartsBy((...part) => deps.archives.copyPart(...part), copiesAtOnce, deps, input);
+    await make(copiesAtOnce, (part) => archives.copyPart(multipart, part));
   } catch (error) {
     if (!(error instanceof NoPartCopyError)) throw error;
-    return makePartsBy(uploading(deps, input.upload), 1, deps, input);
+    // One at a time, as each is in memory.
+    await make(1, async ({ number, source, sizeBytes }) => {
+      const bytes = new Uint8Array(sizeBytes);
+      await archives.readInto(source, { startByte: 0, endByte: sizeBytes }, bytes);
+      return archives.uploadPart(multipart, { number, bytes });
+    });
   }
-}
-
-async function makePartsBy(
-  make: MakePart,
-  atOnce: number,
-  { chunkedUploads, clock }: AssembleDeps,
-  { upload, lease, multipart, proofs, parts, deadlineMs }: PartsToMake,
-): Promise<boolean> {
-  let areAsProven = true;
-  await forEachLimited(proofs, atOnce, async (proof) => {
-    const { chunk, etag, sizeBytes } = proof;
-    const number = chunk + 1;
-    if (parts.has(number)) return;
-    await lease.renew();
-    if (!areAsProven || clock.nowMs() >= deadlineMs) return;
-    try {
-      const source = { key: chunkKey(upload, chunk), etag };
-      parts.set(number, await make(multipart, { number, source, sizeBytes }));
-    } catch (error) {
-      if (!(error instanceof SourceGoneError)) throw error;
-      areAsProven = false;
-      await chunkedUploads.deleteProof(upload, proof);
-    }
-  });
   return areAsProven;
 }
 

@@ -214,11 +214,8 @@ async function replan(
 
 /** What the store says of an object that it didn't have in the version that was listed. */
 async function whyGone({ archives }: AdvanceDeps, { source }: SourceGoneError): Promise<string> {
-  const { key, etag } = source;
-  const found = await archives.head(key);
-  if (!found) return `${key} was listed, but doesn't exist`;
-  if (found.etag === etag) return `the store rejects the ETag ${etag} of ${key}, and a HEAD returns the same`;
-  return `${key} was listed with the ETag ${etag}, and a HEAD returns ${found.etag}`;
+  const { etag = 'nothing' } = (await archives.head(source.key)) ?? {};
+  return `the store rejects the ETag ${source.etag} of ${source.key}, as listed: a HEAD returns ${etag}`;
 }
 
 /**

@@ -235,7 +235,7 @@ export const misbehavingParts: readonly Misbehaving[] = [
         method === 'DELETE' && query.has('uploadId') ? errorReply(500, 'InternalError') : undefined,
     },
     found: { cleanup: 'warning' },
-    says: { cleanup: /3 unfinished multipart uploads/ },
+    says: { cleanup: /4 unfinished multipart uploads/ },
   },
   {
     name: 'sends half of what it answers about parts',

@@ -73,6 +73,8 @@ class ChunksOnTheirWay {
     for (let vain = 0; vain < vainMax; vain += 1) {
       const status = await this.#client.status();
       if (isDone(status.state)) return this.#show(this.#input.object.sizeBytes);
+      if (vain > 0 && status.failure !== null)
+        throw new UploadError(`The server can't store this file: ${status.failure}. Ask its operator.`);
       const [sent, unproven] = [this.#sent.size, this.#leastUnproven];
       try {
         await this.#send(planOf(status, this.#input.object));

@@ -38,6 +38,7 @@ const uploadItem = z.object({
   tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number(), tokenId: z.string().optional() })),
   multipart: z.object({ id: z.string(), beganAtMs: z.number(), isAhead: z.boolean().optional() }).nullable(),
   storageClass: z.string().optional(),
+  failure: z.string().optional(),
 });
 
 const proofItem = z.object({

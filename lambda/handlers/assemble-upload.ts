@@ -3,10 +3,12 @@ import { consumeEach } from '../aws/function.ts';
 import { assembleUpload } from '../chunks/assemble.ts';
 import { type ChunkMessage, decodeChunkMessage } from '../chunks/messages.ts';
 import { proveChunk } from '../chunks/prove.ts';
+import type { ChunkedUpload } from '../chunks/rules/upload.ts';
 import { tidyUpload } from '../chunks/tidy.ts';
 import { assembleDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
+import { failureText, isOutage } from '../status/status.ts';
 
 /** Time kept back from the function's limit, for the copies that are under way then, and to complete. */
 const reserveMs = 120_000;
@@ -43,6 +45,10 @@ export function create(deps: ConsumerDeps) {
       return true;
     } catch (error) {
       log.warn('chunked upload step failed', { ...named, receiveCount, error });
+      const failure = failureText(error);
+      // The client gets it, once nothing has moved for a minute.
+      const noted = (own: ChunkedUpload) => (own.failure === failure ? undefined : { ...own, failure });
+      if (!isOutage(error)) await deps.chunkedUploads.change(message, noted).catch(() => undefined);
       return again(Math.min(retryMs * receiveCount, retryMaxMs));
     }
   });

@@ -46,6 +46,7 @@ const chunkedUploadSchema = z
         .describe("SHA-256's internal state after them. null: before the first chunk, and after the last."),
     }),
     unproven: runs,
+    failure: z.string().nullable().default(null).describe('Why the server fails at it. null: it never did.'),
   })
   .meta({ id: 'ChunkedUpload' });
 
@@ -92,6 +93,7 @@ export const lfsChunksContract = {
           ],
           proven: { chunks: 8, sha256State: exampleState },
           unproven: [[9, 9]],
+          failure: null,
         },
       },
     },

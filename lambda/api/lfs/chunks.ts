@@ -40,6 +40,7 @@ const show: ChunkOperation = async (deps, { upload, event }) => {
     stored: runsOf(stored),
     proven: { chunks: proven.chunks, sha256State: isBetween ? proven.state : null },
     unproven: runsOf(unproven),
+    failure: upload.failure ?? null,
   };
   return lfs(200, body);
 };

@@ -60,6 +60,8 @@ export interface ChunkedUpload extends UploadPath {
   readonly tokens: readonly UploadToken[];
   /** The multipart upload of the object's key, once there is one. */
   readonly multipart: Multipart | null;
+  /** Why a step failed that a retry doesn't help, if one did. The newest. */
+  readonly failure?: string | undefined;
   /** Of the object. Absent: the bucket's own. */
   readonly storageClass?: string | undefined;
 }

@@ -370,6 +370,22 @@ describe('a large object', () => {
     expect(server.object?.equals(bytes)).toBe(true);
   });
 
+  it.each([null, 'The store rejected GetObject with 403 AccessDenied'])(
+    'leaves a server that says why it fails after a minute in vain, not after ten: %s',
+    async (failure) => {
+      server.failure = failure;
+      server.onStored = (chunk) => {
+        if (chunk === 7) server.chunks.delete(7);
+      };
+      const git = new GitLfs();
+      const { error } = (await git.push()) as { error?: { message: string } };
+      const waitedMs = git.sleeps.reduce((sum, ms) => sum + ms, 0);
+      if (failure === null) expect(error?.message).toContain("doesn't put the chunks together");
+      else expect(error?.message).toContain(`can't store this file: ${failure}. Ask its operator.`);
+      expect(waitedMs > 300_000).toBe(failure === null);
+    },
+  );
+
   it('leaves a server that loses a chunk again and again, and asks it less and less in each minute', async () => {
     server.onStored = (chunk) => {
       if (chunk === 7) server.chunks.delete(7);

@@ -35,6 +35,8 @@ export class FakeChunks {
   urlOf = (href: string): string | undefined => href;
   /** Reports that it loses, by their chunks. */
   readonly lostReports = new Set<number>();
+  /** Why it fails, as an older server doesn't say. */
+  failure: string | null | undefined;
   readonly requests: string[] = [];
   puttingAtOnce = 0;
   mostAtOnce = 0;
@@ -134,6 +136,7 @@ export class FakeChunks {
       stored: runsOf(stored),
       proven: { chunks, sha256State: isEdge ? null : state },
       unproven: runsOf(stored.filter((chunk) => !this.proofs.has(chunk))),
+      ...(this.failure !== undefined && { failure: this.failure }),
     };
   }
 

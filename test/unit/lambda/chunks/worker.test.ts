@@ -296,6 +296,24 @@ describe('a chunk', () => {
     expect(await stored()).toEqual(Uint8Array.from(content));
   });
 
+  it('that can not be read says why, unless a retry can help', async () => {
+    const upload = await begin();
+    await storeChunks(upload);
+    const [message] = await proofsOf(upload);
+    if (!message) throw new Error('There is no message.');
+    const failure = async () => (await deps.chunkedUploads.read(upload))?.failure;
+    let error: Error = new StoreUnavailableError('The store did not serve GetObject (503 SlowDown).');
+    archives.before = ({ name }) => {
+      if (name === 'readInto') throw error;
+    };
+    expect([await deliver(message), await failure()]).toEqual([false, undefined]);
+    error = new StoreRefusedError('The store rejected GetObject with 403 AccessDenied: check the key.');
+    for (const _ of [1, 2]) {
+      expect(await deliver(message)).toBe(false);
+      expect(await failure()).toBe('The store rejected GetObject with 403 AccessDenied');
+    }
+  });
+
   it('is read and uploaded where the store copies no parts, one at a time', async () => {
     let atOnce = 0;
     archives.before = ({ name }) => {

@@ -18,7 +18,7 @@ interface SdkError extends Error {
  * - An answer that cannot be read → {@link MalformedAnswerError}.
  * - Anything else, such as a failed connection, is returned unchanged.
  */
-export function storeErrorOf(thrown: unknown): unknown {
+function storeErrorOf(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
   const { name, message, $metadata, $response }: SdkError = thrown;
   const status = $metadata?.httpStatusCode;

@@ -263,7 +263,7 @@ function objectSigner(place: S3Settings) {
 
 function scanning(client: BucketClient) {
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());
-  return { listing, scan: createPathScan({ listing, clock, settings: settings() }) };
+  return { listing, scan: createPathScan({ listing, clock, settings: settings(), log: log() }) };
 }
 
 /** Whose identity tokens the stage takes. */

@@ -215,7 +215,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
     listing,
     adoptedRepos,
-    scan: createPathScan({ listing, clock, settings }),
+    scan: createPathScan({ listing, clock, settings, log }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),

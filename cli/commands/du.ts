@@ -182,17 +182,12 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
 }
 
 /** @throws {UsageError} for an option that needs another one. */
-function foldersOf({ byPrefix, by, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
+function foldersOf({ byPrefix, by, depth, top }: DuOptions): ScanIdentity['folders'] {
   if (!byPrefix) {
     if (depth !== undefined) throw new UsageError('--depth needs --by-prefix or --git.');
     if (top !== undefined && by === undefined)
       throw new UsageError('--top needs --by, --by-prefix or --git.');
     return null;
-  }
-  if (strategy === 'sequential') {
-    throw new UsageError(
-      "--by-prefix needs a store that lists names in order, and --strategy sequential is for one that doesn't. Use only one.",
-    );
   }
   return { depth: depth ?? 1, top: top ?? topDefault };
 }

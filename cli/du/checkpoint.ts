@@ -3,6 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { parseJson } from '../../lambda/rules/text.ts';
+import type { ScanRest } from '../../lambda/scan/rules/scan-plan.ts';
 import { pause } from '../../lambda/store/bucket-client.ts';
 import { errorCode, readIfThere, writeDurably } from '../../local/system/durable-file.ts';
 import { CliError } from '../errors.ts';
@@ -12,8 +13,8 @@ import { groupings } from './groups.ts';
 /** The file of `du --resume`: what a scan has counted, and what is left of it. */
 
 const format = 'lfs-quota du';
-/** Raised when an older version could not read, or would misread, what is written: 2 has groups. */
-const version = 2;
+/** Raised when an older version could not read, or would misread, what is written: 2 has groups, 3 its pages' order. */
+const version = 3;
 
 const count = z.number().int().nonnegative();
 const bytes = z.string().regex(/^\d+$/);
@@ -57,6 +58,11 @@ const checkpointSchema = z.strictObject({
         }),
       ),
       objectsExpected: z.number().nonnegative().nullable(),
+      /** Omitted: as `scan.order` says. */
+      isSequential: z.boolean().exactOptional(),
+      listed: z.array(z.string()).readonly().exactOptional(),
+      /** As the scan wrote them. */
+      seams: z.custom<NonNullable<ScanRest['seams']>>(Array.isArray).exactOptional(),
     })
     .nullable(),
   folders: z
@@ -183,7 +189,9 @@ export class ReplacedFileError extends CliError {
 
 function writeCheckpoint(checkpoint: Checkpoint): string {
   const body = JSON.stringify(checkpoint);
-  return `{"format":"${format}","version":${checkpoint.groups === undefined ? 1 : version},"sha256":"${sha256Hex(body)}","checkpoint":${body}}\n`;
+  const least = checkpoint.groups === undefined ? 1 : 2;
+  const { listed, seams } = checkpoint.rest ?? {};
+  return `{"format":"${format}","version":${listed || seams ? version : least},"sha256":"${sha256Hex(body)}","checkpoint":${body}}\n`;
 }
 
 /** @throws {CliError} when it is no checkpoint of this scan, or not as it was written. */

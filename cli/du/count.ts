@@ -66,6 +66,7 @@ export async function countBelow(input: {
   nowMs: () => number;
   onBegin: (checkpoint: () => Checkpoint | undefined) => void;
   onProgress: (progress: () => DuProgress) => void;
+  onWarning: (sentence: string) => void;
 }): Promise<{ isDone: boolean; count: DuCount }> {
   const { target, found, stop, nowMs } = input;
   let failed = 0;
@@ -79,7 +80,9 @@ export async function countBelow(input: {
   const tally = new Tally({ scan: target.scan, found, traffic, nowMs });
   const drain = () => listing.drain();
   stop.addEventListener('abort', drain);
-  const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings });
+  const log = { warn: input.onWarning };
+  const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings, log });
+  let hasBegun = false;
   try {
     const outcome = await scan.scan({
       prefix: target.scan.prefix,
@@ -89,9 +92,11 @@ export async function countBelow(input: {
       stop,
       onBegin: (restOf) => {
         tally.restOf = restOf;
-        input.onBegin(() => tally.checkpoint());
+        if (!hasBegun) input.onBegin(() => tally.checkpoint());
+        hasBegun = true;
       },
       onPart: (part) => tally.add(part),
+      onRestart: () => tally.begin(undefined),
       onPage: ({ share }) => input.onProgress(() => ({ sums: tally.sums, share, slowedTo: pace.slowedTo })),
     });
     tally.end();
@@ -138,13 +143,11 @@ function beginning(
   if (!found?.rest) return { strategy };
   // The tally has the sums.
   const none = { storedBytes: 0, objectCount: 0, seen: [], requests: 0 };
-  const { ranges, objectsExpected } = found.rest;
   const resume = {
     ...none,
     prefix: scan.prefix,
-    ranges,
-    objectsExpected,
     isSequential: scan.order === 'sequential',
+    ...found.rest,
   };
   return strategy.kind === 'hint' || scan.order !== 'parallel' ? { resume, strategy } : { resume };
 }
@@ -159,25 +162,30 @@ interface TallyInput {
 
 /** All that was counted, by this process and those before it. */
 class Tally {
-  readonly folders: FolderSums | undefined;
-  readonly groups: readonly GroupSums[];
+  folders: FolderSums | undefined;
+  groups: readonly GroupSums[] = [];
   readonly #input: TallyInput;
   readonly #startedMs: number;
-  #objects: number;
-  #bytes: bigint;
+  #objects = 0;
+  #bytes = 0n;
   #endedMs: number | undefined;
   /** What the scan would leave now. */
   restOf: () => ScanRest | undefined = () => undefined;
 
   constructor(input: TallyInput) {
-    const { scan, found, nowMs } = input;
     this.#input = input;
-    this.#startedMs = nowMs();
+    this.#startedMs = input.nowMs();
+    this.begin(input.found);
+  }
+
+  /** @param found what was counted before. undefined: nothing that can be relied on. */
+  begin(found: Checkpoint | undefined): void {
+    const { scan } = this.#input;
     this.#objects = found?.objects ?? 0;
     this.#bytes = BigInt(found?.bytes ?? 0);
     if (scan.folders !== null) this.folders = new FolderSums({ top: scan.folders.top, kept: found?.folders });
     // Ages count from the first process, so that an object stays in its group.
-    const fromMs = found?.beganMs ?? this.#startedMs;
+    const fromMs = this.#input.found?.beganMs ?? this.#startedMs;
     this.groups = (scan.by ?? []).map(
       (by, index) => new GroupSums({ by, nowMs: fromMs }, found?.groups?.[index]),
     );
@@ -222,13 +230,14 @@ class Tally {
     const rest = this.restOf();
     if (rest === undefined) return undefined;
     const { bytes, endedMs, ...numbers } = this.sums;
-    const { ranges, objectsExpected } = rest;
+    const { ranges, objectsExpected, isSequential, listed, seams } = rest;
+    const order = { ...(listed && { isSequential, listed }), ...(seams && { seams }) };
     return {
       scan: this.#input.scan,
       ...numbers,
       savedMs: endedMs,
       bytes: String(bytes),
-      rest: ranges.length === 0 ? null : { ranges: [...ranges], objectsExpected },
+      rest: ranges.length === 0 ? null : { ranges: [...ranges], objectsExpected, ...order },
       folders: this.folders?.keep(ranges) ?? null,
       ...(this.#input.scan.by && { groups: this.groups.map((sums) => sums.keep()) }),
     };

@@ -1,9 +1,14 @@
 import { compareKeys } from '../../lambda/rules/names.ts';
 import type { KeyRange } from '../../lambda/scan/rules/key-space.ts';
 import type { CountedPart } from '../../lambda/scan/rules/scan-plan.ts';
+import { CliError } from '../errors.ts';
+import { formatCount } from '../render.ts';
 
 /** Sums of folders that are kept while more may be found in them, before those that are complete are looked for. */
 const openFoldersMax = 65_536;
+
+/** More of them, and the scan ends: a store without an order leaves all of them open. */
+const foldersMax = 500_000;
 
 /** Objects and bytes below a folder. */
 export interface FolderSum {
@@ -47,13 +52,13 @@ export function folderOf(name: string, depth: number): { folder: string; isDirec
 }
 
 /**
- * Sums of the folders of a part whose keys are in order. A folder's keys are neighbours then, so that only those around
- * its ends are decoded; of names that lie directly in a folder above, each is.
+ * Sums of the folders of a part. If its keys are in order, a folder's keys are neighbours, so that only those around its
+ * ends are decoded; of names that lie directly in a folder above, each is.
  *
  * @param prefix of all keys. A name is what follows it.
  */
 export function foldersOfPart(
-  { page, keyCount, sizeBytes }: CountedPart,
+  { page, keyCount, sizeBytes, inAnyOrder }: CountedPart,
   { prefix, depth }: { prefix: string; depth: number },
 ): ReadonlyMap<string, FolderSum> {
   const sums = new Map<string, FolderSum>();
@@ -67,9 +72,10 @@ export function foldersOfPart(
   for (let index = 0; index < keyCount; ) {
     const { folder, isDirect } = folderOf(keyAt(index).slice(prefix.length), depth);
     const start = prefix + folder;
-    const end = isDirect
-      ? index + 1
-      : endOfRun({ from: index, to: keyCount }, (at) => keyAt(at).startsWith(start));
+    const end =
+      isDirect || inAnyOrder
+        ? index + 1
+        : endOfRun({ from: index, to: keyCount }, (at) => keyAt(at).startsWith(start));
     let bytes = 0;
     if (end - index === keyCount) bytes = sizeBytes;
     else for (let at = index; at < end; at += 1) bytes += page.sizeAt(at);
@@ -125,6 +131,11 @@ export class FolderSums {
     }
     if (this.#open.size < openFoldersMax + this.#openBefore) return;
     this.#settle(openRanges());
+    if (this.#open.size > foldersMax) {
+      throw new CliError(`There are over ${formatCount(foldersMax)} folders that aren't complete.`, {
+        hint: 'Leave out --by-prefix, or use a lower --depth.',
+      });
+    }
     this.#openBefore = this.#open.size;
   }
 

@@ -67,6 +67,10 @@ async function count(
         nowMs: context.nowMs,
         onBegin: (checkpoint) => file?.begin(checkpoint, { everyMs, onFailure }),
         onProgress,
+        onWarning: (sentence) => {
+          line.clear();
+          context.err(`warning: ${sentence}\n`);
+        },
       }),
     );
     if (isDone) input.print(count);
@@ -99,7 +103,12 @@ async function explainEnd(
   { target, file, goOn }: { target: DuTarget; file: CheckpointFile | undefined; goOn: string },
 ): Promise<unknown> {
   const { scan, region } = target;
-  const place = { bucket: scan.bucket, endpoint: scan.endpoint ?? undefined, region };
+  const place = {
+    bucket: scan.bucket,
+    endpoint: scan.endpoint ?? undefined,
+    region,
+    slower: '--concurrency 8',
+  };
   const explained = explainStoreError(error, place);
   if (file === undefined || !(explained instanceof CliError) || explained === error) return explained;
   const { message, hint, cause } = explained;

@@ -1,12 +1,21 @@
+import { lastingStatuses } from '../../lambda/store/bucket-client.ts';
 import { MalformedAnswerError, StoreAnswerError } from '../../lambda/store/http-exchange.ts';
-import { StoreRefusedError, StoreUnavailableError } from '../../lambda/store/rules/store.ts';
+import {
+  BrokenListingError,
+  StoreRefusedError,
+  StoreUnavailableError,
+} from '../../lambda/store/rules/store.ts';
 import { CliError, type Failure } from '../errors.ts';
 
 interface Target {
   readonly bucket: string;
   readonly endpoint: string | undefined;
   readonly region: string;
+  /** An option that sends fewer requests at a time. Omitted: the command has none. */
+  readonly slower?: string;
 }
+
+const checkIt = 'The store is broken. Check it: lfs-quota doctor';
 
 type Explanation = readonly [message: string, hint: string, failure?: Failure];
 
@@ -14,7 +23,7 @@ type Explanation = readonly [message: string, hint: string, failure?: Failure];
 export function explainStoreError(error: unknown, target: Target): unknown {
   if (error instanceof MalformedAnswerError) {
     return new CliError(`A page of ${storeOf(target)} can't be read: ${error.message}`, {
-      hint: 'The store is broken. Check it: lfs-quota doctor',
+      hint: checkIt,
       cause: error,
     });
   }
@@ -27,13 +36,20 @@ export function explainStoreError(error: unknown, target: Target): unknown {
 }
 
 function explainOutage(error: Error, target: Target): Explanation {
+  const { cause } = error;
+  const isLasting = cause instanceof StoreAnswerError && lastingStatuses.has(cause.status);
+  if (error instanceof BrokenListingError || isLasting) {
+    const why = isLasting ? `${cause.status} ${cause.name}` : error.message;
+    return [`${storeOf(target)} can't list the path: ${why}`, checkIt];
+  }
   const { code = '' } = (error.cause ?? error) as { code?: string };
   if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
     const hint = 'Check --endpoint, and whether the store is running.';
     return [`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable'];
   }
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
-  const hint = 'Retry later, or with fewer concurrent requests: --concurrency 8.';
+  const { slower } = target;
+  const hint = slower ? `Retry later, or with fewer concurrent requests: ${slower}.` : 'Retry later.';
   return [`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable'];
 }
 

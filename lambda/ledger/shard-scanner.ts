@@ -136,7 +136,7 @@ export class ShardScanner {
     const nothing = { storedBytes: 0, objectCount: 0, seen: [], requests: 0, isSequential: false };
     const begin: ScanRest = { prefix, ranges: [range], objectsExpected, ...nothing };
     const old = addingOld(snapshot.scannedAtMs - yearMs);
-    const options = { lookFor, ...old.options };
+    const options = { lookFor, within: range, ...old.options };
     let outcome = await this.#list(begin, { ...options, ...(isTooLarge && { requestsMax: 1 }) });
     if (outcome.kind === 'unfinished' && isTooLarge && clock.nowMs() < deadlineMs) {
       if (isTooLarge(outcome.rest)) return 'too large';
@@ -157,7 +157,7 @@ export class ShardScanner {
 
   async #list(
     resume: ScanRest,
-    options: Pick<PathScanInput, 'lookFor' | 'reads' | 'onPart' | 'requestsMax'>,
+    options: Pick<PathScanInput, 'lookFor' | 'within' | 'reads' | 'onPart' | 'onRestart' | 'requestsMax'>,
   ): Promise<PathScanOutcome> {
     const { settings } = this.#deps;
     const { snapshot, deadlineMs, lease } = this.#input;

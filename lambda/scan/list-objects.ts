@@ -5,9 +5,10 @@ import {
   type S3Settings,
   type StoreCall,
 } from '../store/bucket-client.ts';
-import type { AnswerReader, Exchange } from '../store/http-exchange.ts';
+import { type AnswerReader, type Exchange, OtherProtocolError } from '../store/http-exchange.ts';
 import { objectLimits, translateStoreError } from '../store/object-store.ts';
 import {
+  BrokenListingError,
   type DelimitedPage,
   type ListedPage,
   type ListPageRequest,
@@ -148,20 +149,24 @@ export class ScanListing implements ObjectListing {
         const message = `The store did not serve LIST ${error.message}.`;
         throw new StoreUnavailableError(message, { cause: error.cause ?? error });
       }
+      if (error instanceof OtherProtocolError) throw new BrokenListingError(error.message);
       throw translateStoreError(error, 'LIST');
     }
   }
 
   #pageReader(options: Omit<EntryReaderOptions, 'isPredicting'>): AnswerReader<ScannedPage> {
-    const reader = new ListPageReader({ ...options, isPredicting: this.#isPredicting });
+    const isPredicting = this.#isPredicting;
+    const reader = new ListPageReader({ ...options, isPredicting });
     return {
       write: (piece) => reader.write(piece),
       end: () => {
         try {
           return reader.end();
         } catch (error) {
-          if (error instanceof KeyCountError) this.#isPredicting = false;
-          throw errorInBody(reader.textWithoutEntries) ?? error;
+          const thrown = errorInBody(reader.textWithoutEntries) ?? error;
+          if (!(thrown instanceof KeyCountError)) throw thrown;
+          this.#isPredicting = false;
+          throw isPredicting ? thrown : new OtherProtocolError(thrown.message);
         }
       },
     };

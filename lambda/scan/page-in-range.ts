@@ -1,5 +1,7 @@
 import { compareKeys } from '../rules/names.ts';
-import { type ListedPage, StoreUnavailableError } from '../store/rules/store.ts';
+import { JoinedPage } from '../store/adopted-listing.ts';
+import { BrokenListingError, type ListedPage, UnorderedListingError } from '../store/rules/store.ts';
+import { decodeListedKey } from './parse-list-answer.ts';
 import type { CountedPart } from './rules/scan-plan.ts';
 import type { ListedNames, OpenRange, PageTask } from './rules/uneven-ranges.ts';
 
@@ -59,27 +61,26 @@ export interface RangePage {
   readonly folder?: string;
   /** The names of the page that are in the range, if the store lists in order. */
   readonly names?: ListedNames;
+  /** The first key behind the range, once it has ended. null: there is none. undefined: it ends with a key of its own. */
+  readonly next?: string | null;
 }
 
 /**
  * Counts the keys of a page that are in its range. A request has a beginning but no end, so the page may go beyond it.
  *
  * @param context.prefix the prefix of all keys. A name is what follows it.
- * @throws {StoreUnavailableError} if the store does not list in order, from where it was asked to.
+ * @throws {UnorderedListingError} if the store does not list in order, from where it was asked to.
  */
 export function readPage(task: PageTask, page: ListedPage, context: { prefix: string }): RangePage {
   const { after, last } = task.range;
   const { keyCount } = page;
   const { prefix } = context;
-  if (keyCount === 0) {
-    if (!page.isTruncated) return { keyCount, sizeBytes: 0, rest: undefined };
-    const continuationToken = page.nextContinuationToken;
-    if (continuationToken === undefined) throw noTokenError();
-    return { keyCount, sizeBytes: 0, rest: { ...task.range, continuationToken } };
-  }
+  if (keyCount === 0)
+    return { keyCount, sizeBytes: 0, rest: page.isTruncated ? task.range : undefined, next: null };
   const firstName = nameOf(page, 0, prefix);
   const lastName = nameOf(page, keyCount - 1, prefix);
-  checkOrder({ after, firstName, lastName });
+  const isAfter = after === null || compareKeys(firstName, after) > 0;
+  if (!isAfter || page.isInOrder === false) throw new UnorderedListingError(unordered);
   if (last !== null && compareKeys(lastName, last) > 0) {
     const inRange = countUpTo(page, prefix + last);
     let sizeBytes = 0;
@@ -89,26 +90,70 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
       sizeBytes,
       rest: undefined,
       names: namesOf(page, { prefix, count: inRange }),
+      next: page.keyAt(inRange),
     };
   }
   const isDone = !page.isTruncated || lastName === last;
-  // Without the continuation token: the last key marks where to go on.
-  const { continuationToken: _, ...range } = task.range;
-  const rest = isDone ? undefined : { ...range, after: lastName };
+  const rest = isDone ? undefined : { ...task.range, after: lastName };
   const names = namesOf(page, { prefix, count: keyCount });
-  return { keyCount, sizeBytes: page.totalBytes, rest, folder: commonFolder(firstName, lastName), names };
+  const end = page.isTruncated ? {} : { next: null };
+  return {
+    keyCount,
+    sizeBytes: page.totalBytes,
+    rest,
+    folder: commonFolder(firstName, lastName),
+    names,
+    ...end,
+  };
 }
 
 /**
- * Counts a page of a store that lists in an order of its own, from its first page to its last by continuation tokens.
+ * The keys of a range on a page of a store that lists in an order of its own. Its pages come from the first to the last,
+ * by their tokens.
  *
- * @throws {StoreUnavailableError} if the store does not say where the listing continues.
+ * @param indexes of the keys that no page before had.
+ * @throws {BrokenListingError} for a key that can't have the prefix, however the store encodes it.
  */
-export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage {
-  const { keyCount, totalBytes, nextContinuationToken: continuationToken } = page;
-  if (!page.isTruncated) return { keyCount, sizeBytes: totalBytes, rest: undefined };
-  if (continuationToken === undefined) throw noTokenError();
-  return { keyCount, sizeBytes: totalBytes, rest: { ...task.range, continuationToken } };
+export function pickInAnyOrder(
+  { range: { after, last } }: PageTask,
+  page: ListedPage,
+  { prefix, indexes }: { prefix: string; indexes: readonly number[] },
+): ListedPage {
+  const isIn = (index: number) => {
+    const text = textOf(page, index);
+    if (!text.startsWith(prefix) && !decodeListedKey(text, { isUrlEncoded: true }).startsWith(prefix))
+      throw new BrokenListingError(noPrefix);
+    if (after === null && last === null) return true;
+    const name = nameOf(page, index, prefix);
+    return (
+      (after === null || compareKeys(name, after) > 0) && (last === null || compareKeys(name, last) <= 0)
+    );
+  };
+  const picked = indexes.filter(isIn);
+  return picked.length === page.keyCount ? page : pick(page, picked);
+}
+
+/** Some keys of a page, as a page. */
+function pick(page: ListedPage, indexes: readonly number[]): ListedPage {
+  const part = { page, indexes, keyCount: indexes.length, keyOf: (key: string) => key };
+  return new JoinedPage([part], undefined);
+}
+
+/** What is counted of a page, in parts whose bytes a number can tell. */
+export function* exactParts(part: CountedPart): Generator<CountedPart> {
+  if (Number.isSafeInteger(part.sizeBytes)) return yield part;
+  const half = Math.ceil(part.keyCount / 2);
+  const all = Array.from({ length: part.keyCount }, (_, index) => index);
+  for (const indexes of [all.slice(0, half), all.slice(half)]) {
+    const page = pick(part.page, indexes);
+    yield* exactParts({ ...part, page, keyCount: page.keyCount, sizeBytes: page.totalBytes });
+  }
+}
+
+/** The first key of a page that comes after one. null: there is none in the listing. undefined: none on the page. */
+export function firstBehind(page: ListedPage, key: string): string | null | undefined {
+  const index = countUpTo(page, key);
+  return index < page.keyCount ? page.keyAt(index) : page.isTruncated ? undefined : null;
 }
 
 /**
@@ -123,7 +168,8 @@ export function addingOld(beforeMs: number) {
     for (let index = 0; index < keyCount; index += 1)
       if ((page.lastModifiedMsAt(index) ?? beforeMs) < beforeMs) found.oldBytes += page.sizeAt(index);
   };
-  return { found, options: { reads: { readsTimes: true }, onPart } };
+  const onRestart = () => Object.assign(found, { bytes: 0, oldBytes: 0 });
+  return { found, options: { reads: { readsTimes: true }, onPart, onRestart } };
 }
 
 /**
@@ -183,19 +229,11 @@ function commonFolder(a: string, b: string): string {
   return a.slice(0, a.slice(0, same).lastIndexOf('/') + 1);
 }
 
-/** If a store ignores StartAfter or lists in an order of its own, keys would be counted twice. */
-function checkOrder(page: { after: string | null; firstName: string; lastName: string }): void {
-  const { after, firstName, lastName } = page;
-  const isAfter = after === null || compareKeys(firstName, after) > 0;
-  if (isAfter && compareKeys(firstName, lastName) <= 0) return;
-  throw new StoreUnavailableError(
-    "The store doesn't list keys in order after a given key, as S3 does. Use --strategy sequential.",
-  );
-}
+export const unordered = "The store doesn't list keys in order after a given key, as S3 does.";
+const noPrefix = 'The store listed a key without the requested prefix.';
 
-function noTokenError(): StoreUnavailableError {
-  return new StoreUnavailableError('The store did not say where its truncated listing continues.');
-}
+/** A key as the store wrote it. */
+export const textOf = (page: ListedPage, index: number): string => page.textAt?.(index) ?? page.keyAt(index);
 
 function namesOf(page: ListedPage, { prefix, count }: { prefix: string; count: number }): ListedNames {
   return { count, at: (index) => nameOf(page, index, prefix) };
@@ -203,8 +241,7 @@ function namesOf(page: ListedPage, { prefix, count }: { prefix: string; count: n
 
 function nameOf(page: ListedPage, index: number, prefix: string): string {
   const key = page.keyAt(index);
-  if (!key.startsWith(prefix))
-    throw new StoreUnavailableError('The store listed a key without the requested prefix.');
+  if (!key.startsWith(prefix)) throw new UnorderedListingError(noPrefix);
   return key.slice(prefix.length);
 }
 

@@ -1,5 +1,12 @@
-import { type AnswerReader, errorIn, MalformedPageError, unescapeXml } from '../store/http-exchange.ts';
+import {
+  type AnswerReader,
+  errorIn,
+  MalformedPageError,
+  OtherProtocolError,
+  unescapeXml,
+} from '../store/http-exchange.ts';
 import type { DelimitedPage, ListedPage } from '../store/rules/store.ts';
+import { areAscending } from './key-order.ts';
 import { EntryReader, type EntryReaderOptions } from './parse-list-entries.ts';
 
 /** The number of entries is not the page's KeyCount. */
@@ -52,7 +59,7 @@ function readListFrame(around: string, counts: readonly number[]): ListFrame {
   const isTruncated = elementText(around, 'IsTruncated');
   const token = elementText(around, 'NextContinuationToken') || undefined;
   if (isTruncated !== (token === undefined ? 'false' : 'true')) {
-    throw new MalformedPageError(
+    throw new OtherProtocolError(
       `The page has IsTruncated "${isTruncated}", but ${token === undefined ? 'no' : 'a'} continuation token.`,
     );
   }
@@ -61,7 +68,7 @@ function readListFrame(around: string, counts: readonly number[]): ListFrame {
 
 function checkKeyCount(keyCount: string | undefined, counts: readonly number[]): void {
   if (keyCount === undefined) {
-    throw new MalformedPageError("The response has no KeyCount: the store doesn't support ListObjectsV2.");
+    throw new OtherProtocolError("The response has no KeyCount: the store doesn't support ListObjectsV2.");
   }
   if (!counts.some((count) => keyCount === String(count)))
     throw new KeyCountError(`The page has KeyCount ${keyCount}, but contains ${counts[0]} keys.`);
@@ -89,6 +96,10 @@ interface PageParts {
   readonly keyBytes: Buffer;
   readonly keyEnds: Uint32Array;
   readonly totalBytes: number;
+  readonly repeated: number;
+  readonly differences: Uint32Array;
+  /** Of the keys' bytes as they are in the page. */
+  readonly isAscending: boolean;
   readonly isUrlEncoded: boolean;
   readonly token: string | undefined;
 }
@@ -104,6 +115,7 @@ export class ScannedPage implements ListedPage {
   readonly totalBytes: number;
   readonly isTruncated: boolean;
   readonly nextContinuationToken: string | undefined;
+  readonly repeatedKeys: number;
   readonly #parts: PageParts;
 
   constructor(parts: PageParts) {
@@ -111,14 +123,28 @@ export class ScannedPage implements ListedPage {
     this.totalBytes = parts.totalBytes;
     this.isTruncated = parts.token !== undefined;
     this.nextContinuationToken = parts.token;
+    this.repeatedKeys = parts.repeated;
     this.#parts = parts;
   }
 
+  get isInOrder(): boolean {
+    const { keyBytes, keyEnds } = this.#parts;
+    const keys = keyBytes.subarray(0, keyEnds[this.keyCount - 1] ?? 0);
+    return areAscending({ ...this.#parts, keys }, this.keyCount, (index) => this.keyAt(index));
+  }
+
   keyAt(index: number): string {
+    return decodeListedKey(this.#rawAt(index), this.#parts);
+  }
+
+  textAt(index: number): string {
+    return unescapeXml(this.#rawAt(index));
+  }
+
+  #rawAt(index: number): string {
     this.#check(index);
-    const { keyBytes, keyEnds, isUrlEncoded } = this.#parts;
-    const start = index === 0 ? 0 : keyEnds[index - 1];
-    return decodeListedKey(utf8Text(keyBytes.subarray(start, keyEnds[index])), { isUrlEncoded });
+    const { keyBytes, keyEnds } = this.#parts;
+    return utf8Text(keyBytes.subarray(index === 0 ? 0 : keyEnds[index - 1], keyEnds[index]));
   }
 
   sizeAt(index: number): number {
@@ -232,10 +258,22 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = (this.#head ?? '') + textToEnd(this.#pending);
-    const { count, sizes, times, etags, classes, keyBytes, keyEnds, totalBytes } = this.#entries;
-    const frame = readListFrame(around, [count]);
+    const { count, repeated, sizes, times, etags, classes, keyBytes, keyEnds, totalBytes } = this.#entries;
+    const frame = readListFrame(around, [count + repeated]);
     const texts = { etags: etags?.texts, classes: classes?.texts };
-    return new ScannedPage({ count, sizes, times, ...texts, keyBytes, keyEnds, totalBytes, ...frame });
+    const { isAscending, differences } = this.#entries;
+    const order = { repeated, isAscending, differences };
+    return new ScannedPage({
+      count,
+      sizes,
+      times,
+      ...texts,
+      keyBytes,
+      keyEnds,
+      totalBytes,
+      ...order,
+      ...frame,
+    });
   }
 }
 
@@ -324,7 +362,7 @@ function utf8Text(bytes: Buffer): string {
  *
  * @throws {MalformedPageError} when the text is not an encoded key.
  */
-function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: boolean }): string {
+export function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: boolean }): string {
   const key = unescapeXml(text);
   // Nearly all keys have nothing to decode.
   if (!isUrlEncoded || !(key.includes('%') || key.includes('+'))) return key;

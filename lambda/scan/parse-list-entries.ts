@@ -49,6 +49,8 @@ function timeAt(bytes: DataView, start: number): number {
   return daysSince1970(year, month, day) * 86_400_000 + ((hour * 60 + minute) * 60 + second) * 1000 + ms;
 }
 
+const zonedTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d:\d\d)?</;
+
 /** The ms in `.123Z<` or `Z<`. Negative if there is anything else. */
 function fractionAt(bytes: DataView, start: number): number {
   let at = start;
@@ -182,6 +184,10 @@ export interface EntryReaderOptions {
 export class EntryReader {
   count = 0;
   totalBytes = 0;
+  /** Entries that were left out: they have the key of the one before. */
+  repeated = 0;
+  /** Each key's bytes, as they are in the page, come after those of the key before. */
+  isAscending = true;
   sizes = new Float64Array(pageKeysMax);
   /** LastModified of each entry, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
   times: Float64Array | undefined;
@@ -192,6 +198,8 @@ export class EntryReader {
   keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesInitial);
   /** Where each key ends in {@link EntryReader.keyBytes}. */
   keyEnds = new Uint32Array(pageKeysMax);
+  /** The first byte by which each key differs from the one before. */
+  differences = new Uint32Array(pageKeysMax);
   readonly #isPredicting: boolean;
   #keys = viewOf(this.keyBytes);
   #keyBytesUsed = 0;
@@ -241,6 +249,14 @@ export class EntryReader {
     }
     this.#closeOffset = close - digitsEnd;
     this.#noteKey(bytes, at + this.#keyOffset + keyOpenLength, close);
+    const order = this.count === 0 ? 1 : this.#orderOfKey();
+    if (order < 0) this.isAscending = false;
+    if (order === 0) {
+      this.repeated += 1;
+      this.totalBytes -= this.sizes[this.count] ?? 0;
+      this.#keyBytesUsed = this.keyEnds[this.count - 1] ?? 0;
+      return close + contentsCloseLength;
+    }
     if (this.times) this.times[this.count] = this.#timeWithin(bytes, at, close);
     this.etags?.read(bytes, { at, close, anchor: at });
     // The length of a size differs. S3 has the class after it.
@@ -275,6 +291,10 @@ export class EntryReader {
     if (used + close - start > this.keyBytes.length) this.#growKeyBytes(used + close - start);
     const keys = this.#keys;
     let at = start;
+    if (bytes.getUint8(at) === lessThan) {
+      this.#noteQuotedKey(bytes, { start, close });
+      return;
+    }
     for (;;) {
       const four = bytes.getInt32(at);
       if (hasLessThan(four)) break;
@@ -293,6 +313,34 @@ export class EntryReader {
     this.keyEnds[this.count] = used;
   }
 
+  /** Notes a key within `<![CDATA[` and `]]>`, as it would be without. @throws {MalformedPageError} */
+  #noteQuotedKey(bytes: DataView, { start, close }: { start: number; close: number }): void {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, close - start).toString('latin1');
+    const [, quoted] = /^<!\[CDATA\[(.+?)\]\]><\/Key>/s.exec(text) ?? [];
+    if (quoted === undefined) throw new MalformedPageError('The page contains an empty key.');
+    const key = Buffer.from(quoted.replaceAll('&', '&amp;').replaceAll('<', '&lt;'), 'latin1');
+    if (this.#keyBytesUsed + key.length > this.keyBytes.length)
+      this.#growKeyBytes(this.#keyBytesUsed + key.length);
+    key.copy(this.keyBytes, this.#keyBytesUsed);
+    this.#keyBytesUsed += key.length;
+    this.keyEnds[this.count] = this.#keyBytesUsed;
+  }
+
+  /** Negative: the bytes of the latest key come before those of the key before. 0: they are the same. */
+  #orderOfKey(): number {
+    const keys = this.#keys;
+    const before = this.count === 1 ? 0 : (this.keyEnds[this.count - 2] ?? 0);
+    const start = this.keyEnds[this.count - 1] ?? 0;
+    const lengthBefore = start - before;
+    const length = this.#keyBytesUsed - start;
+    const least = Math.min(lengthBefore, length);
+    let at = 0;
+    while (at + 4 <= least && keys.getInt32(before + at) === keys.getInt32(start + at)) at += 4;
+    while (at < least && keys.getUint8(before + at) === keys.getUint8(start + at)) at += 1;
+    this.differences[this.count] = at;
+    return at < least ? keys.getUint8(start + at) - keys.getUint8(before + at) : length - lengthBefore;
+  }
+
   /** LastModified of an entry, in ms. NaN if there is none that can be read. */
   #timeWithin(bytes: DataView, at: number, close: number): number {
     // An entry that is shorter than the previous one may end before, and the next one have its time there.
@@ -304,7 +352,13 @@ export class EntryReader {
       if (tag > last) return Number.NaN;
       this.#timeOffset = tag - at;
     }
-    return timeAt(bytes, tag + timeOpenLength);
+    const start = tag + timeOpenLength;
+    const time = timeAt(bytes, start);
+    if (!Number.isNaN(time)) return time;
+    // Some stores write an offset, or no zone: S3's times are UTC.
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, close - start).toString('latin1');
+    const [, local, zone = 'Z'] = zonedTime.exec(text) ?? [];
+    return local === undefined ? Number.NaN : Date.parse(local + zone);
   }
 
   /** Finds the parts of an entry, and sets the offsets for the next one. @returns where its end tag begins. */
@@ -348,6 +402,9 @@ export class EntryReader {
     const keyEnds = new Uint32Array(this.keyEnds.length * 2);
     keyEnds.set(this.keyEnds);
     this.keyEnds = keyEnds;
+    const differences = new Uint32Array(sizes.length);
+    differences.set(this.differences);
+    this.differences = differences;
   }
 
   #growKeyBytes(needed: number): void {

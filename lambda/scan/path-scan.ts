@@ -1,100 +1,100 @@
-import type { Clock } from '../rules/clock-and-log.ts';
+import type { Clock, Log } from '../rules/clock-and-log.ts';
 import { compareKeys } from '../rules/names.ts';
 import type { Settings } from '../rules/settings.ts';
-import { type ListedPage, type ObjectListing, StoreUnavailableError } from '../store/rules/store.ts';
+import { MalformedPageError } from '../store/http-exchange.ts';
 import {
+  type ListedPage,
+  nextPage,
+  type ObjectListing,
+  StoreUnavailableError,
+  tokenOf,
+  UnorderedListingError,
+} from '../store/rules/store.ts';
+import {
+  exactParts,
+  firstBehind,
+  pickInAnyOrder,
   type RangePage,
   RecentNames,
   readPage,
-  readPageInAnyOrder,
   seenInAnyOrder,
   seenOnPage,
+  unordered,
 } from './page-in-range.ts';
+import { PageTrail } from './page-trail.ts';
 import { wholeKeySpace } from './rules/key-space.ts';
 import {
   chooseStrategy,
+  type ListedFrom,
   type PathScan,
   type PathScanInput,
   type PathScanOutcome,
   ScanPlan,
   type ScanRest,
   type ScanStrategy,
+  type Seam,
 } from './rules/scan-plan.ts';
-import type { PageTask } from './rules/uneven-ranges.ts';
-
-/**
- * The pages of a range that continues by tokens. Each page must lead further: in a listing that comes back to where it
- * was, keys would be counted twice, or the scan would never end.
- *
- * It needs little memory, so not every way back is detected at once. A cycle of tokens always is, after at most a few
- * rounds.
- */
-export class PageTrail {
-  /** The last page that had keys. */
-  #previous: ListedPage | undefined;
-  // Brent's algorithm: a token is marked, then one twice as many pages later, and so on. A cycle returns to a mark.
-  #mark: string | undefined;
-  #pagesSinceMark = 0;
-  #pagesToMark = 1;
-
-  /**
-   * Notes the next page.
-   *
-   * @param requestedToken the token by which it was requested.
-   * @throws {StoreUnavailableError} if it leads back.
-   */
-  follow(page: ListedPage, requestedToken: string | undefined): void {
-    const { nextContinuationToken: token, keyCount } = page;
-    if (token !== undefined && (token === requestedToken || token === this.#mark)) {
-      throw new StoreUnavailableError(
-        'The listing of the store goes in a circle: it repeats a continuation token.',
-      );
-    }
-    if (token !== undefined) this.#count(token);
-    if (keyCount === 0) return;
-    if (this.#previous && hasKey(this.#previous, page.keyAt(0))) {
-      throw new StoreUnavailableError("The store's listing repeats a key on two pages in a row.");
-    }
-    this.#previous = page;
-  }
-
-  #count(token: string): void {
-    this.#pagesSinceMark += 1;
-    if (this.#pagesSinceMark < this.#pagesToMark) return;
-    this.#mark = token;
-    this.#pagesSinceMark = 0;
-    this.#pagesToMark *= 2;
-  }
-}
-
-function hasKey(page: ListedPage, key: string): boolean {
-  for (let index = 0; index < page.keyCount; index += 1) if (page.keyAt(index) === key) return true;
-  return false;
-}
+import type { OpenRange, PageTask } from './rules/uneven-ranges.ts';
 
 interface PathScanDeps {
   readonly listing: Pick<ObjectListing, 'listPage'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly settings: Pick<Settings, 'scanConcurrency'>;
+  /** Hears once of a scan what its store does in another way than S3. */
+  readonly log?: Pick<Log, 'warn'>;
 }
 
 /** Scans paths with a listing. docs/decisions.md explains how, and what it costs. */
 export function createPathScan(deps: PathScanDeps): PathScan {
-  return { scan: (input) => new PathScanRun(deps, input).run() };
+  return {
+    scan(input) {
+      const run = new PathScanRun(deps, input);
+      return run.run().catch((error: unknown) => {
+        if (!(error instanceof UnorderedListingError) || run.isSequential) throw error;
+        return startAgain(deps, input, run.requests);
+      });
+    },
+  };
+}
+
+/**
+ * Nothing that was counted by order can be trusted, so all of it is counted again. Only the pages in their own order have
+ * each key once: of a part of the key space, too, all of them are listed.
+ */
+function startAgain(deps: PathScanDeps, input: PathScanInput, requests: number): Promise<PathScanOutcome> {
+  const { prefix, resume, within = wholeKeySpace } = input;
+  deps.log?.warn("The store doesn't list keys in order, so the scan starts again, one page at a time.", {
+    prefix,
+  });
+  input.onRestart?.();
+  const nothing = { storedBytes: 0, objectCount: 0, seen: [], requests: resume?.requests ?? 0 };
+  const objectsExpected = resume?.objectsExpected ?? null;
+  const begin = { prefix, ranges: [within], ...nothing, isSequential: true, objectsExpected };
+  return new PathScanRun(deps, { ...input, resume: begin }, requests).run();
 }
 
 /** One scan. It runs the pages that its plan asks for, adds up what they list, and stops at its limits. */
 class PathScanRun {
   readonly #deps: PathScanDeps;
   readonly #input: PathScanInput;
-  readonly #isSequential: boolean;
+  readonly isSequential: boolean;
   readonly #plan: ScanPlan;
   readonly #lookFor: readonly string[];
   readonly #seen: Map<string, number>;
   readonly #recent: RecentNames | undefined;
   readonly #abort = new AbortController();
-  /** The pages of each range that continues by tokens, by where the range begins. */
-  readonly #trails = new Map<string | null, PageTrail>();
+  /** All pages, if they come one after the other. */
+  readonly #trail: PageTrail;
+  /** The latest pages of a range, as long as they are empty, by where the range begins. */
+  readonly #emptyPages = new Map<string | null, PageTrail>();
+  /**
+   * Where a range begins → the token that leads there, if pages were listed before. No key is sent back to the store: it
+   * may not mean what it says of its encoding.
+   */
+  readonly #tokens = new Map<string | null, string>();
+  /** By the cut, until both sides are known. */
+  readonly #seams: Map<string, Seam>;
+  #hasRepeated = false;
   #running = 0;
   #onIdle: () => void = () => {};
   #failure: { readonly error: unknown } | undefined;
@@ -103,10 +103,11 @@ class PathScanRun {
   #isConsistent = true;
   #storedBytes: number;
   #objectCount: number;
-  #requests = 0;
+  requests: number;
   #pages = 0;
 
-  constructor(deps: PathScanDeps, input: PathScanInput) {
+  /** @param requests that were sent before, for the same input. */
+  constructor(deps: PathScanDeps, input: PathScanInput, requests = 0) {
     const { resume } = input;
     if (resume && resume.prefix !== input.prefix) {
       throw new RangeError(`Can't continue a scan of "${resume.prefix}" as a scan of "${input.prefix}".`);
@@ -114,10 +115,16 @@ class PathScanRun {
     this.#deps = deps;
     this.#input = input;
     const strategy = strategyOf(input);
-    this.#isSequential = strategy.kind === 'sequential';
+    this.requests = requests;
+    this.#trail = new PageTrail(input.prefix, resume?.listed);
+    this.#seams = new Map(resume?.seams);
+    this.isSequential = strategy.kind === 'sequential';
     this.#plan = new ScanPlan({
       strategy,
-      ranges: resume?.ranges ?? [wholeKeySpace],
+      ranges: (resume?.ranges ?? [wholeKeySpace]).map(({ continuationToken, ...range }: OpenRange) => {
+        if (continuationToken !== undefined) this.#tokens.set(range.after, continuationToken);
+        return range;
+      }),
       concurrency: input.concurrency ?? deps.settings.scanConcurrency,
     });
     const { lookFor = new Set() } = input;
@@ -141,7 +148,7 @@ class PathScanRun {
       if (this.#running === 0) resolve();
     });
     if (this.#failure) throw this.#failure.error;
-    const requests = this.#requests;
+    const { requests } = this;
     const rest = this.#rest();
     const [storedBytes, objectCount] = [this.#storedBytes, this.#objectCount];
     if (rest.ranges.length === 0) {
@@ -162,13 +169,18 @@ class PathScanRun {
     const { prefix, resume } = this.#input;
     return {
       prefix,
-      ranges: this.#plan.rest(),
+      ranges: this.#plan.rest().map((range) => {
+        const continuationToken = this.#tokens.get(range.after);
+        return continuationToken === undefined ? range : { ...range, continuationToken };
+      }),
       storedBytes: this.#storedBytes,
       objectCount: this.#objectCount,
       seen: [...this.#seen],
       ...(recent !== undefined && { recent: recent === 'too many' ? recent : [...recent] }),
-      requests: this.#requests + (resume?.requests ?? 0),
-      isSequential: this.#isSequential,
+      requests: this.requests + (resume?.requests ?? 0),
+      isSequential: this.isSequential,
+      ...(this.isSequential && { listed: this.#trail.listed }),
+      ...(this.#seams.size > 0 && { seams: [...this.#seams] }),
       objectsExpected: this.#pages > 0 ? this.#plan.keysExpected : (resume?.objectsExpected ?? null),
     };
   }
@@ -179,7 +191,7 @@ class PathScanRun {
       if (this.#mustStop()) return;
       const task = this.#plan.take();
       if (task === undefined) return;
-      this.#requests += 1;
+      this.requests += 1;
       this.#running += 1;
       void this.#runPage(task)
         .catch((error: unknown) => this.#fail(error))
@@ -193,59 +205,114 @@ class PathScanRun {
   #mustStop(): boolean {
     const { deadlineMs, requestsMax } = this.#input;
     const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
-    const isSpent = requestsMax !== undefined && this.#requests >= requestsMax;
+    const isSpent = requestsMax !== undefined && this.requests >= requestsMax;
     const isStopped = this.#isStopped || this.#input.stop?.aborted === true;
     return this.#failure !== undefined || isStopped || isLate || isSpent;
   }
 
   async #runPage(task: PageTask): Promise<void> {
-    const page = await this.#list(task);
-    if (page === undefined) return;
-    const result = this.#read(task, page);
+    const from = this.#placeOf(task);
+    // Pages without keys may come before it.
+    const isFirst = from.startAfter !== undefined || this.#emptyPages.has(task.range.after);
+    const listed = await this.#list(task, from);
+    if (listed === undefined) return;
+    const { page, result } = this.#read(task, listed);
     try {
       this.#count(page, result);
+      this.#tokens.delete(task.range.after);
+      if (result.rest) this.#tokens.set(result.rest.after, tokenOf(listed));
       this.#plan.report(task, result);
     } catch (error) {
       this.#isConsistent = false;
       throw error;
     }
     this.#start();
+    if (!this.isSequential) await this.#join(task.range, listed, { from, result, isFirst });
     await this.#input.onPage?.({
       storedBytes: this.#storedBytes,
       objectCount: this.#objectCount,
-      requests: this.#requests,
+      requests: this.requests,
       share: this.#plan.share,
     });
   }
 
-  #read(task: PageTask, page: ListedPage): RangePage {
-    const { after, continuationToken } = task.range;
-    if (this.#isSequential || page.keyCount === 0) {
-      const trail = this.#trails.get(after) ?? new PageTrail();
-      this.#trails.set(after, trail);
-      trail.follow(page, continuationToken);
-    } else this.#trails.delete(after);
-    return this.#isSequential ? readPageInAnyOrder(task, page) : readPage(task, page, this.#input);
+  #read(task: PageTask, page: ListedPage): { page: ListedPage; result: RangePage } {
+    const { after } = task.range;
+    const { prefix } = this.#input;
+    if (page.repeatedKeys) this.#noteRepeated();
+    if (!this.isSequential) {
+      const trail = this.#emptyPages.get(after) ?? (page.keyCount === 0 ? new PageTrail(prefix) : undefined);
+      this.#emptyPages.delete(after);
+      if (trail && page.keyCount === 0) {
+        trail.follow(page, this.#tokens.get(after));
+        this.#emptyPages.set(after, trail);
+      }
+      return { page, result: inOrder(() => readPage(task, page, this.#input)) };
+    }
+    const indexes = this.#trail.follow(page, this.#tokens.get(after));
+    if (this.#trail.hasRepeated) this.#noteRepeated();
+    const picked = pickInAnyOrder(task, page, { prefix, indexes });
+    const { keyCount, totalBytes: sizeBytes } = picked;
+    return { page: picked, result: { keyCount, sizeBytes, rest: page.isTruncated ? task.range : undefined } };
+  }
+
+  #noteRepeated(): void {
+    const { prefix } = this.#input;
+    if (!this.#hasRepeated)
+      this.#deps.log?.warn('The store lists keys more than once. Each counts once.', { prefix });
+    this.#hasRepeated = true;
+  }
+
+  /** @throws {UnorderedListingError} if two ranges leave out keys between them, or have some in common. */
+  async #join(
+    { after, last }: OpenRange,
+    page: ListedPage,
+    { from, result, isFirst }: { from: ListedFrom; result: RangePage; isFirst: boolean },
+  ): Promise<void> {
+    const { rest, next } = result;
+    const isKnown = page.keyCount > 0 || !page.isTruncated;
+    if (after !== null && isFirst && isKnown)
+      await this.#meet(after, { behind: page.keyCount > 0 ? page.keyAt(0) : null });
+    if (last !== null && rest === undefined && next !== undefined)
+      await this.#meet(last, { before: { ...from, next } });
+  }
+
+  async #meet(cut: string, side: Seam): Promise<void> {
+    const { before, behind } = { ...this.#seams.get(cut), ...side };
+    if (before === undefined || behind === undefined) {
+      this.#seams.set(cut, side);
+      return;
+    }
+    this.#seams.delete(cut);
+    if (before.next === behind) return;
+    // A key may have come or gone between the two pages. Then they agree the next time.
+    this.requests += 2;
+    const { prefix, deadlineMs } = this.#input;
+    const { next: _, ...again } = before;
+    const how = { prefix, signal: this.#abort.signal, ...(deadlineMs !== undefined && { deadlineMs }) };
+    const [left, right] = await Promise.all(
+      [again, { startAfter: prefix + cut, maxKeys: 1 }].map(async (request) =>
+        firstBehind(await nextPage(this.#deps.listing, { ...how, ...request }), prefix + cut),
+      ),
+    );
+    if (left === undefined || left !== right) throw new UnorderedListingError(unordered);
   }
 
   /**
    * @returns undefined if the scan was stopped, or the deadline passed first. A scan that has counted a page, or that goes
    *   on with what another one counted, ends as unfinished then: the store has answered.
    */
-  async #list(task: PageTask): Promise<ListedPage | undefined> {
+  async #list(task: PageTask, from: ListedFrom): Promise<ListedPage | undefined> {
     const { prefix, deadlineMs, resume, reads } = this.#input;
-    const { after, continuationToken } = task.range;
     try {
       return await this.#deps.listing.listPage({
         prefix,
-        maxKeys: task.keysMax,
+        ...from,
         signal: this.#abort.signal,
         ...reads,
         ...(this.#recent && { readsTimes: true }),
+        ...(this.isSequential && { inAnyOrder: true }),
         ...(deadlineMs !== undefined && { deadlineMs }),
-        ...(continuationToken !== undefined
-          ? { continuationToken }
-          : after !== null && { startAfter: prefix + after }),
       });
     } catch (error) {
       const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
@@ -258,17 +325,27 @@ class PathScanRun {
     }
   }
 
+  #placeOf({ range: { after }, keysMax: maxKeys }: PageTask): ListedFrom {
+    const continuationToken = this.#tokens.get(after);
+    if (continuationToken !== undefined) return { maxKeys, continuationToken };
+    return {
+      maxKeys,
+      ...(after !== null && !this.isSequential && { startAfter: this.#input.prefix + after }),
+    };
+  }
+
   #count(page: ListedPage, { keyCount, sizeBytes }: RangePage): void {
     const { prefix, lookFor, onPart } = this.#input;
     const storedBytes = this.#storedBytes + sizeBytes;
-    if (!Number.isSafeInteger(onPart === undefined ? storedBytes : sizeBytes)) {
+    if (onPart === undefined && !Number.isSafeInteger(storedBytes)) {
       throw new RangeError(`More than 2^53 − 1 bytes are stored below "${prefix}".`);
     }
-    onPart?.({ page, keyCount, sizeBytes });
+    const inAnyOrder = this.isSequential;
+    if (onPart) for (const part of exactParts({ page, keyCount, sizeBytes, inAnyOrder })) onPart(part);
     this.#pages += 1;
     this.#objectCount += keyCount;
     this.#storedBytes = storedBytes;
-    const isAny = this.#isSequential || lookFor === 'everything';
+    const isAny = this.isSequential || lookFor === 'everything';
     const seen = isAny
       ? seenInAnyOrder(lookFor, page, { prefix, keyCount })
       : seenOnPage(this.#lookFor, page, { prefix, keyCount });
@@ -276,11 +353,22 @@ class PathScanRun {
     this.#recent?.add(page, keyCount);
   }
 
-  /** The first failure ends the scan and aborts its running requests. */
+  /** The first failure ends the scan and aborts its running requests, unless it starts again. */
   #fail(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
-    this.#abort.abort(error);
+    if (!(error instanceof UnorderedListingError) || this.isSequential) this.#abort.abort(error);
+  }
+}
+
+/** Reads a page by the order of its keys. What isn't encoded as it says has no order that can be relied on. */
+function inOrder<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof MalformedPageError
+      ? new UnorderedListingError(unordered, { cause: error })
+      : error;
   }
 }
 

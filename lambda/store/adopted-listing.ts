@@ -9,6 +9,7 @@ import {
   storedBeginning,
 } from './rules/adopted-repos.ts';
 import {
+  BrokenListingError,
   type DelimitedPage,
   hasKeys,
   type ListedPage,
@@ -16,6 +17,7 @@ import {
   nextPage,
   type ObjectListing,
   StoreUnavailableError,
+  UnorderedListingError,
 } from './rules/store.ts';
 
 /**
@@ -96,6 +98,8 @@ function keptOf(
   const indexes: number[] = [];
   for (let index = 0; index < page.keyCount; index += 1) {
     const storedKey = page.keyAt(index);
+    if (!storedKey.startsWith(stretch.storedPrefix ?? ''))
+      throw new BrokenListingError('The store listed a key without the requested prefix.');
     if (stretch.isPast(storedKey)) return { indexes, keyCount: indexes.length, isPast: true };
     if (stretch.keyOf(storedKey) !== undefined) indexes.push(index);
   }
@@ -128,17 +132,14 @@ export class JoinedPage implements ListedPage {
 
   /**
    * @param parts in the order of their keys.
-   * @param end.tokenAfter makes the token that goes on after a key. A page after which others follow has keys.
+   * @param token leads to the next page. undefined: it's the last. A function makes it of the last key.
    */
-  constructor(
-    parts: readonly PagePart[],
-    end: { isTruncated: boolean; tokenAfter: (lastKey: string) => string },
-  ) {
+  constructor(parts: readonly PagePart[], token: string | undefined | ((lastKey: string) => string)) {
     this.#parts = parts;
     this.keyCount = parts.reduce((sum, { keyCount }) => sum + keyCount, 0);
     this.totalBytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
-    this.isTruncated = end.isTruncated;
-    this.nextContinuationToken = end.isTruncated ? end.tokenAfter(this.keyAt(this.keyCount - 1)) : undefined;
+    this.isTruncated = token !== undefined;
+    this.nextContinuationToken = typeof token === 'function' ? token(this.keyAt(this.keyCount - 1)) : token;
   }
 
   keyAt(index: number): string {
@@ -159,6 +160,16 @@ export class JoinedPage implements ListedPage {
   etagAt(index: number): string {
     const { page, pageIndex } = this.#find(index);
     return page.etagAt(pageIndex);
+  }
+
+  storageClassAt(index: number): string {
+    const { page, pageIndex } = this.#find(index);
+    return page.storageClassAt?.(pageIndex) ?? '';
+  }
+
+  suffixAt(index: number): string {
+    const { page, pageIndex } = this.#find(index);
+    return page.suffixAt?.(pageIndex) ?? '';
   }
 
   #find(index: number) {
@@ -212,6 +223,7 @@ export class AdoptedListing implements ObjectListing {
   async listPage(request: ListPageRequest): Promise<ListedPage> {
     const { prefix } = request;
     const repo = this.#repos.at(prefix);
+    if (repo && request.inAnyOrder) return this.#listAsStored(adoptedStretch(repo, prefix), request);
     if (repo) return this.#list([adoptedStretch(repo, prefix)], request);
     this.#repos.requireOwn(prefix);
     const below = this.#repos.below(prefix);
@@ -270,9 +282,18 @@ export class AdoptedListing implements ObjectListing {
     for (const [index, stretch] of left.entries()) {
       const isEnded = await this.#listStretch(stretch, { how, after, found });
       const mayHaveMore = !isEnded || (found.room === 0 && index < left.length - 1);
-      if (mayHaveMore) return new JoinedPage(found.parts, { isTruncated: true, tokenAfter });
+      if (mayHaveMore) return new JoinedPage(found.parts, tokenAfter);
     }
-    return new JoinedPage(found.parts, { isTruncated: false, tokenAfter });
+    return new JoinedPage(found.parts, undefined);
+  }
+
+  /** A page of the store, with its own token. */
+  async #listAsStored(stretch: Stretch, request: ListPageRequest): Promise<ListedPage> {
+    const { storedPrefix: prefix } = stretch;
+    if (prefix === undefined) return new JoinedPage([], undefined);
+    const page = await this.#inner.listPage({ ...request, prefix });
+    const keyOf = (storedKey: string) => stretch.keyOf(storedKey) ?? storedKey;
+    return new JoinedPage([{ page, keyOf, ...keptOf(stretch, page) }], page.nextContinuationToken);
   }
 
   /** @returns false: more of the stretch may follow, and there are keys to show. */
@@ -293,6 +314,10 @@ export class AdoptedListing implements ObjectListing {
         // A key may be the prefix itself, as the mark of a folder is.
         ...(startAfter !== undefined && compareKeys(startAfter, prefix) >= 0 && { startAfter }),
       });
+      const first = page.keyCount > 0 ? page.keyAt(0) : undefined;
+      const isBefore = first !== undefined && startAfter !== undefined && compareKeys(first, startAfter) <= 0;
+      if (isBefore || page.isInOrder === false)
+        throw new UnorderedListingError(`The store doesn't list keys below "${prefix}" in order.`);
       const kept = keptOf(stretch, page);
       if (!found.add(stretch, page, kept)) return false;
       if (kept.isPast || !page.isTruncated) return true;

@@ -8,6 +8,7 @@ import {
   type ExchangeLimits,
   HttpExchange,
   MalformedAnswerError,
+  OtherProtocolError,
   refusalReader,
   StoreAnswerError,
 } from './http-exchange.ts';
@@ -36,7 +37,7 @@ export interface RetrySettings {
 const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
 
 /** What the other side will not do next time either. */
-export const permanentStatuses: ReadonlySet<number> = new Set([501, 505]);
+export const lastingStatuses: ReadonlySet<number> = new Set([501, 505]);
 
 /** Nothing listens at the address, or there is no such host. */
 const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
@@ -107,7 +108,8 @@ export class Retries {
 }
 
 function mayHelp(error: Error): boolean {
-  if (error instanceof StoreAnswerError) return !isRefusal(error) && !permanentStatuses.has(error.status);
+  if (error instanceof StoreAnswerError) return !isRefusal(error) && !lastingStatuses.has(error.status);
+  if (error instanceof OtherProtocolError) return false;
   return error instanceof MalformedAnswerError || isNetworkError(error);
 }
 

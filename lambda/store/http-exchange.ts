@@ -219,6 +219,7 @@ export class StoreAnswerError extends Error {
     status: number;
     code: string | undefined;
     message: string | undefined;
+    region?: string | undefined;
     head?: AnswerHead;
   }) {
     const { status, head } = input;
@@ -227,7 +228,7 @@ export class StoreAnswerError extends Error {
     this.name = input.code ?? (status === 404 ? 'NotFound' : 'Unknown');
     this.status = status;
     this.retryAfterMs = waitOf(headerOf(head, 'retry-after'));
-    this.bucketRegion = headerOf(head, 'x-amz-bucket-region');
+    this.bucketRegion = headerOf(head, 'x-amz-bucket-region') ?? input.region;
   }
 }
 
@@ -277,11 +278,11 @@ export function emptyReader(): AnswerReader<void> {
 }
 
 /** What an error document says. Undefined if the text is none. */
-export function errorIn(text: string): { code: string | undefined; message: string | undefined } {
+export function errorIn(text: string): Record<'code' | 'message' | 'region', string | undefined> {
   const [, inner] = /<Error>(.*)/s.exec(text) ?? [];
   const part = (name: string) =>
     inner === undefined ? undefined : new RegExp(`<${name}>([^<]+)`).exec(inner)?.[1];
-  return { code: part('Code'), message: part('Message') };
+  return { code: part('Code'), message: part('Message'), region: part('Region') };
 }
 
 /** The value of a header that comes once. */
@@ -303,6 +304,9 @@ function waitOf(text: string | undefined): number | undefined {
 export class MalformedPageError extends MalformedAnswerError {
   override readonly name = 'MalformedPageError';
 }
+
+/** What is wrong about the page is no accident: the next one would have it, too. */
+export class OtherProtocolError extends MalformedPageError {}
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 

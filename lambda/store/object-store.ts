@@ -7,7 +7,7 @@ import {
   type BucketClient,
   DeadlineError,
   isNetworkError,
-  permanentStatuses,
+  lastingStatuses,
   type RetrySettings,
   type StoreCall,
 } from './bucket-client.ts';
@@ -59,7 +59,7 @@ export function translateStoreError(cause: unknown, request: string): unknown {
     );
   }
   const answer = `${request} (${status} ${cause.name}).`;
-  if (permanentStatuses.has(status))
+  if (lastingStatuses.has(status))
     return new StoreRefusedError(`The store doesn't support ${answer}`, { cause });
   return new StoreUnavailableError(`The store did not serve ${answer}`, { cause });
 }

@@ -68,11 +68,19 @@ export interface BucketAddress {
   readonly path: string;
 }
 
+/** Its ARN stands for the bucket. It has an address of its own. */
+const accessPoint = /^arn:[\w-]+:s3:[\w-]+:(\d+):accesspoint[/:](.+)$/;
+
 /**
  * A bucket name with a dot goes into the path, because the wildcard of the certificate covers one label only. So does
  * any bucket at an IP address, which cannot have a subdomain.
  */
 export function bucketAddress({ bucket, region, endpoint, forcePathStyle }: BucketPlace): BucketAddress {
+  const [, account, name] = accessPoint.exec(bucket) ?? [];
+  if (name !== undefined && endpoint === undefined) {
+    const host = `${name}-${account}.s3-accesspoint.${region}.${awsDomain(region)}`;
+    return { origin: `https://${host}`, host, path: '' };
+  }
   const url = new URL(endpoint ?? `https://s3.${region}.${awsDomain(region)}`);
   const path = url.pathname.replace(/\/$/, '');
   const isDottedHttps = url.protocol === 'https:' && bucket.includes('.');

@@ -190,7 +190,7 @@ export class ScanPlan {
   #continue(task: PageTask, rest: OpenRange, page: ReadPage): void {
     const { kind } = this.#strategy;
     const { names } = page;
-    if (rest.continuationToken !== undefined || kind === 'sequential' || kind === 'fixed-sixteen') {
+    if (page.keyCount === 0 || kind === 'sequential' || kind === 'fixed-sixteen') {
       this.#tasks.add({ range: rest, pages: Math.max(1, task.pages - 1), keysMax: pageKeysMax });
     } else if (names === undefined || this.#folders.isEven(task.range, { names, sample: page.sample })) {
       this.#follow(task, rest, page);
@@ -322,14 +322,18 @@ export interface PathScanInput {
   readonly requestsMax?: number;
   /** What a scan of the same prefix left unfinished. This scan continues it, and the result covers both. */
   readonly resume?: ScanRest;
+  /** The part of the key space that `resume` and what was counted before are of. Default: all of it. */
+  readonly within?: KeyRange;
   /** Once aborted, no more pages are asked for. The scan ends as unfinished when those on their way have ended. */
   readonly stop?: AbortSignal;
   /**
    * Called with each part that is counted, in step with the sums: all of a part is in {@link ScanRest}, or nothing of
    * it. If it throws, the part is not counted, and the scan fails. Who adds up the parts can count beyond 2^53 − 1
-   * bytes: with it, only the bytes of a single page are limited.
+   * bytes.
    */
   readonly onPart?: (part: CountedPart) => void;
+  /** Called before all is counted again, those parts included that a scan before this one was told. */
+  readonly onRestart?: () => void;
   /**
    * Called once, before the first page, so that a scan can be continued if its process is killed.
    *
@@ -350,6 +354,8 @@ export interface CountedPart {
   readonly keyCount: number;
   /** Bytes of those keys. */
   readonly sizeBytes: number;
+  /** The keys are in an order of the store's own. */
+  readonly inAnyOrder?: boolean;
 }
 
 /** How far a scan is. */
@@ -374,8 +380,23 @@ export interface ScanRest {
   readonly requests: number;
   /** The store's order proved unreliable, so the continuation too lists one page after the other. */
   readonly isSequential: boolean;
+  /** What is remembered of the latest keys then, so that each counts once. */
+  readonly listed?: readonly string[];
+  /** Cuts of which only one side is known. */
+  readonly seams?: readonly (readonly [cut: string, Seam])[];
   /** Objects expected in total, to plan the continuation. null: nothing is known yet. */
   readonly objectsExpected: number | null;
+}
+
+/** Where a page begins, and how many keys it may have. */
+export type ListedFrom = Pick<ListPageRequest, 'startAfter' | 'continuationToken' | 'maxKeys'>;
+
+/** Two ranges meet at a cut. Both must see the same first key behind it, or what lies between them isn't counted. */
+export interface Seam {
+  /** How the page was asked for that ended the range before it, and the first key behind the cut that it had. */
+  readonly before?: ListedFrom & { readonly next: string | null };
+  /** The first key of the range behind it. */
+  readonly behind?: string | null;
 }
 
 export type PathScanOutcome =

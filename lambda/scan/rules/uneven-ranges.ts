@@ -5,7 +5,7 @@ import { type KeyRange, pageKeysMax } from './key-space.ts';
 export interface OpenRange extends KeyRange {
   /** Its names are not spread evenly: their positions tell nothing. */
   readonly isUneven?: true;
-  /** The store's own mark of where its listing ended, if no key marks it. It replaces `after`. */
+  /** Of a scan that is continued: the store's own mark of where its listing ended. It replaces `after`. */
   readonly continuationToken?: string;
 }
 
@@ -32,7 +32,7 @@ export interface PageResult {
   readonly rest: OpenRange | undefined;
   /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
   readonly folder?: string;
-  /** The names of the page that are in the range. Needed if there is a rest without a token. */
+  /** The names of the page that are in the range. Needed if it has any, and there is a rest. */
   readonly names?: ListedNames;
 }
 

@@ -81,6 +81,12 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
+/** The store lists in a way that S3 doesn't. A retry doesn't help. */
+export class BrokenListingError extends StoreUnavailableError {}
+
+/** It doesn't list in the order of keys. Its pages, from the first to the last by their tokens, still count. */
+export class UnorderedListingError extends BrokenListingError {}
+
 /**
  * The store refused the request: bucket, region, credentials or permissions are wrong, or it doesn't know such requests. A
  * retry does not help. Somebody has to change the configuration.
@@ -101,6 +107,8 @@ export interface ListPageRequest {
   readonly startAfter?: string;
   /** `nextContinuationToken` of the previous page. */
   readonly continuationToken?: string;
+  /** The pages needn't be in order, but must all be there, from the first to the last by their tokens. */
+  readonly inAnyOrder?: boolean;
   /** At most this many keys; the store caps it at 1,000. */
   readonly maxKeys?: number;
   /** Read when each object was stored, for {@link ListedPage.lastModifiedMsAt}. */
@@ -142,6 +150,12 @@ export interface ListedPage {
   readonly isTruncated: boolean;
   /** Given if more pages follow. */
   readonly nextContinuationToken: string | undefined;
+  /** False: some key doesn't come after the one before it. */
+  readonly isInOrder?: boolean;
+  /** Entries that were left out: they have the key of the one before. */
+  readonly repeatedKeys?: number;
+  /** The i-th key as the store wrote it, whatever it says of its encoding. Two keys never have the same. */
+  textAt?(index: number): string;
 }
 
 export interface DelimitedPage {
@@ -160,7 +174,7 @@ export interface ObjectListing {
 }
 
 /** Pages in a row without a key. A store that returns more of them doesn't get to the end of its listing. */
-const emptyPagesMax = 1_000;
+export const emptyPagesMax = 1_000;
 
 /**
  * The first page that has keys, or the last page of the listing.
@@ -231,10 +245,13 @@ export async function* listFolderPages(
   } while (continuationToken !== undefined);
 }
 
-function tokenOf({ nextContinuationToken }: ListedPage): string {
+/** @throws {BrokenListingError} without one. */
+export function tokenOf({ nextContinuationToken }: ListedPage): string {
   if (nextContinuationToken !== undefined) return nextContinuationToken;
-  throw new StoreUnavailableError("The store doesn't say where its listing continues.");
+  throw new BrokenListingError("The store doesn't say where its listing continues.");
 }
 
-const endlessError = ({ prefix }: Pick<ListPageRequest, 'prefix'>) =>
-  new StoreUnavailableError(`The store returned ${emptyPagesMax} empty pages in a row below "${prefix}".`);
+export const endlessError = ({ prefix }: Pick<ListPageRequest, 'prefix'>) =>
+  new BrokenListingError(
+    `The store returned ${emptyPagesMax} pages in a row without a new key below "${prefix}".`,
+  );

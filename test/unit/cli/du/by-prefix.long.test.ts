@@ -164,7 +164,6 @@ it.each([
   [['--depth', '2'], 'error: --depth needs --by-prefix or --git.\n'],
   [['--top', '2'], 'error: --top needs --by, --by-prefix or --git.\n'],
   [['--save-every', '2'], 'error: --save-every needs --resume FILE.\n'],
-  [['--by-prefix', '--strategy', 'sequential'], 'Use only one.\n'],
   [['--by-prefix', '--top', '10001'], 'Use a whole number from 1 to 10000.'],
   [['--by-prefix', '--depth', '0'], 'Use a whole number from 1 to 1024.'],
   [['--max-rate', '0'], 'Use a whole number of 1 or more.'],

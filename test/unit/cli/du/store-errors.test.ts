@@ -2,9 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { explainStoreError } from '../../../../cli/du/store-errors.ts';
 import { CliError } from '../../../../cli/errors.ts';
 import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/store/http-exchange.ts';
-import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import {
+  BrokenListingError,
+  StoreRefusedError,
+  StoreUnavailableError,
+} from '../../../../lambda/store/rules/store.ts';
+import { programForTest } from '../harness.ts';
 
-const target = { bucket: 'objects', endpoint: 'https://s3.example.com', region: 'us-east-1' };
+const target = {
+  bucket: 'objects',
+  endpoint: 'https://s3.example.com',
+  region: 'us-east-1',
+  slower: '--concurrency 8',
+};
 const refused = (status: number, code?: string) =>
   new StoreRefusedError('x', { cause: new StoreAnswerError({ status, code, message: undefined }) });
 const down = (code: string) =>
@@ -35,6 +45,16 @@ describe('an error of a store', () => {
       /rejected the listing of objects \(405 Odd\)/,
       /--endpoint/,
     ],
+    [
+      'a store that never lists',
+      new StoreUnavailableError('x', {
+        cause: new StoreAnswerError({ status: 501, code: 'NotImplemented', message: undefined }),
+      }),
+      'failed',
+      /can't list the path: 501 NotImplemented/,
+      /lfs-quota doctor/,
+    ],
+    ['a listing unlike S3', new BrokenListingError('In a circle.'), 'failed', /: In a circle\.$/, /doctor/],
     ['no listing', new MalformedAnswerError('cut'), 'failed', /can't be read: cut/, /lfs-quota doctor/],
   ])('%s says what to do, and has an exit code', (_, error, failure, message, hint) => {
     const explained = explainStoreError(error, target);
@@ -45,6 +65,40 @@ describe('an error of a store', () => {
       message: expect.stringMatching(message),
       hint: expect.stringMatching(hint),
     });
+  });
+
+  const answers = ['InvalidAccessKeyId', 'ExpiredToken', 'RequestTimeTooSkewed', 'Odd'].map((code) =>
+    refused(400, code),
+  );
+  const errors = [
+    ...[
+      down('ECONNREFUSED'),
+      down('x'),
+      new StoreRefusedError('x'),
+      new BrokenListingError('x'),
+      new MalformedAnswerError('x'),
+    ],
+    ...[301, 403, 404, 405].map((status) => refused(status)),
+    ...answers,
+    new StoreRefusedError('x', {
+      cause: new StoreAnswerError({ status: 400, code: 'x', message: undefined, region: 'eu-west-1' }),
+    }),
+  ];
+
+  it.each([
+    ['du', { slower: '--concurrency 8' }],
+    ['doctor', {}],
+  ])('advises only options that %s has', (name, more) => {
+    const own = programForTest()
+      .commands.find((each) => each.name() === name)
+      ?.options.map(({ long }) => long);
+    const { slower: _, ...place } = target;
+    const hints = errors.map(
+      (error) => (explainStoreError(error, { ...place, ...more }) as CliError).hint ?? '',
+    );
+    const named = hints.flatMap((hint) => hint.match(/--[a-z][\w-]*/g) ?? []);
+    expect(named.length).toBeGreaterThan(3);
+    expect(own).toEqual(expect.arrayContaining(named));
   });
 
   it('is none if it is a bug', () => {

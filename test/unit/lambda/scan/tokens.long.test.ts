@@ -95,7 +95,9 @@ describe('a listing that continues by tokens in any script', () => {
         }),
         { numRuns: 150 },
       );
-      expect(failures).toBeGreaterThan(10);
+      // A page that begins with keys of the one before still leads further.
+      if (fault === 'overlaps') expect(failures).toBe(0);
+      else expect(failures).toBeGreaterThan(10);
     },
   );
 

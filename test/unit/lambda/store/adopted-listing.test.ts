@@ -429,7 +429,7 @@ const keyOf = (storedKey: string) => `own/${storedKey}`;
 
 describe('a page that is joined', () => {
   const joined = (isTruncated: boolean, ...parts: readonly PagePart[]) =>
-    new JoinedPage(parts, { isTruncated, tokenAfter });
+    new JoinedPage(parts, isTruncated ? tokenAfter : undefined);
 
   it('has the bytes of the keys that it shows, and not of the others', async () => {
     const page = await pageOf(1, 20, 300);

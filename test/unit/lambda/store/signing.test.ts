@@ -206,6 +206,9 @@ describe('url signer', () => {
       { region: 'eu-west-1', bucket: 'store', endpoint: 'http://127.0.0.1:9000' },
       { region: 'eu-west-1', bucket: 'store', endpoint: 'http://[::1]:9000' },
       { region: 'eu-west-1', bucket: 'store', endpoint: 'http://localhost:9000/base/', forcePathStyle: true },
+      { region: 'eu-west-1', bucket: 'arn:aws:s3:eu-west-1:123456789012:accesspoint/ap-1' },
+      { region: 'cn-north-1', bucket: 'arn:aws-cn:s3:cn-north-1:123456789012:accesspoint:ap-1' },
+      { region: 'us-east-1', bucket: 'acme:store', endpoint: 'http://localhost:9000', forcePathStyle: true },
     ])('have the host and path that the SDK gives them: %j', async (where) => {
       const client = new S3Client({ ...where, credentials });
       const input = { Bucket: where.bucket, Key: `acme/r.1/ä ${oid}` };

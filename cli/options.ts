@@ -51,13 +51,17 @@ export function parseRepo(text: string): string {
   return name;
 }
 
+/** A bucket, one of a tenant of Ceph, or the ARN of an access point, which may have a slash. */
+const s3Url =
+  /^s3:\/\/((?:[\w$-]{0,128}:)?[A-Za-z0-9_][A-Za-z0-9._-]{1,62}|arn:[\w-]+:s3:[\w-]+:\d+:accesspoint[/:][\w-]{1,63})(?:\/(.*))?$/s;
+
 /**
  * `s3://bucket/a/b` has the prefix `a/b/`; `s3://bucket/a/b*` has the prefix `a/b`. The bucket of `serve` is `_objects`.
  *
  * @throws {UsageError}
  */
 export function parseS3Url(url: string): { bucket: string; prefix: string } {
-  const [, bucket, path = ''] = /^s3:\/\/([A-Za-z0-9_][A-Za-z0-9._-]{1,62})(?:\/(.*))?$/s.exec(url) ?? [];
+  const [, bucket, path = ''] = s3Url.exec(url) ?? [];
   if (bucket === undefined) {
     throw new UsageError(`'${url}' has no bucket. Use s3://BUCKET or s3://BUCKET/PATH.`);
   }

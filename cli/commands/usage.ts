@@ -2,6 +2,7 @@ import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, tenantOperand } from '../command.ts';
 import { canDrawBlocks, canRedraw } from '../context.ts';
+import { managerToken } from '../options.ts';
 import { forecastText, formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
 import { displayWidth, printable, type View, viewOf, withoutColours } from '../terminal.ts';
 import { renderRepos } from './repo.ts';
@@ -22,6 +23,8 @@ export const usageCommand = actionCommand({
   run: async (client: ApiClient, { operands: params, options, context }) => {
     const show = async (refresh?: boolean): Promise<string> => {
       const answer = await client.ask('getSubscription', { params, query: { refresh } });
+      if (refresh && answer.body.usage?.source === 'cache' && !answer.body.refreshing)
+        context.err(`Not scanned: --refresh needs ${managerToken}.\n`);
       if (options.json) return `${answer.text}\n`;
       const { program, env } = context;
       return renderUsage(answer.body, { ...viewOf(context), drawBlocks: canDrawBlocks(env), program });

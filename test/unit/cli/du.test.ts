@@ -106,6 +106,16 @@ it.each([
   await refusing.stop();
 });
 
+it('names the region that the body of an answer has', async () => {
+  const body = '<Error><Code>AuthorizationHeaderMalformed</Code><Region>garage</Region></Error>';
+  const refusing = await LyingStore.start({ instead: () => ({ status: 400, body }) });
+  await expect(run('s3://b-1', '--endpoint', refusing.url)).rejects.toMatchObject({
+    message: 'The bucket b-1 is in garage, not in us-east-1.',
+    hint: 'Use --region garage.',
+  });
+  await refusing.stop();
+});
+
 it.each([
   ['s3://b-1', { bucket: 'b-1', prefix: '' }],
   ['s3://b-1/', { bucket: 'b-1', prefix: '' }],
@@ -114,6 +124,16 @@ it.each([
   ['s3://b-1/a*', { bucket: 'b-1', prefix: 'a' }],
   ['s3://b-1/*', { bucket: 'b-1', prefix: '' }],
   ['s3://_objects', { bucket: '_objects', prefix: '' }],
+  ['s3://acme:b-1/a', { bucket: 'acme:b-1', prefix: 'a/' }],
+  ['s3://:b-1', { bucket: ':b-1', prefix: '' }],
+  [
+    's3://arn:aws:s3:eu-west-1:123456789012:accesspoint/ap-1/a/b',
+    { bucket: 'arn:aws:s3:eu-west-1:123456789012:accesspoint/ap-1', prefix: 'a/b/' },
+  ],
+  [
+    's3://arn:aws:s3:eu-west-1:123456789012:accesspoint/ap-1',
+    { bucket: 'arn:aws:s3:eu-west-1:123456789012:accesspoint/ap-1', prefix: '' },
+  ],
 ])('%s is read as a path', (url, expected) => {
   expect(parseS3Url(url)).toEqual(expected);
 });

@@ -17,3 +17,31 @@ it('usage --watch redraws in place, and reconciles only the first time', async (
   expect(result.out.split('\u001b[13A\u001b[J')).toHaveLength(2);
   expect(server.asked.map(({ path }) => path.split('?')[1])).toEqual(['refresh=true', undefined]);
 });
+
+it.each([
+  [
+    'cache',
+    false,
+    'Not scanned: --refresh needs the admin token, or one of the tenant with the scope manage.\n',
+  ],
+  ['cache', true, ''],
+  ['scan', false, ''],
+] as const)('usage --refresh says whether its token may scan (%s, %s)', async (source, refreshing, said) => {
+  const server = await startServer((asked) => {
+    const answer = exampleAnswer(asked);
+    const body = answer.body as { usage: object };
+    return { ...answer, body: { ...body, refreshing, usage: { ...body.usage, source } } };
+  });
+  const { code, err } = await cli([
+    'usage',
+    'acme',
+    '--refresh',
+    '--json',
+    '--url',
+    server.url,
+    '--token',
+    't',
+  ]);
+  await server.close();
+  expect([code, err]).toEqual([0, said]);
+});

@@ -15,7 +15,11 @@ export const listingChecks: readonly Check[] = [
   check('list-prefix', miscounted, async (probe) => {
     const fixture = await asciiFixture(probe);
     const { prefix, objects } = fixture;
-    const difference = differenceOf(fixture, (await probe.list({ prefix })).keys);
+    // A scan leaves out a key that comes again. So the answer itself is asked.
+    const input = { Bucket: probe.target.bucket, Prefix: prefix, EncodingType: 'url' as const };
+    const { Contents = [] } = await probe.send((client) => client.send(new ListObjectsV2Command(input)));
+    const more = Contents.length > objects.length ? 'it has a key twice' : undefined;
+    const difference = differenceOf(fixture, (await probe.list({ prefix })).keys) ?? more;
     if (difference !== undefined) return fail(`A listing by prefix is wrong: ${difference}.`);
     const { keys } = await probe.list({ prefix: objects[0]?.key ?? '' });
     if (keys.length !== 1)
@@ -134,8 +138,8 @@ interface Fixture {
   readonly objects: readonly ListedKey[];
 }
 
-/** Names that orders, patterns and encodings could take for others. Slashes are in the check of folders. */
-const asciiNames = ['-', '0', '9', 'A', 'B', 'Z', '_', 'a', 'a b', 'a%20b', 'a&b', 'a+b', 'b', 'z', '~'];
+/** Names that orders, patterns and encodings could take for others, and a folder with a marker of its own. */
+const asciiNames = [...'~ - 0 9 A B Z _ a a%20b a&b a+b b dir/ dir/sub/ dir/sub/x z'.split(' '), 'a b'];
 
 /** Among them one beyond U+FFFF, which sorts by UTF-16 before U+FB01, and by UTF-8 after it. */
 const otherNames = ['é', '日本', '\ufb01', '😀', 'a', 'z'];
@@ -156,7 +160,9 @@ const letters = (probe: Probe) => probe.once('letters', async () => (await write
 /** Objects below a new prefix, each with a size of its own. */
 async function write(probe: Probe, names: readonly string[]): Promise<Fixture> {
   const prefix = `${probe.newKey()}/`;
-  const objects = names.map((name, index) => ({ key: prefix + name, sizeBytes: index + 1 }));
+  // Stores that keep files have no place for the bytes of a folder's marker.
+  const sizeOf = (name: string, index: number) => (name.endsWith('/') ? 0 : index + 1);
+  const objects = names.map((name, index) => ({ key: prefix + name, sizeBytes: sizeOf(name, index) }));
   let failed: unknown;
   // All that were begun end before anything else is done: one that arrived after the cleanup would stay.
   await forEachLimited(objects, 16, async ({ key, sizeBytes }) => {

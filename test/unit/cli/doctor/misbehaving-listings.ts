@@ -84,7 +84,8 @@ export const misbehavingListings: readonly Misbehaving[] = [
     faults: entries((all) =>
       all.flatMap((entry) => (keyIn(entry).endsWith('/a&b') ? [entry, entry] : entry)),
     ),
-    found: { 'list-prefix': 'fail', 'list-order': 'fail', 'list-pages': 'fail' },
+    // What comes again at once is counted once.
+    found: { 'list-prefix': 'fail' },
     says: { 'list-prefix': /it has a key twice/ },
   },
   {
@@ -176,7 +177,7 @@ export const misbehavingListings: readonly Misbehaving[] = [
     name: 'ignores MaxKeys',
     faults: lists({ asks: (query) => query.delete('max-keys') }),
     found: { 'list-start-after': 'fail', 'list-pages': 'fail', 'list-unicode-pages': 'warning' },
-    says: { 'list-pages': /a page of MaxKeys 3 has 15 keys/ },
+    says: { 'list-pages': /a page of MaxKeys 3 has 18 keys/ },
   },
   {
     name: 'ends a listing with an empty page',
@@ -188,7 +189,7 @@ export const misbehavingListings: readonly Misbehaving[] = [
       },
     }),
     found: { 'list-pages': 'warning' },
-    says: { 'list-pages': /15 keys took 6 pages of three, not 5/ },
+    says: { 'list-pages': /18 keys took 7 pages of three, not 6/ },
   },
   {
     name: 'leads back to the first page',
@@ -197,7 +198,7 @@ export const misbehavingListings: readonly Misbehaving[] = [
       answers: (xml) => goesOn(xml, 'again'),
     }),
     found: { 'list-pages': 'fail', 'list-unicode-pages': 'warning' },
-    says: { 'list-pages': /After 17 pages of 15 keys, the store still returns a token/ },
+    says: { 'list-pages': /After 20 pages of 18 keys, the store still returns a token/ },
   },
   {
     name: 'breaks tokens that are not ASCII',

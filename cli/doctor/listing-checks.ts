@@ -17,7 +17,7 @@ export const listingChecks: readonly Check[] = [
     const { prefix, objects } = fixture;
     // A scan leaves out a key that comes again. So the answer itself is asked.
     const input = { Bucket: probe.target.bucket, Prefix: prefix, EncodingType: 'url' as const };
-    const { Contents = [] } = await probe.send((client) => client.send(new ListObjectsV2Command(input)));
+    const { Contents = [] } = await probe.use(() => probe.client.send(new ListObjectsV2Command(input)));
     const more = Contents.length > objects.length ? 'it has a key twice' : undefined;
     const difference = differenceOf(fixture, (await probe.list({ prefix })).keys) ?? more;
     if (difference !== undefined) return fail(`A listing by prefix is wrong: ${difference}.`);

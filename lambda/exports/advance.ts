@@ -68,11 +68,12 @@ export async function finishArchives(
   });
 }
 
+/** @returns `complete`, `parts missing`, or why the export is to be planned anew. */
 async function completeVolume(
   { archives }: FinishDeps,
   volume: ExportVolume,
   makeLast: () => Promise<UploadedPart[] | undefined>,
-): Promise<'complete' | 'parts missing' | 'order gone' | 'upload gone' | 'object gone'> {
+): Promise<string> {
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
     const [last, listed] = await Promise.all([makeLast(), partsOf(archives, volume)]);
@@ -86,7 +87,7 @@ async function completeVolume(
     }
     await archives.complete(volume, parts);
   } catch (error) {
-    if (error instanceof SourceGoneError) return 'object gone';
+    if (error instanceof SourceGoneError) return whyGone({ archives }, error);
     if (!(error instanceof UploadGoneError)) throw error;
     // Somebody else completed it, or this did, and its answer was lost.
     return (await isThere()) ? 'complete' : 'upload gone';
@@ -95,6 +96,15 @@ async function completeVolume(
   if (made?.sizeBytes !== volume.sizeBytes)
     throw new Error(`An archive has ${made?.sizeBytes ?? 'no'} bytes instead of ${volume.sizeBytes}.`);
   return 'complete';
+}
+
+/** What the store says of an object that it didn't have in the version that was listed. */
+export async function whyGone(
+  { archives }: Pick<Deps, 'archives'>,
+  { source }: SourceGoneError,
+): Promise<string> {
+  const { etag = 'nothing' } = (await archives.head(source.key)) ?? {};
+  return `the store rejects the ETag ${source.etag} of ${source.key}, as listed: a HEAD returns ${etag}`;
 }
 
 /** CRC-32s of units that are read at a time. */

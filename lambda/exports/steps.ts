@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { failureText, isOutage, noteFailure } from '../status/status.ts';
 import { NoPartCopyError, SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
-import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
+import { type AdvanceDeps, advanceExport, goOn, whyGone } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
 import { decodeJson, deleteBelow, ExportBusyError, ExportLease, tidyUp, withLease } from './lease.ts';
 import type { ExportMessage, ExportStep } from './messages.ts';
@@ -210,12 +210,6 @@ async function replan(
   deps.log.warn('export planned again', { ...path, round: step.round, reason, error: why });
   await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
   return 'replanned';
-}
-
-/** What the store says of an object that it didn't have in the version that was listed. */
-async function whyGone({ archives }: AdvanceDeps, { source }: SourceGoneError): Promise<string> {
-  const { etag = 'nothing' } = (await archives.head(source.key)) ?? {};
-  return `the store rejects the ETag ${source.etag} of ${source.key}, as listed: a HEAD returns ${etag}`;
 }
 
 /**

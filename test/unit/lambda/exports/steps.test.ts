@@ -353,13 +353,13 @@ describe('a step of an export', () => {
     expect(stack.messages).toEqual([message]);
   });
 
-  it('that fails for what the store does not serve names it', async () => {
+  it('that fails for what the store does not serve says so', async () => {
     const { stack, broken, run } = await world();
     await stack.jobs.change(exportPath, (job) => ({ ...job, failingSinceMs: stack.clock.nowMs() - hourMs }));
-    broken.error = Object.assign(new StoreUnavailableError('No.'), { key: 'acme/app/oid' });
+    broken.error = new StoreUnavailableError('The store did not serve GetObject (500).');
     await run();
     expect((await stack.job()).failure?.message).toBe(
-      'Nothing succeeded for an hour. Last error: StoreUnavailableError for acme/app/oid. Retry later.',
+      'One step failed for an hour. Last error: The store did not serve GetObject (500). Retry later.',
     );
   });
 

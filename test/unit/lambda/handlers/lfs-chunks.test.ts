@@ -332,6 +332,7 @@ describe('a chunked upload', () => {
         state: 'open',
         size: large.size,
         chunkBytes: 64 * mib,
+        failure: null,
         stored: [
           [0, 4],
           [7, 7],

@@ -118,7 +118,7 @@ export function archiveStoreContract(
         await sources().put(source.key, Buffer.from('later!'));
         await expect(reading()).rejects.toThrow(SourceGoneError);
         await sources().delete(source.key);
-        await expect(reading()).rejects.toThrow(expect.objectContaining({ key: source.key }));
+        await expect(reading()).rejects.toThrow(expect.objectContaining({ source }));
         await expect(reading()).rejects.toThrow(SourceGoneError);
       });
     });

@@ -131,6 +131,9 @@ class History {
     do await world.wait(90 * minute);
     while (world.running > 0);
     await world.wait(Math.max(unconfirmedForMs, 72 * 60 * minute) + 90 * minute);
+    // What a function wrote late that was frozen until then goes with the next gc run.
+    await this.#cleanUp();
+    await world.wait(72 * 60 * minute);
     this.#isScheduled = false;
     await world.wait(2 * minute);
     for (const ref of this.#refs.keys()) this.#checkRef(ref);

@@ -168,7 +168,7 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     });
     await store.stop();
     expect(ended).toMatchObject({ code: 0, err: '' });
-    expect(ended.out).toMatch(/\n50 checks: 48 pass, 2 skipped\.\n$/);
+    expect(ended.out).toMatch(/\n52 checks: 50 pass, 2 skipped\.\n$/);
   });
 
   it('serves the API and the console, with Node alone', async () => {

@@ -22,7 +22,10 @@ export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transfo
 /** What tells the format of a tenant's item, in every format. */
 const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });
 
-/** Names in the store → something. Pairs have those that a map loses (`__proto__`), or that DynamoDB takes in no map (an empty one). */
+/**
+ * Names in the store → something. Pairs have those that a map loses (`__proto__`), with which the SDK takes no map
+ * (`constructor`), or that DynamoDB takes in none (an empty one).
+ */
 const named = <T extends z.ZodType>(value: T) => ({
   objects: z.record(z.string(), value),
   pairs: z.array(z.tuple([z.string(), value])).optional(),
@@ -30,7 +33,7 @@ const named = <T extends z.ZodType>(value: T) => ({
 
 /** As attributes. */
 export function namedFields<T>(objects: ReadonlyMap<string, T>) {
-  const isPair = ([name]: [string, T]) => name === '' || name === '__proto__';
+  const isPair = ([name]: [string, T]) => name === '' || name in Object.prototype;
   const entries = [...objects];
   return {
     objects: Object.fromEntries(entries.filter((entry) => !isPair(entry))),

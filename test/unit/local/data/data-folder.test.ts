@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
@@ -16,8 +15,6 @@ import {
 import { openDatabase } from '../../../../local/data/database.ts';
 import { StartupError } from '../../../../local/system/durable-file.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
-
-vi.mock('node:fs/promises', { spy: true });
 
 const tempFolder = useTempFolders();
 
@@ -121,17 +118,26 @@ describe('a data folder', () => {
       ];
       for (const each of foreign) mkdirSync(each, { recursive: true });
       const fails = Object.assign(new Error(code), { code });
-      const { readdir, stat } = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
-      const failing = (real: (path: string, options?: object) => Promise<unknown>) =>
-        ((each: string, options?: object) =>
-          foreign.includes(each) ? Promise.reject(fails) : real(each, options)) as never;
-      vi.mocked(fs.readdir).mockImplementation(failing(readdir as never));
-      vi.mocked(fs.stat).mockImplementation(failing(stat as never));
-      const folder = await openDataFolder(path);
-      await folder.release();
-      expect(vi.mocked(fs.readdir).mock.calls.map(([each]) => each)).toEqual(expect.arrayContaining(foreign));
-      vi.mocked(fs.readdir).mockReset();
-      vi.mocked(fs.stat).mockReset();
+      const real = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
+      const asked = new Set<string>();
+      const failing = (ask: (path: string, options?: object) => Promise<unknown>) => {
+        return (each: string, options?: object) => {
+          asked.add(each);
+          return foreign.includes(each) ? Promise.reject(fails) : ask(each, options);
+        };
+      };
+      // Other tests have loaded the modules with the real one.
+      vi.resetModules();
+      vi.doMock('node:fs/promises', () => ({
+        ...real,
+        readdir: failing(real.readdir as never),
+        stat: failing(real.stat as never),
+      }));
+      const loaded = await import('../../../../local/data/data-folder.ts');
+      await (await loaded.openDataFolder(path)).release();
+      expect([...asked]).toEqual(expect.arrayContaining(foreign));
+      vi.doUnmock('node:fs/promises');
+      vi.resetModules();
     },
   );
 

@@ -24,26 +24,43 @@ export function readDisk(...folders: readonly string[]): DiskLevel {
 export function createTakeSpace(
   { folder, head }: { folder: string; head: (key: string) => object | undefined },
   nowMs: () => number,
-  disk = () => readDisk(folder),
+  diskOf = readDisk,
 ): NonNullable<ObjectStore['takeSpace']> {
   const promised = new Map<string, { readonly bytes: number; readonly untilMs: number }>();
+  let promisedBytes = 0;
+  let lookAtCount = 10_000;
+  const promise = (key: string, by?: { bytes: number; untilMs: number }) => {
+    promisedBytes += (by?.bytes ?? 0) - (promised.get(key)?.bytes ?? 0);
+    if (by) promised.set(key, by);
+    else promised.delete(key);
+  };
   const uploads = join(folder, 'uploads');
   const sizeOf = (name: string) => statSync(join(uploads, name), { throwIfNoEntry: false })?.size ?? 0;
+  /** Goes through all promises, so it's for when there's too little space, or there are twice as many. */
+  const arrivedBytes = () => {
+    for (const [key, { untilMs }] of promised) if (untilMs < nowMs() || head(key)) promise(key);
+    lookAtCount = Math.max(10_000, 2 * promised.size);
+    return Math.min(
+      promisedBytes,
+      readdirSync(uploads).reduce((sum, name) => sum + sizeOf(name), 0),
+    );
+  };
   return (asked, untilMs) => {
-    for (const [key, promise] of promised) if (promise.untilMs < nowMs() || head(key)) promised.delete(key);
-    const promisedBytes = [...promised.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    const arrivedBytes = readdirSync(uploads).reduce((sum, name) => sum + sizeOf(name), 0);
-    const level = disk();
-    let leftBytes = level.freeBytes - keptFreeBytes(level) - Math.max(0, promisedBytes - arrivedBytes);
-    const lacking = asked.filter(({ key, sizeBytes, inChunks }) => {
+    const level = diskOf(folder);
+    const wanted = asked.map((upload) => {
       // Chunks are there three times for a while: as they came, as parts, and as the object.
-      const bytes = inChunks ? 3 * sizeBytes : sizeBytes;
-      const moreBytes = bytes - (promised.get(key)?.bytes ?? 0);
-      if (moreBytes > leftBytes) return true;
-      promised.set(key, { bytes, untilMs });
-      leftBytes -= moreBytes;
+      const bytes = upload.inChunks ? 3 * upload.sizeBytes : upload.sizeBytes;
+      return { upload, bytes, moreBytes: () => bytes - (promised.get(upload.key)?.bytes ?? 0) };
+    });
+    const left = () => level.freeBytes - keptFreeBytes(level) - promisedBytes;
+    const isEnough = wanted.reduce((sum, { moreBytes }) => sum + moreBytes(), 0) <= left();
+    const extraBytes = isEnough && promised.size < lookAtCount ? 0 : arrivedBytes();
+    const lacking = wanted.filter(({ upload: { key }, bytes, moreBytes }) => {
+      if (moreBytes() > left() + extraBytes) return true;
+      promise(key, { bytes, untilMs });
       return false;
     });
-    return { lacking, freeBytes: Math.max(0, Math.floor(leftBytes)) };
+    const freeBytes = Math.max(0, Math.floor(left() + extraBytes));
+    return { lacking: lacking.map(({ upload }) => upload), freeBytes };
   };
 }

@@ -71,6 +71,8 @@ interface EmbeddedStackOptions {
   readonly log?: Log;
   readonly settings?: Partial<Settings>;
   readonly queueTiming?: Partial<QueueTiming>;
+  /** Default: the disks of these folders. */
+  readonly diskOf?: typeof readDisk;
   /** Whose identity tokens are taken. Default: GitHub Actions and gitlab.com. */
   readonly issuers?: readonly IdentityIssuer[];
   /** Repos whose objects lie in the store where another server put them. Default: none. */
@@ -161,7 +163,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const turns = new Turns();
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
-  const store = options.store ?? (await openStore({ folder, credentials, settings, log, cleanup }));
+  const store = options.store ?? (await openStore(options, { folder, credentials, settings, log, cleanup }));
   const front = await openFront(options, { functions: functions.promise, log, turns, objects: store });
   cleanup.add(() => front.close(0));
   const url = options.reach?.publicUrl?.origin ?? `http://127.0.0.1:${front.port}`;
@@ -218,7 +220,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 
 /** The table of the data folder, with its backups and without what expired, or that of a service, which has these itself. */
 async function openTable(
-  { table, store, onProgress = () => {} }: EmbeddedStackOptions,
+  { table, store, diskOf = readDisk, onProgress = () => {} }: EmbeddedStackOptions,
   input: { folder: Awaited<ReturnType<typeof openDataFolder>>; log: Log; cleanup: Cleanup },
 ): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'> & Pick<Deps, 'disk'>> {
   const { folder, log, cleanup } = input;
@@ -231,7 +233,7 @@ async function openTable(
   const sweep = startExpirySweep(database.removeExpired, { clock: systemClock, timers: systemTimers, log });
   cleanup.add(() => sweep.close(usualGraceMs));
   const folders = [folder.databasePath, ...(store ? [] : [folder.storePath])];
-  return { ...database, disk: () => ({ ...readDisk(...folders), isWritable: database.isWritable() }) };
+  return { ...database, disk: () => ({ ...diskOf(...folders), isWritable: database.isWritable() }) };
 }
 
 function deliveryOf(
@@ -260,20 +262,23 @@ function openFront(
 }
 
 /** The store of the data folder. */
-async function openStore(input: {
-  folder: { readonly storePath: string };
-  credentials: StoreCredentials;
-  settings: Settings;
-  log: Log;
-  cleanup: Cleanup;
-}): Promise<StackStore> {
+async function openStore(
+  { diskOf = readDisk }: EmbeddedStackOptions,
+  input: {
+    folder: { readonly storePath: string };
+    credentials: StoreCredentials;
+    settings: Settings;
+    log: Log;
+    cleanup: Cleanup;
+  },
+): Promise<StackStore> {
   const { folder, credentials, settings, log, cleanup } = input;
   const onError = (error: unknown) => log.error('object store failed', { error });
   const onDamage = (file: DamagedFile) => log.error('damaged or foreign file', { ...file });
   const place = { port: 0, dataDir: folder.storePath, onError, onDamage };
   const store = await startStore({ ...place, bucket, credentials, uploadTime: settings });
   cleanup.add(() => store.close());
-  const takeSpace = createTakeSpace({ ...store, folder: folder.storePath }, systemClock.nowMs);
+  const takeSpace = createTakeSpace({ ...store, folder: folder.storePath }, systemClock.nowMs, diskOf);
   return embeddedStore({ ...store, takeSpace }, { bucket, credentials });
 }
 

@@ -67,10 +67,11 @@ export function statusTests(api: () => Api): void {
       return { status: statusShape.parse(jsonOf(answer)), text: answer.text };
     };
 
-    it('has store, schedule, tenants, queues and failures, each with what it says', async () => {
+    it('has store, own folders, schedule, tenants, queues and failures, each with what it says', async () => {
       const { status } = await read();
       const names = status.parts.map(({ part }) => part);
-      expect(names.slice(0, 3)).toEqual(['store', 'schedule', 'tenants']);
+      const first = ['store', 'uncounted', 'schedule', 'tenants'];
+      expect(names.filter((name) => name !== 'disk').slice(0, 4)).toEqual(first);
       expect(names).toEqual(expect.arrayContaining(['reconciles', 'webhooks', 'exports']));
       expect(names.at(-1)).toBe('failures');
       for (const { part, state, says, todo } of status.parts) {

@@ -47,6 +47,8 @@ describe('the embedded stack as its clients see it', () => {
       log,
       settings,
       queueTiming,
+      // What is announced has tens of GB.
+      diskOf: () => ({ folder: dataDir, freeBytes: 2 ** 50, sizeBytes: 2 ** 50 }),
       adoptedRepos,
       ...trusted,
     });

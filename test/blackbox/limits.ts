@@ -160,7 +160,7 @@ export function limitTests(api: () => Api): void {
 
     it('is none for a tenant without one', async () => {
       const place = await newPlace(null);
-      const objects = Array.from({ length: 20 }, () => ({ oid: newOid(), size: 5 * 1024 ** 3 }));
+      const objects = Array.from({ length: 20 }, () => ({ oid: newOid(), size: 5 * 1024 ** 2 }));
       expect((await upload(place, objects)).every(isAdmitted)).toBe(true);
     });
 

@@ -128,10 +128,11 @@ function tellOfEnd(
   });
 }
 
-const clientOf = ({ reach = {} }: HttpFrontOptions, { socket, headersDistinct }: IncomingMessage) =>
+/** Of some releases of Node, `headersDistinct` throws for a header that is called `constructor`. */
+const clientOf = ({ reach = {} }: HttpFrontOptions, { socket, headers }: IncomingMessage) =>
   clientAddress(reach, {
     remote: socket.remoteAddress ?? '127.0.0.1',
-    forwarded: headersDistinct['x-forwarded-for']?.join(','),
+    forwarded: headers['x-forwarded-for']?.toString(),
   });
 
 function isOfStore({ objects }: HttpFrontOptions, { url = '' }: IncomingMessage): boolean {

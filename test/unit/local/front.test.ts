@@ -400,6 +400,15 @@ it('tells of each request once it has ended, without its query', async () => {
   await vi.waitFor(() => expect(onAnswered.mock.calls).toMatchObject([[{ status: 499 }]]));
 });
 
+it.each(Object.getOwnPropertyNames(Object.prototype))(
+  'a header named %s, as what each object has, is one like any other',
+  async (name) => {
+    const { front } = await setUp();
+    const head = `GET /v1/tenants HTTP/1.1\r\nHost: localhost\r\n${name}: a\r\n${name}: b\r\n`;
+    expect(await sendRaw(front.port, `${head}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+  },
+);
+
 describe('a body that is too large', () => {
   const begin = (path: string, lengthBytes: number) =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${lengthBytes}\r\n\r\n`;

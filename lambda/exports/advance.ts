@@ -49,11 +49,12 @@ export async function finishArchives(
     await lease.renew();
     if (outcome === 'complete') continue;
     const { tenant, exportId, round } = job;
-    deps.log.warn('export not complete', { tenant, exportId, round, reason: outcome });
+    const reason = outcome === 'parts missing' ? outcome : outcome.gone;
+    deps.log.warn('export not complete', { tenant, exportId, round, reason });
     return lease.end((now) =>
       outcome === 'parts missing'
         ? { ...withSuccess(now, null), doneUnits: '', movedAtMs: clock.nowMs() }
-        : plannedAnew(now, { why: outcome, nowMs: clock.nowMs() }),
+        : plannedAnew(now, { why: reason, nowMs: clock.nowMs() }),
     );
   }
   return lease.end((now) => {
@@ -68,12 +69,12 @@ export async function finishArchives(
   });
 }
 
-/** @returns `complete`, `parts missing`, or why the export is to be planned anew. */
+/** @returns `gone`: why the export is to be planned anew. */
 async function completeVolume(
   { archives }: FinishDeps,
   volume: ExportVolume,
   makeLast: () => Promise<UploadedPart[] | undefined>,
-): Promise<string> {
+): Promise<'complete' | 'parts missing' | { readonly gone: string }> {
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
   try {
     const [last, listed] = await Promise.all([makeLast(), partsOf(archives, volume)]);
@@ -83,14 +84,14 @@ async function completeVolume(
     // A store may still answer for an upload that an earlier attempt has completed.
     if (!isComplete(volume, parts)) {
       if (await isThere()) return 'complete';
-      return last ? 'parts missing' : 'order gone';
+      return last ? 'parts missing' : { gone: 'order gone' };
     }
     await archives.complete(volume, parts);
   } catch (error) {
-    if (error instanceof SourceGoneError) return whyGone({ archives }, error);
+    if (error instanceof SourceGoneError) return { gone: await whyGone({ archives }, error) };
     if (!(error instanceof UploadGoneError)) throw error;
     // Somebody else completed it, or this did, and its answer was lost.
-    return (await isThere()) ? 'complete' : 'upload gone';
+    return (await isThere()) ? 'complete' : { gone: 'upload gone' };
   }
   const made = await archives.head(volume.key);
   if (made?.sizeBytes !== volume.sizeBytes)

@@ -512,7 +512,8 @@ async function forgetRefused(
 }
 
 function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal | undefined): void {
-  for (const oid of refusal?.oids ?? []) if (refusal) verdicts.set(oid, { kind: 'over-limit', refusal });
+  if (!refusal) return;
+  for (const oid of refusal.oids) verdicts.set(oid, { kind: 'over-limit', refusal });
 }
 
 type RetryOutcome = Extract<AdmitUploadOutcome, { kind: 'retry' }>;

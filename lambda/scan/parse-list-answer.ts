@@ -1,3 +1,4 @@
+import { compareKeys } from '../rules/names.ts';
 import {
   type AnswerReader,
   errorIn,
@@ -6,7 +7,6 @@ import {
   unescapeXml,
 } from '../store/http-exchange.ts';
 import type { DelimitedPage, ListedPage } from '../store/rules/store.ts';
-import { areAscending } from './key-order.ts';
 import { EntryReader, type EntryReaderOptions } from './parse-list-entries.ts';
 
 /** The number of entries is not the page's KeyCount. */
@@ -97,7 +97,6 @@ interface PageParts {
   readonly keyEnds: Uint32Array;
   readonly totalBytes: number;
   readonly repeated: number;
-  readonly differences: Uint32Array;
   /** Of the keys' bytes as they are in the page. */
   readonly isAscending: boolean;
   readonly isUrlEncoded: boolean;
@@ -127,10 +126,19 @@ export class ScannedPage implements ListedPage {
     this.#parts = parts;
   }
 
+  /** Keys are decoded only if any has something to decode. */
   get isInOrder(): boolean {
-    const { keyBytes, keyEnds } = this.#parts;
+    const { keyBytes, keyEnds, isAscending, isUrlEncoded } = this.#parts;
     const keys = keyBytes.subarray(0, keyEnds[this.keyCount - 1] ?? 0);
-    return areAscending({ ...this.#parts, keys }, this.keyCount, (index) => this.keyAt(index));
+    const isEncoded = isUrlEncoded && (keys.includes('%') || keys.includes('+'));
+    if (!isEncoded && !keys.includes('&')) return isAscending;
+    let before = this.keyAt(0);
+    for (let index = 1; index < this.keyCount; index += 1) {
+      const key = this.keyAt(index);
+      if (compareKeys(key, before) <= 0) return false;
+      before = key;
+    }
+    return true;
   }
 
   keyAt(index: number): string {
@@ -258,22 +266,9 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = (this.#head ?? '') + textToEnd(this.#pending);
-    const { count, repeated, sizes, times, etags, classes, keyBytes, keyEnds, totalBytes } = this.#entries;
-    const frame = readListFrame(around, [count + repeated]);
-    const texts = { etags: etags?.texts, classes: classes?.texts };
-    const { isAscending, differences } = this.#entries;
-    const order = { repeated, isAscending, differences };
-    return new ScannedPage({
-      count,
-      sizes,
-      times,
-      ...texts,
-      keyBytes,
-      keyEnds,
-      totalBytes,
-      ...order,
-      ...frame,
-    });
+    const { etags, classes, ...parts } = this.#entries;
+    const frame = readListFrame(around, [parts.count + parts.repeated]);
+    return new ScannedPage({ ...parts, etags: etags?.texts, classes: classes?.texts, ...frame });
   }
 }
 

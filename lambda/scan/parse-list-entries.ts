@@ -198,8 +198,6 @@ export class EntryReader {
   keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesInitial);
   /** Where each key ends in {@link EntryReader.keyBytes}. */
   keyEnds = new Uint32Array(pageKeysMax);
-  /** The first byte by which each key differs from the one before. */
-  differences = new Uint32Array(pageKeysMax);
   readonly #isPredicting: boolean;
   #keys = viewOf(this.keyBytes);
   #keyBytesUsed = 0;
@@ -337,7 +335,6 @@ export class EntryReader {
     let at = 0;
     while (at + 4 <= least && keys.getInt32(before + at) === keys.getInt32(start + at)) at += 4;
     while (at < least && keys.getUint8(before + at) === keys.getUint8(start + at)) at += 1;
-    this.differences[this.count] = at;
     return at < least ? keys.getUint8(start + at) - keys.getUint8(before + at) : length - lengthBefore;
   }
 
@@ -402,9 +399,6 @@ export class EntryReader {
     const keyEnds = new Uint32Array(this.keyEnds.length * 2);
     keyEnds.set(this.keyEnds);
     this.keyEnds = keyEnds;
-    const differences = new Uint32Array(sizes.length);
-    differences.set(this.differences);
-    this.differences = differences;
   }
 
   #growKeyBytes(needed: number): void {

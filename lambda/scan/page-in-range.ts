@@ -61,8 +61,6 @@ export interface RangePage {
   readonly folder?: string;
   /** The names of the page that are in the range, if the store lists in order. */
   readonly names?: ListedNames;
-  /** The first key behind the range, once it has ended. null: there is none. undefined: it ends with a key of its own. */
-  readonly next?: string | null;
 }
 
 /**
@@ -75,8 +73,7 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
   const { after, last } = task.range;
   const { keyCount } = page;
   const { prefix } = context;
-  if (keyCount === 0)
-    return { keyCount, sizeBytes: 0, rest: page.isTruncated ? task.range : undefined, next: null };
+  if (keyCount === 0) return { keyCount, sizeBytes: 0, rest: undefined };
   const firstName = nameOf(page, 0, prefix);
   const lastName = nameOf(page, keyCount - 1, prefix);
   const isAfter = after === null || compareKeys(firstName, after) > 0;
@@ -90,21 +87,12 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
       sizeBytes,
       rest: undefined,
       names: namesOf(page, { prefix, count: inRange }),
-      next: page.keyAt(inRange),
     };
   }
   const isDone = !page.isTruncated || lastName === last;
   const rest = isDone ? undefined : { ...task.range, after: lastName };
   const names = namesOf(page, { prefix, count: keyCount });
-  const end = page.isTruncated ? {} : { next: null };
-  return {
-    keyCount,
-    sizeBytes: page.totalBytes,
-    rest,
-    folder: commonFolder(firstName, lastName),
-    names,
-    ...end,
-  };
+  return { keyCount, sizeBytes: page.totalBytes, rest, folder: commonFolder(firstName, lastName), names };
 }
 
 /**
@@ -142,11 +130,9 @@ function pick(page: ListedPage, indexes: readonly number[]): ListedPage {
 /** What is counted of a page, in parts whose bytes a number can tell. */
 export function* exactParts(part: CountedPart): Generator<CountedPart> {
   if (Number.isSafeInteger(part.sizeBytes)) return yield part;
-  const half = Math.ceil(part.keyCount / 2);
-  const all = Array.from({ length: part.keyCount }, (_, index) => index);
-  for (const indexes of [all.slice(0, half), all.slice(half)]) {
-    const page = pick(part.page, indexes);
-    yield* exactParts({ ...part, page, keyCount: page.keyCount, sizeBytes: page.totalBytes });
+  for (let index = 0; index < part.keyCount; index += 1) {
+    const page = pick(part.page, [index]);
+    yield { ...part, page, keyCount: 1, sizeBytes: page.totalBytes };
   }
 }
 

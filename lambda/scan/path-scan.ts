@@ -50,7 +50,7 @@ export function createPathScan(deps: PathScanDeps): PathScan {
     scan(input) {
       const run = new PathScanRun(deps, input);
       return run.run().catch((error: unknown) => {
-        if (!(error instanceof UnorderedListingError) || run.isSequential) throw error;
+        if (!isOfOrder(error) || run.isSequential) throw error;
         return startAgain(deps, input, run.requests);
       });
     },
@@ -85,8 +85,6 @@ class PathScanRun {
   readonly #abort = new AbortController();
   /** All pages, if they come one after the other. */
   readonly #trail: PageTrail;
-  /** The latest pages of a range, as long as they are empty, by where the range begins. */
-  readonly #emptyPages = new Map<string | null, PageTrail>();
   /**
    * Where a range begins → the token that leads there, if pages were listed before. No key is sent back to the store: it
    * may not mean what it says of its encoding.
@@ -212,8 +210,6 @@ class PathScanRun {
 
   async #runPage(task: PageTask): Promise<void> {
     const from = this.#placeOf(task);
-    // Pages without keys may come before it.
-    const isFirst = from.startAfter !== undefined || this.#emptyPages.has(task.range.after);
     const listed = await this.#list(task, from);
     if (listed === undefined) return;
     const { page, result } = this.#read(task, listed);
@@ -227,7 +223,7 @@ class PathScanRun {
       throw error;
     }
     this.#start();
-    if (!this.isSequential) await this.#join(task.range, listed, { from, result, isFirst });
+    if (!this.isSequential) await this.#join(task.range, listed, { from, rest: result.rest });
     await this.#input.onPage?.({
       storedBytes: this.#storedBytes,
       objectCount: this.#objectCount,
@@ -237,19 +233,10 @@ class PathScanRun {
   }
 
   #read(task: PageTask, page: ListedPage): { page: ListedPage; result: RangePage } {
-    const { after } = task.range;
     const { prefix } = this.#input;
     if (page.repeatedKeys) this.#noteRepeated();
-    if (!this.isSequential) {
-      const trail = this.#emptyPages.get(after) ?? (page.keyCount === 0 ? new PageTrail(prefix) : undefined);
-      this.#emptyPages.delete(after);
-      if (trail && page.keyCount === 0) {
-        trail.follow(page, this.#tokens.get(after));
-        this.#emptyPages.set(after, trail);
-      }
-      return { page, result: inOrder(() => readPage(task, page, this.#input)) };
-    }
-    const indexes = this.#trail.follow(page, this.#tokens.get(after));
+    if (!this.isSequential) return { page, result: readPage(task, page, this.#input) };
+    const indexes = this.#trail.follow(page, this.#tokens.get(task.range.after));
     if (this.#trail.hasRepeated) this.#noteRepeated();
     const picked = pickInAnyOrder(task, page, { prefix, indexes });
     const { keyCount, totalBytes: sizeBytes } = picked;
@@ -267,14 +254,13 @@ class PathScanRun {
   async #join(
     { after, last }: OpenRange,
     page: ListedPage,
-    { from, result, isFirst }: { from: ListedFrom; result: RangePage; isFirst: boolean },
+    { from, rest }: { from: ListedFrom; rest: OpenRange | undefined },
   ): Promise<void> {
-    const { rest, next } = result;
-    const isKnown = page.keyCount > 0 || !page.isTruncated;
-    if (after !== null && isFirst && isKnown)
+    if (after !== null && from.startAfter !== undefined)
       await this.#meet(after, { behind: page.keyCount > 0 ? page.keyAt(0) : null });
-    if (last !== null && rest === undefined && next !== undefined)
-      await this.#meet(last, { before: { ...from, next } });
+    if (last === null || rest !== undefined) return;
+    const next = firstBehind(page, this.#input.prefix + last);
+    if (next !== undefined) await this.#meet(last, { before: { ...from, next } });
   }
 
   async #meet(cut: string, side: Seam): Promise<void> {
@@ -305,7 +291,8 @@ class PathScanRun {
   async #list(task: PageTask, from: ListedFrom): Promise<ListedPage | undefined> {
     const { prefix, deadlineMs, resume, reads } = this.#input;
     try {
-      return await this.#deps.listing.listPage({
+      let pages = 0;
+      const request = {
         prefix,
         ...from,
         signal: this.#abort.signal,
@@ -313,7 +300,12 @@ class PathScanRun {
         ...(this.#recent && { readsTimes: true }),
         ...(this.isSequential && { inAnyOrder: true }),
         ...(deadlineMs !== undefined && { deadlineMs }),
+      };
+      const page = await nextPage(this.#deps.listing, request, async () => {
+        pages += 1;
       });
+      this.requests += pages - 1;
+      return page;
     } catch (error) {
       const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
       const hasAnswered = this.#pages > 0 || resume !== undefined;
@@ -357,20 +349,13 @@ class PathScanRun {
   #fail(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
-    if (!(error instanceof UnorderedListingError) || this.isSequential) this.#abort.abort(error);
+    if (!isOfOrder(error) || this.isSequential) this.#abort.abort(error);
   }
 }
 
-/** Reads a page by the order of its keys. What isn't encoded as it says has no order that can be relied on. */
-function inOrder<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof MalformedPageError
-      ? new UnorderedListingError(unordered, { cause: error })
-      : error;
-  }
-}
+/** What isn't encoded as it says has no order that can be relied on, either. */
+const isOfOrder = (error: unknown) =>
+  error instanceof UnorderedListingError || error instanceof MalformedPageError;
 
 function strategyOf({ resume, strategy, hintObjects, isAwaited = false }: PathScanInput): ScanStrategy {
   if (resume?.isSequential) return { kind: 'sequential' };

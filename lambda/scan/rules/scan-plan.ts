@@ -190,7 +190,7 @@ export class ScanPlan {
   #continue(task: PageTask, rest: OpenRange, page: ReadPage): void {
     const { kind } = this.#strategy;
     const { names } = page;
-    if (page.keyCount === 0 || kind === 'sequential' || kind === 'fixed-sixteen') {
+    if (kind === 'sequential' || kind === 'fixed-sixteen') {
       this.#tasks.add({ range: rest, pages: Math.max(1, task.pages - 1), keysMax: pageKeysMax });
     } else if (names === undefined || this.#folders.isEven(task.range, { names, sample: page.sample })) {
       this.#follow(task, rest, page);

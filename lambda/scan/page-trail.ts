@@ -2,8 +2,8 @@ import { sha256Hex } from '../rules/hash.ts';
 import { BrokenListingError, emptyPagesMax, endlessError, type ListedPage } from '../store/rules/store.ts';
 import { textOf } from './page-in-range.ts';
 
-/** Keys that are remembered are this many to twice as many. Each takes about 100 bytes. */
-const keysRemembered = 50_000;
+/** Keys that are remembered, at most. Each takes about 100 bytes. */
+const keysRemembered = 100_000;
 /** 64 bits of a key's hash: two of so many keys have the same with a probability below 1 in 10⁹. */
 const digestLength = 16;
 
@@ -16,9 +16,11 @@ const digestLength = 16;
  */
 export class PageTrail {
   readonly #prefix: string;
-  #latest: Set<string>;
-  #earlier = new Set<string>();
-  #hasForgotten = false;
+  /** Digests of keys, the latest last. */
+  #listed: Set<string>;
+  #hasForgotten: boolean;
+  /** Of the keys of long ago, this share is remembered. */
+  #share = 1;
   #hasRepeated = false;
   /** Pages in a row without a new key. */
   #idlePages = 0;
@@ -30,12 +32,14 @@ export class PageTrail {
   /** @param listed what an earlier trail of the same listing remembered. */
   constructor(prefix: string, listed: readonly string[] = []) {
     this.#prefix = prefix;
-    this.#latest = new Set(listed);
+    this.#listed = new Set(listed);
+    // It isn't known of an earlier trail, so it may have.
+    this.#hasForgotten = listed.length >= keysRemembered / 2;
   }
 
   /** What it remembers of the keys. */
   get listed(): readonly string[] {
-    return [...this.#earlier, ...this.#latest];
+    return [...this.#listed];
   }
 
   /** Keys were listed again, on pages that lie together. */
@@ -71,14 +75,26 @@ export class PageTrail {
   /** @returns false: it was there. */
   #add(key: string): boolean {
     const digest = sha256Hex(key).slice(0, digestLength);
-    if (this.#latest.has(digest) || this.#earlier.has(digest)) return false;
-    if (this.#latest.size >= keysRemembered) {
-      this.#hasForgotten = this.#earlier.size > 0;
-      this.#earlier = this.#latest;
-      this.#latest = new Set();
-    }
-    this.#latest.add(digest);
+    if (this.#listed.has(digest)) return false;
+    this.#listed.add(digest);
+    if (this.#listed.size >= keysRemembered) this.#forget();
     return true;
+  }
+
+  /** Keeps the latest half, and so few of the others that they are half of that: a listing that begins again has some. */
+  #forget(): void {
+    this.#hasForgotten = true;
+    const [others, latest] = [
+      this.listed.slice(0, keysRemembered / 2),
+      this.listed.slice(keysRemembered / 2),
+    ];
+    const isKept = (digest: string) => Number.parseInt(digest.slice(0, 8), 16) < this.#share * 2 ** 32;
+    let kept = others.filter(isKept);
+    while (kept.length > keysRemembered / 4) {
+      this.#share /= 2;
+      kept = kept.filter(isKept);
+    }
+    this.#listed = new Set([...kept, ...latest]);
   }
 
   #count(token: string): void {

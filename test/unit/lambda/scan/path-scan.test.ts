@@ -79,6 +79,19 @@ describe('a trail of pages', () => {
     expect(() => follow(101, ['60/1'])).toThrow(/too far apart/);
   });
 
+  it('ends if a long listing begins again, in the same scan or in one that goes on', () => {
+    const keysOf = (page: number) => Array.from({ length: 1000 }, (_, index) => `${page}/${index}`);
+    const trail = new PageTrail('t/r/');
+    for (let page = 0; page < 250; page += 1)
+      expect(trail.follow(pageOf(keysOf(page), `${page}`), `${page - 1}`)).toHaveLength(1000);
+    expect(trail.listed.length).toBeLessThanOrEqual(100_000);
+    for (const goesOn of [new PageTrail('t/r/', trail.listed), trail])
+      expect(() => {
+        for (let page = 0; page < 50; page += 1)
+          goesOn.follow(pageOf(keysOf(page), `again ${page}`), undefined);
+      }).toThrow(/too far apart/);
+  });
+
   it('tells which keys no page had before, pages without keys between them or not', () => {
     const begin = () => {
       const trail = new PageTrail('t/r/');

@@ -58,8 +58,7 @@ const checkpointSchema = z.strictObject({
         }),
       ),
       objectsExpected: z.number().nonnegative().nullable(),
-      /** Omitted: as `scan.order` says. */
-      isSequential: z.boolean().exactOptional(),
+      /** Omitted: the scan lists in order, unless `scan.order` says otherwise. */
       listed: z.array(z.string()).readonly().exactOptional(),
       /** As the scan wrote them. */
       seams: z.custom<NonNullable<ScanRest['seams']>>(Array.isArray).exactOptional(),

@@ -82,9 +82,8 @@ export async function countBelow(input: {
   stop.addEventListener('abort', drain);
   const log = { warn: input.onWarning };
   const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings, log });
-  let hasBegun = false;
   try {
-    const outcome = await scan.scan({
+    const scanning = scan.scan({
       prefix: target.scan.prefix,
       concurrency: target.concurrency,
       ...beginning(target, found),
@@ -92,13 +91,13 @@ export async function countBelow(input: {
       stop,
       onBegin: (restOf) => {
         tally.restOf = restOf;
-        if (!hasBegun) input.onBegin(() => tally.checkpoint());
-        hasBegun = true;
       },
       onPart: (part) => tally.add(part),
       onRestart: () => tally.begin(undefined),
       onPage: ({ share }) => input.onProgress(() => ({ sums: tally.sums, share, slowedTo: pace.slowedTo })),
     });
+    input.onBegin(() => tally.checkpoint());
+    const outcome = await scanning;
     tally.end();
     const { sums, folders, groups } = tally;
     const count = { ...sums, folders: folders?.result, groups: groups.map(({ result }) => result) };
@@ -146,8 +145,8 @@ function beginning(
   const resume = {
     ...none,
     prefix: scan.prefix,
-    isSequential: scan.order === 'sequential',
     ...found.rest,
+    isSequential: scan.order === 'sequential' || found.rest.listed !== undefined,
   };
   return strategy.kind === 'hint' || scan.order !== 'parallel' ? { resume, strategy } : { resume };
 }
@@ -230,8 +229,8 @@ class Tally {
     const rest = this.restOf();
     if (rest === undefined) return undefined;
     const { bytes, endedMs, ...numbers } = this.sums;
-    const { ranges, objectsExpected, isSequential, listed, seams } = rest;
-    const order = { ...(listed && { isSequential, listed }), ...(seams && { seams }) };
+    const { ranges, objectsExpected, listed, seams } = rest;
+    const order = { ...(listed && { listed }), ...(seams && { seams }) };
     return {
       scan: this.#input.scan,
       ...numbers,

@@ -29,19 +29,21 @@ export function explainStoreError(error: unknown, target: Target): unknown {
   }
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;
-  const [message, hint, failure] = isRefused
-    ? explainRefusal(error.cause, target)
-    : explainOutage(error, target);
+  const [message, hint, failure] =
+    explainBroken(error, target) ??
+    (isRefused ? explainRefusal(error.cause, target) : explainOutage(error, target));
   return new CliError(message, { hint, ...(failure && { failure }), cause: error });
 }
 
-function explainOutage(error: Error, target: Target): Explanation {
+function explainBroken(error: Error, target: Target): Explanation | undefined {
   const { cause } = error;
   const isLasting = cause instanceof StoreAnswerError && lastingStatuses.has(cause.status);
-  if (error instanceof BrokenListingError || isLasting) {
-    const why = isLasting ? `${cause.status} ${cause.name}` : error.message;
-    return [`${storeOf(target)} can't list the path: ${why}`, checkIt];
-  }
+  if (!isLasting && !(error instanceof BrokenListingError)) return undefined;
+  const why = isLasting ? `${cause.status} ${cause.name}` : error.message;
+  return [`${storeOf(target)} can't list the path: ${why}`, checkIt];
+}
+
+function explainOutage(error: Error, target: Target): Explanation {
   const { code = '' } = (error.cause ?? error) as { code?: string };
   if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
     const hint = 'Check --endpoint, and whether the store is running.';

@@ -128,6 +128,19 @@ it('reads keys in CDATA, and times with an offset', async () => {
   expect(json.by.age.map(({ group }: { group: string }) => group)).toEqual(['30–90 days']);
 });
 
+it('ends at once, with exit code 1, if a store does not know the request', async () => {
+  let requests = 0;
+  const endpoint = await serve((_, response) => {
+    requests += 1;
+    response.writeHead(501).end('<Error><Code>NotImplemented</Code></Error>');
+  });
+  const { code, err } = await cli(['du', 's3://bkt', '--endpoint', endpoint]);
+  expect([code, requests]).toEqual([1, 1]);
+  expect(err).toBe(
+    `error: ${endpoint} can't list the path: 501 NotImplemented\nThe store is broken. Check it: lfs-quota doctor\n`,
+  );
+});
+
 it.each<[string, (xml: string) => string]>([
   ['has no IsTruncated', (xml) => xml.replace(/<IsTruncated>.*<\/IsTruncated>/, '')],
   ['has no KeyCount', (xml) => xml.replace(/<KeyCount>.*<\/KeyCount>/, '')],

@@ -86,22 +86,16 @@ function daysSince1970(year: number, month: number, day: number): number {
   return marchYear * 365 + leapDays + Number(daysSinceMarch[month]) + day - 1 - daysFromYear0To1970;
 }
 
-/** Reads the text of an element of each entry. It looks for it where the previous entry had it. */
-class TextReader {
-  /** One for each entry, escaped as in the page. Empty if it had none. */
-  readonly texts: string[] = [];
-  readonly #tagLength: number;
+/** Finds an element of each entry. It looks for it where the previous entry had it. */
+class TagFinder {
+  readonly #length: number;
   /** The tag, four bytes at a time. The last four may overlap. */
   readonly #words: readonly { readonly at: number; readonly word: number }[];
-  /** Texts that come again, with the `<` behind them: they are compared, which is faster than to decode them. */
-  readonly #known: { readonly bytes: Buffer; readonly text: string }[] = [];
-  readonly #knownMax: number;
   // Where the previous entry had its tag, counted from its anchor.
   #offset = 0;
 
-  constructor(tag: string, knownMax: number) {
-    this.#knownMax = knownMax;
-    this.#tagLength = tag.length;
+  constructor(tag: string) {
+    this.#length = tag.length;
     this.#words = Array.from({ length: Math.ceil(tag.length / 4) }, (_, index) => {
       const at = Math.min(index * 4, tag.length - 4);
       return { at, word: word(tag.slice(at)) };
@@ -109,13 +103,46 @@ class TextReader {
   }
 
   /**
-   * Reads that of the next entry.
+   * Where the text of the next entry's element begins; `close` if it has none.
    *
    * @param entry.at where it begins. @param entry.close where its end tag begins.
    * @param entry.anchor what the tag most likely has the same distance to in each entry.
    */
+  find(bytes: DataView, { at, close, anchor }: { at: number; close: number; anchor: number }): number {
+    const last = close - this.#length;
+    let tag = anchor + this.#offset;
+    if (tag < at || tag > last || !this.#isOpen(bytes, tag)) {
+      tag = at + 1;
+      while (tag <= last && !this.#isOpen(bytes, tag)) tag += 1;
+      if (tag > last) return close;
+      this.#offset = tag - anchor;
+    }
+    return tag + this.#length;
+  }
+
+  #isOpen(bytes: DataView, tag: number): boolean {
+    for (const { at, word } of this.#words) if (bytes.getInt32(tag + at) !== word) return false;
+    return true;
+  }
+}
+
+/** Reads the text of an element of each entry. */
+class TextReader {
+  /** One for each entry, escaped as in the page. Empty if it had none. */
+  readonly texts: string[] = [];
+  readonly #tag: TagFinder;
+  /** Texts that come again, with the `<` behind them: they are compared, which is faster than to decode them. */
+  readonly #known: { readonly bytes: Buffer; readonly text: string }[] = [];
+  readonly #knownMax: number;
+
+  constructor(tag: string, knownMax: number) {
+    this.#knownMax = knownMax;
+    this.#tag = new TagFinder(tag);
+  }
+
+  /** Reads that of the next entry. */
   read(bytes: DataView, entry: { at: number; close: number; anchor: number }): void {
-    const start = this.#find(bytes, entry);
+    const start = this.#tag.find(bytes, entry);
     let text = this.#known.find((known) => startsWith(bytes, start, known.bytes))?.text;
     if (text === undefined) {
       let end = start;
@@ -125,24 +152,6 @@ class TextReader {
         this.#known.push({ bytes: Buffer.from(`${text}<`, 'latin1'), text });
     }
     this.texts.push(text);
-  }
-
-  /** Where the text begins; `close` if there is none. */
-  #find(bytes: DataView, { at, close, anchor }: { at: number; close: number; anchor: number }): number {
-    const last = close - this.#tagLength;
-    let tag = anchor + this.#offset;
-    if (tag < at || tag > last || !this.#isOpen(bytes, tag)) {
-      tag = at + 1;
-      while (tag <= last && !this.#isOpen(bytes, tag)) tag += 1;
-      if (tag > last) return close;
-      this.#offset = tag - anchor;
-    }
-    return tag + this.#tagLength;
-  }
-
-  #isOpen(bytes: DataView, tag: number): boolean {
-    for (const { at, word } of this.#words) if (bytes.getInt32(tag + at) !== word) return false;
-    return true;
   }
 }
 
@@ -157,7 +166,6 @@ const contentsCloseLength = '</Contents>'.length;
 const keyOpenLength = '<Key>'.length;
 const sizeOpenLength = '<Size>'.length;
 const sizeCloseLength = '</Size>'.length;
-const timeOpenLength = '<LastModified>'.length;
 
 /** Bytes allocated for the keys of a page. The buffer grows if the keys are long. */
 const keyBytesInitial = 96 * 1024;
@@ -199,12 +207,12 @@ export class EntryReader {
   /** Where each key ends in {@link EntryReader.keyBytes}. */
   keyEnds = new Uint32Array(pageKeysMax);
   readonly #isPredicting: boolean;
+  readonly #timeTag = new TagFinder('<LastModified>');
   #keys = viewOf(this.keyBytes);
   #keyBytesUsed = 0;
   // Where the previous entry had its parts, counted from its beginning.
   #keyOffset = 0;
   #sizeOffset = 0;
-  #timeOffset = 0;
   // Where its tags of key and size had ended.
   #tagsEnd = keyOpenLength;
   // Where it had its end tag, counted from the end of its size.
@@ -340,16 +348,7 @@ export class EntryReader {
 
   /** LastModified of an entry, in ms. NaN if there is none that can be read. */
   #timeWithin(bytes: DataView, at: number, close: number): number {
-    // An entry that is shorter than the previous one may end before, and the next one have its time there.
-    const last = close - timeOpenLength;
-    let tag = at + this.#timeOffset;
-    if (tag > last || !isTimeOpen(bytes, tag)) {
-      tag = at + 1;
-      while (tag <= last && !(bytes.getUint8(tag) === lessThan && isTimeOpen(bytes, tag))) tag += 1;
-      if (tag > last) return Number.NaN;
-      this.#timeOffset = tag - at;
-    }
-    const start = tag + timeOpenLength;
+    const start = this.#timeTag.find(bytes, { at, close, anchor: at });
     const time = timeAt(bytes, start);
     if (!Number.isNaN(time)) return time;
     // Some stores write an offset, or no zone: S3's times are UTC.
@@ -431,10 +430,6 @@ const key = word('Key>');
 const lessSiz = word('<Siz');
 const ize = word('ize>');
 const lessSlashSi = word('</Si');
-const lessLas = word('<Las');
-const tMod = word('tMod');
-const ifie = word('ifie');
-const ied = word('ied>');
 
 function isContentsOpen(bytes: DataView, at: number): boolean {
   return bytes.getInt32(at) === lessCon && bytes.getInt32(at + 4) === tent && bytes.getInt32(at + 6) === nts;
@@ -456,16 +451,6 @@ function isSizeOpen(bytes: DataView, at: number): boolean {
 
 function isSizeClose(bytes: DataView, at: number): boolean {
   return bytes.getInt32(at) === lessSlashSi && bytes.getInt32(at + 3) === ize;
-}
-
-/** `<LastModified>` */
-function isTimeOpen(bytes: DataView, at: number): boolean {
-  return (
-    bytes.getInt32(at) === lessLas &&
-    bytes.getInt32(at + 4) === tMod &&
-    bytes.getInt32(at + 8) === ifie &&
-    bytes.getInt32(at + 10) === ied
-  );
 }
 
 /** True if one of the four bytes is `<`. */

@@ -2,32 +2,25 @@ import { sha256Hex } from '../rules/hash.ts';
 import { BrokenListingError, emptyPagesMax, endlessError, type ListedPage } from '../store/rules/store.ts';
 import { textOf } from './page-in-range.ts';
 
-/** Keys that are remembered, at most. Each takes about 100 bytes. */
+/** Keys and tokens that are remembered, at most. Each takes about 100 bytes. */
 const keysRemembered = 100_000;
-/** 64 bits of a key's hash: two of so many keys have the same with a probability below 1 in 10⁹. */
+/** 64 bits of a hash: two of so many keys have the same with a probability below 1 in 10⁹. */
 const digestLength = 16;
 
 /**
  * The pages of a range that continues by tokens. They must lead further: in a listing that comes back to where it was, the
  * scan would never end.
- *
- * It needs little memory, so not every way back is detected at once. A cycle of tokens always is, after at most a few
- * rounds.
  */
 export class PageTrail {
   readonly #prefix: string;
-  /** Digests of keys, the latest last. */
+  /** Digests of keys and tokens, the latest last. */
   #listed: Set<string>;
   #hasForgotten: boolean;
-  /** Of the keys of long ago, this share is remembered. */
+  /** Of those of long ago, this share is remembered. */
   #share = 1;
   #hasRepeated = false;
   /** Pages in a row without a new key. */
   #idlePages = 0;
-  // Brent's algorithm: a token is marked, then one twice as many pages later, and so on. A cycle returns to a mark.
-  #mark: string | undefined;
-  #pagesSinceMark = 0;
-  #pagesToMark = 1;
 
   /** @param listed what an earlier trail of the same listing remembered. */
   constructor(prefix: string, listed: readonly string[] = []) {
@@ -37,7 +30,7 @@ export class PageTrail {
     this.#hasForgotten = listed.length >= keysRemembered / 2;
   }
 
-  /** What it remembers of the keys. */
+  /** What it remembers. */
   get listed(): readonly string[] {
     return [...this.#listed];
   }
@@ -50,20 +43,19 @@ export class PageTrail {
   /**
    * Notes the next page.
    *
-   * @param requestedToken the token by which it was requested.
    * @returns the indexes of its keys that no page had before.
    * @throws {BrokenListingError} if it leads back, or has keys again that can no longer be told from others.
    */
-  follow(page: ListedPage, requestedToken: string | undefined): readonly number[] {
+  follow(page: ListedPage): readonly number[] {
     const { nextContinuationToken: token, keyCount } = page;
-    if (token !== undefined && (token === requestedToken || token === this.#mark)) {
+    if (token !== undefined && !this.#add(`token ${token}`)) {
       throw new BrokenListingError(
         'The listing of the store goes in a circle: it repeats a continuation token.',
       );
     }
-    if (token !== undefined) this.#count(token);
     const found: number[] = [];
-    for (let index = 0; index < keyCount; index += 1) if (this.#add(textOf(page, index))) found.push(index);
+    for (let index = 0; index < keyCount; index += 1)
+      if (this.#add(`key ${textOf(page, index)}`)) found.push(index);
     this.#hasRepeated ||= found.length < keyCount;
     if (this.#hasRepeated && this.#hasForgotten)
       throw new BrokenListingError('The store lists keys again, too far apart to count each once.');
@@ -73,8 +65,8 @@ export class PageTrail {
   }
 
   /** @returns false: it was there. */
-  #add(key: string): boolean {
-    const digest = sha256Hex(key).slice(0, digestLength);
+  #add(text: string): boolean {
+    const digest = sha256Hex(text).slice(0, digestLength);
     if (this.#listed.has(digest)) return false;
     this.#listed.add(digest);
     if (this.#listed.size >= keysRemembered) this.#forget();
@@ -95,13 +87,5 @@ export class PageTrail {
       kept = kept.filter(isKept);
     }
     this.#listed = new Set([...kept, ...latest]);
-  }
-
-  #count(token: string): void {
-    this.#pagesSinceMark += 1;
-    if (this.#pagesSinceMark < this.#pagesToMark) return;
-    this.#mark = token;
-    this.#pagesSinceMark = 0;
-    this.#pagesToMark *= 2;
   }
 }

@@ -236,7 +236,7 @@ class PathScanRun {
     const { prefix } = this.#input;
     if (page.repeatedKeys) this.#noteRepeated();
     if (!this.isSequential) return { page, result: readPage(task, page, this.#input) };
-    const indexes = this.#trail.follow(page, this.#tokens.get(task.range.after));
+    const indexes = this.#trail.follow(page);
     if (this.#trail.hasRepeated) this.#noteRepeated();
     const picked = pickInAnyOrder(task, page, { prefix, indexes });
     const { keyCount, totalBytes: sizeBytes } = picked;

@@ -123,8 +123,7 @@ export function pickInAnyOrder(
 
 /** Some keys of a page, as a page. */
 function pick(page: ListedPage, indexes: readonly number[]): ListedPage {
-  const part = { page, indexes, keyCount: indexes.length, keyOf: (key: string) => key };
-  return new JoinedPage([part], undefined);
+  return new JoinedPage([{ page, indexes, keyOf: (key) => key }], undefined);
 }
 
 /** What is counted of a page, in parts whose bytes a number can tell. */

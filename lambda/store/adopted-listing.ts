@@ -91,35 +91,25 @@ function stretchesOf(
 }
 
 /** Which keys of a page belong to a stretch. */
-function keptOf(
-  stretch: Stretch,
-  page: ListedPage,
-): { indexes: readonly number[] | undefined; keyCount: number; isPast: boolean } {
+function keptOf(stretch: Stretch, page: ListedPage): { indexes: readonly number[]; isPast: boolean } {
   const indexes: number[] = [];
   for (let index = 0; index < page.keyCount; index += 1) {
     const storedKey = page.keyAt(index);
     if (!storedKey.startsWith(stretch.storedPrefix ?? ''))
       throw new BrokenListingError('The store listed a key without the requested prefix.');
-    if (stretch.isPast(storedKey)) return { indexes, keyCount: indexes.length, isPast: true };
+    if (stretch.isPast(storedKey)) return { indexes, isPast: true };
     if (stretch.keyOf(storedKey) !== undefined) indexes.push(index);
   }
-  const isWhole = indexes.length === page.keyCount;
-  return { indexes: isWhole ? undefined : indexes, keyCount: indexes.length, isPast: false };
+  return { indexes, isPast: false };
 }
 
 /** Some of the keys of a page that the store listed. */
 export interface PagePart {
   readonly page: ListedPage;
-  /** Which keys of the page, in order. undefined: the first `keyCount`. */
-  readonly indexes: readonly number[] | undefined;
-  readonly keyCount: number;
+  /** Which keys of the page, in order. */
+  readonly indexes: readonly number[];
   /** The key of what is stored under one. */
   readonly keyOf: (storedKey: string) => string;
-}
-
-/** The key of a part's i-th object. */
-function keyOfPart({ page, indexes, keyOf }: PagePart, index: number): string {
-  return keyOf(page.keyAt(indexes === undefined ? index : at(indexes, index)));
 }
 
 /** Parts of pages, one after the other, as one page. */
@@ -136,15 +126,15 @@ export class JoinedPage implements ListedPage {
    */
   constructor(parts: readonly PagePart[], token: string | undefined | ((lastKey: string) => string)) {
     this.#parts = parts;
-    this.keyCount = parts.reduce((sum, { keyCount }) => sum + keyCount, 0);
+    this.keyCount = parts.reduce((sum, { indexes }) => sum + indexes.length, 0);
     this.totalBytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
     this.isTruncated = token !== undefined;
     this.nextContinuationToken = typeof token === 'function' ? token(this.keyAt(this.keyCount - 1)) : token;
   }
 
   keyAt(index: number): string {
-    const found = this.#find(index);
-    return keyOfPart(found.part, found.index);
+    const { page, pageIndex, keyOf } = this.#find(index);
+    return keyOf(page.keyAt(pageIndex));
   }
 
   sizeAt(index: number): number {
@@ -175,28 +165,17 @@ export class JoinedPage implements ListedPage {
   #find(index: number) {
     let left = index;
     for (const part of this.#parts) {
-      if (left < part.keyCount) {
-        const { page, indexes } = part;
-        return { part, index: left, page, pageIndex: indexes === undefined ? left : at(indexes, left) };
-      }
-      left -= part.keyCount;
+      const pageIndex = part.indexes[left];
+      if (pageIndex !== undefined) return { ...part, pageIndex };
+      left -= part.indexes.length;
     }
     throw new RangeError(`The page has ${this.keyCount} keys, none at ${index}.`);
   }
 }
 
-function bytesOf({ page, indexes, keyCount }: PagePart): number {
-  if (indexes === undefined && keyCount === page.keyCount) return page.totalBytes;
-  let bytes = 0;
-  for (let index = 0; index < keyCount; index += 1)
-    bytes += page.sizeAt(indexes === undefined ? index : at(indexes, index));
-  return bytes;
-}
-
-function at(indexes: readonly number[], index: number): number {
-  const found = indexes[index];
-  if (found === undefined) throw new RangeError(`The page has ${indexes.length} keys, none at ${index}.`);
-  return found;
+function bytesOf({ page, indexes }: PagePart): number {
+  if (indexes.length === page.keyCount) return page.totalBytes;
+  return indexes.reduce((bytes, index) => bytes + page.sizeAt(index), 0);
 }
 
 /** Pages in a row, of one listing, with nothing but what is hidden. */
@@ -293,7 +272,8 @@ export class AdoptedListing implements ObjectListing {
     if (prefix === undefined) return new JoinedPage([], undefined);
     const page = await this.#inner.listPage({ ...request, prefix });
     const keyOf = (storedKey: string) => stretch.keyOf(storedKey) ?? storedKey;
-    return new JoinedPage([{ page, keyOf, ...keptOf(stretch, page) }], page.nextContinuationToken);
+    const { indexes } = keptOf(stretch, page);
+    return new JoinedPage([{ page, keyOf, indexes }], page.nextContinuationToken);
   }
 
   /** @returns false: more of the stretch may follow, and there are keys to show. */
@@ -319,7 +299,7 @@ export class AdoptedListing implements ObjectListing {
       if (isBefore || page.isInOrder === false)
         throw new UnorderedListingError(`The store doesn't list keys below "${prefix}" in order.`);
       const kept = keptOf(stretch, page);
-      if (!found.add(stretch, page, kept)) return false;
+      if (!found.add(stretch, page, kept.indexes)) return false;
       if (kept.isPast || !page.isTruncated) return true;
       if (found.parts.length > 0) return false;
       startAfter = stretch.skipFrom(page.keyAt(page.keyCount - 1));
@@ -340,12 +320,12 @@ class FoundKeys {
   }
 
   /** @returns false: not all of them had room. */
-  add(stretch: Stretch, page: ListedPage, kept: Pick<PagePart, 'indexes' | 'keyCount'>): boolean {
-    const keyCount = Math.min(kept.keyCount, this.room);
+  add(stretch: Stretch, page: ListedPage, kept: readonly number[]): boolean {
+    const indexes = kept.slice(0, this.room);
     const keyOf = (storedKey: string) => stretch.keyOf(storedKey) ?? storedKey;
-    if (keyCount > 0) this.parts.push({ page, indexes: kept.indexes, keyCount, keyOf });
-    this.room -= keyCount;
-    return keyCount === kept.keyCount;
+    if (indexes.length > 0) this.parts.push({ page, indexes, keyOf });
+    this.room -= indexes.length;
+    return indexes.length === kept.length;
   }
 }
 

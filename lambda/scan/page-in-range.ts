@@ -3,7 +3,7 @@ import { JoinedPage } from '../store/adopted-listing.ts';
 import { BrokenListingError, type ListedPage, UnorderedListingError } from '../store/rules/store.ts';
 import { decodeListedKey } from './parse-list-answer.ts';
 import type { CountedPart } from './rules/scan-plan.ts';
-import type { ListedNames, OpenRange, PageTask } from './rules/uneven-ranges.ts';
+import type { ListedNames, PageResult, PageTask } from './rules/uneven-ranges.ts';
 
 /** Of 64 digits, a name takes about 200 bytes. */
 const namesMax = 100_000;
@@ -50,17 +50,9 @@ export class RecentNames {
 }
 
 /** What a page tells about the range that it was requested for. */
-export interface RangePage {
-  /** Keys of the page that are in the range. */
-  readonly keyCount: number;
-  /** Bytes of those keys. */
+export interface RangePage extends PageResult {
+  /** Bytes of the keys that are in the range. */
   readonly sizeBytes: number;
-  /** The part of the range that is still to be listed. undefined: none. */
-  readonly rest: OpenRange | undefined;
-  /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
-  readonly folder?: string;
-  /** The names of the page that are in the range, if the store lists in order. */
-  readonly names?: ListedNames;
 }
 
 /**

@@ -271,9 +271,9 @@ export class AdoptedListing implements ObjectListing {
     const { storedPrefix: prefix } = stretch;
     if (prefix === undefined) return new JoinedPage([], undefined);
     const page = await this.#inner.listPage({ ...request, prefix });
-    const keyOf = (storedKey: string) => stretch.keyOf(storedKey) ?? storedKey;
-    const { indexes } = keptOf(stretch, page);
-    return new JoinedPage([{ page, keyOf, indexes }], page.nextContinuationToken);
+    const found = new FoundKeys(page.keyCount);
+    found.add(stretch, page, keptOf(stretch, page).indexes);
+    return new JoinedPage(found.parts, page.nextContinuationToken);
   }
 
   /** @returns false: more of the stretch may follow, and there are keys to show. */

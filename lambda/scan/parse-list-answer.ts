@@ -82,27 +82,6 @@ export function errorInBody(text: string): MalformedPageError | undefined {
     : new MalformedPageError(`The store answered 200 with the error ${code}.`);
 }
 
-/** What the reader found in a page. The arrays may be longer than the number of keys. */
-interface PageParts {
-  readonly count: number;
-  readonly sizes: Float64Array;
-  /** LastModified of each key, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
-  readonly times: Float64Array | undefined;
-  /** ETag of each key, still escaped as in the page. undefined: nobody asked for it. */
-  readonly etags: readonly string[] | undefined;
-  /** The same for StorageClass. */
-  readonly classes: readonly string[] | undefined;
-  /** All keys, still encoded as in the page, one after the other. */
-  readonly keyBytes: Buffer;
-  readonly keyEnds: Uint32Array;
-  readonly totalBytes: number;
-  readonly repeated: number;
-  /** Of the keys' bytes as they are in the page. */
-  readonly isAscending: boolean;
-  readonly isUrlEncoded: boolean;
-  readonly token: string | undefined;
-}
-
 /** What a page encodes is in no suffix, so the key need not be decoded. */
 const suffix = /(?<=[^/])\.[\w-]{1,15}$/;
 /** With the character before the dot. */
@@ -115,22 +94,24 @@ export class ScannedPage implements ListedPage {
   readonly isTruncated: boolean;
   readonly nextContinuationToken: string | undefined;
   readonly repeatedKeys: number;
-  readonly #parts: PageParts;
+  readonly #entries: EntryReader;
+  readonly #isUrlEncoded: boolean;
 
-  constructor(parts: PageParts) {
-    this.keyCount = parts.count;
-    this.totalBytes = parts.totalBytes;
-    this.isTruncated = parts.token !== undefined;
-    this.nextContinuationToken = parts.token;
-    this.repeatedKeys = parts.repeated;
-    this.#parts = parts;
+  constructor(entries: EntryReader, { isUrlEncoded, token }: ListFrame) {
+    this.keyCount = entries.count;
+    this.totalBytes = entries.totalBytes;
+    this.isTruncated = token !== undefined;
+    this.nextContinuationToken = token;
+    this.repeatedKeys = entries.repeated;
+    this.#entries = entries;
+    this.#isUrlEncoded = isUrlEncoded;
   }
 
   /** Keys are decoded only if any has something to decode. */
   get isInOrder(): boolean {
-    const { keyBytes, keyEnds, isAscending, isUrlEncoded } = this.#parts;
+    const { keyBytes, keyEnds, isAscending } = this.#entries;
     const keys = keyBytes.subarray(0, keyEnds[this.keyCount - 1] ?? 0);
-    const isEncoded = isUrlEncoded && (keys.includes('%') || keys.includes('+'));
+    const isEncoded = this.#isUrlEncoded && (keys.includes('%') || keys.includes('+'));
     if (!isEncoded && !keys.includes('&')) return isAscending;
     let before = this.keyAt(0);
     for (let index = 1; index < this.keyCount; index += 1) {
@@ -142,7 +123,7 @@ export class ScannedPage implements ListedPage {
   }
 
   keyAt(index: number): string {
-    return decodeListedKey(this.#rawAt(index), this.#parts);
+    return decodeListedKey(this.#rawAt(index), { isUrlEncoded: this.#isUrlEncoded });
   }
 
   textAt(index: number): string {
@@ -151,31 +132,31 @@ export class ScannedPage implements ListedPage {
 
   #rawAt(index: number): string {
     this.#check(index);
-    const { keyBytes, keyEnds } = this.#parts;
+    const { keyBytes, keyEnds } = this.#entries;
     return utf8Text(keyBytes.subarray(index === 0 ? 0 : keyEnds[index - 1], keyEnds[index]));
   }
 
   sizeAt(index: number): number {
     this.#check(index);
-    return this.#parts.sizes[index] ?? 0;
+    return this.#entries.sizes[index] ?? 0;
   }
 
   lastModifiedMsAt(index: number): number | undefined {
     this.#check(index);
-    const time = this.#parts.times?.[index];
+    const time = this.#entries.times?.[index];
     return Number.isNaN(time) ? undefined : time;
   }
 
   etagAt(index: number): string {
     this.#check(index);
-    const etag = unescapeXml(this.#parts.etags?.[index] ?? '');
+    const etag = unescapeXml(this.#entries.etags?.texts[index] ?? '');
     // Some stores list it without its quotes, and compare it with them.
     return /^(?:$|"|W\/)/.test(etag) ? etag : `"${etag}"`;
   }
 
   suffixAt(index: number): string {
     this.#check(index);
-    const { keyBytes, keyEnds } = this.#parts;
+    const { keyBytes, keyEnds } = this.#entries;
     const end = keyEnds[index] ?? 0;
     const start = Math.max(index === 0 ? 0 : (keyEnds[index - 1] ?? 0), end - suffixBytesMax);
     return suffix.exec(keyBytes.toString('latin1', start, end))?.[0].toLowerCase() ?? '';
@@ -183,7 +164,7 @@ export class ScannedPage implements ListedPage {
 
   storageClassAt(index: number): string {
     this.#check(index);
-    return this.#parts.classes?.[index] ?? '';
+    return this.#entries.classes?.texts[index] ?? '';
   }
 
   #check(index: number): void {
@@ -266,9 +247,8 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = (this.#head ?? '') + textToEnd(this.#pending);
-    const { etags, classes, ...parts } = this.#entries;
-    const frame = readListFrame(around, [parts.count + parts.repeated]);
-    return new ScannedPage({ ...parts, etags: etags?.texts, classes: classes?.texts, ...frame });
+    const { count, repeated } = this.#entries;
+    return new ScannedPage(this.#entries, readListFrame(around, [count + repeated]));
   }
 }
 

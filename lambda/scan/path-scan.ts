@@ -234,20 +234,15 @@ class PathScanRun {
 
   #read(task: PageTask, page: ListedPage): { page: ListedPage; result: RangePage } {
     const { prefix } = this.#input;
-    if (page.repeatedKeys) this.#noteRepeated();
-    if (!this.isSequential) return { page, result: readPage(task, page, this.#input) };
-    const indexes = this.#trail.follow(page);
-    if (this.#trail.hasRepeated) this.#noteRepeated();
+    const indexes = this.isSequential ? this.#trail.follow(page) : undefined;
+    if (!this.#hasRepeated && (page.repeatedKeys || this.#trail.hasRepeated)) {
+      this.#hasRepeated = true;
+      this.#deps.log?.warn('The store lists keys more than once. Each counts once.', { prefix });
+    }
+    if (indexes === undefined) return { page, result: readPage(task, page, this.#input) };
     const picked = pickInAnyOrder(task, page, { prefix, indexes });
     const { keyCount, totalBytes: sizeBytes } = picked;
     return { page: picked, result: { keyCount, sizeBytes, rest: page.isTruncated ? task.range : undefined } };
-  }
-
-  #noteRepeated(): void {
-    const { prefix } = this.#input;
-    if (!this.#hasRepeated)
-      this.#deps.log?.warn('The store lists keys more than once. Each counts once.', { prefix });
-    this.#hasRepeated = true;
   }
 
   /** @throws {UnorderedListingError} if two ranges leave out keys between them, or have some in common. */

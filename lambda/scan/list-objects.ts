@@ -17,7 +17,7 @@ import {
 } from '../store/rules/store.ts';
 import {
   errorInBody,
-  FolderPageReader,
+  folderPageReader,
   KeyCountError,
   ListPageReader,
   type ScannedPage,
@@ -115,7 +115,7 @@ export class ScanListing implements ObjectListing {
   async listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage> {
     const query = { ...queryOf(request), delimiter: '/' };
     const limits = objectLimits(this.#client.timeoutFactor);
-    return this.#list({ query, limits, reader: () => new FolderPageReader() });
+    return this.#list({ query, limits, reader: folderPageReader });
   }
 
   /**

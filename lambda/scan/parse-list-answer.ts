@@ -1,6 +1,7 @@
 import { compareKeys } from '../rules/names.ts';
 import {
   type AnswerReader,
+  bytesReader,
   errorIn,
   MalformedPageError,
   OtherProtocolError,
@@ -17,16 +18,6 @@ const resultClose = '</ListBucketResult>';
 
 /** Four times as many as a thousand of the longest keys take. */
 const pageBytesMax = 16 * 1024 ** 2;
-
-/**
- * Called for each piece of a page, because what was read of it is kept.
- *
- * @param bytes all so far.
- * @throws {MalformedPageError} to close the connection: a page that does not end is not waited for.
- */
-function checkPageBytes(bytes: number): void {
-  if (bytes > pageBytesMax) throw new MalformedPageError(`The page has more than ${pageBytesMax} bytes.`);
-}
 
 /** What a page says besides its entries. */
 interface ListFrame {
@@ -206,7 +197,9 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /** Reads the next piece. @throws {MalformedPageError} */
   write(piece: Buffer): void {
     this.#bytes += piece.length;
-    checkPageBytes(this.#bytes);
+    // What was read is kept, so the connection is closed: a page that does not end is not waited for.
+    if (this.#bytes > pageBytesMax)
+      throw new MalformedPageError(`The page has more than ${pageBytesMax} bytes.`);
     const joined = this.#head === undefined ? undefined : this.#readSeam(piece);
     const bytes = joined === undefined ? this.#withPending(piece) : piece;
     let start = joined ?? 0;
@@ -252,27 +245,18 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   }
 }
 
-/** Reads a ListObjectsV2 answer with a delimiter, all of it at its end: such pages are few. */
-export class FolderPageReader implements AnswerReader<DelimitedPage> {
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-
-  /** @throws {MalformedPageError} when it is too long. */
-  write(piece: Buffer): void {
-    this.#bytes += piece.length;
-    checkPageBytes(this.#bytes);
-    this.#pieces.push(Buffer.from(piece));
-  }
-
-  /** @throws {MalformedPageError} when the answer is not complete. */
-  end(): DelimitedPage {
-    const bytes = Buffer.concat(this.#pieces);
+/**
+ * Reads a ListObjectsV2 answer with a delimiter, all of it at its end: such pages are few. It throws a MalformedPageError
+ * when the answer is too long, or not complete.
+ */
+export function folderPageReader(): AnswerReader<DelimitedPage> {
+  return bytesReader(pageBytesMax, (bytes) => {
     try {
       return readFolderPage(textToEnd(bytes));
     } catch (error) {
       throw errorInBody(bytes.toString('utf8', 0, 4096)) ?? error;
     }
-  }
+  });
 }
 
 function readFolderPage(text: string): DelimitedPage {

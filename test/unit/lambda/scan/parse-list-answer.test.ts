@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  FolderPageReader,
+  folderPageReader,
   KeyCountError,
   ListPageReader,
 } from '../../../../lambda/scan/parse-list-answer.ts';
@@ -21,7 +21,7 @@ const list = (inner: string) =>
 const whole = list(facts(3) + last + keys + folders);
 
 function read(text: string, pieceBytes = 7) {
-  const reader = new FolderPageReader();
+  const reader = folderPageReader();
   const body = Buffer.from(text);
   for (let at = 0; at < body.length; at += pieceBytes) {
     const piece = Buffer.from(body.subarray(at, at + pieceBytes));
@@ -86,7 +86,7 @@ describe('a page of folders that is not complete is rejected', () => {
 });
 
 it('a page of folders without an end is not read on', () => {
-  const reader = new FolderPageReader();
+  const reader = folderPageReader();
   const mebibyte = Buffer.alloc(1024 ** 2, ' ');
   for (let count = 1; count <= 16; count += 1) reader.write(mebibyte);
   expect(() => reader.write(mebibyte)).toThrow(MalformedPageError);

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { formatBytes } from '../rules/sizes.ts';
 import { ownFolders } from '../store/rules/own-folders.ts';
 import { listPages } from '../store/rules/store.ts';
-import type { Finding, StatusPart } from './rules/status.ts';
+import { type Finding, fine, type StatusPart, unknown } from './rules/status.ts';
 
 /** LIST requests for one folder: 10,000 files. */
 const pagesMax = 10;
@@ -30,16 +30,15 @@ export function readUncounted({ listing }: Pick<Deps, 'listing'>): Promise<Folde
 }
 
 export function uncountedPart(found: Finding<readonly FolderSum[]>): StatusPart {
-  const part = 'uncounted';
   if (!found.ok)
-    return {
-      part,
-      state: 'unknown',
-      says: `The store's own folders can't be listed: ${found.why}`,
-      todo: 'Check the store: lfs-quota doctor.',
-    };
+    return unknown(
+      'uncounted',
+      "The store's own folders can't be listed",
+      found.why,
+      'Check the store: lfs-quota doctor.',
+    );
   const sums = found.value.map(({ folder, objectCount, bytes, isCut }) => {
     return `${folder}/ ${isCut ? 'more than ' : ''}${formatBytes(bytes)} (${objectCount} ${objectCount === 1 ? 'file' : 'files'})`;
   });
-  return { part, state: 'fine', says: `Stored, but not counted as usage: ${sums.join(', ')}.`, todo: null };
+  return fine('uncounted', `Stored, but not counted as usage: ${sums.join(', ')}.`);
 }

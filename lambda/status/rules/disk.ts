@@ -1,5 +1,5 @@
 import { formatBytes } from '../../rules/sizes.ts';
-import type { StatusPart } from './status.ts';
+import { act, fine, type StatusPart } from './status.ts';
 
 /** NaN: the file system doesn't tell. */
 export interface DiskLevel {
@@ -30,10 +30,9 @@ export function diskPart(disk: DiskState): StatusPart {
   const level = `${formatBytes(freeBytes)} free of ${formatBytes(sizeBytes)} (${folder}).`;
   if (isWritable && Number.isNaN(freeBytes))
     return { part, state: 'unknown', says: "The disk's free space can't be read.", todo: `Check ${folder}.` };
-  if (!isFull(disk) && freeBytes >= lowBytes(disk))
-    return { part, state: 'fine', says: `The disk has ${level}`, todo: null };
+  if (!isFull(disk) && freeBytes >= lowBytes(disk)) return fine(part, `The disk has ${level}`);
   const what = isWritable ? `The disk is ${isFull(disk) ? '' : 'nearly '}full` : "The table can't be written";
   const todo =
     "Pushes fail while it's full. Free up space there: delete objects, repos or other files, or make it larger. Pushes then work without a restart.";
-  return { part, state: 'act', says: `${what}: ${level}`, todo };
+  return act(part, `${what}: ${level}`, todo);
 }

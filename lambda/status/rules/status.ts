@@ -1,5 +1,3 @@
-import { damageTexts, type StoreDamage } from './store-damage.ts';
-
 /** Why something failed, in a word. */
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
 export type FailureReason = (typeof failureReasons)[number];
@@ -94,6 +92,18 @@ export const overdueTenantsMax = 100;
 /** An export that failed was to be started again by then, or nobody needs it. */
 export const exportFailureMs = 24 * hourMs;
 
+/** What the store of `serve` found in its folder. */
+export interface StoreDamage {
+  /** Objects that couldn't be read, and weren't stored again since. */
+  readonly lost: number;
+  /** Files in the folder `set-aside`. */
+  readonly damaged: number;
+  /** Files that aren't of the store. They harm nothing. */
+  readonly foreign: number;
+}
+
+const noDamage: StoreDamage = { lost: 0, damaged: 0, foreign: 0 };
+
 export function storePart(input: {
   kind: 's3' | 'external' | 'embedded';
   bucket: string;
@@ -102,17 +112,20 @@ export function storePart(input: {
 }): StatusPart {
   const { bucket, endpoint, answer } = input;
   const place = endpoint === null ? bucket : `${bucket} at ${endpoint}`;
-  if (answer.ok) {
-    const { says, todo } = answer.value.damage ? damageTexts(answer.value.damage) : { says: '' };
-    const whole = `The object store (${place}) responds in ${Math.round(answer.value.latencyMs)} ms.${says}`;
-    return todo ? act('store', whole, todo) : fine('store', whole);
-  }
-  return {
-    part: 'store',
-    state: 'act',
-    says: `The object store (${place}) fails: ${sentence(answer.why)}`,
-    todo: "Until it works, pushes and pulls fail and nothing is counted. Check that it's up, and test its credentials with lfs-quota doctor.",
-  };
+  if (!answer.ok)
+    return act(
+      'store',
+      `The object store (${place}) fails: ${sentence(answer.why)}`,
+      "Until it works, pushes and pulls fail and nothing is counted. Check that it's up, and test its credentials with lfs-quota doctor.",
+    );
+  const { latencyMs, damage = noDamage } = answer.value;
+  const found = Object.entries(damage).flatMap(([what, count]) => (count > 0 ? `${count} ${what}` : []));
+  const files = found.length === 0 ? '' : ` Its files: ${found.join(', ')}.`;
+  const says = `The object store (${place}) responds in ${Math.round(latencyMs)} ms.${files}`;
+  if (damage.lost + damage.damaged === 0) return fine('store', says);
+  const todo =
+    'The log lists the files. Push lost objects again from a clone that has them, and check the disk. Then delete store/set-aside.';
+  return act('store', says, todo);
 }
 
 /** @param input.found null: it never ran. */
@@ -272,16 +285,21 @@ export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPar
 
 const tableTodo = 'Check DynamoDB: without the table, pushes fail and nothing is counted.';
 
-const fine = (part: StatusPartName, says: string): StatusPart => ({ part, state: 'fine', says, todo: null });
+export const fine = (part: StatusPartName, says: string): StatusPart => ({
+  part,
+  state: 'fine',
+  says,
+  todo: null,
+});
 
-const act = (part: StatusPartName, says: string, todo: string): StatusPart => ({
+export const act = (part: StatusPartName, says: string, todo: string): StatusPart => ({
   part,
   state: 'act',
   says,
   todo,
 });
 
-function unknown(part: StatusPartName, what: string, why: string, todo: string): StatusPart {
+export function unknown(part: StatusPartName, what: string, why: string, todo: string): StatusPart {
   return { part, state: 'unknown', says: `${what}: ${sentence(why)}`, todo };
 }
 

@@ -61,7 +61,7 @@ export class ObjectFiles {
   readonly damage: Damage;
   readonly #folder: string;
   /** The folders below `objects/` that this process has made sure of. */
-  readonly #shards = new Map<string, Promise<void>>();
+  readonly #shards = new Set<string>();
   /** By folder: it ends when the last who wants to change it has done so. Never rejects. */
   readonly #turns = new Map<string, Promise<void>>();
 
@@ -107,8 +107,10 @@ export class ObjectFiles {
     const { key } = record;
     const file = this.#fileOf(key);
     const folder = path.dirname(file);
-    await this.#makeShard(folder);
     await this.#inTurn(folder, async () => {
+      // It may have been removed since.
+      if (!this.#shards.has(folder) || !existsSync(folder)) await makeFolder(folder);
+      this.#shards.add(folder);
       check();
       renameSync(upload.file, file);
       // Readers of what it replaces get its bytes from now on. A new one is told to nobody before it is on the disk.
@@ -204,17 +206,6 @@ export class ObjectFiles {
       mine.catch(() => undefined),
     );
     await mine;
-  }
-
-  /** All who need a new folder wait until it is on the disk, not only the first. */
-  async #makeShard(folder: string): Promise<void> {
-    // Somebody may have removed it.
-    const made = (existsSync(folder) && this.#shards.get(folder)) || makeFolder(folder);
-    this.#shards.set(folder, made);
-    await made.catch((error) => {
-      this.#shards.delete(folder);
-      throw error;
-    });
   }
 
   #fileOf(key: string): string {

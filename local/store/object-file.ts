@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
-import { pipeline, Readable, Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { parseJson } from '../../lambda/rules/text.ts';
 
 /** An object's metadata, or that of a part of an upload. Older stores have kept more in it, which is ignored. */
@@ -88,8 +88,9 @@ const pieceBytes = 128 * 1024;
 export const verifiedBytesMax = 64 * 1024 ** 2;
 
 /**
- * Bytes of an object or a part, of which nothing is replaced from here on. It fails with {@link DamagedFileError} at the
- * end, if there are fewer, or if all were asked for and have another SHA-256.
+ * Bytes of an object or a part, of which nothing is replaced from here on. The file is open until they
+ * are read. It fails with {@link DamagedFileError} at the end, if there are fewer, or if all were asked for
+ * and have another SHA-256.
  *
  * @param record what the file must have.
  * @throws {DamagedFileError} or the error of the file system.
@@ -102,21 +103,20 @@ export function readBytes(file: string, record: ObjectRecord, { first, sizeBytes
   const isWhole = sizeBytes === record.sizeBytes && sizeBytes <= verifiedBytesMax;
   const sha256 = isWhole ? (record.sha256 ?? record.checksums.sha256) : undefined;
   const hash = sha256 === undefined ? undefined : createHash('sha256');
-  let leftBytes = sizeBytes;
-  let held: Buffer | undefined;
-  const verified = new Transform({
-    transform(piece: Buffer, _, done) {
+  const range = { start: first, end: first + sizeBytes - 1, highWaterMark: pieceBytes };
+  const pieces = sizeBytes === 0 ? [] : createReadStream('', { fd, ...range });
+  async function* verified(): AsyncGenerator<Buffer> {
+    let leftBytes = sizeBytes;
+    let held: Buffer | undefined;
+    for await (const piece of pieces as AsyncIterable<Buffer>) {
       hash?.update(piece);
       leftBytes -= piece.length;
-      done(null, held);
+      if (held) yield held;
       held = piece;
-    },
-    flush(done) {
-      if (leftBytes === 0 && hash?.digest('base64') === sha256) done(null, held);
-      else done(new DamagedFileError(`The bytes of ${file} changed since they were stored.`));
-    },
-  });
-  const range = { start: first, end: first + sizeBytes - 1, highWaterMark: pieceBytes };
-  const bytes = sizeBytes === 0 ? Readable.from([]) : createReadStream('', { fd, ...range });
-  return pipeline(bytes, verified, () => {});
+    }
+    if (leftBytes !== 0 || hash?.digest('base64') !== sha256)
+      throw new DamagedFileError(`The bytes of ${file} changed since they were stored.`);
+    if (held) yield held;
+  }
+  return Readable.from(verified());
 }

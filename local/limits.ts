@@ -1,7 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import type { ConnectionLimits } from './system/connections.ts';
-import { Places } from './system/places.ts';
 
 /** How long requests are counted together. */
 const windowMs = 10_000;
@@ -24,7 +23,8 @@ export class RequestLimits {
   readonly #nowMs: () => number;
   #counts = new Map<string, number>();
   #endsAtMs = 0;
-  readonly #places = new Places();
+  /** Requests that haven't ended, by kind and address. */
+  readonly #entered = new Map<string, number>();
   readonly connections: ConnectionLimits;
 
   /**
@@ -66,7 +66,15 @@ export class RequestLimits {
    * @returns what gives the place back; undefined if the address has too many at a time.
    */
   enter(address: string, kind: keyof typeof atOnceMax): (() => void) | undefined {
-    return this.#places.take(`${kind} ${networkOf(address)}`, atOnceMax[kind]);
+    const name = `${kind} ${networkOf(address)}`;
+    const count = this.#entered.get(name) ?? 0;
+    if (count >= atOnceMax[kind]) return undefined;
+    this.#entered.set(name, count + 1);
+    return () => {
+      const left = (this.#entered.get(name) ?? 1) - 1;
+      if (left > 0) this.#entered.set(name, left);
+      else this.#entered.delete(name);
+    };
   }
 }
 

@@ -78,30 +78,22 @@ function readTarget(message: IncomingMessage): void {
   message.headers.host = host;
 }
 
+const listenReasons: Readonly<Record<string, (address: ListenAddress) => string>> = {
+  EADDRINUSE: ({ port, usedBy }) =>
+    `Port ${port} (${usedBy}) is in use. Stop what uses it, or choose another port.`,
+  EACCES: ({ port, usedBy }) => `Port ${port} (${usedBy}) needs more rights. Choose a port above 1023.`,
+  EADDRNOTAVAIL: foreignAddress,
+  ENOTFOUND: foreignAddress,
+};
+
+function foreignAddress({ usedBy }: ListenAddress): string {
+  return `The address to listen on (${usedBy}) isn't one of this machine. Choose another address.`;
+}
+
 /** Turns an error about a port into one that says what to do. Other errors are returned as they are. */
-function listenError(error: unknown, address: { port: number; usedBy: string }): unknown {
-  const { port, usedBy } = address;
-  switch (errorCode(error)) {
-    case 'EADDRINUSE':
-      return new StartupError(
-        `Port ${port} (${usedBy}) is in use. Stop what uses it, or choose another port.`,
-        { cause: error },
-      );
-    case 'EACCES':
-      return new StartupError(`Port ${port} (${usedBy}) needs more rights. Choose a port above 1023.`, {
-        cause: error,
-      });
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return new StartupError(
-        `The address to listen on (${usedBy}) isn't one of this machine. Choose another address.`,
-        {
-          cause: error,
-        },
-      );
-    default:
-      return error;
-  }
+function listenError(error: unknown, address: ListenAddress): unknown {
+  const reason = listenReasons[errorCode(error) ?? ''];
+  return reason ? new StartupError(reason(address), { cause: error }) : error;
 }
 
 const idleCheckMs = 100;

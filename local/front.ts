@@ -9,6 +9,7 @@ import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse }
 import { lambdaContext } from './lambda-context.ts';
 import { networkOf, type RequestLimits } from './limits.ts';
 import { clientAddress, originOf, type Reach } from './reach.ts';
+import type { ConnectionLimits } from './system/connections.ts';
 import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
 
@@ -35,7 +36,8 @@ export interface HttpFrontOptions {
     readonly serve?: (message: IncomingMessage, response: ServerResponse) => void;
   };
   /** Default: no limit. */
-  readonly limits?: Pick<RequestLimits, 'retryAfterSeconds' | 'enter' | 'connections'> | undefined;
+  readonly limits?: Pick<RequestLimits, 'retryAfterSeconds' | 'enter'> | undefined;
+  readonly connections?: ConnectionLimits | undefined;
   /** Told of each request when it has ended. */
   readonly onAnswered?: ((request: AnsweredRequest) => void) | undefined;
   /** Largest body of a request to a route. By default a little more than the functions take. */
@@ -99,7 +101,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
   };
   // A site has 48 bits of IPv6, and as many clients in them as it likes.
   const siteOf = (message: IncomingMessage) => networkOf(clientOf(options, message), 3);
-  const server = createBoundedServer(serve, { ...options.limits?.connections, clientOf: siteOf });
+  const server = createBoundedServer(serve, { ...options.connections, clientOf: siteOf });
   const port = await listen(server, { host: options.host, port: options.port, usedBy: '--listen' });
   return {
     port,

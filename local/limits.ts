@@ -1,6 +1,5 @@
 import { isIPv6 } from 'node:net';
 import { sha256Hex } from '../lambda/rules/hash.ts';
-import type { ConnectionLimits } from './system/connections.ts';
 
 /** How long requests are counted together. */
 const windowMs = 10_000;
@@ -25,16 +24,14 @@ export class RequestLimits {
   #endsAtMs = 0;
   /** Requests that haven't ended, by kind and address. */
   readonly #entered = new Map<string, number>();
-  readonly connections: ConnectionLimits;
 
   /**
    * @param perSecond by an address or with a credential, on average over ten seconds.
    * @param nowMs of a clock that nobody sets back: a window would last until it has caught up.
    */
-  constructor(perSecond: number, nowMs = () => performance.now(), connections: ConnectionLimits = {}) {
+  constructor(perSecond: number, nowMs = () => performance.now()) {
     this.#perWindow = (perSecond * windowMs) / 1_000;
     this.#nowMs = nowMs;
-    this.connections = connections;
   }
 
   /**

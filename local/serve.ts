@@ -92,8 +92,7 @@ export async function startServer(
   const store = readStore(settings, { env, copiesParts });
   const table = readTable(settings, env);
   const metricsAt = settings.listenMetrics && readAddress('--listen-metrics', settings.listenMetrics);
-  const rate = readNumber('--rate', settings.rate);
-  const leastRate = readNumber('--min-rate', settings.minRate);
+  const limits = readLimits(settings);
   const outsiders = readOutsiders(settings);
   const gcSettings = readGcWatch(settings.gcWatch);
   const smtp = env['LFS_QUOTA_SMTP'];
@@ -110,7 +109,7 @@ export async function startServer(
     ...(store && { store }),
     ...(table && { table }),
     ...(smtp && { mailer: createSmtpMailer({ url: smtp, from: env['LFS_QUOTA_EMAIL_FROM'] }) }),
-    ...(rate > 0 && { limits: new RequestLimits(rate, undefined, { leastRate }) }),
+    ...limits,
     metrics,
     logsRequests: !demo,
     graceMs,
@@ -288,6 +287,15 @@ function readAddress(option: string, text: string): { host: string; port: number
   if (host === undefined || !(port <= 65_535))
     throw new StartupError(`${option} takes an address and a port such as 127.0.0.1:8787, not '${text}'.`);
   return { host, port };
+}
+
+/** Each by itself: 0 ends no other limit. @throws {StartupError} */
+export function readLimits({ rate, minRate }: Pick<ServeSettings, 'rate' | 'minRate'>) {
+  const perSecond = readNumber('--rate', rate);
+  return {
+    connections: { leastRate: readNumber('--min-rate', minRate) },
+    ...(perSecond > 0 && { limits: new RequestLimits(perSecond) }),
+  };
 }
 
 function readNumber(option: string, text: string): number {

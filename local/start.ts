@@ -35,6 +35,7 @@ import type { DamagedFile } from './store/damage.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
 import { countLosses } from './store-damage.ts';
+import type { ConnectionLimits } from './system/connections.ts';
 import { diskFullAdvice, isDiskFull, StartupError } from './system/durable-file.ts';
 import { tenantNames } from './tenant-names.ts';
 import { Turns } from './turns.ts';
@@ -90,6 +91,7 @@ interface EmbeddedStackOptions {
   readonly reach?: Reach;
   /** Default: no limit. */
   readonly limits?: RequestLimits;
+  readonly connections?: ConnectionLimits;
   readonly metrics?: ServerMetrics;
   /** A line of the log for each request. */
   readonly logsRequests?: boolean;
@@ -251,14 +253,14 @@ function deliveryOf(
 }
 
 function openFront(
-  { port, host = '127.0.0.1', reach = {}, limits, metrics, logsRequests }: EmbeddedStackOptions,
+  { port, host = '127.0.0.1', reach = {}, limits, connections, metrics, logsRequests }: EmbeddedStackOptions,
   parts: Pick<HttpFrontOptions, 'functions' | 'log' | 'turns' | 'objects'>,
 ): Promise<HttpFront> {
   const onAnswered = (request: AnsweredRequest) => {
     metrics?.answered(request);
     if (logsRequests) parts.log.info('request', { ...request });
   };
-  return openHttpFront({ ...parts, port, host, reach, limits, onAnswered, clock: systemClock });
+  return openHttpFront({ ...parts, port, host, reach, limits, connections, onAnswered, clock: systemClock });
 }
 
 /** The store of the data folder. */

@@ -15,7 +15,12 @@ const fromEnv = (flags: string, variable: string, description: string) =>
   new Option(flags, description).env(variable);
 
 /** What `npm start` differs in: for one person on one machine. */
-const demoSettings = { data: '.lfs-quota', rate: '0', log: 'text' } satisfies Partial<ServeSettings>;
+const demoSettings = {
+  data: '.lfs-quota',
+  rate: '0',
+  minRate: '0',
+  log: 'text',
+} satisfies Partial<ServeSettings>;
 
 /** `serve`: lfs-quota on one's own machine, behind a TLS proxy. `npm start` calls it with `--demo`. */
 export function registerServe(program: Command, context: CliContext): void {

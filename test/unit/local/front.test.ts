@@ -18,7 +18,6 @@ import {
   type HttpFunctions,
   openHttpFront,
 } from '../../../local/front.ts';
-import { RequestLimits } from '../../../local/limits.ts';
 import { readTrustedProxies } from '../../../local/reach.ts';
 import { letTakeTime } from '../../../local/system/connections.ts';
 import { Turns } from '../../../local/turns.ts';
@@ -39,7 +38,10 @@ async function setUp(
     bodyBytesMax,
     ...more
   }: Partial<
-    Pick<HttpFrontOptions, 'integrationTimeoutMs' | 'objects' | 'limits' | 'reach' | 'onAnswered'>
+    Pick<
+      HttpFrontOptions,
+      'integrationTimeoutMs' | 'objects' | 'limits' | 'connections' | 'reach' | 'onAnswered'
+    >
   > & {
     bodyBytesMax?: number | undefined;
   } = { bodyBytesMax: 1000 },
@@ -577,7 +579,7 @@ describe('slow transfers', () => {
     const { front } = await setUp(undefined, {
       objects,
       reach,
-      limits: new RequestLimits(1_000, undefined, { connectionsMax }),
+      connections: { connectionsMax },
     });
     const sockets = [await hold(front.port, method, '198.51.100.1')];
     await expect.poll(() => seen).toHaveLength(1);
@@ -603,8 +605,7 @@ describe('slow transfers', () => {
   it("end before another's request that isn't whole yet", async () => {
     const connectionsMax = 50;
     const { seen, objects } = transferStore();
-    const limits = new RequestLimits(1_000, undefined, { connectionsMax });
-    const { front } = await setUp(undefined, { objects, reach, limits });
+    const { front } = await setUp(undefined, { objects, reach, connections: { connectionsMax } });
     const fill = async (count: number) => {
       const before = seen.length;
       const slow = Array.from({ length: count }, () => hold(front.port, 'GET', '192.0.2.1'));
@@ -627,8 +628,8 @@ describe('slow transfers', () => {
   async function clocked() {
     const store = transferStore();
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const limits = new RequestLimits(1_000, undefined, { leastRate: 512 });
-    const { front } = await setUp(undefined, { objects: store.objects, limits });
+    const connections = { leastRate: 512 };
+    const { front } = await setUp(undefined, { objects: store.objects, connections });
     const wait = (seconds: number) => vi.advanceTimersByTime(1_000 * seconds);
     const begin = async (method: string, path?: string) => {
       const socket = await hold(front.port, method, '192.0.2.1', path);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { publicIssuers } from '../../../lambda/accounts/rules/identities.ts';
-import { readOutsiders, type ServeSettings, startServer } from '../../../local/serve.ts';
+import { RequestLimits } from '../../../local/limits.ts';
+import { readLimits, readOutsiders, type ServeSettings, startServer } from '../../../local/serve.ts';
 import { StartupError } from '../../../local/system/durable-file.ts';
 
 const usual = {
@@ -74,6 +75,14 @@ it.each<Row>([
   const starting = startServer({ ...usual, ...settings }, { env, write: () => {} });
   await expect(starting).rejects.toThrow(StartupError);
   await expect(starting).rejects.toThrow(why);
+});
+
+it('bounds requests and slow transfers each by its own option', () => {
+  expect(readLimits({ rate: '0', minRate: '512' })).toEqual({ connections: { leastRate: 512 } });
+  expect(readLimits({ rate: '5', minRate: '0' })).toEqual({
+    connections: { leastRate: 0 },
+    limits: expect.any(RequestLimits),
+  });
 });
 
 it('trusts the issuers and git hosts that it is given, and plain HTTP to those of this machine alone', () => {

@@ -1,8 +1,8 @@
 import { repoKey, tenantKey } from '../../lambda/ledger/items.ts';
 import { stored } from '../../lambda/table/stored-names.ts';
-import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable, storesOn } from '../../local/table/table.ts';
 import { newTenant } from '../../test/support/ledger-records.ts';
+import { MemoryStore } from '../../test/support/memory/memory-store.ts';
 import { tokenRecord } from '../../test/support/token-record.ts';
 
 export const tenant = 'acme';

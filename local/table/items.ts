@@ -1,4 +1,4 @@
-import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../../lambda/table/table.ts';
+import { byDueIndex, byKindIndex, keyNames } from '../../lambda/table/table.ts';
 import type { Item } from './expression.ts';
 
 export interface Key {
@@ -16,9 +16,6 @@ export interface Index {
 
 export const primary: Index = { name: undefined, ...keyNames };
 export const indexes: readonly Index[] = [primary, byKindIndex, byDueIndex];
-
-/** All that expires, in one partition. It is not DynamoDB's: its TTL has none to read. */
-export const byExpiry = { partition: 'expiring', sk: expiryAttribute };
 
 /** A change of one item. Undefined: it is not there. */
 export interface Change {

@@ -1,7 +1,7 @@
 import { compareKeys } from '../../lambda/rules/names.ts';
+import { expiryAttribute } from '../../lambda/table/table.ts';
 import type { Item } from './expression.ts';
 import {
-  byExpiry,
   type Change,
   type Index,
   type ItemStore,
@@ -447,7 +447,7 @@ function entriesOf(key: Key, item: Item): { text: string; parts: readonly string
     const parts = [String(partition), sortable(sortKey)];
     entries.push({ text: `${marks.get(index)}${parts.join('\0')}\0${idOf(key)}`, parts });
   }
-  const expires = item[byExpiry.sk];
+  const expires = item[expiryAttribute];
   if (typeof expires === 'number')
     entries.push({ text: `${expiryMark}${sortable(expires)}\0${idOf(key)}`, parts: [] });
   return entries;

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';
+import { MemoryStore } from '../support/memory/memory-store.ts';
 import { expressionLimit } from './expression-limit.contract.ts';
 import { tableContract } from './table.contract.ts';
 

@@ -5,7 +5,7 @@ import { fromStored } from '../../lambda/table/stored-names.ts';
 import type { Operations, TableClient } from '../../lambda/table/table.ts';
 import type { Item } from '../../local/table/expression.ts';
 import { entryOf, type Index, indexes, keyOf, type Page, type Range } from '../../local/table/items.ts';
-import { MemoryStore } from '../../local/table/memory-store.ts';
+import { MemoryStore } from '../support/memory/memory-store.ts';
 import { WatchedStore } from '../support/memory/table.ts';
 import type { Actor } from './actor.ts';
 import type { PortCall } from './mishaps.ts';

@@ -1,7 +1,7 @@
 import type { Table } from '../../../lambda/table/requests.ts';
 import type { Change } from '../../../local/table/items.ts';
-import { MemoryStore } from '../../../local/table/memory-store.ts';
 import { LocalTable, type TableLimits } from '../../../local/table/table.ts';
+import { MemoryStore } from './memory-store.ts';
 
 /** Items in memory, which tell whoever looks of each change. */
 export class WatchedStore extends MemoryStore {

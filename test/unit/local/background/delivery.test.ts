@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { ownDelivery } from '../../../../local/background/delivery.ts';
 import { defaultQueueTiming } from '../../../../local/background/pump.ts';
-import { MemoryStore } from '../../../../local/table/memory-store.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
+import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { FakeTime } from './fake-time.ts';
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };

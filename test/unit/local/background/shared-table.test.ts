@@ -4,8 +4,8 @@ import type { Operations, TableClient } from '../../../../lambda/table/table.ts'
 import { createInbox, pollInbox } from '../../../../local/background/inbox.ts';
 import { newMessage } from '../../../../local/background/pump.ts';
 import { openKeptReconciles, queuePartitions } from '../../../../local/background/queue-items.ts';
-import { MemoryStore } from '../../../../local/table/memory-store.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
+import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 import { SharedWorld } from './shared-world.ts';

@@ -12,8 +12,8 @@ import type { Queues } from '../../../../local/background/inbox.ts';
 import { defaultQueueTiming, type PumpConsumer } from '../../../../local/background/pump.ts';
 import { queuePartitions } from '../../../../local/background/queue-items.ts';
 import type { Timers } from '../../../../local/background/schedule.ts';
-import { MemoryStore } from '../../../../local/table/memory-store.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
+import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { Random } from '../../../support/random.ts';
 
 /** As leader.ts has it. */

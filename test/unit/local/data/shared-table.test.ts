@@ -5,8 +5,8 @@ import type { TableClient } from '../../../../lambda/table/table.ts';
 import { tableDefinition } from '../../../../lambda/table/table.ts';
 import { openSharedTable } from '../../../../local/data/shared-table.ts';
 import { closeServer, listen } from '../../../../local/system/loopback-server.ts';
-import { MemoryStore } from '../../../../local/table/memory-store.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
+import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 const closing: (() => Promise<void>)[] = [];

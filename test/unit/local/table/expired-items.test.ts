@@ -3,9 +3,9 @@ import type { Fields } from '../../../../lambda/table/expressions.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import type { ItemStore } from '../../../../local/table/items.ts';
 import { LevelStore } from '../../../../local/table/level-store.ts';
-import { MemoryStore } from '../../../../local/table/memory-store.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { LevelDisk } from '../../../support/level-disk.ts';
+import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
 const nowMs = 1_795_237_200_500;

@@ -5,8 +5,8 @@ import { openLevel } from '../../../../local/data/database.ts';
 import type { Item } from '../../../../local/table/expression.ts';
 import { indexes, keyOf, primary, type Range, stored } from '../../../../local/table/items.ts';
 import { LevelStore } from '../../../../local/table/level-store.ts';
-import { MemoryStore } from '../../../../local/table/memory-store.ts';
 import { LevelDisk } from '../../../support/level-disk.ts';
+import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { Random } from '../../../support/random.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 

@@ -1,7 +1,6 @@
-import { keyNames } from '../../lambda/table/table.ts';
-import { type Item, orderOf } from './expression.ts';
+import { expiryAttribute, keyNames } from '../../../lambda/table/table.ts';
+import { type Item, orderOf } from '../../../local/table/expression.ts';
 import {
-  byExpiry,
   type Change,
   entryOf,
   type Index,
@@ -12,11 +11,13 @@ import {
   type Page,
   primary,
   type Range,
-} from './items.ts';
+} from '../../../local/table/items.ts';
 
-const expiring: Index = { name: 'by-expiry', pk: '', sk: byExpiry.sk };
+/** All that expires, in one partition. It is not DynamoDB's: its TTL has none to read. */
+const expiring: Index = { name: 'by-expiry', pk: '', sk: expiryAttribute };
+const expiringPartition = 'expiring';
 
-/** Items in memory. */
+/** Items in memory: LevelDB's order and bounds, without a disk. */
 export class MemoryStore implements ItemStore {
   readonly #partitions = new Map(
     [...indexes, expiring].map((index) => [index, new Map<string, Partition>()]),
@@ -48,9 +49,9 @@ export class MemoryStore implements ItemStore {
   }
 
   expired(beforeS: number, countMax: number): readonly Key[] {
-    const range = { index: expiring, partition: byExpiry.partition, from: undefined, to: beforeS };
+    const range = { index: expiring, partition: expiringPartition, from: undefined, to: beforeS };
     const { items } = this.read({ ...range, after: undefined, isForward: true }, countMax);
-    return items.filter((item) => (item[byExpiry.sk] as number) < beforeS).map(keyOf);
+    return items.filter((item) => (item[expiryAttribute] as number) < beforeS).map(keyOf);
   }
 
   kept(): undefined {}
@@ -71,7 +72,7 @@ export class MemoryStore implements ItemStore {
 function partitionOf(item: Item | undefined, index: Index): string | undefined {
   if (item?.[index.sk] === undefined) return undefined;
   if (index !== expiring) return item[index.pk] as string | undefined;
-  return typeof item[index.sk] === 'number' ? byExpiry.partition : undefined;
+  return typeof item[index.sk] === 'number' ? expiringPartition : undefined;
 }
 
 /** The items of one partition of the table or of an index, in order. */

@@ -10,7 +10,7 @@ export interface Reach {
 }
 
 /** An origin, as a request's event has it. */
-interface Origin {
+export interface Origin {
   readonly host: string;
   readonly port: string;
   readonly protocol: 'http' | 'https';
@@ -58,9 +58,8 @@ export function clientAddress(
 const plainAddress = (address: string) =>
   address.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** Whether an address is one of a trusted proxy. */
-function isProxy({ trusts }: Reach, remote: string): boolean {
-  const address = plainAddress(remote);
+/** @param address without a port. */
+function isProxy({ trusts }: Reach, address: string): boolean {
   const version = isIP(address);
   return version !== 0 && trusts?.check(address, version === 6 ? 'ipv6' : 'ipv4') === true;
 }

@@ -62,8 +62,8 @@ export class ObjectFiles {
   readonly #folder: string;
   /** The folders below `objects/` that this process has made sure of. */
   readonly #shards = new Set<string>();
-  /** By folder: it ends when the last who wants to change it has done so. Never rejects. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** By folder. */
+  readonly #turns: Turns = new Map();
 
   /**
    * Removes interrupted uploads, and reads every object's record. What isn't a whole object is ignored or set aside.
@@ -107,7 +107,7 @@ export class ObjectFiles {
     const { key } = record;
     const file = this.#fileOf(key);
     const folder = path.dirname(file);
-    await this.#inTurn(folder, async () => {
+    await inTurn(this.#turns, folder, async () => {
       // It may have been removed since.
       if (!this.#shards.has(folder) || !existsSync(folder)) await makeFolder(folder);
       this.#shards.add(folder);
@@ -176,7 +176,7 @@ export class ObjectFiles {
       byFolder.set(folder, [...(byFolder.get(folder) ?? []), key]);
     }
     for (const [folder, inFolder] of byFolder)
-      await this.#inTurn(folder, () => this.#deleteIn(folder, inFolder, failed));
+      await inTurn(this.#turns, folder, () => this.#deleteIn(folder, inFolder, failed));
     return failed;
   }
 
@@ -197,15 +197,6 @@ export class ObjectFiles {
     await syncFolder(folder).catch((error) => {
       for (const key of keys) failed.set(key, error);
     });
-  }
-
-  async #inTurn(folder: string, work: () => Promise<void>): Promise<void> {
-    const mine = (this.#turns.get(folder) ?? Promise.resolve()).then(work);
-    this.#turns.set(
-      folder,
-      mine.catch(() => undefined),
-    );
-    await mine;
   }
 
   #fileOf(key: string): string {
@@ -234,6 +225,16 @@ export class ObjectFiles {
       }
     }
   }
+}
+
+/** Each ends when the last who wants to change the same thing has done so. None rejects. */
+type Turns = Map<string, Promise<unknown>>;
+
+async function inTurn<T>(turns: Turns, name: string, work: () => Promise<T>): Promise<T> {
+  const mine = (turns.get(name) ?? Promise.resolve()).then(work);
+  const ended = mine.catch(() => undefined);
+  turns.set(name, ended);
+  return await mine;
 }
 
 const noSuchKey = () => new S3Error('NoSuchKey', "The specified key doesn't exist.");
@@ -274,8 +275,8 @@ const idPattern = /^[0-9a-f]{12,}-[0-9a-f-]{36}$/;
  */
 export class MultipartFiles {
   readonly #folder: string;
-  /** By id: it ends when the last who wants to change the upload has done so. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** By id. */
+  readonly #turns: Turns = new Map();
 
   /**
    * Removes the rests of uploads that have ended.
@@ -368,12 +369,7 @@ export class MultipartFiles {
    */
   async inTurn<T>(where: UploadPlace, work: (record: MultipartRecord) => Promise<T>): Promise<T> {
     this.get(where);
-    const mine = (this.#turns.get(where.id) ?? Promise.resolve()).then(() => work(this.get(where)));
-    this.#turns.set(
-      where.id,
-      mine.catch(() => undefined),
-    );
-    return await mine;
+    return await inTurn(this.#turns, where.id, () => work(this.get(where)));
   }
 
   /** Ends an upload and removes its parts. For whoever has its turn. */

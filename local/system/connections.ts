@@ -99,11 +99,13 @@ function victimOf(open: ReadonlyMap<Socket, Exchange | undefined>): Socket | und
     return [{ socket, group, savedSeconds, movedBytes }];
   });
   const loadOf = ({ group }: { group: string }) => loads.get(group) ?? 0;
-  let [victim] = candidates;
-  for (const each of candidates) {
-    const order = victim && loadOf(each) - loadOf(victim);
-    const slower = victim && (victim.savedSeconds - each.savedSeconds || victim.movedBytes - each.movedBytes);
-    if (Number(order || slower) > 0) victim = each;
-  }
-  return victim?.socket;
+  const [first, ...others] = candidates;
+  return (
+    first &&
+    others.reduce((victim, each) => {
+      const order = loadOf(each) - loadOf(victim);
+      const slower = victim.savedSeconds - each.savedSeconds || victim.movedBytes - each.movedBytes;
+      return (order || slower) > 0 ? each : victim;
+    }, first).socket
+  );
 }

@@ -177,14 +177,14 @@ async function answer(
 ): Promise<Answer | undefined> {
   const { reach = {} } = options;
   const { requestId } = served;
-  const target = incoming.url ?? '/';
-  const method = incoming.method ?? 'GET';
-  const { authorization, cookie } = incoming.headers;
+  const { method = 'GET' } = incoming;
+  const { path } = splitTarget(incoming.url);
+  const { authorization, cookie, host } = incoming.headers;
   const credential = authorization ?? cookie;
   const retryAfter = options.limits?.retryAfterSeconds({ address: sourceIp, credential });
   if (retryAfter !== undefined) return tooMany(retryAfter, incoming);
   try {
-    const match = matchRoute(routes, { method, path: splitTarget(target).path });
+    const match = matchRoute(routes, { method, path });
     const name = match.kind === 'matched' ? match.route.function : defaultRouteFunction;
     served.function = name;
     const routeBytesMax = options.bodyBytesMax ?? routeBodyBytesMax;
@@ -196,14 +196,10 @@ async function answer(
     }
     if (match.kind === 'malformed') return gatewayResponse(400, 'Bad Request');
     const request = {
-      method,
-      target,
+      incoming,
       requestId,
-      port,
-      reach,
+      origin: originOf(reach, { host, port }),
       body: received.body,
-      rawHeaders: incoming.rawHeaders,
-      httpVersion: incoming.httpVersion,
       sourceIp,
       receivedAtMs: options.clock.nowMs(),
     };
@@ -213,7 +209,7 @@ async function answer(
     );
     return { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } };
   } catch (error) {
-    options.log.error('request failed', { method, path: splitTarget(target).path, requestId, error });
+    options.log.error('request failed', { method, path, requestId, error });
     return gatewayResponse(500, 'Internal Server Error');
   }
 }

@@ -1,22 +1,16 @@
+import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { decodePath, type RouteMatch } from '../lambda/api/route-match.ts';
-import { originOf, type Reach } from './reach.ts';
+import type { Origin } from './reach.ts';
 
 /** One HTTP request as it was received. */
 interface FrontRequest {
-  readonly method: string;
-  /** The target of the request line: path and query as they were sent. */
-  readonly target: string;
-  /** Names and values in turn, as in `IncomingMessage.rawHeaders`. */
-  readonly rawHeaders: readonly string[];
+  readonly incoming: Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders' | 'httpVersion'>;
   readonly body: Buffer;
-  readonly httpVersion: string;
   readonly sourceIp: string;
   readonly requestId: string;
   readonly receivedAtMs: number;
-  /** Port of the front. */
-  readonly port: number;
-  readonly reach: Reach;
+  readonly origin: Origin;
 }
 
 /**
@@ -24,9 +18,8 @@ interface FrontRequest {
  * path is decoded, cookies are not among the headers, and a body is base64 unless its type is a text type.
  */
 export function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayProxyEventV2 {
-  const { path, query } = splitTarget(request.target);
-  const headers = joinHeaders(request.rawHeaders);
-  const origin = originOf(request.reach, { host: headers['host'], port: request.port });
+  const { path, query } = splitTarget(request.incoming.url);
+  const headers = joinHeaders(request.incoming.rawHeaders);
   const { cookie, ...otherHeaders } = headers;
   const isBase64Encoded = request.body.length > 0 && !isTextType(headers['content-type']);
   const routeKey = match.kind === 'matched' ? `${match.route.method} ${match.route.path}` : '$default';
@@ -37,11 +30,10 @@ export function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayPro
     rawPath,
     rawQueryString: query,
     ...(cookie === undefined ? {} : { cookies: cookie.split(/; */) }),
-    headers: { ...otherHeaders, ...forwardingHeaders(request, origin, headers) },
+    headers: { ...otherHeaders, ...forwardingHeaders(request, headers['x-forwarded-for']) },
     ...(query === '' ? {} : { queryStringParameters: joinQuery(query) }),
     requestContext: requestContext({
       request,
-      host: origin.host,
       rawPath,
       routeKey,
       userAgent: headers['user-agent'] ?? '',
@@ -57,29 +49,28 @@ export function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayPro
 }
 
 /** Path and query of a request target. */
-export function splitTarget(target: string): { path: string; query: string } {
+export function splitTarget(target = '/'): { path: string; query: string } {
   const [path = '', ...query] = target.split('?');
   return { path: path === '' ? '/' : path, query: query.join('?') };
 }
 
 function requestContext(input: {
   request: FrontRequest;
-  host: string;
   rawPath: string;
   routeKey: string;
   userAgent: string;
 }): APIGatewayProxyEventV2['requestContext'] {
-  const { request, host } = input;
+  const { request } = input;
   return {
     accountId: '000000000000',
     apiId: 'embedded',
     // With the port, which AWS never has here: links that are built from this name must lead to this server.
-    domainName: host,
+    domainName: request.origin.host,
     domainPrefix: 'embedded',
     http: {
-      method: request.method,
+      method: request.incoming.method ?? 'GET',
       path: input.rawPath,
-      protocol: `HTTP/${request.httpVersion}`,
+      protocol: `HTTP/${request.incoming.httpVersion}`,
       sourceIp: request.sourceIp,
       userAgent: input.userAgent,
     },
@@ -91,15 +82,11 @@ function requestContext(input: {
   };
 }
 
-function forwardingHeaders(
-  request: FrontRequest,
-  { host, port, protocol }: ReturnType<typeof originOf>,
-  headers: Readonly<Record<string, string>>,
-) {
-  const forwarded = headers['x-forwarded-for'];
+function forwardingHeaders({ origin, sourceIp }: FrontRequest, forwarded: string | undefined) {
+  const { host, port, protocol } = origin;
   return {
     host,
-    'x-forwarded-for': forwarded === undefined ? request.sourceIp : `${forwarded}, ${request.sourceIp}`,
+    'x-forwarded-for': forwarded === undefined ? sourceIp : `${forwarded}, ${sourceIp}`,
     'x-forwarded-port': port,
     'x-forwarded-proto': protocol,
   };

@@ -200,6 +200,13 @@ describe('the event', () => {
     expect(calls.map(({ event }) => event.requestContext.domainName)).toEqual(expected);
     expect(calls.map(({ event }) => event.headers['host'])).toEqual(expected);
   });
+
+  it('has the host of an absolute target, whatever the header says', async () => {
+    const { front, calls } = await setUp();
+    await send(front.port, { path: 'http://localhost:9/health', headers: { host: '127.0.0.1:1' } });
+    expect(calls[0]?.event).toMatchObject({ rawPath: '/health', headers: { host: 'localhost:9' } });
+    expect(calls[0]?.event.requestContext.domainName).toBe('localhost:9');
+  });
 });
 
 describe('the route', () => {

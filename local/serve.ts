@@ -119,9 +119,11 @@ export async function startServer(
   });
   let isDraining = false;
   const isReady = () => !isDraining && stack.isReady();
-  const probes = metricsAt
-    ? await openProbes({ ...metricsAt, metrics, isReady }).catch(closing(stack))
-    : undefined;
+  const probing = metricsAt ? openProbes({ ...metricsAt, metrics, isReady }) : undefined;
+  const probes = await probing?.catch(async (error) => {
+    await stack.close();
+    throw error;
+  });
   return {
     welcome: ({ showsTokens }) => [
       ...welcomeLines(stack, { showsTokens: showsTokens && demo }),
@@ -138,13 +140,6 @@ export async function startServer(
     },
   };
 }
-
-const closing =
-  (stack: { close(): Promise<void> }) =>
-  async (error: unknown): Promise<never> => {
-    await stack.close();
-    throw error;
-  };
 
 /** Makes this process one that serves. */
 function becomeService(log: Log): void {

@@ -127,16 +127,11 @@ export async function adminTokenOf(
 /** The credentials of the store. They are created once, so that presigned URLs stay valid after a restart. */
 export async function storeCredentialsOf(folder: string, ids: Ids): Promise<StoreCredentials> {
   const file = join(folder, 'store-credentials.json');
-  const kept = readCredentials(await readIfThere(file));
+  const kept = credentialsSchema.safeParse(parseJson((await readIfThere(file)) ?? '')).data;
   if (kept !== undefined) return kept;
   const credentials = { accessKeyId: `LFSQ${ids.random(16).toUpperCase()}`, secretAccessKey: ids.random(40) };
   await writeDurably(file, `${JSON.stringify(credentials)}\n`);
   return credentials;
-}
-
-function readCredentials(text: string | undefined): StoreCredentials | undefined {
-  const parsed = credentialsSchema.safeParse(parseJson(text ?? ''));
-  return parsed.success ? parsed.data : undefined;
 }
 
 /** The folder of `--data`, and the paths below it. */

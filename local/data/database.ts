@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
-import { open, rm, stat } from 'node:fs/promises';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { StorageFullError } from '../../lambda/rules/errors.ts';
@@ -75,10 +75,7 @@ export async function openDatabase(
   path: string,
   parts: Partial<LevelStoreOptions> & { limits?: TableLimits } = {},
 ): Promise<Database> {
-  const isFound = await stat(path).then(
-    () => true,
-    () => false,
-  );
+  const isFound = existsSync(path);
   const store = await LevelStore.open({
     open: () => openLevel(path),
     probe: () => probeSpace(path),

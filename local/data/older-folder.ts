@@ -1,4 +1,5 @@
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ClassicLevel } from 'classic-level';
@@ -43,7 +44,7 @@ export async function convert(dataPath: string, claim: () => Promise<void>): Pro
   const refuse = (error: unknown) => {
     throw openDatabaseError(from, error);
   };
-  const older = (await exists(from)) ? await openLevel(from).catch(refuse) : undefined;
+  const older = existsSync(from) ? await openLevel(from).catch(refuse) : undefined;
   try {
     await rm(join(dataPath, unfinishedTable), { recursive: true, force: true });
     if (older !== undefined) await writeTable(dataPath, converted(older, dataPath)).catch(refuse);
@@ -79,7 +80,7 @@ export async function writeTable(dataPath: string, parts: AsyncIterable<readonly
 
 /** Step 3, once the folder has the format of this version: a kill may have come before it. */
 export async function adoptConverted(dataPath: string): Promise<void> {
-  if (!(await exists(join(dataPath, unfinishedTable)))) return;
+  if (!existsSync(join(dataPath, unfinishedTable))) return;
   await rename(join(dataPath, unfinishedTable), join(dataPath, tableFolder));
   await syncFolder(dataPath);
 }
@@ -137,11 +138,4 @@ async function syncAll(folder: string): Promise<void> {
     }
   }
   await syncFolder(folder);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

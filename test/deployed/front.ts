@@ -71,6 +71,8 @@ function pass(
         method: incoming.method,
         path: incoming.url,
         headers: { ...incoming.headers, host },
+        // A connection of its own: the emulator closes idle ones, maybe just as a request is sent.
+        agent: false,
         ca: via.ca,
         servername: 'localhost',
       },

@@ -98,18 +98,13 @@ export class ScannedPage implements ListedPage {
     this.#isUrlEncoded = isUrlEncoded;
   }
 
-  /** Keys are decoded only if any has something to decode. */
+  /** Few keys have to be decoded. */
   get isInOrder(): boolean {
-    const { keyBytes, keyEnds, isAscending } = this.#entries;
-    const keys = keyBytes.subarray(0, keyEnds[this.keyCount - 1] ?? 0);
-    const isEncoded = this.#isUrlEncoded && (keys.includes('%') || keys.includes('+'));
-    if (!isEncoded && !keys.includes('&')) return isAscending;
-    let before = this.keyAt(0);
-    for (let index = 1; index < this.keyCount; index += 1) {
-      const key = this.keyAt(index);
-      if (compareKeys(key, before) <= 0) return false;
-      before = key;
-    }
+    const { keyBytes, keyEnds, isAscending, undecided } = this.#entries;
+    const comesAfter = (index: number) => compareKeys(this.keyAt(index), this.keyAt(index - 1)) > 0;
+    const hasEntities = keyBytes.subarray(0, keyEnds[this.keyCount - 1] ?? 0).includes('&');
+    if (!hasEntities) return isAscending && undecided.every(comesAfter);
+    for (let index = 1; index < this.keyCount; index += 1) if (!comesAfter(index)) return false;
     return true;
   }
 

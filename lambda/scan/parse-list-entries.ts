@@ -4,6 +4,10 @@ import { pageKeysMax } from './rules/key-space.ts';
 const dot = 0x2e;
 const capitalZ = 0x5a;
 const lessThan = 0x3c;
+const percent = 0x25;
+/** Of what something else may be written as, `%`, `&` and `+`, it is the last. */
+const plus = 0x2b;
+const escapeLength = '%20'.length;
 
 /** The shortest: `2026-11-01T10:00:00Z<`. */
 const lengthMin = 21;
@@ -194,8 +198,10 @@ export class EntryReader {
   totalBytes = 0;
   /** Entries that were left out: they have the key of the one before. */
   repeated = 0;
-  /** Each key's bytes, as they are in the page, come after those of the key before. */
+  /** Each key comes after the one before, but for those that only decoding tells. */
   isAscending = true;
+  /** The indexes of keys that must be decoded to see whether they come after the one before. */
+  readonly undecided: number[] = [];
   sizes = new Float64Array(pageKeysMax);
   /** LastModified of each entry, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
   times: Float64Array | undefined;
@@ -255,9 +261,7 @@ export class EntryReader {
     }
     this.#closeOffset = close - digitsEnd;
     this.#noteKey(bytes, at + this.#keyOffset + keyOpenLength, close);
-    const order = this.count === 0 ? 1 : this.#orderOfKey();
-    if (order < 0) this.isAscending = false;
-    if (order === 0) {
+    if (this.count > 0 && !this.#isNew()) {
       this.repeated += 1;
       this.totalBytes -= this.sizes[this.count] ?? 0;
       this.#keyBytesUsed = this.keyEnds[this.count - 1] ?? 0;
@@ -332,8 +336,8 @@ export class EntryReader {
     this.keyEnds[this.count] = this.#keyBytesUsed;
   }
 
-  /** Negative: the bytes of the latest key come before those of the key before. 0: they are the same. */
-  #orderOfKey(): number {
+  /** Notes the order of the latest key and the one before. @returns false: both are the same. */
+  #isNew(): boolean {
     const keys = this.#keys;
     const before = this.count === 1 ? 0 : (this.keyEnds[this.count - 2] ?? 0);
     const start = this.keyEnds[this.count - 1] ?? 0;
@@ -343,7 +347,17 @@ export class EntryReader {
     let at = 0;
     while (at + 4 <= least && keys.getInt32(before + at) === keys.getInt32(start + at)) at += 4;
     while (at < least && keys.getUint8(before + at) === keys.getUint8(start + at)) at += 1;
-    return at < least ? keys.getUint8(start + at) - keys.getUint8(before + at) : length - lengthBefore;
+    if (at === least || at < escapeLength) {
+      if (length === lengthBefore && at === least) return false;
+      this.undecided.push(this.count);
+      return true;
+    }
+    const [here, there] = [keys.getUint8(start + at), keys.getUint8(before + at)];
+    const isWithinEscape =
+      keys.getUint8(start + at - 1) === percent || keys.getUint8(start + at - 2) === percent;
+    if (isWithinEscape || here <= plus || there <= plus) this.undecided.push(this.count);
+    else if (here < there) this.isAscending = false;
+    return true;
   }
 
   /** LastModified of an entry, in ms. NaN if there is none that can be read. */

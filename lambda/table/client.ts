@@ -24,6 +24,9 @@ const commands = {
 /** DynamoDB answers in milliseconds or not at all, and a batch has 25 seconds. */
 const limits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };
 
+/** Of everything that speaks DynamoDB's API. ScyllaDB's answers have no request id. */
+const answerType = 'application/x-amz-json-1.0';
+
 /**
  * DynamoDB. An item holds strings, numbers up to 2^53, booleans, null, lists and plain objects. What is undefined is left
  * out, in lists too.
@@ -31,20 +34,25 @@ const limits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };
  * @param config goes before what the environment says.
  */
 export function createDynamoDb(config: DynamoDBClientConfig = {}): TableClient {
-  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ ...clientOptions(limits), ...config }), {
-    marshallOptions: { removeUndefinedValues: true },
-  });
+  const sender = new DynamoDBClient({ ...clientOptions(limits), ...config });
+  sender.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const { headers } = result.response as { readonly headers: Readonly<Record<string, string>> };
+      // An empty answer of a proxy would say that nothing is there, or that something was written.
+      if (!headers['content-type']?.startsWith(answerType))
+        throw new Error(`what answered isn't DynamoDB: its Content-Type isn't ${answerType}.`);
+      return result;
+    },
+    { step: 'deserialize', priority: 'high' },
+  );
+  const client = DynamoDBDocumentClient.from(sender, { marshallOptions: { removeUndefinedValues: true } });
   return {
     async send(operation, input) {
       const command = new commands[operation](input as never);
       const answer = await calling({ title: 'DynamoDB', operation }, () =>
         client.send(command as GetCommand),
       );
-      // An empty answer of a proxy would say that nothing is there, or that something was written.
-      if (answer.$metadata.requestId === undefined) {
-        const message = `The answer to ${operation} isn't DynamoDB's: it has no request id.`;
-        throw new AwsServiceError({ message, code: 'ForeignAnswer', status: 200 });
-      }
       return answer as never;
     },
   };

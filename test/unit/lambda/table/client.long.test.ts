@@ -80,12 +80,24 @@ describe('a table that fails', () => {
 
   it.each(['', '{}'])("by an answer of %j that isn't its own says nothing of what it holds", async (body) => {
     server.behave((response) => void response.writeHead(200).end(body));
+    const says = /isn't DynamoDB: its Content-Type isn't application\/x-amz-json-1\.0/;
+    expect((await failureOf(getItem(open(), key))).cause).toMatchObject({
+      message: expect.stringMatching(says),
+    });
     for (const call of [
       getItem(open(), key),
       batchGet(open(), [key]),
       putItem(open(), { item: key, condition: '#a = #a' }),
     ])
       await expect(call).rejects.toThrow(LedgerUnavailableError);
+  });
+
+  it('may leave out the request id, as ScyllaDB does', async () => {
+    server.behave((response) => {
+      response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' });
+      response.end('{"Item":{"pk":{"S":"p"}}}');
+    });
+    expect(await getItem(open(), key)).toEqual({ pk: 'p' });
   });
 
   it('leaves the outcome of a write unknown: it is no refused condition', async () => {

@@ -5,7 +5,7 @@ import { type Content, chunkCount, chunkedAboveBytes, chunkOf } from './chunk-co
 import type { ChunkWatch } from './chunk-watch.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
-import { askOnce, send } from './push.ts';
+import { askOnce, calmRetriesMax, patienceWithSqsMs, send } from './push.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import type { World } from './world.ts';
 
@@ -133,7 +133,9 @@ export class ChunkAgent {
     });
     if (verdicts === 'absent') return 'no-repo';
     if (verdicts === 'error') return again(this.#random.int(500, 10_000));
-    if (typeof verdicts === 'number') return again(verdicts);
+    // A message of SQS whose function died comes again minutes later.
+    if (typeof verdicts === 'number')
+      return again(this.#calmBatches > calmRetriesMax ? Math.max(verdicts, patienceWithSqsMs) : verdicts);
     if ('heldUntilMs' in verdicts)
       return again(Math.max(0, verdicts.heldUntilMs - this.#tenant.scheduler.nowMs) + minute);
     const settled = new Set<Content>();

@@ -26,7 +26,10 @@ interface Granted {
 /** A reservation whose URLs are about to be handed out. */
 export interface Issued {
   /** As its batch asked for it. */
-  readonly reservation: Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'entries' | 'madeBy'>;
+  readonly reservation: Pick<
+    Reservation,
+    'id' | 'repo' | 'createdAtMs' | 'lapsedAtMs' | 'entries' | 'madeBy'
+  >;
   /** Of what was asked for, what is issued. */
   readonly entries: ReadonlyMap<string, number>;
   /** Those that arrive in chunks: they are live until they have ended. */
@@ -67,7 +70,9 @@ export class Promises {
     if (this.#granted.has(id)) return;
     const { urlLifetimeMs, reservationSlackMs } = this.#settings;
     const expiresAtMs = createdAtMs + urlLifetimeMs + reservationSlackMs;
-    const lapsed = lapsedAtMs(this.#settings, { expiresAtMs, entries: asked });
+    const lapsedOf = (of: typeof entries) => lapsedAtMs(this.#settings, { expiresAtMs, entries: of });
+    // What was asked for in chunks has times of its own, and only the batch knows what that was.
+    const lapsed = Math.min(lapsedOf(asked), Math.max(lapsedOf(entries), reservation.lapsedAtMs));
     const untilMs = chunked ? Number.POSITIVE_INFINITY : lapsed;
     this.#granted.set(id, {
       repo,

@@ -15,7 +15,7 @@ const errorsMax = 8;
 /** How often somebody waits for what is late. */
 const heldMax = 3;
 /** The number of 429s in calm weather after which a client counts as stalled. */
-const calmRetriesMax = 30;
+export const calmRetriesMax = 30;
 /**
  * Some are patient for longer: a tenant that claims two sizes of one object makes its own usage uncertain until the
  * object is stored or the reservations are no longer late. And in SQS a message whose function died keeps back those
@@ -23,7 +23,7 @@ const calmRetriesMax = 30;
  */
 const calmRetriesOfPatientMax = calmRetriesMax + 90;
 const patienceOfLiarsMs = 20 * minute;
-const patienceWithSqsMs = 2 * minute;
+export const patienceWithSqsMs = 2 * minute;
 
 /** A client that pushes: it asks for URLs until it gets an answer, then sends the objects that it got URLs for. */
 export async function push(world: TenantWorld, action: PushAction, sizes: readonly number[]): Promise<void> {

@@ -9,7 +9,8 @@ const namesTag = (header: string, { etag }: ObjectRecord) =>
 
 /** HTTP's dates have no milliseconds. */
 const secondOf = (ms: number) => Math.floor(ms / 1000);
-const readSecond = (date = '') => secondOf(Date.parse(date));
+const readSecond = (date = '') =>
+  secondOf(/^[A-Z][a-z]{2,8},? .*GMT$/.test(date) ? Date.parse(date) : Number.NaN);
 
 /** The client means the object with this ETag. @throws {S3Error} PreconditionFailed */
 export function checkTag(header: string | string[] | undefined, record: ObjectRecord, isMeant = true): void {

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { StoreDamage } from '../../lambda/status/rules/status.ts';
@@ -41,6 +41,15 @@ export class Damage {
   ignore(file: string): void {
     this.#foreign += 1;
     this.#tellOf({ file });
+  }
+
+  /** Removes what nobody needs any more. What can't be removed is told of. */
+  remove(file: string): void {
+    try {
+      rmSync(file, { recursive: true, force: true });
+    } catch (error) {
+      this.setAside({ file, error });
+    }
   }
 
   /** Moves away what has a name of ours, if it's there: it would be in the way of a good one. */

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -73,7 +73,7 @@ export class ObjectFiles {
   constructor(folder: string, tell: (found: DamagedFile) => void = () => {}) {
     this.#folder = folder;
     this.damage = new Damage(folder, tell);
-    rmSync(path.join(folder, 'uploads'), { recursive: true, force: true });
+    this.damage.remove(path.join(folder, 'uploads'));
     mkdirSync(path.join(folder, 'uploads'), { recursive: true });
     mkdirSync(path.join(folder, 'objects'), { recursive: true });
     this.index = new KeyIndex(this.#readAll());
@@ -292,7 +292,7 @@ export class MultipartFiles {
       const record = this.#read(id);
       const isEnded = record ? isCompleted(record) : !existsSync(path.join(file, recordFile));
       if (!idPattern.test(id)) damage.ignore(file);
-      else if (isEnded) rmSync(file, { recursive: true });
+      else if (isEnded) damage.remove(file);
       else if (!record) damage.setAside({ file });
     }
   }
@@ -406,7 +406,10 @@ export class MultipartFiles {
   #read(id: string): MultipartRecord | undefined {
     if (!idPattern.test(id)) return undefined;
     try {
-      const text = readFileSync(path.join(this.#folderOf(id), recordFile), 'utf8');
+      const file = path.join(this.#folderOf(id), recordFile);
+      // A named pipe would be waited for.
+      if (!statSync(file).isFile()) return undefined;
+      const text = readFileSync(file, 'utf8');
       const record = parseJson(text) as MultipartRecord | undefined;
       return record?.id === id && record.key && record.initiatedAtMs >= 0 ? record : undefined;
     } catch (error) {

@@ -1,22 +1,31 @@
 import { createHash } from 'node:crypto';
-import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { z } from 'zod';
 import { parseJson } from '../../lambda/rules/text.ts';
 
-/** An object's metadata, or that of a part of an upload. Older stores have kept more in it, which is ignored. */
-export interface ObjectRecord {
-  readonly key: string;
-  readonly sizeBytes: number;
+const sha256Field = z
+  .string()
+  .regex(/^[\w+/]{43}=$/)
+  .optional();
+
+/** All of it is checked: a flipped bit may rename a field, or make a text that can't be a header. */
+const recordShape = z.object({
+  key: z.string(),
+  sizeBytes: z.number(),
   /** MD5 of the bytes, hex. */
-  readonly etag: string;
+  etag: z.string().regex(/^[0-9a-f]{32}(-\d+)?$/),
   /** What the upload declared, verified, in base64. */
-  readonly checksums: { readonly sha256?: string };
+  checksums: z.object({ sha256: sha256Field }),
   /** SHA-256 of the bytes, base64. Older files, and what was made of parts, don't have it. */
-  readonly sha256?: string;
-  readonly lastModifiedMs: number;
+  sha256: sha256Field,
+  lastModifiedMs: z.number().min(0).max(8.64e15),
   /** The upload in parts that made the object. */
-  readonly uploadId?: string;
-}
+  uploadId: z.string().optional(),
+});
+
+/** An object's metadata, or that of a part of an upload. Older stores have kept more in it, which is ignored. */
+export type ObjectRecord = Readonly<z.infer<typeof recordShape>>;
 
 /** Some bytes of an object, or of a part. */
 export interface Extent {
@@ -28,7 +37,6 @@ export interface Extent {
 const magic = Buffer.from('LFSQOBJ1', 'latin1');
 const tailBytes = magic.length + 4;
 const recordBytesMax = 16_384;
-const dateMsMax = 8.64e15;
 
 /** A file has not what its name says, or not all of it. */
 export class DamagedFileError extends Error {
@@ -56,15 +64,17 @@ function decodeRecord(fd: number): ObjectRecord | undefined {
   if (jsonEnd < 0 || !end.subarray(jsonEnd + 4).equals(magic)) return undefined;
   const jsonBytes = end.readUInt32BE(jsonEnd);
   if (jsonBytes > jsonEnd) return undefined;
-  const record = parseJson(end.toString('utf8', jsonEnd - jsonBytes, jsonEnd)) as ObjectRecord | undefined;
-  if (record?.sizeBytes !== fileBytes - jsonBytes - tailBytes) return undefined;
-  // One flipped bit may have renamed a field, and all listings would fail.
-  return record.checksums && record.etag && record.lastModifiedMs <= dateMsMax ? record : undefined;
+  const json = parseJson(end.toString('utf8', jsonEnd - jsonBytes, jsonEnd));
+  const { data } = recordShape.safeParse(json);
+  return data?.sizeBytes === fileBytes - jsonBytes - tailBytes ? data : undefined;
 }
+
+/** A named pipe isn't waited for. */
+const readAtOnce = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** The caller closes it. @throws {DamagedFileError} or the error of the file system. */
 function openFile(file: string): { readonly fd: number; readonly record: ObjectRecord } {
-  const fd = openSync(file, 'r');
+  const fd = openSync(file, readAtOnce);
   try {
     const record = decodeRecord(fd);
     if (record !== undefined) return { fd, record };

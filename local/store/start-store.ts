@@ -77,7 +77,10 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     replyTo(message, { ...options, files, multipart })
       .then((reply) => sendReply(reply, { message, response }))
       // The client has gone during the response, or reading a file failed after the headers were sent.
-      .catch(() => response.destroy());
+      .catch((error) => {
+        if (!response.headersSent) onError?.(error);
+        response.destroy();
+      });
   const server = createBoundedServer(serve);
   const port = await listen(server, { port: options.port, usedBy: 'the object store' });
   const abortAbandoned = () => multipart.abortAbandoned(now()).catch((error) => onError?.(error));

@@ -1,14 +1,17 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { openSync } from 'node:fs';
+import { openSync, rmSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { validateHeaderValue } from 'node:http';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ObjectFiles } from '../../../../local/store/files.ts';
 import { sendRaw } from '../../../support/raw-request.ts';
 import { StoreFixture, signHeaders } from '../../../support/store-fixture.ts';
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
-  return { ...fs, openSync: vi.fn(fs.openSync) };
+  return { ...fs, openSync: vi.fn(fs.openSync), rmSync: vi.fn(fs.rmSync) };
 });
 
 let store: StoreFixture;
@@ -136,6 +139,62 @@ describe('at the start', () => {
       expect([await seen('large'), (await store.damage()).damaged]).toEqual([there, 0]);
     },
   );
+
+  it('whichever bit of a record is flipped, the server starts, and the object is served or set aside', async () => {
+    await put('small');
+    const { sizeBytes } = store.head('small') ?? { sizeBytes: 0 };
+    const file = fileOf('small');
+    await store.close();
+    const good = await readFile(file);
+    for (let bit = 8 * sizeBytes; bit < 8 * good.length; bit += 1) {
+      const bytes = Buffer.from(good);
+      bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      await writeFile(file, bytes);
+      const files = new ObjectFiles(store.dataDir);
+      const record = files.index.get('small');
+      const { damaged } = await files.damage.read();
+      expect(damaged, `bit ${bit}`).toBe(record ? 0 : 1);
+      await rm(path.join(store.dataDir, 'set-aside'), { recursive: true, force: true });
+      if (!record) continue;
+      const { etag, checksums, lastModifiedMs } = record;
+      for (const value of [etag, checksums.sha256 ?? '']) validateHeaderValue('etag', value);
+      expect(new Date(lastModifiedMs).toISOString()).toMatch(/^\d{4}-/);
+    }
+    await writeFile(file, good);
+    await store.restart();
+    expect(await seen('small')).toEqual(there);
+  });
+
+  it.runIf(process.platform !== 'win32')('a named pipe is not waited for, whatever name it has', async () => {
+    const { files } = await used();
+    await store.close();
+    for (const file of files) {
+      await rm(file);
+      execFileSync('mkfifo', [file]);
+    }
+    await store.restart({ onDamage });
+    expect(await list()).toEqual([]);
+    expect(told.map((each) => each.file)).toContain(fileOf('small'));
+  });
+
+  it('rests that this user cannot remove are told of, and stop no start', async () => {
+    const { folders } = await used();
+    for (const folder of folders) await rm(path.join(folder, 'upload.json'), { force: true });
+    const denied = Object.assign(new Error('EACCES'), { code: 'EACCES' });
+    vi.mocked(rmSync).mockImplementation(() => {
+      throw denied;
+    });
+    await store.restart({ onDamage });
+    vi.mocked(rmSync).mockRestore();
+    const rests = folders.filter((folder) => /uploads$|multipart.+/.test(folder));
+    expect(told).toEqual(
+      rests
+        .sort()
+        .map((file) => ({ file, error: denied }))
+        .reverse(),
+    );
+    expect((await put('small')).status).toBe(200);
+  });
 
   it('a file where a folder of objects would be is set aside', async () => {
     await put('small');

@@ -192,6 +192,8 @@ describe('what HTTP lets a server ignore is ignored:', () => {
     { range: '' },
     { 'if-modified-since': 'yesterday' },
     { 'if-unmodified-since': 'yesterday' },
+    { 'if-modified-since': '9999' },
+    { 'if-unmodified-since': '0' },
     { 'if-schedule-tag-match': '"x"' },
     { expect: 'something-else' },
     { 'accept-encoding': 'br;q=1.0, identity;q=0' },
@@ -225,6 +227,27 @@ test.each(['GET', 'HEAD'])(
     expect((await read({ 'if-match': `W/${etag}` })).status).toBe(412);
   },
 );
+
+test('of a version, its date says the same as its ETag, and another date does not', async () => {
+  await store.send({ method: 'PUT', path: '/objects/dated', body });
+  const read = (headers: Record<string, string>) =>
+    store.send({ method: 'GET', path: '/objects/dated', headers });
+  const { 'last-modified': date = '' } = (await read({})).headers;
+  const at = (seconds: number) => new Date(Date.parse(date) + 1000 * seconds).toUTCString();
+  const range = 'bytes=0-1';
+  for (const [headers, status] of [
+    [{ 'if-unmodified-since': at(-1) }, 412],
+    [{ 'if-unmodified-since': at(0) }, 200],
+    [{ 'if-unmodified-since': at(1) }, 200],
+    [{ 'if-modified-since': at(-1) }, 200],
+    [{ 'if-modified-since': at(0) }, 304],
+    [{ 'if-modified-since': at(1) }, 304],
+    [{ range, 'if-range': at(-1) }, 200],
+    [{ range, 'if-range': at(0) }, 206],
+    [{ range, 'if-range': at(1) }, 200],
+  ] as const)
+    expect([headers, (await read(headers)).status]).toEqual([headers, status]);
+});
 
 test('a range may have any case, and more digits than the object has bytes', async () => {
   await store.send({ method: 'PUT', path: '/objects/ranged', body });

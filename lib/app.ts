@@ -13,37 +13,18 @@ import type { Construct, IConstruct } from 'constructs';
 import { signInHostsOf } from '../lambda/accounts/rules/git-hosts.ts';
 import { releaseText } from '../lambda/rules/release.ts';
 import { Api } from './api.ts';
-import {
-  Background,
-  copiesAtOnce,
-  EmailFeedback,
-  ReconcileQueue,
-  StoreEvents,
-  sendersAtOnce,
-  type WorkQueue,
-  workIn,
-} from './background.ts';
+import { Background, EmailFeedback, ReconcileQueue, StoreEvents, workIn } from './background.ts';
 import { Canary } from './canary.ts';
 import { Cdn } from './cdn.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
 import { functionSpecs } from './functions/function-specs.ts';
-import { chunkScope, exportScopes, Functions, gcScopes, objectsBelow } from './functions/functions.ts';
-import type { Watched } from './monitoring/alarm-specs.ts';
+import { Functions, objectsBelow, ownScopesOf } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
-
-interface Queues
-  extends Pick<
-    Watched,
-    'reconciles' | 'webhookWork' | 'chunkWork' | 'emailWork' | 'exportWork' | 'copyWork'
-  > {
-  /** Undefined if the stage receives no events of its store. */
-  readonly storeEvents: StoreEvents | undefined;
-}
 
 interface LfsQuotaStackProps extends StackProps {
   readonly settings: DeploymentSettings;
@@ -75,17 +56,23 @@ class LfsQuotaStack extends Stack {
         ? new Cdn(this, 'Cdn', { bucket: this.storage.bucket, settings: objectStore.cdn })
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
-    const reconciles = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
-    const webhookWork = workIn(this, 'Webhook');
-    const chunkWork = workIn(this, 'Chunk');
-    const emailWork = settings.email ? workIn(this, 'Email') : undefined;
-    const feedback = emailWork && new EmailFeedback(this, 'EmailFeedback', { queue: emailWork.queue });
-    const exportWork = exports.workers > 0 ? workIn(this, 'Export') : undefined;
-    const copyWork = settings.gitHosts.length > 0 ? workIn(this, 'Copy') : undefined;
-    const storeEvents =
-      settings.storeEvents && this.storage.bucket
-        ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
-        : undefined;
+    const reconciles = new ReconcileQueue(this, 'ReconcileQueue', settings.reconcile);
+    const webhooks = workIn(this, 'Webhook');
+    const chunks = workIn(this, 'Chunk', settings.chunkWorkers);
+    const emails = settings.email && workIn(this, 'Email');
+    const feedback = emails && new EmailFeedback(this, 'EmailFeedback', emails);
+    const queues = {
+      reconciles,
+      webhooks,
+      chunks,
+      ...(emails && { emails }),
+      ...(exports.workers > 0 && { exports: workIn(this, 'Export', exports.workers) }),
+      ...(settings.gitHosts.length > 0 && { copies: workIn(this, 'Copy') }),
+      ...(settings.storeEvents &&
+        this.storage.bucket && {
+          'store-events': new StoreEvents(this, 'StoreEvents', this.storage.bucket),
+        }),
+    };
 
     this.functions = new Functions(this, 'Functions', {
       settings,
@@ -93,17 +80,10 @@ class LfsQuotaStack extends Stack {
         table: data.table,
         storage: this.storage,
         cdn: this.cdn,
-        reconcileQueue: reconciles.queue,
-        webhookQueue: webhookWork.queue,
-        chunkQueue: chunkWork.queue,
-        email: emailOf(settings.email, emailWork, feedback),
-        exports: exportWork && {
-          queue: exportWork.queue,
-          store: exportStoreOf(objectStore),
-          settings: exports,
-        },
-        copyQueue: copyWork?.queue,
-        storeEventsQueue: storeEvents?.queue,
+        queues,
+        email: settings.email &&
+          feedback && { from: settings.email.from, configurationSet: feedback.configurationSet },
+        exports: exports.workers > 0 ? { store: exportStoreOf(objectStore), settings: exports } : undefined,
         adminSecretArn: this.adminToken.secretArn,
         signInSecretArns: signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn),
         adoptedRepos: settings.adoptedRepos,
@@ -115,40 +95,18 @@ class LfsQuotaStack extends Stack {
     });
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
-    new Background(this, 'Background', { settings, functions, queue: reconciles.queue });
+    new Background(this, 'Background', { settings, functions, queue: reconciles });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
-    if (emailWork) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
-    const queues = { reconciles, webhookWork, chunkWork, emailWork, exportWork, copyWork, storeEvents };
-    deliverTo(functions, settings, queues);
+    if (emails) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
+    for (const work of Object.values(queues)) if (work !== reconciles) work.deliverTo(functions);
 
     const { api } = this;
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
-    const watched = { settings, functions, ...queues, api, table: data.table };
+    const watched = { settings, functions, queues, api, table: data.table };
     const alarms = settings.monitoring === 'none' ? undefined : new Alarms(this, 'Alarms', watched);
     this.canary = alarms && settings.canary ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
     if (alarms && settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
   }
-}
-
-/** Brings the messages of each queue to its function. */
-function deliverTo(functions: Functions, settings: DeploymentSettings, queues: Queues): void {
-  const { webhookWork, emailWork, exportWork, chunkWork, copyWork, storeEvents } = queues;
-  webhookWork.deliverTo(functions.get('sendWebhook').live, { maxConcurrency: sendersAtOnce });
-  emailWork?.deliverTo(functions.get('sendEmail').live, { maxConcurrency: sendersAtOnce });
-  exportWork?.deliverTo(functions.get('exportArchive').live, { maxConcurrency: settings.exports.workers });
-  chunkWork.deliverTo(functions.get('assembleUpload').live, { maxConcurrency: settings.chunkWorkers });
-  copyWork?.deliverTo(functions.get('copyObject').live, { maxConcurrency: copiesAtOnce });
-  storeEvents?.deliverTo(functions.get('storeEvents').live);
-}
-
-/** How the stage sends e-mails, if it does. */
-function emailOf(
-  email: DeploymentSettings['email'],
-  work: WorkQueue | undefined,
-  feedback: EmailFeedback | undefined,
-) {
-  if (!email || !work || !feedback) return undefined;
-  return { queue: work.queue, from: email.from, configurationSet: feedback.configurationSet };
 }
 
 /** Every finding of cdk-nag's AwsSolutions that is accepted, and why. Any other finding fails the synth. */
@@ -180,31 +138,18 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    const { objects = [], archives = [], chunks = [], putsExportRequests, putsGc } = functionSpecs[name];
-    for (const below of new Set(objects.map(objectsBelow))) {
-      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
-        'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.',
-      ]);
-    }
+    const spec = functionSpecs[name];
     const scopes = [
-      ...(archives.length > 0 ? [exportScopes.archives] : []),
-      ...(putsExportRequests ? [exportScopes.requests] : []),
+      ...[...new Set(spec.objects?.map(objectsBelow))].map((below) => ({ below, why: objectKeys })),
+      ...ownScopesOf(spec),
     ];
-    for (const below of scopes) {
-      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
-        'Exports have keys of their own, by tenant and export, and both come and go.',
-      ]);
-    }
-    if (chunks.length > 0)
-      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${chunkScope}]`, [
-        'Chunks have keys of their own, by tenant, repo, object and upload, and all come and go.',
-      ]);
-    if (putsGc !== undefined)
-      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${gcScopes[putsGc]}]`, [
-        'Clean-ups have keys of their own, by tenant and watch, and both come and go.',
-      ]);
+    for (const { below, why } of scopes)
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [why]);
   }
 }
+
+const objectKeys =
+  'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.';
 
 function acknowledge(scope: IConstruct, rule: string, reason: readonly string[]): void {
   Validations.of(scope).acknowledge({

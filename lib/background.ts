@@ -2,7 +2,7 @@ import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
+import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
@@ -33,10 +33,19 @@ const queueDefaults = {
   retentionPeriod: Duration.days(14),
 };
 
+/** What a queue's messages are brought to, and how. */
+interface Delivery {
+  readonly consumer: FunctionName;
+  readonly maxConcurrency: number;
+  readonly batchSize?: number;
+  readonly maxBatchingWindow?: Duration;
+}
+
 interface WorkQueueProps extends QueueProps {
   readonly visibilityTimeout: Duration;
-  /** Names the output with the URL of its dead letters. */
-  readonly output: string;
+  /** Begins the names of its alarms, and of the output with the URL of its dead letters. */
+  readonly kind: string;
+  readonly delivery: Delivery;
   /** By default twenty times six minutes: outlasts two hours without store or table. */
   readonly attemptsMax?: number;
 }
@@ -45,24 +54,27 @@ interface WorkQueueProps extends QueueProps {
 export class WorkQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
+  readonly kind: string;
+  readonly #delivery: Delivery;
 
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
     super(scope, id);
-    const { output, attemptsMax: maxReceiveCount = 20, ...own } = props;
+    const { kind, delivery, attemptsMax: maxReceiveCount = 20, ...own } = props;
+    this.kind = kind;
+    this.#delivery = delivery;
     const fifo = own.fifo && { fifo: true };
     this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', { ...queueDefaults, ...fifo });
     const deadLetterQueue = { queue: this.deadLetterQueue, maxReceiveCount };
     this.queue = new Queue(this, 'Queue', { ...queueDefaults, ...own, deadLetterQueue });
+    const output = `${kind}DlqUrl`;
     new CfnOutput(this, output, { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(output);
   }
 
   /** By default one message at a time: each gets a whole run, and one that is slow or fails affects no other. */
-  deliverTo(
-    consumer: IFunction,
-    options: { maxConcurrency: number; batchSize?: number; maxBatchingWindow?: Duration },
-  ): void {
-    new EventSourceMapping(this, 'Source', {
-      target: consumer,
+  deliverTo(functions: Functions, scope: Construct = this, id = 'Source'): void {
+    const { consumer, ...options } = this.#delivery;
+    new EventSourceMapping(scope, id, {
+      target: functions.get(consumer).live,
       eventSourceArn: this.queue.queueArn,
       batchSize: 1,
       reportBatchItemFailures: true,
@@ -81,10 +93,11 @@ const timeoutOf = (name: FunctionName) => functionSpecs[name].timeoutSeconds ?? 
  * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a reconcile.
  */
 export class ReconcileQueue extends WorkQueue {
-  constructor(scope: Construct, id: string, props: { reconcile: DeploymentSettings['reconcile'] }) {
-    const { timeoutMinutes, delaySeconds, attemptsMax } = props.reconcile;
+  constructor(scope: Construct, id: string, settings: DeploymentSettings['reconcile']) {
+    const { timeoutMinutes, delaySeconds, attemptsMax, concurrency: maxConcurrency } = settings;
     super(scope, id, {
-      output: 'DlqUrl',
+      kind: '',
+      delivery: { consumer: 'reconcile', maxConcurrency },
       attemptsMax,
       fifo: true,
       contentBasedDeduplication: false,
@@ -104,7 +117,7 @@ export class ReconcileQueue extends WorkQueue {
 
 interface BackgroundProps {
   readonly settings: DeploymentSettings;
-  readonly queue: IQueue;
+  readonly queue: WorkQueue;
   readonly functions: Functions;
 }
 
@@ -112,14 +125,7 @@ interface BackgroundProps {
 export class Background extends Construct {
   constructor(scope: Construct, id: string, props: BackgroundProps) {
     super(scope, id);
-    new EventSourceMapping(this, 'ReconcileSource', {
-      target: props.functions.get('reconcile').live,
-      eventSourceArn: props.queue.queueArn,
-      // One at a time: a tenant gets the whole run, and a failure affects no other tenant.
-      batchSize: 1,
-      reportBatchItemFailures: true,
-      maxConcurrency: props.settings.reconcile.concurrency,
-    });
+    props.queue.deliverTo(props.functions, this, 'ReconcileSource');
     const refresh = props.functions.get('refresh').live;
     new Schedule(this, 'RefreshSchedule', {
       description: 'Queues reconciles of the tenants that are due.',
@@ -161,9 +167,15 @@ const sureNameLength = 20;
  * change the notifications of every bucket.
  */
 export class StoreEvents extends WorkQueue {
-  constructor(scope: Construct, id: string, { bucket }: { bucket: Bucket }) {
+  constructor(scope: Construct, id: string, bucket: Bucket) {
     super(scope, id, {
-      output: 'StoreEventsDlqUrl',
+      kind: 'StoreEvents',
+      delivery: {
+        consumer: 'storeEvents',
+        batchSize: eventsPerRunMax,
+        maxBatchingWindow: Duration.seconds(gatherSeconds),
+        maxConcurrency: runsAtOnce,
+      },
       // Lambda's recommendation: six times the consumer's timeout, plus the time that it gathers.
       visibilityTimeout: Duration.seconds(6 * timeoutOf('storeEvents') + gatherSeconds),
     });
@@ -178,14 +190,6 @@ export class StoreEvents extends WorkQueue {
     };
     // S3 sends a test event when notifications are set up, so the queue's policy must exist before.
     resource.node.addDependency(this.queue);
-  }
-
-  override deliverTo(consumer: IFunction): void {
-    super.deliverTo(consumer, {
-      batchSize: eventsPerRunMax,
-      maxBatchingWindow: Duration.seconds(gatherSeconds),
-      maxConcurrency: runsAtOnce,
-    });
   }
 
   /**
@@ -208,9 +212,9 @@ export class StoreEvents extends WorkQueue {
 }
 
 /** Receivers that are waited for at a time, each for some seconds at most. Lambda runs a queue by two or more. */
-export const sendersAtOnce = 2;
+const sendersAtOnce = 2;
 /** Objects that are copied from other servers at a time. */
-export const copiesAtOnce = 10;
+const copiesAtOnce = 10;
 /** A step that was killed comes back so long after the longest run. */
 const spareSeconds = 60;
 
@@ -224,13 +228,16 @@ const consumers = {
 } as const;
 
 /** Dead letters of what is to be sent can't be read, or nobody could try: what a receiver does not take is given up before. */
-export function workIn(scope: Construct, kind: keyof typeof consumers): WorkQueue {
-  const runSeconds = timeoutOf(consumers[kind]);
+export function workIn(scope: Construct, kind: keyof typeof consumers, workers?: number): WorkQueue {
+  const consumer = consumers[kind];
   const isSent = kind === 'Webhook' || kind === 'Email';
   return new WorkQueue(scope, `${kind}Work`, {
-    output: `${kind}DlqUrl`,
+    kind,
+    delivery: { consumer, maxConcurrency: workers ?? (isSent ? sendersAtOnce : copiesAtOnce) },
     // Lambda recommends six times. Not for the others: somebody waits for the step, and one that comes twice does no harm.
-    visibilityTimeout: Duration.seconds(isSent ? 6 * runSeconds : runSeconds + spareSeconds),
+    visibilityTimeout: Duration.seconds(
+      isSent ? 6 * timeoutOf(consumer) : timeoutOf(consumer) + spareSeconds,
+    ),
     // Three are for what fails. More are only for runs that died.
     ...(kind === 'Copy' && { attemptsMax: 5 }),
   });

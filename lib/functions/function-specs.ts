@@ -1,4 +1,6 @@
 import type { FunctionName } from '../../lambda/routes.ts';
+import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
+import { ownFolders } from '../../lambda/store/rules/own-folders.ts';
 import { byDueIndex, byKindIndex } from '../../lambda/table/table.ts';
 
 /**
@@ -22,23 +24,11 @@ export interface FunctionSpec {
   readonly objects?: readonly ObjectAction[];
   /** ListBucket also lets a HEAD of an absent key answer 404. Without it S3 answers 403. */
   readonly bucket?: readonly BucketAction[];
-  /** Actions on what exports store, beside what {@link FunctionSpec.objects} allows. */
-  readonly archives?: readonly ArchiveAction[];
-  /** Actions on chunks of large objects, beside what {@link FunctionSpec.objects} allows. */
-  readonly chunks?: readonly ('PutObject' | 'DeleteObject')[];
-  /** Puts the list of objects that an export is asked for. */
-  readonly putsExportRequests?: true;
-  /** Puts these files of gc runs, or signs URLs that do. */
-  readonly putsGc?: 'reachable sets' | 'candidates';
+  /** Actions on what the service stores beside objects, beside what {@link FunctionSpec.objects} allows. */
+  readonly own?: Partial<Readonly<Record<OwnScope, readonly ObjectAction[]>>>;
   /** Knows how the stage makes exports, if it does. */
   readonly knowsExports?: true;
-  readonly exportQueue?: readonly QueueUse[];
-  readonly chunkQueue?: readonly QueueUse[];
-  readonly reconcileQueue?: readonly QueueUse[];
-  readonly webhookQueue?: readonly QueueUse[];
-  readonly emailQueue?: readonly QueueUse[];
-  readonly copyQueue?: readonly QueueUse[];
-  readonly storeEventsQueue?: readonly QueueUse[];
+  readonly queues?: Partial<Readonly<Record<GaugedQueue, readonly QueueUse[]>>>;
   readonly secrets?: readonly ('admin token' | 'sign-in apps' | 'CDN key')[];
   /** Publishes alerts to the account's event bus, if the stage does. */
   readonly publishesEvents?: true;
@@ -59,12 +49,27 @@ export type ObjectAction =
   | 'AbortMultipartUpload'
   | 'ListMultipartUploadParts';
 type BucketAction = 'ListBucket' | 'ListBucketMultipartUploads';
-type ArchiveAction = 'PutObject' | 'DeleteObject' | 'AbortMultipartUpload' | 'ListMultipartUploadParts';
 /**
  * `receive` is what Lambda's pollers do in the function's name. `delay` chooses when a failed message is redelivered. `gauge` asks
  * how many messages it has, and how many its dead letters are.
  */
 export type QueueUse = 'send' | 'receive' | 'delay' | 'gauge';
+
+const exported = 'Exports have keys of their own, by tenant and export, and both come and go.';
+const cleaned = 'Clean-ups have keys of their own, by tenant and watch, and both come and go.';
+
+/** Keys of what the service stores beside objects, and why no narrower wildcard covers them. No tenant's name begins as they do. */
+export const ownScopes = {
+  archives: { below: `/${ownFolders.exports}/*`, why: exported },
+  'export requests': { below: `/${ownFolders.exports}/*/*/work/request.json`, why: exported },
+  'reachable sets': { below: `/${ownFolders.gc}/*/*/keep-*`, why: cleaned },
+  candidates: { below: `/${ownFolders.gc}/*/*/*/candidates-*`, why: cleaned },
+  chunks: {
+    below: `/${ownFolders.parts}/*`,
+    why: 'Chunks have keys of their own, by tenant, repo, object and upload, and all come and go.',
+  },
+} as const;
+type OwnScope = keyof typeof ownScopes;
 
 /** What a reconcile reads, corrects and cleans up. */
 const reconcile = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
@@ -80,8 +85,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: [...reconcile, 'BatchGetItem', 'PutItem'],
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
-    reconcileQueue: ['send'],
-    copyQueue: ['send'],
+    queues: { reconciles: ['send'], copies: ['send'] },
     secrets: ['CDN key'],
     answersLinks: true,
   },
@@ -91,7 +95,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: ['GetItem'],
     objects: ['GetObject'],
     bucket: ['ListBucket'],
-    reconcileQueue: ['send'],
+    queues: { reconciles: ['send'] },
   },
   lfsChunks: {
     description: 'Chunked uploads: shows their progress, presigns URLs of chunks and queues proofs.',
@@ -100,9 +104,9 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       { actions: ['GetItem', 'Query', 'UpdateItem'], partitions: ['UPLOAD#*'] },
       { actions: ['GetItem'], partitions: ['TOKEN#*'] },
     ],
-    chunks: ['PutObject'],
+    own: { chunks: ['PutObject'] },
     bucket: ['ListBucket'],
-    chunkQueue: ['send'],
+    queues: { chunks: ['send'] },
   },
   lfsLocks: {
     description: 'Git LFS file locking: takes, lists and releases locks.',
@@ -115,7 +119,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: reconcile,
     objects: ['GetObject'],
     bucket: ['ListBucket'],
-    reconcileQueue: ['send'],
+    queues: { reconciles: ['send'] },
     secrets: ['admin token'],
   },
   exchangeToken: {
@@ -146,16 +150,17 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     indexes: [byKindIndex.name, byDueIndex.name],
     objects: ['GetObject'],
     bucket: ['ListBucket'],
-    putsExportRequests: true,
-    putsGc: 'reachable sets',
+    own: { 'export requests': ['PutObject'], 'reachable sets': ['PutObject'] },
     knowsExports: true,
-    exportQueue: ['send', 'gauge'],
-    chunkQueue: ['gauge'],
-    copyQueue: ['gauge'],
-    reconcileQueue: ['send', 'gauge'],
-    webhookQueue: ['send', 'gauge'],
-    emailQueue: ['send', 'gauge'],
-    storeEventsQueue: ['gauge'],
+    queues: {
+      reconciles: ['send', 'gauge'],
+      webhooks: ['send', 'gauge'],
+      emails: ['send', 'gauge'],
+      exports: ['send', 'gauge'],
+      chunks: ['gauge'],
+      copies: ['gauge'],
+      'store-events': ['gauge'],
+    },
     secrets: ['admin token'],
     answersLinks: true,
   },
@@ -165,8 +170,8 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: [...reconcile, 'PutItem'],
     objects: ['GetObject', 'DeleteObject'],
     bucket: ['ListBucket'],
-    putsGc: 'candidates',
-    reconcileQueue: ['send', 'receive', 'delay'],
+    own: { candidates: ['PutObject'] },
+    queues: { reconciles: ['send', 'receive', 'delay'] },
   },
   refresh: {
     description:
@@ -175,11 +180,13 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'],
     indexes: [byDueIndex.name, byKindIndex.name],
     knowsExports: true,
-    exportQueue: ['send'],
-    chunkQueue: ['send'],
-    reconcileQueue: ['send'],
-    webhookQueue: ['send'],
-    emailQueue: ['send'],
+    queues: {
+      reconciles: ['send'],
+      webhooks: ['send'],
+      emails: ['send'],
+      exports: ['send'],
+      chunks: ['send'],
+    },
     publishesEvents: true,
   },
   sendWebhook: {
@@ -187,13 +194,13 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       'Sends warnings to the addresses that tenants gave. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 30,
     items: [{ actions: ['GetItem', 'UpdateItem'], partitions: ['WEBHOOK#*'] }],
-    webhookQueue: ['receive', 'delay'],
+    queues: { webhooks: ['receive', 'delay'] },
   },
   sendEmail: {
     description: 'E-mails alerts. It reaches SES, and of the table its own items.',
     timeoutSeconds: 60,
     items: [{ actions: ['GetItem', 'UpdateItem'], partitions: ['EMAIL#*'] }],
-    emailQueue: ['receive', 'delay'],
+    queues: { emails: ['receive', 'delay'] },
     sendsEmail: true,
   },
   exportArchive: {
@@ -202,9 +209,9 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     objects: ['GetObject'],
     bucket: ['ListBucket', 'ListBucketMultipartUploads'],
-    archives: ['PutObject', 'DeleteObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+    own: { archives: ['PutObject', 'DeleteObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'] },
     knowsExports: true,
-    exportQueue: ['send', 'receive', 'delay'],
+    queues: { exports: ['send', 'receive', 'delay'] },
   },
   assembleUpload: {
     description: 'Reads the chunks of large uploads, assembles them, and removes what is left of them.',
@@ -212,23 +219,21 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: ['GetItem', 'UpdateItem'],
     items: [{ actions: ['Query', 'PutItem', 'DeleteItem'], partitions: ['UPLOAD#*'] }],
     objects: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
-    chunks: ['DeleteObject'],
+    own: { chunks: ['DeleteObject'] },
     bucket: ['ListBucket'],
-    chunkQueue: ['send', 'receive', 'delay'],
-    reconcileQueue: ['send'],
+    queues: { reconciles: ['send'], chunks: ['send', 'receive', 'delay'] },
   },
   storeEvents: {
     description: 'Records what changed in the bucket, and queues reconciles.',
     timeoutSeconds: 60,
     table: ['GetItem', 'Query', 'PutItem'],
-    reconcileQueue: ['send'],
-    storeEventsQueue: ['receive'],
+    queues: { reconciles: ['send'], 'store-events': ['receive'] },
   },
   copyObject: {
     description:
       'Copies objects from other servers by signed URLs. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 900,
     items: [{ actions: ['UpdateItem', 'DeleteItem'], partitions: ['COPY#*'] }],
-    copyQueue: ['receive', 'delay'],
+    queues: { copies: ['receive', 'delay'] },
   },
 };

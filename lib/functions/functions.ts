@@ -10,23 +10,29 @@ import {
   OutputFormat,
 } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { gitHostsToJson } from '../../lambda/accounts/rules/git-hosts.ts';
 import { issuersToJson } from '../../lambda/accounts/rules/identities.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
-import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
+import { type GaugedQueue, gaugedQueues } from '../../lambda/status/rules/status.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
 import { ownFolders } from '../../lambda/store/rules/own-folders.ts';
+import type { WorkQueue } from '../background.ts';
 import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { ownRelease } from '../release.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
-import { type FunctionSpec, functionSpecs, type ObjectAction, type QueueUse } from './function-specs.ts';
+import {
+  type FunctionSpec,
+  functionSpecs,
+  type ObjectAction,
+  ownScopes,
+  type QueueUse,
+} from './function-specs.ts';
 
 /**
  * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/compose.ts` reads
@@ -186,7 +192,8 @@ export function functionNamesOf({ storeEvents, email, exports, gitHosts }: Switc
 }
 
 /** What sends to the queue that invokes it. */
-const selfSending: ReadonlySet<FunctionName> = new Set(['reconcile', 'exportArchive', 'assembleUpload']);
+const isSelfSending = ({ queues = {} }: FunctionSpec) =>
+  Object.values(queues).some((uses) => uses.includes('send') && uses.includes('receive'));
 
 /** The functions of a stage, by name. */
 export class Functions extends Construct {
@@ -231,13 +238,13 @@ export class Functions extends Construct {
       // A long reconcile continues with a new message in the queue that it came from. Lambda would stop that as a
       // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay. An export hands out its
       // work in the same way, and ends within a day. So does an upload that takes more than one run to assemble.
-      ...(selfSending.has(name) && { sendsToOwnQueue: true }),
+      ...(isSelfSending(spec) && { sendsToOwnQueue: true }),
     });
   }
 }
 
-/** A queue and its dead letters. */
-type StageQueue = IQueue & Pick<Queue, 'deadLetterQueue'>;
+/** Those that the stage has. */
+export type Queues = Partial<Readonly<Record<GaugedQueue, WorkQueue>>>;
 
 /** The resources that functions are granted parts of. */
 interface FunctionResources {
@@ -245,17 +252,11 @@ interface FunctionResources {
   readonly storage: ObjectStorage;
   /** Undefined if objects are downloaded from the store itself. */
   readonly cdn: Cdn | undefined;
-  readonly reconcileQueue: StageQueue;
-  readonly webhookQueue: StageQueue;
-  readonly chunkQueue: StageQueue;
+  readonly queues: Queues;
   /** Undefined if the stage sends no e-mail. */
   readonly email: EmailResources | undefined;
   /** Undefined if the stage makes no exports. */
   readonly exports: ExportResources | undefined;
-  /** Undefined if the stage has no git hosts. */
-  readonly copyQueue: StageQueue | undefined;
-  /** Undefined if the stage receives no events of its store. */
-  readonly storeEventsQueue: StageQueue | undefined;
   readonly adminSecretArn: string;
   /** Of the apps by which users of git hosts sign in. */
   readonly signInSecretArns: readonly string[];
@@ -269,14 +270,12 @@ interface FunctionResources {
 
 /** How a stage makes exports. */
 interface ExportResources {
-  readonly queue: StageQueue;
   readonly store: ExportStoreKind;
   readonly settings: DeploymentSettings['exports'];
 }
 
 /** How a stage sends e-mails. */
 interface EmailResources {
-  readonly queue: StageQueue;
   readonly from: string;
   readonly configurationSet: string;
 }
@@ -311,31 +310,31 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
   };
 }
 
-/** The queues, what a function does with each, and the variable with its URL, if it has to know that. */
-const queuesOf = (
-  spec: FunctionSpec,
-  resources: FunctionResources,
-): Readonly<
-  Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined, string]>
-> => ({
-  reconciles: [spec.reconcileQueue, resources.reconcileQueue, 'LFS_QUOTA_QUEUE_URL'],
-  webhooks: [spec.webhookQueue, resources.webhookQueue, 'LFS_QUOTA_WEBHOOK_QUEUE_URL'],
-  emails: [spec.emailQueue, resources.email?.queue, 'LFS_QUOTA_EMAIL_QUEUE_URL'],
-  exports: [spec.exportQueue, resources.exports?.queue, 'LFS_QUOTA_EXPORT_QUEUE_URL'],
-  chunks: [spec.chunkQueue, resources.chunkQueue, 'LFS_QUOTA_CHUNK_QUEUE_URL'],
-  copies: [spec.copyQueue, resources.copyQueue, 'LFS_QUOTA_COPY_QUEUE_URL'],
-  'store-events': [spec.storeEventsQueue, resources.storeEventsQueue, ''],
-});
+/** Those with the URLs of queues. Nothing of the stage sends events of the store. */
+const queueVariable: Readonly<Record<Exclude<GaugedQueue, 'store-events'>, string>> = {
+  reconciles: 'LFS_QUOTA_QUEUE_URL',
+  webhooks: 'LFS_QUOTA_WEBHOOK_QUEUE_URL',
+  emails: 'LFS_QUOTA_EMAIL_QUEUE_URL',
+  exports: 'LFS_QUOTA_EXPORT_QUEUE_URL',
+  chunks: 'LFS_QUOTA_CHUNK_QUEUE_URL',
+  copies: 'LFS_QUOTA_COPY_QUEUE_URL',
+};
+
+/** The queues that a function uses, of those that the stage has. */
+const queuesOf = ({ queues: used = {} }: FunctionSpec, { queues }: FunctionResources) =>
+  gaugedQueues.flatMap((name) => {
+    const [uses, work] = [used[name], queues[name]];
+    return uses && work ? [{ name, uses, ...work }] : [];
+  });
 
 /** The URLs of the queues that a function sends to or delays, and those that it may look at, each with its dead letters. */
 function queueVariables(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
   const variables: Record<string, string> = {};
   const gauged: Record<string, [string, string]> = {};
-  for (const [name, [uses = [], queue, variable]] of Object.entries(queuesOf(spec, resources))) {
-    if (!queue) continue;
-    if (uses.includes('send') || uses.includes('delay')) variables[variable] = queue.queueUrl;
-    const deadLetters = queue.deadLetterQueue?.queue.queueName;
-    if (uses.includes('gauge') && deadLetters) gauged[name] = [queue.queueName, deadLetters];
+  for (const { name, uses, queue, deadLetterQueue } of queuesOf(spec, resources)) {
+    if (name !== 'store-events' && (uses.includes('send') || uses.includes('delay')))
+      variables[queueVariable[name]] = queue.queueUrl;
+    if (uses.includes('gauge')) gauged[name] = [queue.queueName, deadLetterQueue.queueName];
   }
   if (Object.keys(gauged).length > 0) variables['LFS_QUOTA_GAUGED_QUEUES'] = JSON.stringify(gauged);
   return variables;
@@ -367,13 +366,7 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
       allow(onTable(actions), [table.tableArn], withinPartitions(partitions)),
     ),
     ...allow(['dynamodb:Query'], indexArns),
-    ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
-    ...(storage.bucket === undefined
-      ? []
-      : adoptedStatements(spec, storage.bucket.bucketArn, resources.adoptedRepos)),
-    ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
-    ...(storage.bucket ? gcStatements(spec, storage.bucket.bucketArn) : []),
-    ...(storage.bucket ? chunkStatements(spec, storage.bucket.bucketArn) : []),
+    ...(storage.bucket ? bucketStatements(spec, storage.bucket.bucketArn, resources) : []),
     ...queueStatements(spec, resources),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
     ...(spec.sendsEmail && resources.email ? emailStatements(resources.email, storage) : []),
@@ -435,69 +428,48 @@ function adoptedStatements(
 /** Each ? stands for one character. */
 const anyOid = '?'.repeat(64);
 
-function storeStatements({ objects = [], bucket = [] }: FunctionSpec, bucketArn: string): PolicyStatement[] {
-  const scopes = [...new Set(objects.map(objectsBelow))];
-  const actionsOn = (below: string) =>
-    objects.filter((action) => objectsBelow(action) === below).map((action) => `s3:${action}`);
-  return [
-    ...scopes.flatMap((below) => allow(actionsOn(below), [`${bucketArn}${below}`])),
-    ...allow(
-      bucket.map((action) => `s3:${action}`),
-      [bucketArn],
-    ),
-  ];
-}
-
-/** Below these lies what exports store. No tenant's name begins as they do. */
-export const exportScopes = {
-  archives: `/${ownFolders.exports}/*`,
-  requests: `/${ownFolders.exports}/*/*/work/request.json`,
-} as const;
-
-function exportStatements(
-  { archives = [], putsExportRequests }: FunctionSpec,
+function bucketStatements(
+  spec: FunctionSpec,
   bucketArn: string,
+  { adoptedRepos, exports }: FunctionResources,
 ): PolicyStatement[] {
+  const { objects = [], bucket = [], own = {} } = spec;
+  const on = (actions: readonly string[], below: string) =>
+    allow(
+      actions.map((action) => `s3:${action}`),
+      [`${bucketArn}${below}`],
+    );
   return [
-    ...allow(
-      archives.map((action) => `s3:${action}`),
-      [`${bucketArn}${exportScopes.archives}`],
+    ...[...new Set(objects.map(objectsBelow))].flatMap((below) =>
+      on(
+        objects.filter((action) => objectsBelow(action) === below),
+        below,
+      ),
     ),
-    ...allow(putsExportRequests ? ['s3:PutObject'] : [], [`${bucketArn}${exportScopes.requests}`]),
+    ...on(bucket, ''),
+    ...adoptedStatements(spec, bucketArn, adoptedRepos),
+    ...ownScopesOf({ own })
+      .filter(({ below }) => exports || !below.startsWith(`/${ownFolders.exports}/`))
+      .flatMap(({ actions, below }) => on(actions, below)),
   ];
 }
 
-/** Below these lies what gc runs store. No tenant's name begins as they do. */
-export const gcScopes = {
-  'reachable sets': `/${ownFolders.gc}/*/*/keep-*`,
-  candidates: `/${ownFolders.gc}/*/*/*/candidates-*`,
-} as const;
-
-function gcStatements({ putsGc }: FunctionSpec, bucketArn: string): PolicyStatement[] {
-  return putsGc ? allow(['s3:PutObject'], [`${bucketArn}${gcScopes[putsGc]}`]) : [];
-}
-
-/** Below this are the chunks of large objects. */
-export const chunkScope = `/${ownFolders.parts}/*`;
-
-function chunkStatements({ chunks = [] }: FunctionSpec, bucketArn: string): PolicyStatement[] {
-  const actions = chunks.map((action) => `s3:${action}`);
-  return allow(actions, [`${bucketArn}${chunkScope}`]);
-}
+/** Where a function reaches what the service stores beside objects. */
+export const ownScopesOf = ({ own = {} }: Pick<FunctionSpec, 'own'>) =>
+  Object.entries(ownScopes).flatMap(([name, scope]) => {
+    const actions = own[name as keyof typeof own];
+    return actions ? [{ actions, ...scope }] : [];
+  });
 
 /** One statement for each queue, so that the CDK merges those of queues that are used alike: a policy has 10,240 bytes. */
 function queueStatements(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  return Object.values(queuesOf(spec, resources)).flatMap(([uses = [], queue]) => {
-    if (!queue) return [];
-    const deadLetters = uses.includes('gauge') ? queue.deadLetterQueue?.queue.queueArn : undefined;
-    return [
-      ...allow(
-        uses.flatMap((use) => queueActions[use]),
-        [queue.queueArn],
-      ),
-      ...allow(queueActions.gauge, deadLetters === undefined ? [] : [deadLetters]),
-    ];
-  });
+  return queuesOf(spec, resources).flatMap(({ uses, queue, deadLetterQueue }) => [
+    ...allow(
+      uses.flatMap((use) => queueActions[use]),
+      [queue.queueArn],
+    ),
+    ...allow(uses.includes('gauge') ? queueActions.gauge : [], [deadLetterQueue.queueArn]),
+  ]);
 }
 
 /** One statement, or none if there is nothing to allow. */

@@ -9,11 +9,12 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
+import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
 import { byDueIndex, byKindIndex } from '../../lambda/table/table.ts';
 import type { Api } from '../api.ts';
 import type { WorkQueue } from '../background.ts';
 import type { Data } from '../data.ts';
-import type { Functions, HandlerFunction } from '../functions/functions.ts';
+import type { Functions, HandlerFunction, Queues } from '../functions/functions.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { customMetric } from './custom-metrics.ts';
 
@@ -23,17 +24,7 @@ export interface Watched {
   readonly api: Api;
   readonly table: Data['table'];
   readonly functions: Functions;
-  readonly reconciles: WorkQueue;
-  readonly webhookWork: WorkQueue;
-  readonly chunkWork: WorkQueue;
-  /** Undefined if the stage sends no e-mail. */
-  readonly emailWork: WorkQueue | undefined;
-  /** Undefined if the stage makes no exports. */
-  readonly exportWork: WorkQueue | undefined;
-  /** Undefined if the stage has no git hosts. */
-  readonly copyWork: WorkQueue | undefined;
-  /** Undefined if the stage receives no events of its store. */
-  readonly storeEvents: WorkQueue | undefined;
+  readonly queues: Queues & { readonly reconciles: WorkQueue };
 }
 
 /** One alarm. docs/runbook.md says what to do about it. */
@@ -55,7 +46,8 @@ const worstOfHour = { period: Duration.hours(1), statistic: 'Maximum' };
 
 /** With `monitoring: basic`: what concerns everybody, for a dollar a month. */
 export function basicAlarms(scope: Construct, watched: Watched): AlarmSpec[] {
-  const { settings, api, reconciles } = watched;
+  const { settings, api } = watched;
+  const { reconciles } = watched.queues;
   const { alarms } = settings;
   return [
     {
@@ -220,50 +212,33 @@ export function throttlesOf(table: Data['table']): { id: string; what: string; m
 /** An export may have hours of work in its queue. It fails after a day. */
 const exportsAreLaterBy = 6;
 
-/** Of the queues besides that of reconciles, if the stage has them. */
-function queueAlarms({ settings, ...watched }: Watched): AlarmSpec[] {
-  const { webhookWork, chunkWork, emailWork, exportWork, copyWork, storeEvents } = watched;
-  const queues = [
-    [
-      'Webhook',
-      webhookWork,
-      "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
-    ],
-    [
-      'Chunk',
-      chunkWork,
-      "A chunk of a large file couldn't be read, or the file couldn't be assembled. If nothing retries it, its push fails.",
-    ],
-    ['Email', emailWork, "An alert couldn't be e-mailed: the function sendEmail failed too often."],
-    [
-      'Export',
-      exportWork,
-      'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
-    ],
-    [
-      'Copy',
-      copyWork,
-      "An object of another server couldn't be copied: the function copyObject failed too often.",
-    ],
-    [
-      'StoreEvents',
-      storeEvents,
-      "Events of the store couldn't be recorded. The next full scan finds the changes.",
-    ],
-  ] as const;
-  return queues.flatMap(([id, work, says]): AlarmSpec[] => {
+/** What dead letters of a queue mean. Of reconciles, the basic alarms tell. */
+const lost: Readonly<Record<Exclude<GaugedQueue, 'reconciles'>, string>> = {
+  webhooks: "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
+  chunks:
+    "A chunk of a large file couldn't be read, or the file couldn't be assembled. If nothing retries it, its push fails.",
+  emails: "An alert couldn't be e-mailed: the function sendEmail failed too often.",
+  exports:
+    'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
+  copies: "An object of another server couldn't be copied: the function copyObject failed too often.",
+  'store-events': "Events of the store couldn't be recorded. The next full scan finds the changes.",
+};
+
+function queueAlarms({ settings, queues }: Watched): AlarmSpec[] {
+  return Object.entries(lost).flatMap(([name, says]): AlarmSpec[] => {
+    const work = queues[name as GaugedQueue];
     if (!work) return [];
-    const isLaterBy = id === 'Export' ? exportsAreLaterBy : 1;
+    const isLaterBy = name === 'exports' ? exportsAreLaterBy : 1;
     return [
       {
-        id: `${id}DeadLetters`,
+        id: `${work.kind}DeadLetters`,
         severity: 'ticket',
         says,
         metric: work.deadLetterQueue.metricApproximateNumberOfMessagesVisible(largest),
         threshold: 1,
       },
       {
-        id: `${id}QueueLate`,
+        id: `${work.kind}QueueLate`,
         severity: 'ticket',
         says: 'A message of this queue has waited too long: its function fails, is throttled, or has too few runs.',
         metric: work.queue.metricApproximateAgeOfOldestMessage(largest),

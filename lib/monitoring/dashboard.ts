@@ -92,8 +92,8 @@ export class Dashboard extends Construct {
         ...usageWidgets(this, period),
         functionWidgets(props.functions),
         backgroundWidgets(props),
-        ...(props.exportWork ? [workWidgets(props.exportWork, exportGraphs)] : []),
-        ...(props.storeEvents ? [workWidgets(props.storeEvents, eventGraphs)] : []),
+        ...(props.queues.exports ? [workWidgets(props.queues.exports, exportGraphs)] : []),
+        ...(props.queues['store-events'] ? [workWidgets(props.queues['store-events'], eventGraphs)] : []),
       ],
     });
     const { region, partition } = Stack.of(this);
@@ -142,9 +142,9 @@ function functionWidgets(functions: Functions): IWidget[] {
   ];
 }
 
-function backgroundWidgets({ reconciles, table }: DashboardProps): IWidget[] {
+function backgroundWidgets({ queues, table }: DashboardProps): IWidget[] {
   return [
-    ...waitingWidgets(reconciles, { title: 'Reconciles', one: 'reconcile' }),
+    ...waitingWidgets(queues.reconciles, { title: 'Reconciles', one: 'reconcile' }),
     graph('Table: read and write units', [
       table.metricConsumedReadCapacityUnits(sum),
       table.metricConsumedWriteCapacityUnits(sum),

@@ -4,19 +4,13 @@ import { request } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { createHostClient } from '../lambda/accounts/git-hosts.ts';
 import { createIdentityVerifier } from '../lambda/accounts/identity-verifier.ts';
-import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
 import { KnownHostUsers } from '../lambda/accounts/rules/host-user.ts';
-import type { IdentityIssuer } from '../lambda/accounts/rules/identities.ts';
 import { createSignInHosts } from '../lambda/accounts/sign-in-hosts.ts';
-import type { EmailQueue, Mailer } from '../lambda/alerts/rules/email.ts';
-import { isLoopbackHost, isWebhookUrl, type WebhookQueue } from '../lambda/alerts/rules/webhook-delivery.ts';
+import { isLoopbackHost, isWebhookUrl } from '../lambda/alerts/rules/webhook-delivery.ts';
 import { createWebhookSender, type SenderOptions } from '../lambda/alerts/webhook-sender.ts';
 import { createConsoleFiles } from '../lambda/aws/function-environment.ts';
-import type { ChunkQueue } from '../lambda/chunks/messages.ts';
 import type { Deps } from '../lambda/deps.ts';
 import { createCopier } from '../lambda/downloads/copier.ts';
-import type { CopyQueue } from '../lambda/downloads/messages.ts';
-import type { ExportQueue } from '../lambda/exports/messages.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/exports/rules/settings.ts';
 import { create as createAssembleUpload } from '../lambda/handlers/assemble-upload.ts';
 import { create as createConsole } from '../lambda/handlers/console.ts';
@@ -37,16 +31,12 @@ import { create as createSendEmail } from '../lambda/handlers/send-email.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import { create as createSignIn } from '../lambda/handlers/sign-in.ts';
 import { RefusalTally } from '../lambda/history/rules/history.ts';
-import type { ReconcileQueue, Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
-import type { Clock, Ids, Invocations, Log } from '../lambda/rules/clock-and-log.ts';
+import type { Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
-import type { Metrics } from '../lambda/rules/metrics.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
-import type { Settings } from '../lambda/rules/settings.ts';
 import { ScanListing } from '../lambda/scan/list-objects.ts';
 import { createPathScan } from '../lambda/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../lambda/scan/rules/known-objects.ts';
-import type { QueueGauge } from '../lambda/status/rules/status.ts';
 import { createStoreProbe } from '../lambda/status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../lambda/store/adopted.ts';
 import { ArchiveClient } from '../lambda/store/archive-client.ts';
@@ -57,6 +47,7 @@ import type { StorageClass } from '../lambda/store/rules/storage-class.ts';
 import type { ObjectStore, UrlSigner } from '../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/store/signing.ts';
+import type { Queues } from './background/inbox.ts';
 import type { PumpConsumer } from './background/pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import { exportWorkers } from './background/work-pumps.ts';
@@ -149,68 +140,63 @@ export function embeddedStore(
   };
 }
 
-interface ComposeInput {
+/** What is given to the functions as it is. Default: nothing is copied, and nobody reads the metrics. */
+type Given = Queues &
+  Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
+  Pick<Deps, 'issuers' | 'gitHosts'> & { [Name in 'copyQueue' | 'metrics']?: Deps[Name] | undefined };
+
+interface ComposeInput extends Given {
   readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;
   readonly store: StackStore;
   /** What clients call this server. */
   readonly url: string;
-  readonly queue: ReconcileQueue;
-  readonly exportQueue: ExportQueue;
-  readonly chunkQueue: ChunkQueue;
-  readonly webhookQueue: WebhookQueue;
-  /** Default: nothing is copied. */
-  readonly copyQueue?: CopyQueue;
-  readonly emailQueue: EmailQueue;
-  readonly mailer: Mailer;
-  readonly queueGauges: readonly QueueGauge[];
   /** Webhooks may be on this machine, by plain HTTP. */
   readonly allowsLoopbackWebhooks: boolean;
   readonly adminToken: string;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly invocations: Invocations;
-  readonly settings: Settings;
-  readonly issuers: readonly IdentityIssuer[];
   readonly adoptedRepos: readonly AdoptedRepo[];
-  readonly gitHosts: readonly GitHost[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
-  /** Default: nobody reads them. */
-  readonly metrics?: Metrics | undefined;
 }
 
 /** The embedded store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
 const busyFactor = 3;
 
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
-export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
-  const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
-  const { kind, exportsAs, storageClasses = [], asked, serve, damage, ...place } = input.store;
+export function composeEmbedded({
+  database,
+  store,
+  url,
+  allowsLoopbackWebhooks,
+  adminToken,
+  adoptedRepos: adopted,
+  turns,
+  copyQueue = { isOn: false, send: async () => undefined },
+  metrics = noMetrics,
+  ...given
+}: ComposeInput): { deps: Deps; close: () => void } {
+  const { clock, log, settings } = given;
+  const { kind, exportsAs, storageClasses = [], asked, serve, damage, ...place } = store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const client = new BucketClient({ ...place, timeoutFactor });
-  const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
+  const adoptedRepos = new AdoptedRepos(adopted);
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos);
   const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
   const deps: Deps = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
-    gitHosts: input.gitHosts,
+    ...given,
+    copyQueue,
+    metrics,
     hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
     signInHosts: createSignInHosts({
       nowMs: clock.nowMs,
       secretOf: async ({ signIn }) => (await readFile(signIn.clientSecretArn, 'utf8')).trim(),
     }),
     knownHostUsers: new KnownHostUsers(),
-    identities: createIdentityVerifier(input.issuers),
-    issuers: input.issuers,
+    identities: createIdentityVerifier(given.issuers),
     refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
-    webhookQueue: input.webhookQueue,
-    copyQueue: input.copyQueue ?? { isOn: false, send: async () => undefined },
-    emailQueue: input.emailQueue,
-    mailer: input.mailer,
-    ...outgoing(input.allowsLoopbackWebhooks),
+    ...outgoing(allowsLoopbackWebhooks),
     admin: { sha256s: async () => [adminSha256] },
     store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
     listing,
@@ -220,26 +206,16 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
     storageClasses,
-    exportQueue,
-    chunkQueue: input.chunkQueue,
     exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
     signer: pausingSigner(
-      adoptedSigner(createUrlSigner({ ...place, ...(serve && { endpoint: input.url }) }), adoptedRepos),
+      adoptedSigner(createUrlSigner({ ...place, ...(serve && { endpoint: url }) }), adoptedRepos),
       turns,
     ),
-    queue,
-    queueGauges: input.queueGauges,
     storeProbe: createStoreProbe(
       { listing: new ScanListing({ client, retry: { attemptsMax: 2 } }), clock },
       { kind, endpoint: place.endpoint, bucket: place.bucket, ...(damage && { damage }) },
     ),
     disk: database.disk,
-    clock,
-    ids,
-    log,
-    invocations,
-    settings,
-    metrics: input.metrics ?? noMetrics,
   };
   const close = () => {
     client.destroy();

@@ -129,6 +129,7 @@ const embeddedSettings: Settings = {
 };
 
 const usualGraceMs = 5_000;
+const system = { clock: systemClock, ids: systemIds };
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -173,7 +174,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 
   const delivery = deliveryOf(options, { table: database, log, invocations });
   const copies = copyPump({ timers: systemTimers, log });
-  const composed = composeEmbedded({
+  const { deps, close } = composeEmbedded({
     database,
     store,
     url,
@@ -181,19 +182,19 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     copyQueue: { isOn: true, send: (messages) => copies.send(messages) },
     queueGauges: [...delivery.gauges, copies.gaugeAs('copies')],
     mailer: options.mailer ?? loggingMailer(log),
-    ...outsidersOf(options),
+    allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
+    issuers: options.issuers ?? publicIssuers,
+    gitHosts: options.gitHosts ?? [],
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,
-    clock: systemClock,
-    ids: systemIds,
+    ...system,
     log,
     invocations,
     settings,
     turns,
     metrics,
   });
-  cleanup.add(composed.close);
-  const { deps } = composed;
+  cleanup.add(close);
   metrics?.watch({ ...deps, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
@@ -226,8 +227,7 @@ async function openTable(
   input: { folder: Awaited<ReturnType<typeof openDataFolder>>; log: Log; cleanup: Cleanup },
 ): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'> & Pick<Deps, 'disk'>> {
   const { folder, log, cleanup } = input;
-  if (table)
-    return openSharedTable(table, { ownPath: folder.databasePath, log, clock: systemClock, ids: systemIds });
+  if (table) return openSharedTable(table, { ownPath: folder.databasePath, log, ...system });
   const database = await openDatabase(folder.databasePath);
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
@@ -282,15 +282,6 @@ async function openStore(
   cleanup.add(() => store.close());
   const takeSpace = createTakeSpace({ ...store, folder: folder.storePath }, systemClock.nowMs, diskOf);
   return embeddedStore({ ...store, takeSpace }, { bucket, credentials });
-}
-
-/** Whom this stack trusts, and may call. */
-function outsidersOf({ allowsLoopbackWebhooks, issuers, gitHosts }: EmbeddedStackOptions) {
-  return {
-    allowsLoopbackWebhooks: allowsLoopbackWebhooks ?? false,
-    issuers: issuers ?? publicIssuers,
-    gitHosts: gitHosts ?? [],
-  };
 }
 
 /** Without a mail server: whoever runs this reads the e-mails in its log. */

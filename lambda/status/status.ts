@@ -102,13 +102,17 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
   const { ledger, clock, queueGauges, storeProbe } = deps;
   const { kind, endpoint, bucket } = storeProbe;
   const nowMs = clock.nowMs();
-  const [store, uncounted, state, overdue, failures, levels] = await Promise.all([
+  const [store, uncounted, ran, overdue, failures, levels] = await Promise.all([
     find(clock, async () => {
       await storeProbe.probe();
       return { latencyMs: clock.nowMs() - nowMs, damage: await storeProbe.damage?.read() };
     }),
     find(clock, () => readUncounted(deps)),
-    find(clock, async () => (await ledger.readRefreshState()) ?? null),
+    find(clock, async () => {
+      const ran = await ledger.readRefreshState();
+      // What an older version wrote does not say when it ran.
+      return ran ? { ...ran, ranAtMs: ran.ranAtMs ?? ran.handedUntilMs } : null;
+    }),
     find(clock, () => readOverdue(deps, nowMs)),
     find(clock, () => readFailures(deps, nowMs)),
     Promise.all(
@@ -118,8 +122,6 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
       })),
     ),
   ]);
-  // What an older version wrote does not say when it ran.
-  const ran = mapped(state, (value) => value && { ...value, ranAtMs: value.ranAtMs ?? value.handedUntilMs });
   return {
     checkedAtMs: nowMs,
     parts: [
@@ -187,10 +189,6 @@ async function find<T>(clock: Deps['clock'], look: () => Promise<T>): Promise<Fi
 function whyText(error: unknown): string {
   const text = redactText(errorChain(error));
   return text.length <= whyCharactersMax ? text : `${text.slice(0, whyCharactersMax)}…`;
-}
-
-function mapped<T, U>(finding: Finding<T>, change: (value: T) => U): Finding<U> {
-  return finding.ok ? { ok: true, value: change(finding.value) } : finding;
 }
 
 /** No tenant has this name, so there is nothing to be listed. */

@@ -176,9 +176,7 @@ export function tenantsPart(found: Finding<Overdue>, nowMs: number): StatusPart 
   );
 }
 
-type QueuePartName = GaugedQueue;
-
-const queueTexts: Readonly<Record<QueuePartName, { what: string; function: string; advice: string }>> = {
+const queueTexts: Readonly<Record<GaugedQueue, { what: string; function: string; advice: string }>> = {
   reconciles: {
     what: 'Reconciles',
     function: 'reconcile',
@@ -216,15 +214,7 @@ const queueTexts: Readonly<Record<QueuePartName, { what: string; function: strin
   },
 };
 
-interface Level {
-  readonly waiting: number;
-  readonly running: number;
-  readonly oldestAtMs: number | null;
-  readonly deadLetters: number | null;
-  readonly deadLettersAt: string | null;
-}
-
-export function queuePart(part: QueuePartName, found: Finding<Level>, nowMs: number): StatusPart {
+export function queuePart(part: GaugedQueue, found: Finding<QueueLevel>, nowMs: number): StatusPart {
   const { what, function: consumer, advice } = queueTexts[part];
   if (!found.ok)
     return unknown(

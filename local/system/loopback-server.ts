@@ -56,6 +56,15 @@ export function createBoundedServer(
   server.timeout = idleMsMax;
   const begin = limitConnections(server, limits);
   const handle = (message: IncomingMessage, response: ServerResponse) => {
+    // It came before the answer to an earlier one: nothing would tell of its end if the client goes before its turn.
+    if (!response.socket) {
+      message.socket.pause();
+      response.once('socket', (socket) => {
+        socket.resume();
+        handle(message, response);
+      });
+      return;
+    }
     readTarget(message);
     begin(message, response);
     serve(message, response);

@@ -18,6 +18,7 @@ import {
   type HttpFunctions,
   openHttpFront,
 } from '../../../local/front.ts';
+import { RequestLimits } from '../../../local/limits.ts';
 import { readTrustedProxies } from '../../../local/reach.ts';
 import { letTakeTime } from '../../../local/system/connections.ts';
 import { Turns } from '../../../local/turns.ts';
@@ -498,6 +499,46 @@ describe('connections', () => {
     const get = (more: string) => `GET /health HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
     const received = await sendRaw(front.port, get('') + get('Connection: close\r\n'));
     expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+  });
+
+  it('that end before the turn of later requests on them give back the places of all', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { front, calls } = await setUp(
+      async (event) => {
+        if (event.rawPath === '/v1/tenants') await held;
+        return { statusCode: 200 };
+      },
+      { limits: new RequestLimits(1_000) },
+    );
+    const socket = connect(front.port, '127.0.0.1');
+    socket.write('GET /v1/tenants HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(64));
+    await expect.poll(() => calls.length).toBeGreaterThan(0);
+    socket.destroy();
+    const before = calls.length;
+    const others = [1, 2, 3].map(() => send(front.port, { path: '/v1/tenants' }));
+    await expect.poll(() => calls.length).toBe(before + 3);
+    release();
+    for (const { status } of await Promise.all(others)) expect(status).toBe(200);
+  });
+
+  it('serve requests at once one after the other, however many there are', async () => {
+    let [running, most] = [0, 0];
+    const { front } = await setUp(async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+      return { statusCode: 200 };
+    });
+    const get = (more: string) => `GET /health HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+    // More than is read from a connection at once.
+    const large = get(`X-Large: ${'x'.repeat(2_000)}\r\n`);
+    const received = await sendRaw(front.port, large.repeat(100) + get('Connection: close\r\n'));
+    expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(101);
+    expect(most).toBe(1);
   });
 
   it('that are aborted in the middle of a body have no effect', async () => {

@@ -72,22 +72,13 @@ export class Data extends Construct {
       sortKey: { name: keyNames.sk, type: AttributeType.STRING },
       billing: Billing.onDemand(onDemand),
       // Only keys: writes to the counter, by far the most frequent, then change no index.
-      globalSecondaryIndexes: [
-        {
-          indexName: byKindIndex.name,
-          partitionKey: { name: byKindIndex.pk, type: AttributeType.STRING },
-          sortKey: { name: byKindIndex.sk, type: AttributeType.STRING },
-          projectionType: ProjectionType.KEYS_ONLY,
-          ...onDemand,
-        },
-        {
-          indexName: byDueIndex.name,
-          partitionKey: { name: byDueIndex.pk, type: AttributeType.STRING },
-          sortKey: { name: byDueIndex.sk, type: AttributeType.NUMBER },
-          projectionType: ProjectionType.KEYS_ONLY,
-          ...onDemand,
-        },
-      ],
+      globalSecondaryIndexes: [byKindIndex, byDueIndex].map(({ name, pk, sk }) => ({
+        indexName: name,
+        partitionKey: { name: pk, type: AttributeType.STRING },
+        sortKey: { name: sk, type: name === byDueIndex.name ? AttributeType.NUMBER : AttributeType.STRING },
+        projectionType: ProjectionType.KEYS_ONLY,
+        ...onDemand,
+      })),
       // Request keys and the like. Items of the ledger never have this attribute.
       timeToLiveAttribute: expiryAttribute,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },

@@ -10,6 +10,7 @@ import {
   OutputFormat,
 } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { gitHostsToJson } from '../../lambda/accounts/rules/git-hosts.ts';
 import { issuersToJson } from '../../lambda/accounts/rules/identities.ts';
@@ -19,7 +20,6 @@ import { settingsToJson } from '../../lambda/rules/settings.ts';
 import { type GaugedQueue, gaugedQueues } from '../../lambda/status/rules/status.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
 import { ownFolders } from '../../lambda/store/rules/own-folders.ts';
-import type { WorkQueue } from '../background.ts';
 import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
@@ -243,8 +243,10 @@ export class Functions extends Construct {
   }
 }
 
-/** Those that the stage has. */
-export type Queues = Partial<Readonly<Record<GaugedQueue, WorkQueue>>>;
+/** A queue and its dead letters. */
+type StageQueue = Readonly<
+  Record<'queue' | 'deadLetterQueue', Pick<Queue, 'queueArn' | 'queueName' | 'queueUrl'>>
+>;
 
 /** The resources that functions are granted parts of. */
 interface FunctionResources {
@@ -252,7 +254,8 @@ interface FunctionResources {
   readonly storage: ObjectStorage;
   /** Undefined if objects are downloaded from the store itself. */
   readonly cdn: Cdn | undefined;
-  readonly queues: Queues;
+  /** Those that the stage has. */
+  readonly queues: Partial<Readonly<Record<GaugedQueue, StageQueue>>>;
   /** Undefined if the stage sends no e-mail. */
   readonly email: EmailResources | undefined;
   /** Undefined if the stage makes no exports. */

@@ -14,7 +14,7 @@ import { byDueIndex, byKindIndex } from '../../lambda/table/table.ts';
 import type { Api } from '../api.ts';
 import type { WorkQueue } from '../background.ts';
 import type { Data } from '../data.ts';
-import type { Functions, HandlerFunction, Queues } from '../functions/functions.ts';
+import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { customMetric } from './custom-metrics.ts';
 
@@ -24,7 +24,7 @@ export interface Watched {
   readonly api: Api;
   readonly table: Data['table'];
   readonly functions: Functions;
-  readonly queues: Queues & { readonly reconciles: WorkQueue };
+  readonly queues: Partial<Readonly<Record<GaugedQueue, WorkQueue>>> & { readonly reconciles: WorkQueue };
 }
 
 /** One alarm. docs/runbook.md says what to do about it. */

@@ -80,6 +80,17 @@ export async function* eachPage<Id extends PageId>(
   }
 }
 
+/** All items of a list, with as few requests as possible. @throws {CliError} */
+export async function allItems<Id extends PageId, Key extends keyof BodyOf<Id> & string>(
+  client: ApiClient,
+  list: Omit<ListInput<Id>, 'options'> & { readonly items: Key },
+): Promise<BodyOf<Id>[Key]> {
+  const all: unknown[] = [];
+  for await (const { body } of eachPage(client, { ...list, options: { pageSize: pageSizeMax } }))
+    all.push(...(body[list.items] as readonly unknown[]));
+  return all as BodyOf<Id>[Key];
+}
+
 /** All objects of a tenant, or of one of its repos, with as few requests as possible. @throws {CliError} */
 export const objectPages = (
   client: ApiClient,

@@ -79,6 +79,9 @@ export function parseUpTo(max: number = Number.MAX_SAFE_INTEGER): (text: string)
   };
 }
 
+/** The texts of an option that is repeated. */
+export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+
 /** The repos of an option that is repeated. */
 export const eachRepo = (text: string, before: string[] | undefined): string[] => [
   ...(before ?? []),

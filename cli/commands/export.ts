@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { exportIdPattern } from '../../lambda/exports/rules/job.ts';
 import { wrongRequested } from '../../lambda/exports/rules/objects.ts';
 import { isOid } from '../../lambda/rules/names.ts';
@@ -16,6 +16,7 @@ import {
   listCommand,
   operand,
   option,
+  required,
   routeCommand,
   tenantOperand,
 } from '../command.ts';
@@ -33,7 +34,6 @@ import {
   formatRequests,
   shellWords,
 } from '../render.ts';
-import { openClient } from '../server.ts';
 import { printable, type View, viewOf } from '../terminal.ts';
 
 type ExportBody = BodyOf<'getExport'>;
@@ -47,27 +47,33 @@ const ofExport = {
   ),
 };
 
+const repo = option('--repo <repo>', 'only the objects of this repo', parseRepo);
+const objects = option(
+  '--objects <file>',
+  'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them',
+);
+
 const startCommand = actionCommand({
   name: 'start',
   description: 'Create an archive, and wait for it',
   operands: { tenant: tenantOperand },
   options: {
-    repo: option('--repo <repo>', 'only the objects of this repo', parseRepo),
+    repo,
     format: choice('--format <format>', 'default: tar', ['tar', 'zip']),
-    objects: option(
-      '--objects <file>',
-      'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them',
-    ),
+    objects,
     dryRun: flag('--dry-run', 'only show what it would take'),
     wait: given<boolean>(new Option('--no-wait', "don't wait")),
     output: option('--output <file>', 'download the archive to this file or folder'),
   },
   run: async (client, { operands: params, options, context }) => {
-    const { output, json: isQuiet = false } = options;
-    if (output !== undefined && (!options.wait || options.dryRun))
+    const { repo, format, dryRun, output, json: isQuiet = false } = options;
+    if (output !== undefined && (!options.wait || dryRun))
       throw new UsageError('--output needs an archive: leave out --no-wait and --dry-run.');
     if (output !== undefined) checkOutput(output);
-    const started = await client.ask('startExport', { params, body: wishOf(options, context) });
+    const { objects, repeats = 0 } = options.objects === undefined ? {} : readObjectsFile(options.objects);
+    if (repeats > 0)
+      context.err(`${repeats} lines repeat an object. It's exported once, under its first name.\n`);
+    const started = await client.ask('startExport', { params, body: { repo, format, dryRun, objects } });
     if (!options.wait) return context.out(isQuiet ? `${started.text}\n` : begunText(started.body, context));
     const answer = await waitForExport({ client, context }, { job: started.body, isQuiet });
     throwIfFailed(answer.body);
@@ -75,10 +81,48 @@ const startCommand = actionCommand({
   },
 });
 
+const localCommand = actionCommand({
+  name: 'local',
+  description: 'Download all objects into a tar; resumes after a break',
+  base: withServiceOptions,
+  operands: { tenant: operand('<tenant>', "name of the token's tenant", parseTenant) },
+  options: {
+    repo,
+    objects,
+    output: required(
+      option('--output <file>', "the archive; until it's complete, FILE.….parts is next to it"),
+    ),
+    force: flag('--force', 'replace the file if it exists'),
+    json: flag('--json', 'print the result as JSON'),
+  },
+  wanted: 'a token of the tenant',
+  run: async (client, { operands: { tenant }, options, context }) => {
+    const { url, repo = null, objects, output: file, force: isForced = false, json } = options;
+    const wanted = objects === undefined ? undefined : readWanted(objects);
+    checkPlace(file, { isForced });
+    // Without the token.
+    const given = { url, repo: options.repo, objects, output: file };
+    const words = Object.entries(given).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}`, value],
+    );
+    const again = shellWords(['export', 'local', tenant, ...words, ...(isForced ? ['--force'] : [])]);
+    const goOn = `Finished objects are kept. Resume: lfs-quota ${again}`;
+    const wish = { tenant, repo, wanted };
+    const made = await exportLocally({ client, context }, { wish, file, isForced, goOn });
+    const hasNames = wanted?.some(({ name }) => name !== undefined) === true;
+    const result = { tenant, repo, file: path.resolve(file), ...made };
+    context.out(json ? `${JSON.stringify(result)}\n` : localText(made, { file, hasNames }));
+    if (made.missing.length > 0)
+      context.err(
+        `Not stored any more, so left out: ${formatObjects(made.missing.length)}. The manifest lists them.\n`,
+      );
+  },
+});
+
 /** `export start|local|list|show|delete`: all objects of a tenant or repo as one archive. */
 export const exportCommands = group('export', 'Download a tenant or repo as an archive', [
   startCommand,
-  registerLocal,
+  localCommand,
   listCommand({
     name: 'list',
     description: 'List the exports of a tenant, the newest first',
@@ -142,21 +186,6 @@ async function show(
   else by.context.out(output === undefined ? asShown(job, by.context) : restoreText(job));
 }
 
-interface WishOptions {
-  readonly repo: string | undefined;
-  readonly format: 'tar' | 'zip' | undefined;
-  readonly dryRun: boolean | undefined;
-  readonly objects: string | undefined;
-}
-
-function wishOf(options: WishOptions, context: CliContext) {
-  const { repo, format, dryRun, objects: file } = options;
-  const { objects, repeats = 0 } = file === undefined ? {} : readObjectsFile(file);
-  if (repeats > 0)
-    context.err(`${repeats} lines repeat an object. It's exported once, under its first name.\n`);
-  return { repo, format, dryRun, objects };
-}
-
 async function downloadAll(
   by: { client: ApiClient; context: CliContext },
   { job, output, isQuiet }: { job: ExportBody; output: string; isQuiet: boolean },
@@ -188,48 +217,6 @@ function asShown(job: ExportBody, context: CliContext): string {
   return asCalled(renderExport(job, viewOf(context)), context);
 }
 
-interface LocalOptions {
-  readonly url?: string;
-  readonly token?: string;
-  readonly repo?: string;
-  readonly objects?: string;
-  readonly output: string;
-  readonly force?: boolean;
-  readonly json?: boolean;
-}
-
-/** `export local TENANT --output FILE`. */
-function registerLocal(group: Command, context: CliContext): void {
-  withServiceOptions(group.command('local'))
-    .description('Download all objects into a tar; resumes after a break')
-    .argument('<tenant>', "name of the token's tenant", parseTenant)
-    .option('--repo <repo>', 'only the objects of this repo', parseRepo)
-    .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')
-    .requiredOption('--output <file>', "the archive; until it's complete, FILE.….parts is next to it")
-    .option('--force', 'replace the file if it exists')
-    .option('--json', 'print the result as JSON')
-    .action((tenant: string, options: LocalOptions) => exportLocal(tenant, options, context));
-}
-
-async function exportLocal(tenant: string, options: LocalOptions, context: CliContext): Promise<void> {
-  const { repo = null, output: file } = options;
-  const client = await openClient(options, context, 'a token of the tenant');
-  const wanted = options.objects === undefined ? undefined : readWanted(options.objects);
-  const isForced = options.force === true;
-  checkPlace(file, { isForced });
-  const goOn = `Finished objects are kept. Resume: ${commandOf(tenant, options)}`;
-  const wish = { tenant, repo, wanted };
-  const made = await exportLocally({ client, context }, { wish, file, isForced, goOn });
-  const hasNames = wanted?.some(({ name }) => name !== undefined) === true;
-  const { missing } = made;
-  const result = { tenant, repo, file: path.resolve(file), ...made };
-  context.out(options.json ? `${JSON.stringify(result)}\n` : localText(made, { file, hasNames }));
-  if (missing.length > 0)
-    context.err(
-      `Not stored any more, so left out: ${formatObjects(missing.length)}. The manifest lists them.\n`,
-    );
-}
-
 /** @throws {UsageError} */
 function readWanted(file: string): readonly NamedObject[] {
   const { objects } = readObjectsFile(file);
@@ -237,18 +224,6 @@ function readWanted(file: string): readonly NamedObject[] {
   if (wrong)
     throw new UsageError(`${file}: the ${wrong.field} of ${objects[wrong.index]?.oid} ${wrong.message}.`);
   return objects;
-}
-
-/** The command that goes on, without the token. */
-function commandOf(tenant: string, { url, repo, objects, output, force }: LocalOptions): string {
-  const words = [
-    ...(url === undefined ? [] : ['--url', url]),
-    ...(repo === undefined ? [] : ['--repo', repo]),
-    ...(objects === undefined ? [] : ['--objects', objects]),
-    ...['--output', output],
-    ...(force ? ['--force'] : []),
-  ];
-  return `lfs-quota ${shellWords(['export', 'local', tenant, ...words])}`;
 }
 
 function localText(

@@ -8,7 +8,7 @@ import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from 
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { checkClone, scanClone } from '../gc/clone.ts';
-import { managerToken } from '../options.ts';
+import { collect, managerToken } from '../options.ts';
 import { WaitLine, waitUntilEnded } from '../progress.ts';
 import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -74,65 +74,45 @@ export const gcCommands = group('gc', 'Delete objects no branch or tag reference
       wait: given<boolean>(new Option('--no-wait', "don't wait for the result")),
     },
     wanted: managerToken,
-    run,
+    run: async (client, { operands: params, options, context }) => {
+      const { list, json: isQuiet = false } = options;
+      await checkReady(client, context, params);
+      const reachableSet = await readReachableSet(client, context, { ...options, isQuiet });
+      await client.busy.during(
+        () => 'uploading the reachable set',
+        () => sendReachableSet(client, { params, ...reachableSet }),
+      );
+      const started = await client.ask('runGc', {
+        params,
+        body: {
+          reachableSet: reachableSet.named,
+          dryRun: options.delete !== true,
+          force: options.force === true,
+          minAgeDays: options.olderThan,
+        },
+      });
+      const ended = options.wait ? await waitForRun({ client, context }, { params, isQuiet }) : started;
+      const { body, text } = ended;
+      if (list !== undefined)
+        await client.busy.during(
+          () => 'fetching the list',
+          () => writeList({ body, file: list }),
+        );
+      context.out(isQuiet ? `${text}\n` : shown(body, context));
+      if (body.failure)
+        throw new CliError(`${failedText(body)}.`, { hint: 'Fix the problem above, and run it again.' });
+      // It has ended otherwise: by its time, or by somebody else's `gc cancel`.
+      if (body.state === 'expired' || body.state === 'cancelled')
+        throw new CliError(`${failedText(body)}: garbage collection is ${body.state}.`, {
+          hint: `Open another one, and run it a day later: lfs-quota gc open ${params.tenant} ${params.repo}`,
+        });
+    },
   }),
 ]);
-
-interface RunOptions {
-  readonly clone: string;
-  readonly remote: readonly string[] | undefined;
-  readonly delete: boolean | undefined;
-  readonly force: boolean | undefined;
-  readonly olderThan: number | undefined;
-  readonly list: string | undefined;
-  readonly wait: boolean;
-  readonly json?: boolean;
-}
 
 interface RepoOfTenant {
   readonly tenant: string;
   readonly repo: string;
-}
-
-async function run(
-  client: ApiClient,
-  {
-    operands: params,
-    options,
-    context,
-  }: { operands: RepoOfTenant; options: RunOptions; context: CliContext },
-): Promise<void> {
-  const isQuiet = options.json === true;
-  await checkReady(client, context, params);
-  const reachableSet = await readReachableSet(client, context, options);
-  await client.busy.during(
-    () => 'uploading the reachable set',
-    () => sendReachableSet(client, { params, ...reachableSet }),
-  );
-  const started = await client.ask('runGc', {
-    params,
-    body: {
-      reachableSet: reachableSet.named,
-      dryRun: options.delete !== true,
-      force: options.force === true,
-      minAgeDays: options.olderThan,
-    },
-  });
-  const { body, text } = options.wait ? await waitForRun({ client, context }, { params, isQuiet }) : started;
-  const { list } = options;
-  if (list !== undefined)
-    await client.busy.during(
-      () => 'fetching the list',
-      () => writeList({ body, file: list }),
-    );
-  context.out(options.json ? `${text}\n` : shown(body, context));
-  if (body.failure)
-    throw new CliError(`${failedText(body)}.`, { hint: 'Fix the problem above, and run it again.' });
-  // It has ended otherwise: by its time, or by somebody else's `gc cancel`.
-  if (body.state === 'expired' || body.state === 'cancelled')
-    throw new CliError(`${failedText(body)}: garbage collection is ${body.state}.`, {
-      hint: `Open another one, and run it a day later: lfs-quota gc open ${params.tenant} ${params.repo}`,
-    });
 }
 
 /** Asked before the refs of the remote: those must not be older than the service allows. */
@@ -166,10 +146,9 @@ interface ReachableSet {
 async function readReachableSet(
   client: ApiClient,
   context: CliContext,
-  options: RunOptions,
+  options: { clone: string; remote: readonly string[] | undefined; isQuiet: boolean },
 ): Promise<ReachableSet> {
-  const isQuiet = options.json === true;
-  const { clone, remote = ['origin'] } = options;
+  const { clone, remote = ['origin'], isQuiet } = options;
   const line = new WaitLine(context, { isQuiet });
   const commits = await client.busy.during(
     () => `asking for the refs of ${remote.join(', ')}`,
@@ -229,10 +208,6 @@ async function fetchOrFail(url: string, request: RequestInit): Promise<Response>
       cause: error,
     });
   }
-}
-
-function collect(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
 }
 
 function parseDays(text: string): number {

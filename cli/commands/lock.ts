@@ -4,7 +4,7 @@ import { actionCommand, flag, group, listCommand, ofRepo, option } from '../comm
 import { notConfirmed, saysYes } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { allItems, pageSizeMax } from '../list-pages.ts';
 import { formatAge, formatCount } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
 
@@ -71,15 +71,7 @@ type Which = Required<Pick<Asking<'releaseFileLocks'>, 'params' | 'query'>>;
 async function confirm(client: ApiClient, context: CliContext, which: Which): Promise<void> {
   const { ask } = context;
   if (ask === undefined) throw new UsageError("Can't prompt without a terminal. Pass --yes to unlock them.");
-  const options = { pageSize: pageSizeMax };
-  const locks: FileLockBody[] = [];
-  for await (const { body } of eachPage(client, {
-    route: 'listFileLocks',
-    ...which,
-    items: 'locks',
-    options,
-  }))
-    locks.push(...body.locks);
+  const locks = await allItems(client, { route: 'listFileLocks', ...which, items: 'locks' });
   if (locks.length === 0)
     throw new CliError('Lock not found.', {
       hint: 'List them: lfs-quota lock list TENANT REPO',

@@ -3,7 +3,7 @@ import type { ApiClient, BodyOf } from '../api-client.ts';
 import { right, tableOf } from '../columns.ts';
 import { actionCommand, flag, tenantOperand } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { allItems, objectPages } from '../list-pages.ts';
 import { formatAge, formatCount, formatObjects } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
 
@@ -31,11 +31,8 @@ async function showDrift(
   client: ApiClient,
   { context, tenant, isJson }: { context: CliContext; tenant: string; isJson: boolean },
 ): Promise<void> {
-  const options = { pageSize: pageSizeMax };
   const params = { tenant };
-  const counted: RepoBody[] = [];
-  for await (const { body } of eachPage(client, { route: 'listRepos', params, items: 'repos', options }))
-    counted.push(...body.repos);
+  const counted = await allItems(client, { route: 'listRepos', params, items: 'repos' });
   const stored = new Map<string, RepoSums>();
   const add = (repo: string, objectCount: number, sizeBytes: number) => {
     const sums = stored.get(repo) ?? { objectCount: 0, storedBytes: 0 };
@@ -44,12 +41,7 @@ async function showDrift(
       storedBytes: sums.storedBytes + sizeBytes,
     });
   };
-  for await (const { body } of eachPage(client, {
-    route: 'listObjects',
-    params,
-    items: 'objects',
-    options,
-  })) {
+  for await (const { body } of objectPages(client, { tenant, repo: undefined })) {
     for (const { repo, sizeBytes } of body.objects) add(repo, 1, sizeBytes);
     for (const { repo, objectCount, sizeBytes } of body.others) add(repo, objectCount, sizeBytes);
   }

@@ -7,6 +7,7 @@ import type { ServeSettings } from '../../local/serve.ts';
 import type { CliContext } from '../context.ts';
 import { type StoreProfile, storeProfileSchema } from '../doctor/profile.ts';
 import { CliError } from '../errors.ts';
+import { collect } from '../options.ts';
 import { testStore, writeProfile } from './doctor.ts';
 
 const secondSignalMs = 1_000;
@@ -69,8 +70,6 @@ export function registerServe(program: Command, context: CliContext): void {
   for (const option of options) command.addOption(option);
   command.action(async (given: ServeSettings) => serve(given, context));
 }
-
-const collect = (text: string, before: readonly string[] = []) => [...before, text];
 
 async function serve(options: ServeSettings, context: CliContext): Promise<void> {
   // Imported only here: it loads the server and the SDK.

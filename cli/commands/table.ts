@@ -5,7 +5,7 @@ import { actionCommand, flag, group, option, type Register, required } from '../
 import { requireYes } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { eachPage } from '../list-pages.ts';
+import { allItems, eachPage } from '../list-pages.ts';
 import { parseLimitOption, storePlaceOf, withServiceOptions } from '../options.ts';
 import { WaitLine, waitUntilEnded } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
@@ -106,7 +106,9 @@ const rebuildCommand = actionCommand({
   },
   wanted: 'the admin token',
   run: async (client, { options, context }) => {
-    const names = await lostTenants(client);
+    const names: string[] = [];
+    for await (const { body } of eachPage(client, { ...list, route: 'listLostTenants', options: {} }))
+      names.push(...body.tenants);
     const uploadsFromMs = await holdOf(options);
     if (names.length === 0) return context.out('Every folder of the bucket has its tenant.\n');
     const shown = `${names.slice(0, shownMax).join(', ')}${names.length > shownMax ? ', …' : ''}`;
@@ -136,16 +138,7 @@ const rebuildCommand = actionCommand({
 });
 
 const shownMax = 5;
-
-async function lostTenants(client: ApiClient): Promise<string[]> {
-  const names: string[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const { body } = await client.ask('listLostTenants', { query: { cursor } });
-    names.push(...body.tenants);
-    if (body.nextCursor === null) return names;
-    cursor = body.nextCursor;
-  }
-}
+const list = { params: {}, items: 'tenants' } as const;
 
 /** @returns those that exist now. A refused one, such as a deleted tenant's name, is said and left out. */
 async function createAll(
@@ -171,13 +164,10 @@ async function createAll(
 /** @returns the tenants, once all of them are scanned. */
 function awaitScans(client: ApiClient, context: CliContext, names: readonly string[]): Promise<TenantBody[]> {
   const wanted = new Set(names);
-  const list = { route: 'listTenants', params: {}, items: 'tenants', options: {} } as const;
   return waitUntilEnded(context, {
     poll: async () => {
-      const found: TenantBody[] = [];
-      for await (const { body } of eachPage(client, list))
-        found.push(...body.tenants.filter(({ tenant, usage }) => usage && wanted.has(tenant)));
-      return found;
+      const all = await allItems(client, { ...list, route: 'listTenants' });
+      return all.filter(({ tenant, usage }) => usage && wanted.has(tenant));
     },
     textOf: ({ length }) =>
       length < names.length ? `scanned ${length} of ${names.length} tenants` : undefined,

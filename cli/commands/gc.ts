@@ -7,6 +7,7 @@ import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
+import { downloadFailure } from '../export/transfer.ts';
 import { checkClone, scanClone } from '../gc/clone.ts';
 import { collect, managerToken } from '../options.ts';
 import { WaitLine, waitUntilEnded } from '../progress.ts';
@@ -185,7 +186,11 @@ async function writeList({ body, file }: { body: GcBody; file: string }): Promis
     throw new CliError(`The list is gone: garbage collection of ${body.tenant}/${body.repo} is finished.`, {
       hint: 'Run it without --delete first.',
     });
-  writeFileSync(file, texts.join(''));
+  try {
+    writeFileSync(file, texts.join(''));
+  } catch (error) {
+    throw downloadFailure(error, { isStopped: false, file, goOn: 'Then run it again.' });
+  }
 }
 
 const storeHint = "Run it again. If that doesn't help, check the store: lfs-quota doctor";

@@ -41,4 +41,24 @@ describe('gc run --delete', () => {
     expect(err).toContain(`error: ${message}\n`);
     expect(err).toContain('Open another one, and run it a day later: lfs-quota gc open acme game\n');
   });
+
+  it.each([
+    ['a folder that is not there', 'absent/list.txt', 'ENOENT'],
+    ['a folder', '.', 'EISDIR'],
+  ])('says why it cannot write its list: %s', async (_, file, code) => {
+    server = await startServer((asked) => {
+      if (asked.method === 'PUT' || asked.path === '/list') return { status: 200 };
+      const url = `${server?.url}/list`;
+      return exampleAnswer(asked, (body) => {
+        const { found } = body as { found?: object | null };
+        const watched = { state: 'watching', mayRun: true, url, headers: {} };
+        return { ...(body as object), ...watched, found: found && { ...found, lists: [{ url }] } };
+      });
+    });
+    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+    const list = join(home, file);
+    const ended = await cli(['gc', 'run', 'acme', 'game', '--clone', clone, '--list', list], { env });
+    expect(ended.err).toContain(`error: Can't write ${list} (${code}).\n`);
+    expect(ended.code).toBe(1);
+  });
 });

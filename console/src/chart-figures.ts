@@ -1,8 +1,7 @@
 import type { ForecastBody } from '../../lambda/api/contract/history.ts';
+import { dayMs } from '../../lambda/rules/dates.ts';
 
 /** Where the parts of the chart are. */
-
-const dayMs = 86_400_000;
 
 /** What is known of a day, or of a week by its last day. */
 export interface Point {

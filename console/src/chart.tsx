@@ -1,3 +1,4 @@
+import { dayMs, dayOf } from '../../lambda/rules/dates.ts';
 import { dayTicks, lineOf, type Point, ringsOf, stepsOf, ticksOf, topOfPoints } from './chart-figures.ts';
 import { bytesText, dayText } from './text.ts';
 
@@ -33,7 +34,7 @@ export function Chart(props: {
   const { points, ahead = noAhead, at, onRead, textOf } = props;
   const last = points.length - 1;
   const days = points.map(({ day }) => day);
-  const daysEach = (Date.parse(days[last] ?? '') - Date.parse(days[0] ?? '')) / 86_400_000 / last;
+  const daysEach = (Date.parse(days[last] ?? '') - Date.parse(days[0] ?? '')) / dayMs / last;
   const end = last + ahead.days / daysEach;
   const latest = points[last];
   const forecastBytes = (latest?.storedBytes ?? 0) + ahead.days * ahead.bytesPerDay;
@@ -48,7 +49,7 @@ export function Chart(props: {
     (bytes) => !isLimitSeen || Math.abs(bytes - limitBytes) > top * nearLimit,
   );
   const read = at === undefined ? undefined : points[at];
-  const until = new Date(Date.parse(days[last] ?? '') + ahead.days * 86_400_000).toISOString().slice(0, 10);
+  const until = dayOf(Date.parse(days[last] ?? '') + ahead.days * dayMs);
   return (
     <div class="chart">
       <div class="plot">

@@ -1,9 +1,8 @@
 import type { DownloadPageBody } from '../../lambda/api/contract/downloads.ts';
+import { dayMs, dayOf } from '../../lambda/rules/dates.ts';
 import { sortBy } from './figures.ts';
 
 /** What was offered for download. */
-
-const dayMs = 86_400_000;
 
 export type Download = DownloadPageBody['downloads'][number];
 
@@ -37,9 +36,7 @@ function sumsOf(downloads: readonly Download[], keyOf: (download: Download) => s
 
 /** The last so many days (UTC), today included. */
 export function lastDays(count: number, nowMs: number): string[] {
-  return Array.from({ length: count }, (_, index) =>
-    new Date(nowMs - (count - 1 - index) * dayMs).toISOString().slice(0, 10),
-  );
+  return Array.from({ length: count }, (_, index) => dayOf(nowMs - (count - 1 - index) * dayMs));
 }
 
 /** At the end of the month, if it goes on as on the days that are known. Today isn't over, so it doesn't count. */

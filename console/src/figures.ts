@@ -4,6 +4,7 @@ import type { RepoBody } from '../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
 import type { ScanBody } from '../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody, TenantBody } from '../../lambda/api/contract/tenants.ts';
+import { dayMs, dayOf } from '../../lambda/rules/dates.ts';
 import { bytesText, dayText } from './text.ts';
 
 /** What a part that is not empty has at least, of the whole bar. */
@@ -56,7 +57,6 @@ export const sortTenants = (tenants: readonly TenantBody[]) =>
   sortBy(tenants, (each) => [-fillOf(each), each.tenant]);
 
 const comparedDays = 30;
-const dayMs = 86_400_000;
 
 /** By how much a repo has grown since the day with which it is compared. undefined: not known. */
 const growthOf = ({ storedBytes, before }: Pick<RepoBody, 'storedBytes' | 'before'>) =>
@@ -67,7 +67,7 @@ export function growthText(repo: Pick<RepoBody, 'storedBytes' | 'before'>, nowMs
   const growth = growthOf(repo);
   if (growth === undefined || repo.before === undefined) return { text: '–', since: '' };
   const sign = growth === 0 ? '' : growth > 0 ? '+' : '\u2212';
-  const from = new Date(nowMs - comparedDays * dayMs).toISOString().slice(0, 10);
+  const from = dayOf(nowMs - comparedDays * dayMs);
   return {
     text: sign + bytesText(Math.abs(growth)),
     // Its year is clear.

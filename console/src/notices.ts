@@ -1,5 +1,6 @@
 import type { HistoryBody } from '../../lambda/api/contract/history.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
+import { dayOf } from '../../lambda/rules/dates.ts';
 import { stateOf } from './figures.ts';
 
 /** The one notice that a tenant's overview has: the worst. */
@@ -21,7 +22,7 @@ export function noticeOf(body: SubscriptionBody, nowMs: number): Notice | undefi
   const free =
     usage === null || limitBytes === null ? undefined : limitBytes - usage.storedBytes - usage.reservedBytes;
   if (free !== undefined && free < 0) return { kind: 'over', overBytes: -free, limitBytes: limitBytes ?? 0 };
-  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const today = dayOf(nowMs);
   const refusal = body.lastRefusals.find(
     (each) => each.at.slice(0, 10) === today && isStillShort(each, body, free),
   );

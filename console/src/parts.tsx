@@ -1,6 +1,7 @@
 import type { ComponentChildren, Ref } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../../cli/render.ts';
+import { dayOf } from '../../lambda/rules/dates.ts';
 import { type Address, titleOf } from './address.ts';
 import { barOf, type Parts } from './figures.ts';
 import { focus } from './navigation.ts';
@@ -13,6 +14,22 @@ export function Mark() {
       <rect class="pale" width="20" height="14" rx="3" />
       <path class="fill" d="M3 0h8v14H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" />
     </svg>
+  );
+}
+
+/** A page that is no view: what it asks or says, alone. */
+export function Alone({ title, children }: { title: string; children: ComponentChildren }) {
+  useEffect(() => {
+    document.title = `${title} · lfs-quota`;
+  }, [title]);
+  return (
+    <main class="alone">
+      <p class="brand">
+        <Mark /> lfs-quota
+      </p>
+      <h1>{title}</h1>
+      {children}
+    </main>
   );
 }
 
@@ -175,7 +192,7 @@ export function CsvButton<Row extends object>(props: {
     const url = URL.createObjectURL(new Blob([csvOf(rows, fields)], { type: 'text/csv;charset=utf-8' }));
     const link = document.createElement('a');
     link.href = url;
-    link.download = `${[...(tenant ? [tenant] : []), name, new Date().toISOString().slice(0, 10)].join('-')}.csv`;
+    link.download = `${[...(tenant ? [tenant] : []), name, dayOf(Date.now())].join('-')}.csv`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), keptMs);
   };

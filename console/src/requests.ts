@@ -37,7 +37,8 @@ interface Held<T> {
  *
  * @param path undefined: nothing is read.
  * @param options.againMs after how long it is read again. null: not by itself.
- * @param options.get asks otherwise, as for a long list: nothing is held back for it, and once known it stays until `read`.
+ * @param options.get asks otherwise, as for a long list: nothing is held back for it, and without `againMs` it stays until
+ * `read`, once known.
  * @returns `refusal` says why there's no body.
  */
 export function useRead<T>(
@@ -58,7 +59,7 @@ export function useRead<T>(
     const outcome = await (options.get ?? ask<T>)(path);
     if (latest.current !== path) return null;
     if (outcome.kind === 'ok') {
-      if (options.get) kept.current = pollKey;
+      if (options.get && !options.againMs) kept.current = pollKey;
       setHeld({ path, body: outcome.body });
       return options.againMs?.(outcome.body) ?? null;
     }

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { ask } from './api.ts';
 import { GitHosts, type Return } from './git-sign-in.tsx';
-import { Mark, Problem } from './parts.tsx';
+import { Alone, Problem } from './parts.tsx';
 import { tokenIn } from './text.ts';
 
 const messages = {
@@ -19,10 +19,7 @@ export function SignIn(props: { onSignedIn: (session: SessionBody) => void; back
   const [problem, setProblem] = useState<string>();
   const [isAsking, setIsAsking] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    document.title = 'Sign in · lfs-quota';
-    input.current?.focus();
-  }, []);
+  useLayoutEffect(() => input.current?.focus(), []);
   const submit = async (event: Event) => {
     event.preventDefault();
     setIsAsking(true);
@@ -33,11 +30,7 @@ export function SignIn(props: { onSignedIn: (session: SessionBody) => void; back
     input.current?.focus();
   };
   return (
-    <main class="alone">
-      <p class="brand">
-        <Mark /> lfs-quota
-      </p>
-      <h1>Sign in</h1>
+    <Alone title="Sign in">
       <GitHosts back={back} />
       <form onSubmit={(event) => void submit(event)}>
         <label for="token">Access token</label>
@@ -60,6 +53,6 @@ export function SignIn(props: { onSignedIn: (session: SessionBody) => void; back
       <p class="note" id="token-note">
         The one Git uses as password. It's sent once, not stored. You stay signed in for up to 12 hours.
       </p>
-    </main>
+    </Alone>
   );
 }

@@ -1,10 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
 import type { HistoryBody } from '../../lambda/api/contract/history.ts';
-import type { ScanBody } from '../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { ask, usePoll } from './api.ts';
 import { lastDays } from './download-figures.ts';
-import { progressOf, type ScanProgress } from './figures.ts';
 
 const usualMs = 6_000;
 /** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */
@@ -97,22 +95,6 @@ function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): 
     body.refreshing ||
     body.repos.some(({ deleting }) => deleting);
   return isWaiting ? waitingMs : usualMs;
-}
-
-/** How far the count is while one is under way. It is asked for on its own: the figures may take 20 s to be answered. */
-export function useScanProgress(tenant: string, isScanning: boolean): ScanProgress | undefined {
-  const [progress, setProgress] = useState<ScanProgress>();
-  const poll = async () => {
-    if (!isScanning) {
-      setProgress(undefined);
-      return null;
-    }
-    const outcome = await ask<{ scans: ScanBody[] }>(`/v1/tenants/${tenant}/scans`);
-    if (outcome.kind === 'ok') setProgress(progressOf(outcome.body.scans));
-    return outcome.kind === 'signed-out' ? null : scanningMs;
-  };
-  usePoll(poll, `${tenant} ${isScanning}`);
-  return progress;
 }
 
 /** The history changes with a scan, with the limit, and with a rejected push. */

@@ -1,6 +1,7 @@
 import { formatCount } from '../../cli/render.ts';
 import type { ForecastBody } from '../../lambda/api/contract/history.ts';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import { repoPattern } from '../../lambda/rules/names.ts';
 import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
 
 /** Text of the console. Sizes and ages are those of the command line. */
@@ -17,6 +18,10 @@ export const scanText = (count: number | null) => (count === null ? '–' : form
 
 /** Keys directly below the tenant belong to no repo. */
 export const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
+
+/** Names of repos to choose from: what else the store has can't be asked for. */
+export const namedRepos = (repos: readonly { readonly repo: string }[]) =>
+  repos.map(({ repo }) => repo).filter((repo) => repoPattern.test(repo));
 
 const dayFormat = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',

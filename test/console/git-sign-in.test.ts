@@ -4,6 +4,7 @@ import { expectStatus } from '../blackbox/api.ts';
 import { startStandInHost } from '../support/git-host.ts';
 import { describeInBrowser, watch } from './browser.ts';
 import { type ConsoleFixture, startConsole } from './fixture.ts';
+import { signIn } from './sign-in.ts';
 
 const people = { ada: { id: 1, login: 'ada' }, mallory: { id: 2, login: 'mallory' } };
 const refusal = "Couldn't sign you in.";
@@ -91,6 +92,22 @@ describeInBrowser('signing in with a git host', (launch) => {
     await page.getByRole('button', { name: 'New token' }).waitFor();
     expect(page.url()).toBe(`${fixture.stack.url}/#northlight/access`);
     expect(forge.host.given).toHaveLength(given + 1);
+  });
+
+  it('says why the host cannot be asked for organizations', async () => {
+    await signIn(page, fixture.stack.url, fixture.usual.manageToken);
+    await page.goto(`${fixture.stack.url}/#northlight/access`);
+    await page.route('**/v1/sign-in', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            status: 409,
+            contentType: 'application/problem+json',
+            body: JSON.stringify({ code: 'conflict', detail: 'The host is being changed.' }),
+          })
+        : route.continue(),
+    );
+    await page.getByRole('button', { name: 'Find in forge' }).click();
+    await page.getByRole('alert').getByText('The host is being changed.').waitFor();
   });
 
   describe('says the same', () => {

@@ -473,4 +473,23 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.getByText('deleted an object of').waitFor();
     expect(at.messages).toEqual([]);
   }, 60_000);
+
+  it('offers no repo to export that has no name, or one that cannot be asked for', async () => {
+    await changed('**/subscription*', (body) => {
+      const repos = body['repos'] as object[];
+      return { ...body, repos: [...repos, { ...repos[0], repo: '' }, { ...repos[0], repo: 'a b' }] };
+    });
+    await at.open(at.fixture.usual.manageToken, '#northlight/settings');
+    await at.page.getByRole('button', { name: 'Start an export' }).click();
+    const options = await at.page.getByLabel('Repo', { exact: true }).locator('option').allTextContents();
+    expect(options).toContain('atlas-world');
+    expect(options[0]).toBe('All repos');
+    expect(options.slice(1).filter((name) => !/^[\w-]+$/.test(name))).toEqual([]);
+  });
+
+  it('says that the audit log cannot be read, and what to do', async () => {
+    await at.page.route('**/audit?*', (route) => route.abort());
+    await at.open(at.fixture.usual.manageToken, '#northlight/activity');
+    await at.page.getByRole('alert').getByText("Couldn't list all entries. Reload the page.").waitFor();
+  });
 });

@@ -1,5 +1,5 @@
-import { repoPattern } from '../../../lambda/rules/names.ts';
 import { Title } from '../parts.tsx';
+import { namedRepos } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { CiRules } from './ci-rules.tsx';
 import { Invitations } from './invitations.tsx';
@@ -8,7 +8,7 @@ import { Users } from './users.tsx';
 
 /** Who gets in: users of git hosts, by invitation, tokens, and CI jobs. */
 export function Access(props: ViewProps) {
-  const repos = props.body.repos.map(({ repo }) => repo).filter((repo) => repoPattern.test(repo));
+  const repos = namedRepos(props.body.repos);
   return (
     <main>
       <Title address={props.address} />

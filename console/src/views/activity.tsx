@@ -9,7 +9,7 @@ import { ask } from '../api.ts';
 import { progressOf } from '../figures.ts';
 import { Card, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
 import { useRead } from '../requests.ts';
-import { dayText, notDone, percentText } from '../text.ts';
+import { dayText, percentText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
 import { usePages } from './pager.tsx';
@@ -19,6 +19,7 @@ const rowsMax = 20;
 /** Entries of one request, and of all. The command line lists more. */
 const askedAtOnce = 200;
 const entriesMax = 10_000;
+const notListed = "Couldn't list all entries. Reload the page.";
 
 const groups = {
   All: () => true,
@@ -45,7 +46,7 @@ function useAudit(path: string | undefined) {
       `${path}/audit?${query}`,
     );
     isBusy.current = false;
-    if (outcome.kind !== 'ok') return setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
+    if (outcome.kind !== 'ok') return setProblem(outcome.kind === 'refused' ? outcome.detail : notListed);
     setEntries([...entries, ...outcome.body.entries]);
     setCursor(outcome.body.nextCursor);
   };

@@ -3,6 +3,7 @@ import { repoPattern } from '../../../lambda/rules/names.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
 import { trackLines } from '../git-lines.ts';
 import { Card, Choice, Code } from '../parts.tsx';
+import { Line } from './table.tsx';
 
 const ways = ['git', 'cli'] as const;
 
@@ -94,14 +95,12 @@ export function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: bo
 function Step(props: { href: string; name: string; note: string; action: string }) {
   const { href, name, note, action } = props;
   return (
-    <li class="line">
-      <div>
-        <p class="strong">{name}</p>
-        <p class="note">{note}</p>
-      </div>
-      <a class="button" href={href} aria-label={`${action}: ${name}`}>
-        {action}
-      </a>
+    <li>
+      <Line name={name} note={note}>
+        <a class="button" href={href} aria-label={`${action}: ${name}`}>
+          {action}
+        </a>
+      </Line>
     </li>
   );
 }

@@ -1,35 +1,19 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import type { BodyOf } from '../../../cli/api-client.ts';
 import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
-import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
 import { ask } from '../api.ts';
 import { cloneLines, firstPushLines } from '../git-lines.ts';
-import { Button, Code, Mark, Problem } from '../parts.tsx';
+import { Alone, Button, Code, Problem } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { dayText, scopeText } from '../text.ts';
 import type { DoorProps } from '../view-props.ts';
 import { type Field, Form } from './form.tsx';
 import { grantBody, scopeField, usualGrant } from './grant.ts';
 
-function Alone({ title, children }: { title: string; children: ComponentChildren }) {
-  useEffect(() => {
-    document.title = `${title} · lfs-quota`;
-  }, [title]);
-  return (
-    <main class="alone">
-      <p class="brand">
-        <Mark /> lfs-quota
-      </p>
-      <h1>{title}</h1>
-      {children}
-    </main>
-  );
-}
-
 const newKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-type Joined = TokenBody & { readonly tenant: string; readonly token: string };
+type Joined = BodyOf<'acceptInvitation'>;
 
 /** Accepts an invitation on a click, and shows its token once with the lines to clone. */
 export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
@@ -111,11 +95,7 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
   );
 }
 
-interface Approved {
-  readonly machine: string;
-  readonly scope: TokenBody['scope'];
-  readonly expiresAt: string;
-}
+type Approved = BodyOf<'approveDevice'>;
 
 /** Logs in a command line by the code that it shows: first it's looked at, then approved. */
 export function Device({ session }: DoorProps & { session: SessionBody }) {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
 import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
-import { bytesText, timeText } from '../text.ts';
+import { bytesText, namedRepos, timeText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';
 import { Line } from './table.tsx';
@@ -13,7 +13,7 @@ const shownMax = 20;
 
 /** Archives of all objects, or of a repo. Nothing, if this server makes none. */
 export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewProps) {
-  const repos = all.map(({ repo }) => repo);
+  const repos = namedRepos(all);
   const isForSome = session.repos !== null;
   const path = `/v1/tenants/${tenant}/exports`;
   const { body, read } = useRead<{ exports: ExportBody[] }>(`${path}?limit=${shownMax}`, {

@@ -1,13 +1,13 @@
 import { formatAge, formatObjects } from '../../../cli/render.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../../lambda/api/contract/reservations.ts';
+import type { ScanBody } from '../../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
-import type { Listed } from '../api.ts';
-import { reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
+import { ask, type Listed } from '../api.ts';
+import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
 import { Button, Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
-import { useList } from '../requests.ts';
-import { useScanProgress } from '../subscription.ts';
+import { useList, useRead } from '../requests.ts';
 import { bytesText, scanText, timeText } from '../text.ts';
 import { UsageFigures } from '../usage.tsx';
 import type { ViewProps } from '../view-props.ts';
@@ -85,6 +85,15 @@ function Largest(props: { tenant: string; repos: readonly RepoBody[]; totalBytes
       />
     </Card>
   );
+}
+
+const scanningMs = 2_000;
+
+/** How far the count is while one is under way. It is asked for on its own: the figures may take 20 s to be answered. */
+function useScanProgress(tenant: string, isScanning: boolean): ScanProgress | undefined {
+  const path = isScanning ? `/v1/tenants/${tenant}/scans` : undefined;
+  const { body } = useRead<{ scans: ScanBody[] }>(path, { get: ask, againMs: () => scanningMs });
+  return body && progressOf(body.scans);
 }
 
 const pagesMax = 3;

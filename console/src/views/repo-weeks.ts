@@ -1,8 +1,7 @@
+import { dayMs, dayOf } from '../../../lambda/rules/dates.ts';
 import type { Point } from '../chart-figures.ts';
 
 /** Weekly points of a repo: a week ends on Sunday (UTC), and the last one is the present week. */
-
-const dayMs = 86_400_000;
 
 /** How much each week added to the one before; below 0 if more was deleted. null: not known. */
 export function addedByWeek(weeks: readonly (number | null)[]): (number | null)[] {
@@ -25,16 +24,9 @@ export function weekPoints(
   return weeks.slice(first).map((bytes, index, known) => {
     storedBytes = bytes ?? storedBytes;
     const ago = known.length - 1 - index;
-    const day = new Date(nowMs - (ago === 0 ? 0 : weekday + 7 * (ago - 1)) * dayMs)
-      .toISOString()
-      .slice(0, 10);
+    const day = dayOf(nowMs - (ago === 0 ? 0 : weekday + 7 * (ago - 1)) * dayMs);
     // The limit of earlier weeks isn't known.
-    return {
-      day,
-      storedBytes,
-      usedBytes: storedBytes,
-      limitBytes: ago === 0 ? limitBytes : undefined,
-      refusals: 0,
-    };
+    const limitThen = ago === 0 ? limitBytes : undefined;
+    return { day, storedBytes, usedBytes: storedBytes, limitBytes: limitThen, refusals: 0 };
   });
 }

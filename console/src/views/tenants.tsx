@@ -3,6 +3,7 @@ import { formatAge } from '../../../cli/render.ts';
 import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
 import type { StatusBody } from '../../../lambda/api/contract/status.ts';
 import type { TenantBody } from '../../../lambda/api/contract/tenants.ts';
+import { dayOf } from '../../../lambda/rules/dates.ts';
 import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
 import { ask, askPages, type Listed, usePoll } from '../api.ts';
 import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from '../figures.ts';
@@ -55,7 +56,7 @@ function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, History
   const [known, setKnown] = useState<ReadonlyMap<string, HistoryBody>>(new Map());
   const names = tenants.filter(({ limitBytes }) => limitBytes !== null).map(({ tenant }) => tenant);
   useEffect(() => {
-    const today = new Date().toISOString().slice(0, 10);
+    const today = dayOf(Date.now());
     for (const tenant of names)
       void ask<HistoryBody>(`/v1/tenants/${tenant}/history?from=${today}`).then((outcome) => {
         if (outcome.kind === 'ok') setKnown((before) => new Map(before).set(tenant, outcome.body));

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { BodyOf } from '../../../cli/api-client.ts';
 import { formatAge } from '../../../cli/render.ts';
 import type { OrganizationBody, SignedInUserBody } from '../../../lambda/api/contract/users.ts';
 import { Button, Card, Problem } from '../parts.tsx';
@@ -6,11 +7,7 @@ import { change, useRead } from '../requests.ts';
 import { useDialog } from './dialog.tsx';
 import { actColumn, type Column, Line, Table } from './table.tsx';
 
-interface Users {
-  readonly organizations: readonly OrganizationBody[];
-  readonly users: readonly SignedInUserBody[];
-  readonly yours: readonly { host: string; organizationId: string; name: string }[];
-}
+type Users = BodyOf<'listUsers'>;
 
 const rights = [
   ['', 'none'],
@@ -32,6 +29,12 @@ export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
   const end = async ({ userId }: SignedInUserBody) => {
     setProblem(await change(`${path}/users/${userId}`, { method: 'DELETE' }));
     read();
+  };
+  /** Asks the host which organizations are whoever has signed in's: that's what can be allowed. */
+  const find = async (host: string) => {
+    const body = { host, next: `#${tenant}/access`, addsOrganization: true };
+    const open = ({ url }: BodyOf<'startSignIn'>) => location.assign(url);
+    setProblem(await change('/v1/sign-in', { method: 'POST', body }, open));
   };
   const remove = ({ name, host, organizationId }: OrganizationBody) => {
     const query = new URLSearchParams({ host, organizationId });
@@ -75,9 +78,7 @@ export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
         body && body.yours.length > 0 ? (
           <Button text="Allow organization" onPress={() => allow(body.yours)} />
         ) : (
-          hosts.map(({ id }) => (
-            <Button key={id} text={`Find in ${id}`} onPress={() => findOrganization(tenant, id)} />
-          ))
+          hosts.map(({ id }) => <Button key={id} text={`Find in ${id}`} onPress={() => find(id)} />)
         )
       }
     >
@@ -97,14 +98,6 @@ export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
     </Card>
   );
 }
-
-/** Asks the host which organizations are whoever has signed in's: that's what can be allowed. */
-const findOrganization = (tenant: string, host: string) =>
-  change<{ url: string }>(
-    '/v1/sign-in',
-    { method: 'POST', body: { host, next: `#${tenant}/access`, addsOrganization: true } },
-    ({ url }) => location.assign(url),
-  );
 
 function Organization(props: OrganizationBody & { onRemove: () => void }) {
   const { host, name, owners, members, collaborators, onRemove } = props;

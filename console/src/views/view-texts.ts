@@ -3,11 +3,12 @@ import type { ExchangeRuleBody } from '../../../lambda/api/contract/exchange.ts'
 import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
 import type { GcBody } from '../../../lambda/api/contract/gc.ts';
 import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
+import { dayMs } from '../../../lambda/rules/dates.ts';
 import { bytesText, percentText } from '../text.ts';
 
 /** What the views say of tokens, CI rules, exports, garbage collection and webhooks. */
 
-const soonMs = 14 * 86_400_000;
+const soonMs = 14 * dayMs;
 
 /** When a token expires, in words; and whether that asks for something. */
 export function expiryText(expiresAt: string | null, nowMs: number): { text: string; isNear: boolean } {

@@ -4,7 +4,19 @@ import { describe, expect, it } from 'vitest';
 import { codeBlockLines, codeSpans, filesBelow, readPages, root, withoutCodeBlocks } from './pages.ts';
 
 const pages = readPages();
-const topFolders = ['.ci', 'bench', 'bin', 'cli', 'console', 'cost', 'docs', 'lambda', 'lib', 'local', 'test'];
+const topFolders = [
+  '.ci',
+  'bench',
+  'bin',
+  'cli',
+  'console',
+  'cost',
+  'docs',
+  'lambda',
+  'lib',
+  'local',
+  'test',
+];
 
 /** Written by a command, and not kept in git. */
 const generated = /^(?:bench\/out|\.lfs-quota)\//;

@@ -52,9 +52,9 @@ export interface Asking<Id extends RouteId> {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 const routes = new Map(
-  Object.entries<RouteContract>(contract).map(([key, { id, answers }]) => {
+  Object.entries<RouteContract>(contract).map(([key, { id, access, answers }]) => {
     const [method, path = ''] = key.split(' ') as [Method, string];
-    return [id, { method, path, answers }];
+    return [id, { method, path, access, answers }];
   }),
 );
 
@@ -94,6 +94,9 @@ export function answerOf<Id extends RouteId>(id: Id, status: number, body: unkno
   }
   return (parsed.success ? parsed : shape.safeParse(body)) as z.ZodSafeParseResult<BodyOf<Id>>;
 }
+
+/** Who may call a route. */
+export const accessOf = (id: RouteId) => routeOf(id).access;
 
 function routeOf(id: RouteId) {
   const route = routes.get(id);

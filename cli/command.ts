@@ -1,10 +1,18 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import type { ApiClient, Asking, BodyOf, PageId, ParamsOf, RouteId } from './api-client.ts';
+import {
+  type ApiClient,
+  type Asking,
+  accessOf,
+  type BodyOf,
+  type PageId,
+  type ParamsOf,
+  type RouteId,
+} from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 import type { LfsAddress } from './git/git.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
-import { parseRepo, parseTenant, withServiceOptions } from './options.ts';
+import { managerToken, parseRepo, parseTenant, withServiceOptions } from './options.ts';
 import { cloneAddress, loginTenant, openClient, requireServerOf } from './server.ts';
 import { type View, viewOf } from './terminal.ts';
 
@@ -119,8 +127,8 @@ interface Row<O extends Operands, P extends Options> {
   readonly options?: P;
   /** Adds the options that alike commands share. */
   readonly base?: (command: Command) => Command;
-  /** The token that it needs, for a person. Without it, which one depends on what is asked. */
-  readonly wanted?: string;
+  /** The token that it needs, for a person. Default: what its route says. undefined: it depends on what is asked. */
+  readonly wanted?: string | undefined;
 }
 
 interface Action<O extends Operands, P extends Options> extends Row<O, P> {
@@ -175,8 +183,11 @@ export function routeCommand<
     else context.out(answer.text === '' ? `${JSON.stringify(operands)}\n` : `${answer.text}\n`);
     await after?.(client, { ...given, body: answer.body });
   };
-  return actionCommand({ ...row, run });
+  return actionCommand({ ...row, wanted: wantedOf(row), run });
 }
+
+const wantedOf = ({ route, wanted }: { readonly route: RouteId; readonly wanted?: string | undefined }) =>
+  wanted ?? (['manager', 'auditor'].includes(accessOf(route)) ? managerToken : undefined);
 
 interface ListCommand<
   Id extends PageId,
@@ -218,7 +229,7 @@ export function listCommand<
       },
     });
   };
-  return actionCommand({ ...row, base: withListOptions, run });
+  return actionCommand({ ...row, wanted: wantedOf(row), base: withListOptions, run });
 }
 
 function add(command: Command, row: Row<Operands, Options>): Command {

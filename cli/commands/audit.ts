@@ -2,7 +2,7 @@ import { auditActions } from '../../lambda/accounts/rules/audit.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import { choice, listCommand, option, tenantOperand } from '../command.ts';
-import { managerToken, parseDay, requireDaysInOrder } from '../options.ts';
+import { parseDay, requireDaysInOrder } from '../options.ts';
 
 type AuditEntryBody = BodyOf<'listAudit'>['entries'][number];
 
@@ -21,7 +21,6 @@ export const auditCommand = listCommand({
     to: option('--to <day>', 'the last day in UTC (default: today)', parseDay),
     action: choice('--action <action>', 'only this action', auditActions),
   },
-  wanted: managerToken,
   items: 'entries',
   query: ({ options: { from, to, action } }) => ({ ...requireDaysInOrder({ from, to }), action }),
   none: 'No entries in this time.\n',

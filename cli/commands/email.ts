@@ -1,7 +1,6 @@
 import type { BodyOf } from '../api-client.ts';
 import { tableOf } from '../columns.ts';
 import { group, operand, routeCommand, tenantOperand } from '../command.ts';
-import { managerToken } from '../options.ts';
 import { formatAge } from '../render.ts';
 import { printable } from '../terminal.ts';
 
@@ -20,7 +19,6 @@ export const emailCommands = group('email', 'E-mail alerts to addresses', [
     description: 'E-mail alerts to an address, once its reader confirms',
     route: 'addEmail',
     operands: { tenant: tenantOperand, address: addressOperand },
-    wanted: managerToken,
     body: ({ operands: { address } }) => ({ address }),
     print: ({ address, confirmedAt }) =>
       confirmedAt === null
@@ -32,7 +30,6 @@ export const emailCommands = group('email', 'E-mail alerts to addresses', [
     description: 'List the addresses that get alerts',
     route: 'listEmails',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: ({ emails }, { view, context, operands }) =>
       emails.length === 0
         ? `No addresses. Add one: ${context.program} email add ${operands.tenant} ada@example.com\n`
@@ -43,7 +40,6 @@ export const emailCommands = group('email', 'E-mail alerts to addresses', [
     description: 'Stop e-mails to an address',
     route: 'removeEmail',
     operands: { tenant: tenantOperand, address: addressOperand },
-    wanted: managerToken,
     query: ({ operands: { address } }) => ({ address }),
     print: (_, { operands }) => `${printable(operands.address)} is removed.\n`,
   }),

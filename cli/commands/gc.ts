@@ -26,7 +26,6 @@ const shown = (body: GcBody, context: CliContext): string =>
 /** Of a command about the gc run of a repo. */
 const ofGc = {
   operands: ofRepo,
-  wanted: managerToken,
   print: (body: GcBody, { context }: { context: CliContext }) => shown(body, context),
 };
 

@@ -28,7 +28,7 @@ import type { CliContext } from '../context.ts';
 import { checkClone } from '../gc/clone.ts';
 import type { LfsObject } from '../lfs-batch.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
-import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
+import { parseLimit, parseLimitOption } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
@@ -46,7 +46,7 @@ export const readThroughFlag = flag('--read-through', "download from there what 
 export const storageClassOperand = (none: string) =>
   choiceOperand('<class>', `one that the store has; ${none}`, [...storageClasses, 'none'] as const);
 /** Of a command that changes one. */
-const change = { route: 'updateRepo', operands: ofRepo, wanted: managerToken } as const;
+const change = { route: 'updateRepo', operands: ofRepo } as const;
 
 /** `repo create|list|show|limit|storage-class|public|private|link|unlink|delete`. */
 export const repoCommands = group('repo', 'Create, limit, share, link or delete repos', [

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import { choice, group, operand, option, required, routeCommand, tenantOperand } from '../command.ts';
-import { eachRepo, managerToken, matching, parseLifetime } from '../options.ts';
+import { eachRepo, matching, parseLifetime } from '../options.ts';
 import { printable, type View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 
@@ -53,7 +53,6 @@ export const ruleCommands = group('rule', 'Let CI jobs log in without a stored s
         parseLifetime,
       ),
     },
-    wanted: managerToken,
     body: ({ options: { issuer, match, scope, repo: repos, expires: ttlSeconds } }) => ({
       issuer,
       match,
@@ -72,7 +71,6 @@ export const ruleCommands = group('rule', 'Let CI jobs log in without a stored s
     description: "List a tenant's rules",
     route: 'listExchangeRules',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: ({ rules, issuers }, { view }) =>
       rules.length > 0
         ? renderRules(rules, view)
@@ -86,7 +84,6 @@ export const ruleCommands = group('rule', 'Let CI jobs log in without a stored s
       tenant: tenantOperand,
       ruleId: operand('<rule-id>', 'id of the rule, as `rule list` shows it', ruleId),
     },
-    wanted: managerToken,
     print: (_, { operands }) => `Deleted ${operands.ruleId}.\n`,
   }),
 ]);

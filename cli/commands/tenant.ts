@@ -13,7 +13,7 @@ import {
   tenantOperand,
 } from '../command.ts';
 import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } from '../confirm.ts';
-import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
+import { parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { type Colour, printable, type View } from '../terminal.ts';
 import { readThroughFlag, readThroughText, storageClassOperand } from './repo.ts';
@@ -163,7 +163,6 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
       ),
       readThrough: readThroughFlag,
     },
-    wanted: managerToken,
     body: ({ operands: { host, organization }, options }) => ({
       host,
       organization,
@@ -177,7 +176,6 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     description: 'Show which organization a tenant is linked to',
     route: 'getTenantLink',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: linkText,
   }),
   routeCommand({
@@ -185,7 +183,6 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     description: 'Unlink a tenant from its organization: its users are logged out',
     route: 'unlinkTenant',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: (_, { operands: { tenant } }) =>
       `${tenant} isn't linked any more. Users need a token, or a repo with its own link.\n`,
   }),

@@ -13,7 +13,7 @@ import {
   tenantOperand,
 } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { eachRepo, managerToken, parseLifetime } from '../options.ts';
+import { eachRepo, parseLifetime } from '../options.ts';
 import { formatAge, formatUntil } from '../render.ts';
 import { printable, type View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
@@ -49,7 +49,6 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
         parseLifetime,
       ),
     },
-    wanted: managerToken,
     body: ({ options: { scope, label, user, repo: repos, expires: expiresInSeconds } }) => ({
       scope,
       label,
@@ -71,7 +70,6 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
     description: "List a tenant's tokens, without their secrets",
     route: 'listTokens',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     items: 'tokens',
     none: ({ operands, context }) =>
       `No tokens. Create one: ${context.program} token create ${operands.tenant} --scope write\n`,
@@ -90,7 +88,6 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
     description: 'Show one token, without its secret',
     route: 'getToken',
     operands: ofToken,
-    wanted: managerToken,
     print: (body, { view }) => renderToken(body, view),
   }),
   routeCommand({
@@ -98,7 +95,6 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
     description: 'Revoke a token immediately',
     route: 'revokeToken',
     operands: ofToken,
-    wanted: managerToken,
     print: (_, { operands }) => `Revoked ${operands.tokenId}.\n`,
   }),
 ]);

@@ -1,7 +1,7 @@
 import type { BodyOf } from '../api-client.ts';
 import { tableOf, wraps } from '../columns.ts';
 import { choice, flag, group, operand, option, routeCommand, tenantOperand } from '../command.ts';
-import { managerToken, matching } from '../options.ts';
+import { matching } from '../options.ts';
 import { formatUntil } from '../render.ts';
 
 const organizationOperands = {
@@ -42,7 +42,6 @@ export const userCommands = group('user', 'Let users of your Git host sign in to
     description: 'List allowed organizations and signed-in users',
     route: 'listUsers',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: ({ organizations, users }, { view }) => {
       if (organizations.length === 0) return 'No organization is allowed yet: lfs-quota user allow --help\n';
       const signedIn = users.length > 0 ? `\n${usersTable(users, view)}` : '';
@@ -60,7 +59,6 @@ export const userCommands = group('user', 'Let users of your Git host sign in to
       collaborators: flag('--collaborators', 'also users outside of it, for linked repos they can use'),
       name: option('--name <name>', 'its name, to be shown'),
     },
-    wanted: managerToken,
     body: ({ operands: { host, organizationId }, options: { owners, members, collaborators, name } }) => ({
       host,
       organizationId,
@@ -77,7 +75,6 @@ export const userCommands = group('user', 'Let users of your Git host sign in to
     description: 'Stop letting an organization sign in; its users are signed out',
     route: 'removeOrganization',
     operands: organizationOperands,
-    wanted: managerToken,
     query: ({ operands: { host, organizationId } }) => ({ host, organizationId }),
     print: (_, { operands: { host, organizationId } }) => `Removed ${host} ${organizationId}.\n`,
   }),
@@ -93,7 +90,6 @@ export const userCommands = group('user', 'Let users of your Git host sign in to
         matching(/^[0-9a-f]{16}$/, 'List them: lfs-quota user list TENANT'),
       ),
     },
-    wanted: managerToken,
     print: (_, { operands }) => `Ended the sessions of ${operands.userId}.\n`,
   }),
 ]);

@@ -1,6 +1,5 @@
 import type { BodyOf } from '../api-client.ts';
 import { flag, group, operand, routeCommand, tenantOperand } from '../command.ts';
-import { managerToken } from '../options.ts';
 import { formatAge, formatUntil } from '../render.ts';
 import { printable } from '../terminal.ts';
 
@@ -15,7 +14,6 @@ export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
       url: operand('<url>', 'https on port 443, such as https://hooks.example.com/lfs-quota'),
     },
     options: { newSecret: flag('--new-secret', 'create a new secret; the old one also signs for 24 hours') },
-    wanted: managerToken,
     body: ({ operands: { url }, options: { newSecret } }) => ({ url, newSecret }),
     print: ({ secret, ...webhook }, { context, view }) => {
       if (secret === null) return renderWebhook(webhook, view.nowMs);
@@ -30,7 +28,6 @@ export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
     description: 'Show the webhook and its last delivery',
     route: 'getWebhook',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: (body, { view }) => renderWebhook(body, view.nowMs),
   }),
   routeCommand({
@@ -38,7 +35,6 @@ export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
     description: 'Remove the webhook',
     route: 'deleteWebhook',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: () => 'The webhook is deleted.\n',
   }),
   routeCommand({
@@ -46,7 +42,6 @@ export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
     description: 'Send a test event, once',
     route: 'testWebhook',
     operands: { tenant: tenantOperand },
-    wanted: managerToken,
     print: ({ eventId }, { context, operands }) =>
       `Sending ${eventId}. See the result: ${context.program} webhook show ${operands.tenant}\n`,
   }),

@@ -35,7 +35,8 @@ export type BatchAction = z.output<typeof batchAction>;
 /** What is answered for an object. */
 export type BatchAnswer = z.output<typeof answerShape>;
 
-export interface BatchPlace {
+/** A repo of ours, by its names. */
+export interface RepoPlace {
   readonly tenant: string;
   readonly repo: string;
 }
@@ -62,7 +63,7 @@ export interface OwnRepo extends LfsRepo {
 }
 
 /** A repo of the server that a command asks. */
-export function ownRepo(client: ApiClient, place: BatchPlace): OwnRepo {
+export function ownRepo(client: ApiClient, place: RepoPlace): OwnRepo {
   const post = (route: string, body: unknown) =>
     client.exchange({
       method: 'POST',
@@ -154,7 +155,7 @@ function connectionError(error: unknown): CliError {
   throw error;
 }
 
-function refusal({ tenant }: BatchPlace, operation: Operation, { status, body }: Answer): CliError {
+function refusal({ tenant }: RepoPlace, operation: Operation, { status, body }: Answer): CliError {
   if (status === 401 || status === 403)
     return new CliError(`The token was rejected for ${operation}s (${status}).`, {
       failure: 'unauthorized',

@@ -6,7 +6,7 @@ import { registerAuth, registerLogin, registerLogout, whoamiCommand } from './co
 import { registerBackup, registerRestore } from './commands/backup.ts';
 import { registerCheck } from './commands/check.ts';
 import { registerCompletion } from './commands/completion.ts';
-import { registerConnect } from './commands/connect.ts';
+import { connectCommand } from './commands/connect.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { downloadsCommand } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
@@ -42,7 +42,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
   [
     'Work with a repo:',
     [
-      registerConnect,
+      connectCommand,
       usageCommand,
       objectCommands,
       lockCommands,

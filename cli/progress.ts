@@ -166,15 +166,17 @@ const failedPollsMax = 5;
  * Waits until something on the server has ended, and shows how far it is.
  *
  * @param wait.textOf what is shown of it, where it is redrawn in place or not. undefined: it has ended.
- * @param wait.stopped why nobody waits any more: the person stopped it, or this poll failed, the last of several.
+ * @param wait.what such as `The export`. @param wait.hint what to do once nobody waits any more.
  * @param wait.isQuiet show nothing.
+ * @throws {CliError} on Ctrl-C, or when several polls in a row failed.
  */
 export async function waitUntilEnded<T>(
   context: CliContext,
   wait: {
     poll: () => Promise<T>;
     textOf: (polled: T, inPlace: boolean) => string | undefined;
-    stopped: (failed?: CliError) => CliError;
+    what: string;
+    hint: string;
     isQuiet: boolean;
   },
 ): Promise<T> {
@@ -191,13 +193,24 @@ export async function waitUntilEnded<T>(
       } catch (error) {
         if (!(error instanceof CliError)) throw error;
         failures += 1;
-        if (failures >= failedPollsMax) throw wait.stopped(error);
+        if (failures >= failedPollsMax) throw stoppedWaiting(wait, error);
       }
       await interrupt.sleep(pollMs);
-      if (interrupt.signal.aborted) throw wait.stopped();
+      if (interrupt.signal.aborted) throw stoppedWaiting(wait);
     }
   } finally {
     line.clear();
     interrupt.release();
   }
+}
+
+/** @param cause why nobody waits any more, if it was not the person. */
+function stoppedWaiting({ what, hint }: { what: string; hint: string }, cause?: CliError): CliError {
+  if (cause === undefined)
+    return new CliError(`Stopped waiting. ${what} continues on the server.`, {
+      hint,
+      failure: 'interrupted',
+    });
+  const why = cause.message.replace(/\.?$/, '.');
+  return new CliError(`${why} ${what} might continue on the server.`, { hint, cause });
 }

@@ -8,7 +8,7 @@ import type { Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { type DownloadDeps, retrying } from '../export/transfer.ts';
-import { askBatch, type BatchAction, type BatchPlace, mediaType, ownRepo } from '../lfs-batch.ts';
+import { askBatch, type BatchAction, mediaType, ownRepo, type RepoPlace } from '../lfs-batch.ts';
 import { parseRepo, parseTenant } from '../options.ts';
 import { formatUntil } from '../render.ts';
 import { clientFor, openClient } from '../server.ts';
@@ -105,7 +105,7 @@ async function readHealth(client: ApiClient): Promise<{ says: string }> {
   });
 }
 
-interface Pusher extends BatchPlace {
+interface Pusher extends RepoPlace {
   readonly client: ApiClient;
   /** Of the token that was made for the check. */
   readonly tokenId: string | undefined;

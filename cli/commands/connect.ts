@@ -1,31 +1,20 @@
 import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import * as z from 'zod';
 import { tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
 import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
+import { actionCommand, flag, given, operand, option } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { changeCredentials, readCredentials, withGitToken } from '../credentials.ts';
 import { CliError, refusalError } from '../errors.ts';
 import { gitSetting, gitText, ownLfsUrl } from '../git/git.ts';
+import type { RepoPlace } from '../lfs-batch.ts';
 import { parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { formatUntil, shellWords } from '../render.ts';
-import { openClient } from '../server.ts';
 import { printable } from '../terminal.ts';
 
 type TokenBody = BodyOf<'getToken'>;
-
-interface ConnectOptions {
-  readonly url?: string;
-  readonly token?: string;
-  readonly clone: string;
-  readonly readOnly?: boolean;
-  readonly user?: string;
-  readonly locks?: boolean;
-  /** `seconds: null`: never. */
-  readonly expires?: { readonly seconds: number | null };
-  readonly json?: boolean;
-}
 
 /** Of a token's label. */
 const labelMax = 100;
@@ -37,79 +26,77 @@ const lifetimeSeconds = 90 * day;
 /** A token that ends sooner than this is replaced by a new one. */
 const renewedSeconds = 7 * day;
 
-/** `connect`: the repository in this folder keeps its large files in a repo of the service from now on. */
-export function registerConnect(program: Command, context: CliContext): void {
-  withServiceOptions(program.command('connect'))
-    .description('Set up this Git repository to use lfs-quota')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<repo>', 'name of the repo; the first push creates it', parseRepo)
-    .option('--clone <dir>', 'another folder', '.')
-    .option('--read-only', 'a read-only token')
-    .option('--user <name>', 'owner of its locks (default: the user of the token you pass)')
-    .option('--locks', 'also check file locks before each push (docs/git-users.md#lock-files)')
-    .option(
-      '--expires <time>',
-      'lifetime of the new token, such as 30d, or never (default: 90d)',
-      parseLifetimeOption,
-    )
-    .option('--json', 'print the result as JSON')
-    .action((tenant: string, repo: string, options: ConnectOptions) =>
-      connect({ tenant, repo }, options, context),
-    );
-}
-
 /** A lifetime or `never`. commander would make null an empty text. */
 const parseLifetimeOption = (text: string) => ({ seconds: text === 'never' ? null : parseLifetime(text) });
 
-interface Place {
-  readonly tenant: string;
-  readonly repo: string;
-}
-
-async function connect(place: Place, options: ConnectOptions, context: CliContext): Promise<void> {
-  const { clone } = options;
-  const client = await openClient(options, context, 'the admin token, or one of the tenant');
-  const { baseUrl } = client;
-  const lfsUrl = `${baseUrl}/${place.tenant}/${place.repo}/info/lfs`;
-  const folder = await workTreeOf(clone);
-  await refuseOwnAddress(clone, lfsUrl);
-  const { git, logins } = readCredentials(context);
-  const username = usernameOf(place);
-  const kept = git[baseUrl]?.[username];
-  const chosen = await chooseToken(client, place, { ...options, kept, nowMs: context.nowMs() });
-  const { token, made } = chosen;
-  try {
-    await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
-    // A login is stored already.
-    const ofGit = token === logins[baseUrl]?.token ? null : token;
-    if (!chosen.isKept)
-      await changeCredentials(context, (all) => withGitToken(all, { url: baseUrl, username, token: ofGit }));
-    await setHelper(clone, { baseUrl, place, context });
-    await setAgent(clone, context);
-  } catch (error) {
-    if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
-    throw error;
-  }
-  if (chosen.replaces !== undefined) await revoke(client, { ...place, tokenId: chosen.replaces });
-  const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
-  const file = path.join(folder, '.lfsconfig');
-  await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
-  if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
-  const noLfs = "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
-  await gitText(clone, ['lfs', 'version']).catch(() => context.err(noLfs));
-  const { tokenId } = chosen.shown;
-  if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
-  context.out(
-    [
-      `.lfsconfig  ${lfsUrl}`,
-      `token       ${tokenText(chosen, context.nowMs())}`,
-      '',
-      'Next:',
-      ...(isCommitted ? nextInClone : nextInNew),
-      '',
-    ].join('\n'),
-  );
-}
+/** `connect`: the repository in this folder keeps its large files in a repo of the service from now on. */
+export const connectCommand = actionCommand({
+  name: 'connect',
+  description: 'Set up this Git repository to use lfs-quota',
+  base: withServiceOptions,
+  operands: {
+    tenant: operand('<tenant>', 'name of the tenant', parseTenant),
+    repo: operand('<repo>', 'name of the repo; the first push creates it', parseRepo),
+  },
+  options: {
+    clone: given<string>(new Option('--clone <dir>', 'another folder').default('.')),
+    readOnly: flag('--read-only', 'a read-only token'),
+    user: option('--user <name>', 'owner of its locks (default: the user of the token you pass)'),
+    locks: flag('--locks', 'also check file locks before each push (docs/git-users.md#lock-files)'),
+    expires: option(
+      '--expires <time>',
+      'lifetime of the new token, such as 30d, or never (default: 90d)',
+      parseLifetimeOption,
+    ),
+    json: flag('--json', 'print the result as JSON'),
+  },
+  wanted: 'the admin token, or one of the tenant',
+  run: async (client, { operands: place, options, context }) => {
+    const { clone } = options;
+    const { baseUrl } = client;
+    const lfsUrl = `${baseUrl}/${place.tenant}/${place.repo}/info/lfs`;
+    const folder = await workTreeOf(clone);
+    await refuseOwnAddress(clone, lfsUrl);
+    const { git, logins } = readCredentials(context);
+    const username = usernameOf(place);
+    const kept = git[baseUrl]?.[username];
+    const chosen = await chooseToken(client, place, { ...options, kept, nowMs: context.nowMs() });
+    const { token, made } = chosen;
+    try {
+      await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
+      // A login is stored already.
+      const ofGit = token === logins[baseUrl]?.token ? null : token;
+      if (!chosen.isKept)
+        await changeCredentials(context, (all) =>
+          withGitToken(all, { url: baseUrl, username, token: ofGit }),
+        );
+      await setHelper(clone, { baseUrl, place, context });
+      await setAgent(clone, context);
+    } catch (error) {
+      if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
+      throw error;
+    }
+    if (chosen.replaces !== undefined) await revoke(client, { ...place, tokenId: chosen.replaces });
+    const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
+    const file = path.join(folder, '.lfsconfig');
+    await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
+    if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
+    const noLfs = "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
+    await gitText(clone, ['lfs', 'version']).catch(() => context.err(noLfs));
+    const { tokenId } = chosen.shown;
+    if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
+    context.out(
+      [
+        `.lfsconfig  ${lfsUrl}`,
+        `token       ${tokenText(chosen, context.nowMs())}`,
+        '',
+        'Next:',
+        ...(isCommitted ? nextInClone : nextInNew),
+        '',
+      ].join('\n'),
+    );
+  },
+});
 
 function tokenText({ made, isKept, shown }: ChosenToken, nowMs: number): string {
   const { tokenId, scope, user, expiresAt } = shown;
@@ -145,6 +132,15 @@ async function refuseOwnAddress(clone: string, lfsUrl: string): Promise<void> {
   });
 }
 
+/** What is asked for. */
+interface WantedToken {
+  readonly readOnly: boolean | undefined;
+  readonly user: string | undefined;
+  /** `seconds: null`: never. */
+  readonly expires: { readonly seconds: number | null } | undefined;
+  readonly nowMs: number;
+}
+
 /** The token that git is to send for the repo. */
 interface ChosenToken {
   readonly token: string;
@@ -163,8 +159,8 @@ interface ChosenToken {
  */
 async function chooseToken(
   client: ApiClient,
-  place: Place,
-  options: ConnectOptions & { kept: string | undefined; nowMs: number },
+  place: RepoPlace,
+  options: WantedToken & { kept: string | undefined },
 ): Promise<ChosenToken> {
   const { tenant, repo } = place;
   const { kept, readOnly, user, expires } = options;
@@ -209,11 +205,7 @@ async function findToken(client: ApiClient, tenant: string, token: string): Prom
 }
 
 /** Whether a token is what was asked for, now and in a week. A lifetime that was asked for is one from now on. */
-function isUsable(
-  { scope, repos, user, expiresAt }: TokenBody,
-  repo: string,
-  wanted: ConnectOptions & { nowMs: number },
-): boolean {
+function isUsable({ scope, repos, user, expiresAt }: TokenBody, repo: string, wanted: WantedToken): boolean {
   if (wanted.expires !== undefined || (scope === 'read') !== (wanted.readOnly === true)) return false;
   if (repos !== null && !repos.includes(repo)) return false;
   if (wanted.user !== undefined && user !== wanted.user) return false;
@@ -228,7 +220,7 @@ async function revoke(
   await client.ask('revokeToken', { params: { tenant, tokenId } }).catch(() => undefined);
 }
 
-async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<void> {
+async function tryToken(client: ApiClient, { tenant, repo }: RepoPlace): Promise<void> {
   const { status, body } = await client.exchange({
     method: 'POST',
     path: `/${tenant}/${repo}/info/lfs/objects/batch`,
@@ -245,12 +237,12 @@ async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<voi
 }
 
 /** By its user name only this clone asks for the token. A tenant's name has no dot. */
-const usernameOf = ({ tenant, repo }: Place) => `${tenant}.${repo}`;
+const usernameOf = ({ tenant, repo }: RepoPlace) => `${tenant}.${repo}`;
 
 /** Makes git ask this command line for the credentials of this server, from this clone, and no other helper. */
 async function setHelper(
   clone: string,
-  { baseUrl, place, context }: { baseUrl: string; place: Place; context: CliContext },
+  { baseUrl, place, context }: { baseUrl: string; place: RepoPlace; context: CliContext },
 ): Promise<void> {
   const helper = `credential.${baseUrl}.helper`;
   // The empty one ends the list of those that are set elsewhere.

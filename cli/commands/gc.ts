@@ -9,6 +9,7 @@ import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { downloadFailure } from '../export/transfer.ts';
 import { checkClone, scanClone } from '../gc/clone.ts';
+import type { RepoPlace } from '../lfs-batch.ts';
 import { collect, managerToken } from '../options.ts';
 import { WaitLine, waitUntilEnded } from '../progress.ts';
 import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
@@ -110,16 +111,11 @@ export const gcCommands = group('gc', 'Delete objects no branch or tag reference
   }),
 ]);
 
-interface RepoOfTenant {
-  readonly tenant: string;
-  readonly repo: string;
-}
-
 /** Asked before the refs of the remote: those must not be older than the service allows. */
 async function checkReady(
   client: ApiClient,
   context: CliContext,
-  { tenant, repo }: RepoOfTenant,
+  { tenant, repo }: RepoPlace,
 ): Promise<void> {
   const gc = await client.find('getGc', { params: { tenant, repo } });
   const isOpen = gc && ['watching', 'selecting', 'deleting'].includes(gc.state);
@@ -169,7 +165,7 @@ async function readReachableSet(
 
 async function sendReachableSet(
   client: ApiClient,
-  { params, bytes, named }: ReachableSet & { params: RepoOfTenant },
+  { params, bytes, named }: ReachableSet & { params: RepoPlace },
 ): Promise<void> {
   const { body } = await client.ask('signReachableSet', { params, body: named });
   const answer = await fetchOrFail(body.url, { method: 'PUT', headers: body.headers, body: bytes });
@@ -228,7 +224,7 @@ function parseDays(text: string): number {
  */
 function waitForRun(
   { client, context }: { client: ApiClient; context: CliContext },
-  { params, isQuiet }: { params: RepoOfTenant; isQuiet: boolean },
+  { params, isQuiet }: { params: RepoPlace; isQuiet: boolean },
 ): Promise<ApiAnswer<GcBody>> {
   return waitUntilEnded(context, {
     isQuiet,
@@ -237,12 +233,8 @@ function waitForRun(
       if (body.state !== 'selecting' && body.state !== 'deleting') return undefined;
       return inPlace ? progressText(body) : body.state;
     },
-    stopped: (failed) =>
-      failed ??
-      new CliError('Stopped waiting. Garbage collection continues on the server.', {
-        failure: 'interrupted',
-        hint: 'See its progress: lfs-quota gc status. Cancel it: lfs-quota gc cancel',
-      }),
+    what: 'Garbage collection',
+    hint: 'See its progress: lfs-quota gc status. Cancel it: lfs-quota gc cancel',
   });
 }
 

@@ -26,7 +26,7 @@ import {
 } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { checkClone } from '../gc/clone.ts';
-import type { LfsObject } from '../lfs-batch.ts';
+import type { LfsObject, RepoPlace } from '../lfs-batch.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { parseLimit, parseLimitOption } from '../options.ts';
 import { WaitLine } from '../progress.ts';
@@ -35,12 +35,7 @@ import { type View, viewOf } from '../terminal.ts';
 
 type RepoBody = BodyOf<'getRepo'>;
 
-interface Place {
-  readonly tenant: string;
-  readonly repo: string;
-}
-
-const nameOf = ({ tenant, repo }: Place) => `${tenant}/${repo}`;
+const nameOf = ({ tenant, repo }: RepoPlace) => `${tenant}/${repo}`;
 const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], view);
 export const readThroughFlag = flag('--read-through', "download from there what isn't here yet");
 export const storageClassOperand = (none: string) =>
@@ -209,7 +204,7 @@ interface ComparedClone {
 /** Lists the repo, as downloads would count to the month. @throws {CliError} */
 async function compareClone(
   client: ApiClient,
-  { clone, ...place }: Place & { clone: string },
+  { clone, ...place }: RepoPlace & { clone: string },
 ): Promise<ComparedClone> {
   await checkClone(clone, []);
   const needed = await client.busy.during(
@@ -270,7 +265,7 @@ const pollMs = 2000;
 
 async function waitUntilEmpty(
   { client, context }: { client: ApiClient; context: CliContext },
-  wait: { params: Place; isQuiet: boolean; plan: DeletePlanBody | undefined },
+  wait: { params: RepoPlace; isQuiet: boolean; plan: DeletePlanBody | undefined },
 ): Promise<void> {
   const { params, plan } = wait;
   const line = new WaitLine(context, wait);

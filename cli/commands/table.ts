@@ -171,12 +171,8 @@ function awaitScans(client: ApiClient, context: CliContext, names: readonly stri
     },
     textOf: ({ length }) =>
       length < names.length ? `scanned ${length} of ${names.length} tenants` : undefined,
-    stopped: (cause) =>
-      new CliError('Stopped waiting for the scans.', {
-        hint: 'The server continues. See: lfs-quota tenant list',
-        failure: 'interrupted',
-        cause,
-      }),
+    what: 'Scanning',
+    hint: 'See: lfs-quota tenant list',
     isQuiet: false,
   });
 }

@@ -21,6 +21,7 @@ export function waitForExport(
   { job, isQuiet }: { job: ExportBody; isQuiet: boolean },
 ): Promise<ApiAnswer<ExportBody>> {
   const rate = new Rate();
+  const place = `${job.tenant} ${job.exportId}`;
   return waitUntilEnded(context, {
     isQuiet,
     poll: () => client.ask('getExport', { params: job }),
@@ -29,20 +30,8 @@ export function waitForExport(
       rate.note({ ms: context.nowMs(), done: doneBytes(body) });
       return inPlace ? progressText(body, rate) : plainText(body);
     },
-    stopped: (failed) => goesOn(job, failed),
-  });
-}
-
-/** @param cause why nobody waits any more, if it was not the person. */
-function goesOn({ tenant, exportId }: ExportBody, cause?: CliError): CliError {
-  const message =
-    cause === undefined
-      ? 'Stopped waiting. The export continues on the server.'
-      : `${cause.message.replace(/\.?$/, '.')} The export might continue on the server.`;
-  return new CliError(message, {
-    ...(cause === undefined && { failure: 'interrupted' }),
-    cause,
-    hint: `See its progress: lfs-quota export show ${tenant} ${exportId}. Cancel it: lfs-quota export delete ${tenant} ${exportId}`,
+    what: 'The export',
+    hint: `See its progress: lfs-quota export show ${place}. Cancel it: lfs-quota export delete ${place}`,
   });
 }
 

@@ -5,10 +5,10 @@ import { CliError } from '../errors.ts';
 import {
   askBatch,
   type BatchAnswer,
-  type BatchPlace,
   batchObjectsMax,
   type LfsObject,
   ownRepo,
+  type RepoPlace,
 } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
 import { transferEach } from './at-once.ts';
@@ -130,7 +130,7 @@ export async function checkMayDownload(
  */
 async function ask(
   deps: BatchDeps,
-  place: BatchPlace,
+  place: RepoPlace,
   objects: readonly LfsObject[],
 ): Promise<Map<string, Offer> | 'absent'> {
   const answers = await askBatch(deps, ownRepo(deps.client, place), { operation: 'download', objects });

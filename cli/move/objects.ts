@@ -1,7 +1,7 @@
 import { isOid } from '../../lambda/rules/names.ts';
 import type { ApiClient } from '../api-client.ts';
 import { scanPointers } from '../git/git.ts';
-import type { BatchPlace, LfsObject } from '../lfs-batch.ts';
+import type { LfsObject, RepoPlace } from '../lfs-batch.ts';
 import { objectPages } from '../list-pages.ts';
 
 /** What any branch or tag of a clone needs. @throws {CliError} */
@@ -17,7 +17,7 @@ export async function objectsOfClone(clone: string): Promise<LfsObject[]> {
 }
 
 /** What a repo of ours stores. @throws {CliError} */
-export async function objectsOfRepo(client: ApiClient, { tenant, repo }: BatchPlace): Promise<LfsObject[]> {
+export async function objectsOfRepo(client: ApiClient, { tenant, repo }: RepoPlace): Promise<LfsObject[]> {
   const objects: LfsObject[] = [];
   for await (const { body } of objectPages(client, { tenant, repo }))
     objects.push(...body.objects.filter(({ oid }) => isOid(oid)));

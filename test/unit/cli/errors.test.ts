@@ -115,6 +115,15 @@ describe('a wrong command line sends nothing and exits with 2', () => {
     expect(result.code).toBe(2);
   });
 
+  it.each([
+    ['repo', 'create', 'acme', 'game'],
+    ['scan', 'pause', 'acme', 'game'],
+    ['token', 'list', 'acme'],
+  ])('%s %s names each token that its route takes', async (...words) => {
+    const { err } = await cli(words, { env: {} });
+    expect(err).toContain('You need the admin token, or one of the tenant with the scope manage.');
+  });
+
   it('does not print a token that no header can carry', async () => {
     const result = await cli(['tenant', 'list'], { env: { LFS_QUOTA_TOKEN: 'sec\nret' } });
     expect(result.code).toBe(2);

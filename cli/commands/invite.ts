@@ -44,7 +44,10 @@ export const inviteCommand = actionCommand({
     }
     if (open) {
       const { body, text } = await client.ask('listInvitations', { params });
-      return context.out(json ? `${text}\n` : listText(body, context));
+      if (json) return context.out(`${text}\n`);
+      const { invitations } = body;
+      const isNone = invitations.length === 0;
+      return context.out(isNone ? 'No open invitations.\n' : invitationsTable(invitations, viewOf(context)));
     }
     const made = await client.ask('createInvitation', {
       params,
@@ -61,11 +64,6 @@ function linkText(made: BodyOf<'createInvitation'>, context: CliContext): string
   const until = formatUntil(expiresAt, context.nowMs());
   const where = printable(repos?.join(', ') ?? 'all repos');
   return `Send this link. It works once and expires ${until}. It gives ${scope} access to ${where}.\n`;
-}
-
-function listText({ invitations }: BodyOf<'listInvitations'>, context: CliContext): string {
-  if (invitations.length === 0) return 'No open invitations.\n';
-  return invitationsTable(invitations, viewOf(context));
 }
 
 const invitationsTable = tableOf<BodyOf<'listInvitations'>['invitations'][number]>([

@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from 'commander';
-import { isOid } from '../../lambda/rules/names.ts';
+import { oidPattern } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
@@ -17,7 +16,7 @@ import { type DeletePlanBody, deleteOptions, formatFreed, runDelete, saysYes } f
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { eachPage, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
-import { parseRepo, parseUpTo } from '../options.ts';
+import { matching, parseRepo, parseUpTo } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatAge, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -28,6 +27,7 @@ type ObjectBody = ObjectPageBody['objects'][number];
 
 /** Of `--largest` and `--oldest`. */
 const extremesMax = 10_000;
+const parseOid = matching(oidPattern, 'An oid has 64 lower-case hex digits.');
 /** `1023.99 GiB`. */
 const sizeCharacters = 11;
 
@@ -323,10 +323,4 @@ function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: 
     deletionsTable(deletions, view) +
     `Total: ${formatObjects(deletions.length)}, ${formatBytes(bytes)}. To keep one, push it again before then.\n`
   );
-}
-
-/** The id of an LFS object. */
-function parseOid(text: string): string {
-  if (!isOid(text)) throw new InvalidArgumentError('An oid has 64 lower-case hex digits.');
-  return text;
 }

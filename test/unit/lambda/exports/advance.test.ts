@@ -5,6 +5,7 @@ import { s3Limits } from '../../../../lambda/exports/rules/settings.ts';
 import { cancelExport } from '../../../../lambda/exports/start.ts';
 import { SourceGoneError, type SourceObject } from '../../../../lambda/store/rules/archive-store.ts';
 import { ExportStack, exportPath } from '../../../support/export-stack.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
 import { expectObjects } from './expect-archives.ts';
 
 const advance = { ...exportPath, step: { kind: 'advance' } } as const;
@@ -71,7 +72,11 @@ describe('the next step of an export', () => {
     stack.messages = [advance];
     await stack.deliver();
     await stack.archives.delete((await stack.left()).filter((key) => key.endsWith('/zip/last-0.json')));
+    const { log, entries } = recordingLog();
+    Object.assign(stack.deps, { log });
     expect(await stack.run()).toMatchObject({ state: 'done', round: 2 });
+    const fields = { ...exportPath, round: 1, reason: 'order gone' };
+    expect(entries).toContainEqual({ level: 'warn', message: 'export not complete', fields });
   });
 
   it('fails, and names the object, if one of the last parts of a zip is gone', async () => {

@@ -94,6 +94,34 @@ describe('an export whose units are done', () => {
     expect(await finish()).toMatchObject({ state: 'planning', round: 2, movedAtMs: clock.nowMs() });
   });
 
+  it('logs that its upload is gone, and after the last round tells its owner', async () => {
+    const { archives, deps, entries, path, upload, finish } = await world();
+    await archives.abort(upload);
+    await deps.exportJobs.change(path, (job) => ({ ...job, round: 3 }));
+    const message = expect.stringContaining('Last reason: upload gone.');
+    expect(await finish()).toMatchObject({ state: 'failed', failure: { message } });
+    const fields = expect.objectContaining({ round: 3, reason: 'upload gone' });
+    expect(entries).toEqual([{ level: 'warn', message: 'export not complete', fields }]);
+  });
+
+  it('is completed with its parts in ascending order, in whatever order they were made', async () => {
+    const { archives, volume, finish } = await world({ made: 1 });
+    // Workers end at different times, and some stores list parts by that.
+    for (const number of [3, 2]) await archives.uploadPart(volume, { number, bytes: Uint8Array.of(number) });
+    const { parts } = archives;
+    archives.parts = async function* (...asked) {
+      for await (const page of parts.apply(archives, asked)) yield [...page].reverse();
+    };
+    const { complete } = archives;
+    const completed: number[] = [];
+    archives.complete = (to, those, options) => {
+      completed.push(...those.map(({ number }) => number));
+      return complete.call(archives, to, those, options);
+    };
+    expect(await finish()).toMatchObject({ state: 'done' });
+    expect(completed).toEqual([1, 2, 3]);
+  });
+
   it('is tried again if the store does not answer, and nothing is planned anew', async () => {
     const { archives, deps, upload, finish } = await world();
     archives.complete = () => Promise.reject(new Error('The store does not answer.'));

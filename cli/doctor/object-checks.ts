@@ -4,21 +4,13 @@ import { crc32 } from 'node:zlib';
 import { allPages } from '../../lambda/rules/async.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import {
-  type ArchiveStore,
   ObjectExistsError,
   SourceGoneError,
   type SourceObject,
   type UploadedPart,
 } from '../../lambda/store/rules/archive-store.ts';
 import { type Check, check, type Finding, fail, skipped, warning } from './check.ts';
-import {
-  describeError,
-  describeOutcome,
-  type Files,
-  isAccepted,
-  type Probe,
-  type RawOutcome,
-} from './probe.ts';
+import { describeError, describeOutcome, isAccepted, type Probe, type RawOutcome } from './probe.ts';
 
 /** Does a request see what the one before it did? And does a delete delete? */
 export const consistencyChecks: readonly Check[] = [
@@ -130,7 +122,7 @@ const noChunks = 'Files above 5 GiB need this. Smaller ones work without.';
 /** How large one PUT may be, and what archives are made by. The service works without, so nothing here can fail. */
 export const largeChecks: readonly Check[] = [
   check('largest-upload', 'Check for a limit of a proxy in front of the store.', tryLargest),
-  check('files', noExports, (probe) => probe.use(({ archives, files }) => tryFiles(probe, archives, files))),
+  check('files', noExports, tryFiles),
   check('multipart', noExports, async (probe) => {
     const { why } = await wholeParts(probe);
     if (why === undefined) return 'A multipart upload of 5 MiB and one byte becomes one object.';
@@ -154,19 +146,12 @@ export const largeChecks: readonly Check[] = [
       return 'A part is copied from another object, only in the version that was listed.';
     return warning(`A part is copied from an object with another ETag: ${stale.why ?? 'no error'}.`);
   }),
-  partsCheck('copy-crc32', "Report it to the store's vendor.", (probe, source) =>
-    probe.use(async ({ archives }) => {
-      const tell = async () => {
-        const upload = await archives.createUpload(probe.newKey(), { withCrc32: true });
-        probe.partUploads.add(upload);
-        return (await archives.copyPart(upload, { number: 1, source, sizeBytes: partBytes + 1 })).crc32;
-      };
-      const told = await tell().catch(() => undefined);
-      if (told === undefined) return "A copy doesn't return a CRC-32. lfs-quota only needs it on AWS.";
-      if (told === crc32(one, crc32(part))) return 'A copy returns the CRC-32 of its bytes.';
-      return warning('A copy returns another CRC-32 than that of its bytes.');
-    }),
-  ),
+  partsCheck('copy-crc32', "Report it to the store's vendor.", async (probe, source) => {
+    const told = await crc32OfCopy(probe, source).catch(() => undefined);
+    if (told === undefined) return "A copy doesn't return a CRC-32. lfs-quota only needs it on AWS.";
+    if (told === crc32(one, crc32(part))) return 'A copy returns the CRC-32 of its bytes.';
+    return warning('A copy returns another CRC-32 than that of its bytes.');
+  }),
   // The last one, because a store that does not refuse it overwrites what the others copy.
   partsCheck('complete-absent', noChunks, async (probe, { key }) => {
     const { why } = await uploadParts(probe, [one], { ifAbsent: true });
@@ -229,7 +214,8 @@ function* zeros(sizeBytes: number): Generator<Buffer> {
 }
 
 /** Writes, reads, lists and deletes a file as exports do, and reads it in another version than it has. */
-async function tryFiles(probe: Probe, archives: ArchiveStore, files: Files): Promise<Finding> {
+async function tryFiles(probe: Probe): Promise<Finding> {
+  const { archives, files } = probe;
   const key = probe.newKey();
   probe.written.add(key);
   const etags = {
@@ -271,6 +257,13 @@ function partsCheck(
   });
 }
 
+/** Of a copy of all of an object, as zips ask for it: into an upload that is never completed. */
+async function crc32OfCopy(probe: Probe, source: SourceObject): Promise<number | undefined> {
+  const upload = await probe.archives.createUpload(probe.newKey(), { withCrc32: true });
+  probe.partUploads.add(upload);
+  return (await probe.archives.copyPart(upload, { number: 1, source, sizeBytes: partBytes + 1 })).crc32;
+}
+
 interface MadeObject extends SourceObject {
   /** It isn't made, or isn't as it should be. */
   readonly why?: string;
@@ -289,7 +282,8 @@ async function uploadParts(
   const { copied, key = probe.newKey(), ifAbsent = false } = input;
   probe.written.add(key);
   const source = copied ?? { key, etag: otherEtag };
-  const make = async ({ archives }: Probe['clients']) => {
+  const { archives } = probe;
+  try {
     const upload = await archives.createUpload(key);
     probe.partUploads.add(upload);
     const made: UploadedPart[] = [];
@@ -316,9 +310,8 @@ async function uploadParts(
     const stored = (await probe.head(key))?.sizeBytes;
     if (stored !== totalBytes) throw new Error(`${stored ?? 'no'} bytes are stored instead of ${totalBytes}`);
     return { key, etag };
-  };
-  return probe.use(make).catch((error: unknown) => {
+  } catch (error) {
     if (!(error instanceof Error)) throw error;
     return { key, etag: '', error, why: describeError(error) };
-  });
+  }
 }

@@ -61,8 +61,6 @@ export interface ListedKey {
   readonly etag?: string;
 }
 
-export type Files = ReturnType<typeof createTextFiles>;
-
 /** An upload that was announced honestly, and its signed URL. */
 export interface Announced {
   readonly key: string;
@@ -79,15 +77,16 @@ interface Late {
  * The store under test, through the adapters with which the service uses it. It remembers every key it wrote, and
  * what the store answered on the way.
  *
- * Every operation throws {@link StoreUnavailableError} or {@link StoreRefusedError} when the store does not do it, and
- * the signal's reason after an abort.
+ * Every operation throws {@link StoreUnavailableError} or {@link StoreRefusedError} when the store does not do it. After
+ * an abort it signs and sends nothing more, and throws the signal's reason.
  */
 export class Probe {
   readonly target: ProbeTarget;
   /** What was measured. */
   readonly facts: Pick<StoreFacts, 'clockSkewMs' | 'maxPutBytes'> = { clockSkewMs: null, maxPutBytes: null };
-  /** Other clients of the service. Use them by {@link use}. */
-  readonly clients: { readonly archives: ArchiveStore; readonly files: Files };
+  /** Other clients of the service. */
+  readonly archives: ArchiveStore;
+  readonly files: ReturnType<typeof createTextFiles>;
   /** For what no client of the service tells. */
   readonly client: S3Client;
   /** Keys for which an upload was sent, accepted or not. */
@@ -104,9 +103,7 @@ export class Probe {
   readonly #bucketClient: BucketClient;
   readonly #archiveClient: ArchiveClient;
   readonly #memo = new Map<string, Promise<unknown>>();
-  #signal: AbortSignal | undefined;
-  /** Rejects at the abort. */
-  readonly #aborted: Promise<never>;
+  readonly #signal: AbortSignal;
   #names = 0;
 
   constructor(target: ProbeTarget, signal: AbortSignal) {
@@ -118,7 +115,12 @@ export class Probe {
       maxAttempts: attemptsMax,
       requestHandler: requestHandler({ connectMs: 24_000, answerMs: 120_000 }),
     });
-    const place = { ...where, bucket, credentials: () => this.client.config.credentials() };
+    // Each attempt of each client asks for them.
+    const credentials = async () => {
+      signal.throwIfAborted();
+      return await this.client.config.credentials();
+    };
+    const place = { ...where, bucket, credentials };
     const client = new BucketClient({
       ...place,
       timeoutFactor: 12,
@@ -127,17 +129,11 @@ export class Probe {
     // Each request on its way listens to it, and Node warns of a leak if there are more than ten listeners.
     setMaxListeners(0, signal);
     this.#signal = signal;
-    this.#aborted = once(signal, 'abort').then(() => {
-      throw signal.reason;
-    });
-    this.#aborted.catch(() => {});
     this.#bucketClient = client;
     // A part of 5 MiB takes its time on a slow line.
     this.#archiveClient = new ArchiveClient(place, { connectMs: 24_000, attemptsMax });
-    this.clients = {
-      archives: this.#untilAborted(createArchiveStore({ client: this.#archiveClient })),
-      files: this.#untilAborted(createTextFiles({ client })),
-    };
+    this.archives = createArchiveStore({ client: this.#archiveClient });
+    this.files = createTextFiles({ client });
     this.#listing = new ScanListing({ client, retry: { attemptsMax } });
     this.#store = createObjectStore({ client, clock: systemClock, retry: { attemptsMax } });
     this.#signer = createUrlSigner(place);
@@ -148,11 +144,6 @@ export class Probe {
     this.client.destroy();
     this.#bucketClient.destroy();
     this.#archiveClient.destroy();
-  }
-
-  /** From here on an abort stops nothing any more: what is left is the cleanup. */
-  outliveAbort(): void {
-    this.#signal = undefined;
   }
 
   /** A key that nothing else uses. */
@@ -235,35 +226,31 @@ export class Probe {
   }
 
   head(key: string): Promise<StoredObject | undefined> {
-    return this.#unlessAborted(() => this.#store.head(key));
+    return this.#store.head(key);
   }
 
   /** Sent again as long as the store does not serve it, unlike in the service: nobody pushes what is deleted here. */
-  delete(...keys: readonly string[]): Promise<void> {
+  async delete(...keys: readonly string[]): Promise<void> {
     const deadlineMs = Date.now() + deleteMsMax;
-    return this.#unlessAborted(async () => {
-      for (let tries = 1; ; tries += 1) {
-        const [error] = (await this.#store.delete(keys, { deadlineMs })).values();
-        if (!error) return;
-        if (tries >= attemptsMax) throw error;
-        await systemClock.sleep(200 * tries);
-      }
-    });
+    for (let tries = 1; ; tries += 1) {
+      const [error] = (await this.#store.delete(keys, { deadlineMs })).values();
+      if (!error) return;
+      if (tries >= attemptsMax) throw error;
+      await systemClock.sleep(200 * tries);
+    }
   }
 
   /** One page, read as a scan reads it. */
-  list(
+  async list(
     request: Omit<ListPageRequest, 'signal'>,
   ): Promise<{ keys: ListedKey[]; nextContinuationToken: string | undefined }> {
-    return this.#unlessAborted(async () => {
-      const page = await this.#listing.listPage({ ...request, readsEtags: true });
-      const keys = Array.from({ length: page.keyCount }, (_, index) => ({
-        key: page.keyAt(index),
-        sizeBytes: page.sizeAt(index),
-        etag: page.etagAt(index),
-      }));
-      return { keys, nextContinuationToken: page.nextContinuationToken };
-    });
+    const page = await this.#listing.listPage({ ...request, readsEtags: true });
+    const keys = Array.from({ length: page.keyCount }, (_, index) => ({
+      key: page.keyAt(index),
+      sizeBytes: page.sizeAt(index),
+      etag: page.etagAt(index),
+    }));
+    return { keys, nextContinuationToken: page.nextContinuationToken };
   }
 
   /** The pages below a prefix, up to so many. `isWhole`: there are no more. */
@@ -284,23 +271,7 @@ export class Probe {
 
   /** What is one level below a prefix. */
   listFolders(prefix: string): Promise<DelimitedPage> {
-    return this.#unlessAborted(() => this.#listing.listFolders({ prefix }));
-  }
-
-  /** Requests of other clients of the service. */
-  use<T>(requests: (clients: Probe['clients']) => Promise<T>): Promise<T> {
-    return this.#unlessAborted(() => requests(this.clients));
-  }
-
-  /** The same methods. After the abort, none sends anything more. */
-  #untilAborted<C extends object>(client: C): C {
-    const call =
-      (method: (...args: unknown[]) => unknown) =>
-      (...args: unknown[]) => {
-        this.#signal?.throwIfAborted();
-        return method(...args);
-      };
-    return Object.fromEntries(Object.entries(client).map(([name, method]) => [name, call(method)])) as C;
+    return this.#listing.listFolders({ prefix });
   }
 
   #note(status: number): void {
@@ -314,15 +285,9 @@ export class Probe {
     const storeMs = Date.now() + (this.facts.clockSkewMs ?? 0);
     return { signedAtMs: storeMs - lateMs - 1000, lifetimeMs: 1000 };
   }
-
-  /** Rejects at the abort. What the store does with a request that is on its way is left to the cleanup. */
-  async #unlessAborted<T>(run: () => Promise<T>): Promise<T> {
-    this.#signal?.throwIfAborted();
-    return this.#signal === undefined ? await run() : await Promise.race([run(), this.#aborted]);
-  }
 }
 
-/** What the store or the network said when a request of {@link Probe.use} failed, as the end of a sentence. */
+/** What the store or the network said when a request of one of the service's clients failed, as the end of a sentence. */
 export function describeError(error: NodeJS.ErrnoException): string {
   if (error.cause instanceof Error) return describeError(error.cause);
   if (isNetworkError(error)) return `The response was incomplete (${error.code ?? 'ETIMEDOUT'})`;

@@ -84,26 +84,29 @@ export async function examine(
     onResult(result);
   };
   let blockedBy: string | undefined;
+  const aborted = once(signal, 'abort').then(() => undefined);
+  const cleaner = new Probe(target, new AbortController().signal);
   try {
     for (const row of groups.flatMap((group): readonly Check[] => checkGroups[group])) {
       if (blockedBy !== undefined) {
         results.push({ id: row.id, outcome: 'skipped', detail: `Needs ${blockedBy}, which failed.` });
         continue;
       }
-      const result = await make(row, probe);
-      if (signal.aborted) break;
+      // What the store does with a request that is on its way is left to the cleanup.
+      const result = signal.aborted ? undefined : await Promise.race([make(row, probe), aborted]);
+      if (result === undefined || signal.aborted) break;
       if (result.outcome === 'fail' && essential.has(row.id)) blockedBy = row.id;
       add(result);
     }
-    const { requests } = probe.traffic;
     // Otherwise an upload in progress would arrive after the cleanup.
     if (signal.aborted && probe.written.size > 0) await systemClock.sleep(interruptedMs);
-    probe.outliveAbort();
-    const { left, result } = await cleanUp(probe);
+    const { left, result } = await cleanUp(cleaner, probe);
     add(result);
+    const { requests } = probe.traffic;
     return { results, holds: holdsOf(results, probe), requests, left, isInterrupted: signal.aborted };
   } finally {
     probe.destroy();
+    cleaner.destroy();
   }
 }
 
@@ -156,10 +159,17 @@ function holdsOf(results: readonly CheckResult[], { facts }: Probe): StoreFacts 
   };
 }
 
-/** Deletes all that a run wrote, and what else is below its prefix. It looks again afterwards. Never rejects. */
-async function cleanUp(probe: Probe): Promise<{ left: readonly string[]; result: CheckResult }> {
-  const uploadsLeft = await abortPartUploads(probe);
-  let left: readonly string[] = [...probe.written];
+/**
+ * Deletes all that a run wrote, and what else is below its prefix. It looks again afterwards. Never rejects.
+ *
+ * @param probe of the cleanup alone: an abort stops that of the checks.
+ */
+async function cleanUp(
+  probe: Probe,
+  { written, partUploads }: Pick<Probe, 'written' | 'partUploads'>,
+): Promise<{ left: readonly string[]; result: CheckResult }> {
+  const uploadsLeft = await abortPartUploads(probe, partUploads);
+  let left: readonly string[] = [...written];
   let error: unknown;
   try {
     for (let passes = 0; left.length > 0 && passes < cleanupPassesMax; passes += 1) {
@@ -199,13 +209,13 @@ async function listOwn(probe: Probe): Promise<string[]> {
 }
 
 /** Ends the uploads that were not completed. @returns how many could not be ended. */
-async function abortPartUploads({ clients, partUploads }: Probe): Promise<number> {
+async function abortPartUploads({ archives }: Probe, partUploads: Probe['partUploads']): Promise<number> {
   let failed = 0;
   for (const upload of partUploads) {
     const late = once(AbortSignal.timeout(deleteMsMax), 'abort').then(() =>
       Promise.reject(new Error('late')),
     );
-    await Promise.race([clients.archives.abort(upload), late]).catch(() => {
+    await Promise.race([archives.abort(upload), late]).catch(() => {
       failed += 1;
     });
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { examine } from '../../../../cli/doctor/run-checks.ts';
-import { errorReply, LyingStore } from '../../../support/lying-store.ts';
+import { type AskedRequest, errorReply, LyingStore } from '../../../support/lying-store.ts';
 import { bucket } from '../../../support/store-fixture.ts';
 import { detailOf, examineStore, foundIn, setCredentials, unsetCredentials } from './examined.ts';
 
@@ -104,6 +104,32 @@ describe('an interrupt', () => {
     expect(examined.results.at(-1)).toMatchObject({ id: 'cleanup', outcome: 'pass' });
     expect(examined.results.length).toBeLessThan(48);
   });
+});
+
+it('sends nothing more for a check that an interrupt left, also while it cleans up', async () => {
+  const abort = new AbortController();
+  let [isCleaning, isBegun] = [false, false];
+  const { store } = await examineStore(
+    {
+      instead: async ({ method, query }) => {
+        if (method === 'POST' && query.has('uploads')) {
+          abort.abort();
+          while (!isCleaning) await sleep(5);
+          isBegun = true;
+        }
+        if (method !== 'DELETE' || !abort.signal.aborted) return undefined;
+        isCleaning = true;
+        while (!isBegun) await sleep(5);
+        await sleep(200);
+        return undefined;
+      },
+    },
+    {},
+    { signal: abort.signal, groups: ['access', 'uploads', 'large'] },
+  );
+  expect(store.asked.filter(({ query }) => query.has('uploads'))).toHaveLength(1);
+  const isPart = ({ method, query }: AskedRequest) => method === 'PUT' && query.has('uploadId');
+  expect(store.asked.filter(isPart)).toEqual([]);
 });
 
 it('gives up an upload in parts that the store neither completes nor ends', async () => {

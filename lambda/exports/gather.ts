@@ -8,7 +8,6 @@ import { type ExportFailure, type ExportJob, listKey, requestKey } from './rules
 import {
   decodeObjectList,
   distinctObjects,
-  encodeObjectList,
   type RequestedObject,
   type StoredObject,
 } from './rules/objects.ts';
@@ -178,15 +177,6 @@ export async function gatherObjects(
     .filter((oid) => !found.has(oid))
     .map((oid) => ({ oid, sizeBytes: null }));
   return { objects, conflicts: conflicts.length, missing };
-}
-
-/** Puts down what was listed in a round. A plan is a function of it, so it is there before the job says that it is planned. */
-export async function putGathered(
-  { archives }: Pick<Deps, 'archives'>,
-  job: ExportJob,
-  { objects }: Gathered,
-): Promise<void> {
-  await archives.put(listKey(job, job.round), encodeObjectList(objects));
 }
 
 async function wantedObjects(

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../rules/async.ts';
-import { type Gathered, gatherObjects, putGathered } from './gather.ts';
+import { type Gathered, gatherObjects } from './gather.ts';
 import { abortUploads, type ExportLease, encodeJson } from './lease.ts';
 import { formatFor } from './rules/archive-formats.ts';
 import {
@@ -11,12 +11,14 @@ import {
   endedJob,
   exportPrefix,
   failedJob,
+  listKey,
   madeKey,
   noProgress,
   type UnitName,
   unitKey,
   withSuccess,
 } from './rules/job.ts';
+import { encodeObjectList } from './rules/objects.ts';
 import {
   type CopyOrder,
   madeBytes,
@@ -26,7 +28,7 @@ import {
   plannedParts,
   unitsOf,
 } from './rules/orders.ts';
-import { type ExportInput, figuresOf, planExport, pricesOf, type VolumePlan } from './rules/plan.ts';
+import { figuresOf, planExport, pricesOf, type VolumePlan } from './rules/plan.ts';
 import { planSettingsFor } from './rules/settings.ts';
 
 /** Orders that are in memory, and written, at a time: all workers wait for them. */
@@ -130,7 +132,12 @@ function planVolumes(
   | { failure: ExportFailure } {
   const { copiesParts = exportSettings.copiesParts } = job;
   const settings = planSettingsFor({ ...exportSettings, copiesParts });
-  const plan = planExport(inputOf(job, gathered), settings);
+  const { tenant, request, createdAtMs } = job;
+  const { objects, missing } = gathered;
+  const path = request.repo === null ? tenant : `${tenant}/${request.repo}`;
+  const subject = { path, startedAtMs: createdAtMs, missing };
+  const format = formatFor(request.format, { modifiedAtMs: createdAtMs });
+  const plan = planExport({ objects, format, subject }, settings);
   if (plan.kind !== 'planned') {
     const message = `The object ${plan.object.oid} is larger than an archive can be.`;
     return { failure: { reason: 'object-too-large', message } };
@@ -139,27 +146,14 @@ function planVolumes(
   const figures = figuresOf(volumes);
   const summary = {
     way: settings.way,
-    objectCount: gathered.objects.length,
-    objectBytes: gathered.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    missing: gathered.missing.length,
+    objectCount: objects.length,
+    objectBytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    missing: missing.length,
     conflicts: gathered.conflicts,
     figures,
     ...pricesOf(figures, exportSettings),
   };
   return { volumes, summary };
-}
-
-function inputOf(job: ExportJob, { objects, missing }: Gathered): ExportInput {
-  const { tenant, request, createdAtMs } = job;
-  return {
-    objects,
-    format: formatFor(request.format, { modifiedAtMs: createdAtMs }),
-    subject: {
-      path: request.repo === null ? tenant : `${tenant}/${request.repo}`,
-      startedAtMs: createdAtMs,
-      missing,
-    },
-  };
 }
 
 /** The list of more objects is put down before their plan is made, so that memory need not hold both. */
@@ -186,7 +180,10 @@ export async function planArchives(
   ]);
   if ('failure' in gathered) return failAs(deps, lease, gathered.failure);
   const { isDryRun } = job.request;
-  const meanwhile = isDryRun ? Promise.resolve() : putGathered(deps, job, gathered);
+  // A plan is a function of it, so it is there before the job says that it is planned.
+  const meanwhile = isDryRun
+    ? Promise.resolve()
+    : deps.archives.put(listKey(job, job.round), encodeObjectList(gathered.objects));
   if (gathered.objects.length > objectsAtOnce) await meanwhile;
   const planned = planVolumes(deps, { job, gathered });
   if ('failure' in planned) {

@@ -111,17 +111,15 @@ type CancelDeps = Pick<Deps, 'exportJobs' | 'exportQueue' | 'clock' | 'log'>;
  */
 export async function cancelExport(deps: CancelDeps, path: ExportPath): Promise<ExportJob | undefined> {
   const nowMs = deps.clock.nowMs();
-  const job = await deps.exportJobs.change(path, (before) => ended(before, nowMs));
+  const job = await deps.exportJobs.change(path, (before) => {
+    if (isOpen(before)) return endedJob(before, { state: 'cancelled', nowMs });
+    return before.state === 'done' ? endedJob(before, { state: 'expired', nowMs }) : undefined;
+  });
   if (!job || job.isTidy) return job;
   // A request that is repeated does this again: it may have been lost.
   await deps.exportJobs.leavePlace(path);
   await sendOrLog(deps, path);
   return job;
-}
-
-function ended(job: ExportJob, nowMs: number): ExportJob | undefined {
-  if (isOpen(job)) return endedJob(job, { state: 'cancelled', nowMs });
-  return job.state === 'done' ? endedJob(job, { state: 'expired', nowMs }) : undefined;
 }
 
 /**
@@ -191,12 +189,9 @@ export async function prepareExport(
   const { wish, requestKey } = input;
   if (requestKey !== undefined) return prepareOnce(deps, { ...input, requestKey });
   const refusal = await refusalOf(deps, wish);
-  return refusal ?? { kind: 'ready', begin: () => beginOnce(deps, wish) };
-}
-
-async function beginOnce(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome> {
+  if (refusal) return refusal;
   const exportId = newExportId({ nowMs: deps.clock.nowMs(), random: deps.ids.random(16) });
-  return begin(deps, { wish, exportId });
+  return { kind: 'ready', begin: () => begin(deps, { wish, exportId }) };
 }
 
 async function prepareOnce(

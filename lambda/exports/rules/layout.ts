@@ -81,51 +81,6 @@ interface LiteralContent extends Member {
   crc32(): number;
 }
 
-/** A file whose bytes are here already. */
-function textContent(name: string, text: string): LiteralContent {
-  const bytes = Buffer.from(text);
-  return {
-    name,
-    sizeBytes: bytes.length,
-    bytes: ({ startByte, endByte }) => bytes.subarray(startByte, endByte),
-    crc32: () => crc32(bytes),
-  };
-}
-
-/** Lines that are made and hashed at a time. */
-const linesAtOnce = 4096;
-
-/** A file of lines of the same length, in ASCII, each made when it is read. */
-function lineContent(
-  name: string,
-  lines: { readonly count: number; readonly bytesEach: number; readonly lineAt: (index: number) => string },
-): LiteralContent {
-  const { count, bytesEach, lineAt } = lines;
-  const rendered = (first: number, end: number) => {
-    let text = '';
-    for (let index = first; index < end; index += 1) text += lineAt(index);
-    return Buffer.from(text, 'latin1');
-  };
-  let known: number | undefined;
-  return {
-    name,
-    sizeBytes: count * bytesEach,
-    bytes({ startByte, endByte }) {
-      const first = Math.floor(startByte / bytesEach);
-      const whole = rendered(first, Math.min(count, Math.ceil(endByte / bytesEach)));
-      return whole.subarray(startByte - first * bytesEach, endByte - first * bytesEach);
-    },
-    crc32() {
-      if (known !== undefined) return known;
-      let sum = 0;
-      for (let first = 0; first < count; first += linesAtOnce)
-        sum = crc32(rendered(first, Math.min(count, first + linesAtOnce)), sum);
-      known = sum;
-      return sum;
-    },
-  };
-}
-
 /** What the manifest says of an export, beside what the planner knows. */
 export interface ExportSubject {
   /** What was exported, such as `acme` or `acme/app`. */
@@ -162,7 +117,13 @@ export function manifestOf(input: {
     index: indexName(volume),
     missing: subject.missing.map(({ oid, sizeBytes }) => ({ oid, sizeBytes })),
   };
-  return textContent(`${ownFolder}/manifest-${volume.number}.json`, `${JSON.stringify(manifest, null, 1)}\n`);
+  const bytes = Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
+  return {
+    name: `${ownFolder}/manifest-${volume.number}.json`,
+    sizeBytes: bytes.length,
+    bytes: ({ startByte, endByte }) => bytes.subarray(startByte, endByte),
+    crc32: () => crc32(bytes),
+  };
 }
 
 function indexName({ number }: VolumeNumber): string {
@@ -174,9 +135,13 @@ const numberDigits = 16;
 /** An oid, two numbers, two spaces, a line feed. */
 export const indexLineBytes = 64 + 2 * (1 + numberDigits) + 1;
 
+/** Lines of the index that are made and hashed at a time. */
+const linesAtOnce = 4096;
+
 /**
  * The second file of an archive: a line for each object, with its oid, its size and where its bytes begin in the
- * archive. Lines have one length and the order of the oids, so a reader of ranges finds an object in a few steps.
+ * archive. Lines have one length and the order of the oids, so a reader of ranges finds an object in a few steps. Each is
+ * made when it is read.
  *
  * @param input.dataStartOf where the bytes of the object with this index begin.
  */
@@ -187,15 +152,30 @@ function indexOf(input: {
 }): LiteralContent {
   const { volume, objects, dataStartOf } = input;
   const padded = (value: number) => String(value).padStart(numberDigits);
-  return lineContent(indexName(volume), {
-    count: objects.length,
-    bytesEach: indexLineBytes,
-    lineAt(index) {
-      const object = objects[index];
-      if (!object) throw new RangeError(`The index has no line ${index}.`);
-      return `${object.oid} ${padded(object.sizeBytes)} ${padded(dataStartOf(index))}\n`;
+  const rendered = (first: number, end: number) => {
+    let text = '';
+    for (const [at, { oid, sizeBytes }] of objects.slice(first, end).entries())
+      text += `${oid} ${padded(sizeBytes)} ${padded(dataStartOf(first + at))}\n`;
+    return Buffer.from(text, 'latin1');
+  };
+  let known: number | undefined;
+  return {
+    name: indexName(volume),
+    sizeBytes: objects.length * indexLineBytes,
+    bytes({ startByte, endByte }) {
+      const first = Math.floor(startByte / indexLineBytes);
+      const whole = rendered(first, Math.ceil(endByte / indexLineBytes));
+      return whole.subarray(startByte - first * indexLineBytes, endByte - first * indexLineBytes);
     },
-  });
+    crc32() {
+      if (known !== undefined) return known;
+      let sum = 0;
+      for (let first = 0; first < objects.length; first += linesAtOnce)
+        sum = crc32(rendered(first, first + linesAtOnce), sum);
+      known = sum;
+      return sum;
+    },
+  };
 }
 
 /** The bytes of an object in the archive, and which object it is. */

@@ -289,14 +289,10 @@ export function partFigures(part: Part | ShardPart, layout: Layout): PartFigures
   return shard;
 }
 
+const figureNames = Object.keys(none) as (keyof PartFigures)[];
+
 function add(to: { -readonly [K in keyof PartFigures]: number }, from: PartFigures): void {
-  to.throughBytes += from.throughBytes;
-  to.copiedBytes += from.copiedBytes;
-  to.shards += from.shards;
-  to.gets += from.gets;
-  to.uploads += from.uploads;
-  to.copies += from.copies;
-  to.hashedBytes += from.hashedBytes;
+  for (const name of figureNames) to[name] += from[name];
 }
 
 /** The size of the object whose head is the last one in a part, if its bytes go on behind it: its CRC-32 is wanted. */

@@ -120,7 +120,7 @@ it('sends nothing more for a check that an interrupt left, also while it cleans 
         if (method !== 'DELETE' || !abort.signal.aborted) return undefined;
         isCleaning = true;
         while (!isBegun) await sleep(5);
-        await sleep(200);
+        await sleep(2000);
         return undefined;
       },
     },

@@ -204,6 +204,42 @@ describe('a listing of an adopted repo', () => {
     expect(tokens).toEqual([undefined, 'on']);
   });
 
+  it('in any order has the pages of the store, with their own tokens', async () => {
+    const keys = ['a1', 'b2', 'c3'].map((digits) => storedKey(game, digits));
+    const { bucket, listing } = bucketWith([game], ...keys);
+    const request = { prefix: 'acme/game/', inAnyOrder: true, maxKeys: 2 };
+    const first = await listing.listPage(request);
+    expect(bucket.requests).toEqual([{ ...request, prefix: 'lfs/' }]);
+    expect(keysOf(first)).toEqual([`acme/game/${oidOf('a1')}`, `acme/game/${oidOf('b2')}`]);
+    const { nextContinuationToken = '' } = await bucket.memory.listPage({ prefix: 'lfs/', maxKeys: 2 });
+    expect(first.nextContinuationToken).toBe(nextContinuationToken);
+    const last = await listing.listPage({ ...request, continuationToken: nextContinuationToken });
+    expect(keysOf(last)).toEqual([`acme/game/${oidOf('c3')}`]);
+    // No object is where the request looks.
+    expect(keysOf(await listing.listPage({ ...request, prefix: 'acme/game/zz' }))).toEqual([]);
+  });
+
+  it('is refused if the store lists what is not below, or not in order', async () => {
+    const { bucket, listing } = bucketWith([game], storedKey(game, 'a1'));
+    const request = { prefix: 'acme/game/' };
+    const inOrder = 'The store doesn\'t list keys below "lfs/" in order.';
+    const pages: [change: (page: ListedPage) => Partial<ListedPage>, message: string, startAfter?: string][] =
+      [
+        [() => ({ keyAt: () => 'other/key' }), 'The store listed a key without the requested prefix.'],
+        [() => ({ isInOrder: false }), inOrder],
+        [() => ({ keyAt: () => storedKey(game, 'a1') }), inOrder, 'a1'],
+        [() => ({ keyAt: () => storedKey(game, 'a1') }), inOrder, 'b2'],
+      ];
+    for (const [change, message, digits] of pages) {
+      bucket.listPage = async (asked) => {
+        const page = await bucket.memory.listPage({ prefix: asked.prefix });
+        return Object.assign(Object.create(page), page, change(page));
+      };
+      const startAfter = digits === undefined ? {} : { startAfter: `acme/game/${oidOf(digits)}` };
+      await expect(listing.listPage({ ...request, ...startAfter })).rejects.toThrow(message);
+    }
+  });
+
   it('refuses a token that it has not made', async () => {
     const { listing } = bucketWith([game]);
     const listed = listing.listPage({ prefix: 'acme/game/', continuationToken: 'x' });
@@ -455,6 +491,20 @@ describe('a page that is joined', () => {
     expect([made.keyCount, made.nextContinuationToken]).toEqual([3, 'after z/k0']);
     expect(joined(false, some).nextContinuationToken).toBeUndefined();
     expect(() => made.keyAt(3)).toThrow('The page has 3 keys, none at 3.');
+  });
+
+  it('tells class and suffix of each key as its part does, and none where that tells none', async () => {
+    const page = await pageOf(1, 20);
+    const tells = { storageClassAt: (at: number) => `CLASS${at}`, suffixAt: (at: number) => `.s${at}` };
+    const silent = { storageClassAt: undefined, suffixAt: undefined };
+    const partOf = (own: typeof tells | typeof silent, index: number) => ({
+      page: Object.assign(Object.create(page), page, own) as ListedPage,
+      indexes: [index],
+      keyOf,
+    });
+    const made = joined(false, partOf(tells, 1), partOf(silent, 0));
+    expect([0, 1].map((index) => made.storageClassAt(index))).toEqual(['CLASS1', '']);
+    expect([0, 1].map((index) => made.suffixAt(index))).toEqual(['.s1', '']);
   });
 
   it('of keys that a part does not have is a mistake', async () => {

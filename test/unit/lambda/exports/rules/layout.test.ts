@@ -1,7 +1,8 @@
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { tarFormat } from '../../../../../lambda/exports/rules/archive-formats.ts';
-import { ascendingBy, entrySizesOf } from '../../../../../lambda/exports/rules/layout.ts';
+import { tarFormat, zipFormat } from '../../../../../lambda/exports/rules/archive-formats.ts';
+import { ascendingBy, entrySizesOf, Layout } from '../../../../../lambda/exports/rules/layout.ts';
 
 it.each([
   ['small', 8],
@@ -47,4 +48,21 @@ it('an object takes its head, its bytes and what fills its last block', () => {
     [513, 512],
     [1536, 2048],
   ]);
+});
+
+it('the index of many objects has the CRC-32 of its bytes, wherever they are read from', () => {
+  const objects = Array.from({ length: 4097 }, (_, index) => {
+    const oid = index.toString(16).padStart(64, '0');
+    return { oid, etag: '"e"', key: `acme/app/${oid}`, sizeBytes: index };
+  });
+  const format = zipFormat({ modifiedAtMs: 0 });
+  const sizes = entrySizesOf(objects, format);
+  const subject = { path: 'acme/app', startedAtMs: 0, missing: [] };
+  const input = { format, objects, sizes, subject, volume: { number: 1, of: 1 } };
+  const entry = new Layout(input, () => Uint32Array.from(objects.keys())).entryAt(1);
+  if (entry.kind !== 'content') throw new Error('The second file is the index.');
+  const bytes = entry.content.bytes({ startByte: 0, endByte: entry.sizeBytes });
+  expect([bytes.length, entry.content.crc32()]).toEqual([entry.sizeBytes, crc32(bytes)]);
+  const cut = { startByte: entry.sizeBytes - 150, endByte: entry.sizeBytes - 10 };
+  expect(Buffer.from(entry.content.bytes(cut))).toEqual(Buffer.from(bytes.subarray(-150, -10)));
 });

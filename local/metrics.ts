@@ -89,7 +89,6 @@ export class ServerMetrics implements Metrics {
     const objects = ofTenant('objects', 'What the last scan counted');
     const scanned = ofTenant('scanned_timestamp_seconds', 'When the last scan was');
     const uncounted = gauge('uncounted_bytes', 'Stored, and no usage: the first 10,000 files', ['folder']);
-    const uncountedFiles = gauge('uncounted_files', 'Of the same folder', ['folder']);
     let listAgainMs = 0;
     let readAgainMs = 0;
     this.#refresh = async () => {
@@ -106,10 +105,8 @@ export class ServerMetrics implements Metrics {
       if (clock.nowMs() >= listAgainMs) {
         listAgainMs = clock.nowMs() + restMs;
         // Without the store, all else is shown.
-        for (const { folder, bytes, objectCount } of await readUncounted({ listing }).catch(() => [])) {
+        for (const { folder, bytes } of await readUncounted({ listing }).catch(() => []))
           uncounted.set({ folder }, bytes);
-          uncountedFiles.set({ folder }, objectCount);
-        }
       }
       if (clock.nowMs() < readAgainMs) return;
       const tenants = await ledger.listTenants({ pageSize: tenantsMax });

@@ -10,7 +10,6 @@ const pagesMax = 10;
 /** What lies below one of the service's own folders. `isCut`: there's more. */
 interface FolderSum {
   readonly folder: string;
-  readonly objectCount: number;
   readonly bytes: number;
   readonly isCut: boolean;
 }
@@ -18,13 +17,12 @@ interface FolderSum {
 /** What the service stores beside objects, which no usage counts. @throws {StoreUnavailableError} */
 export function readUncounted({ listing }: Pick<Deps, 'listing'>): Promise<FolderSum[]> {
   const read = async (folder: string): Promise<FolderSum> => {
-    let [pages, objectCount, bytes, isCut] = [0, 0, 0, false];
+    let [pages, bytes, isCut] = [0, 0, false];
     for await (const page of listPages(listing, { prefix: `${folder}/` })) {
-      [pages, objectCount, bytes] = [pages + 1, objectCount + page.keyCount, bytes + page.totalBytes];
-      isCut = page.isTruncated;
+      [pages, bytes, isCut] = [pages + 1, bytes + page.totalBytes, page.isTruncated];
       if (pages === pagesMax) break;
     }
-    return { folder, objectCount, bytes, isCut };
+    return { folder, bytes, isCut };
   };
   return Promise.all(Object.values(ownFolders).map(read));
 }
@@ -37,8 +35,8 @@ export function uncountedPart(found: Finding<readonly FolderSum[]>): StatusPart 
       found.why,
       'Check the store: lfs-quota doctor.',
     );
-  const sums = found.value.map(({ folder, objectCount, bytes, isCut }) => {
-    return `${folder}/ ${isCut ? 'more than ' : ''}${formatBytes(bytes)} (${objectCount} ${objectCount === 1 ? 'file' : 'files'})`;
-  });
+  const sums = found.value.map(
+    ({ folder, bytes, isCut }) => `${folder}/ ${isCut ? 'more than ' : ''}${formatBytes(bytes)}`,
+  );
   return fine('uncounted', `Stored, but not counted as usage: ${sums.join(', ')}.`);
 }

@@ -18,7 +18,7 @@ export interface DamagedFile {
 /** Whether an error is of the file. Others are of this process, such as too many open files. */
 export const isOfFile = (error: unknown) =>
   error instanceof DamagedFileError ||
-  /^E(?!MFILE|NFILE|NOMEM|AGAIN|PIPE|CONNRESET|RR_)[A-Z]+$/.test(errorCode(error) ?? '');
+  /^E(?!MFILE|NFILE|NOMEM|AGAIN|PIPE|CONN|HOST|NET|STALE|TIMEDOUT|RR_)[A-Z]+$/.test(errorCode(error) ?? '');
 
 /** What is wrong in the store's folder. None of it stops anything else. */
 export class Damage {

@@ -204,7 +204,6 @@ describe('what its operator sees', () => {
       /^lfs_quota_tenant_limit_bytes\{tenant="demo"\} 1000000$/m,
       /^lfs_quota_tenant_committed_bytes\{tenant="demo"\} 12$/m,
       /^lfs_quota_uncounted_bytes\{folder="_parts"\} 0$/m,
-      /^lfs_quota_uncounted_files\{folder="_gc"\} 0$/m,
       /^lfs_quota_request_duration_seconds_count\{function="lfsBatch",status="200"\} 1$/m,
       /^lfs_quota_request_duration_seconds_count\{function="limits",status="429"\} \d+$/m,
       /^lfs_quota_queue_messages\{queue="reconciles",state="dead"\} 0$/m,

@@ -266,15 +266,18 @@ describe('while it runs', () => {
     expect([copied.status, copied.code, await seen('small')]).toEqual([404, 'NoSuchKey', gone]);
   });
 
-  it.each(['EMFILE', 'ENFILE', 'ENOMEM'])('%s is no fault of the object, which stays', async (code) => {
-    await put('small');
-    vi.mocked(openSync).mockImplementationOnce(() => {
-      throw Object.assign(new Error(code), { code });
-    });
-    expect((await get('small')).status).toBe(500);
-    expect(await seen('small')).toEqual(there);
-    expect((store.errors as unknown[]).splice(0)).toHaveLength(1);
-  });
+  it.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ESTALE', 'ETIMEDOUT'])(
+    '%s is no fault of the object, which stays',
+    async (code) => {
+      await put('small');
+      vi.mocked(openSync).mockImplementationOnce(() => {
+        throw Object.assign(new Error(code), { code });
+      });
+      expect((await get('small')).status).toBe(500);
+      expect(await seen('small')).toEqual(there);
+      expect((store.errors as unknown[]).splice(0)).toHaveLength(1);
+    },
+  );
 
   it('a wrong byte of a small object is found before anything of it is sent', async () => {
     await put('small');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import {
   request as httpRequest,
   type IncomingHttpHeaders,
-  type IncomingMessage,
+  IncomingMessage,
   type ServerResponse,
 } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -410,12 +410,22 @@ it('tells of each request once it has ended, without its query', async () => {
   await vi.waitFor(() => expect(onAnswered.mock.calls).toMatchObject([[{ status: 499 }]]));
 });
 
+/** Node's own, behind `headersDistinct`. */
+interface Distinct {
+  _addHeaderLineDistinct(): void;
+}
+
 it.each(Object.getOwnPropertyNames(Object.prototype))(
   'a header named %s, as what each object has, is one like any other',
   async (name) => {
+    // What some releases of Node do, whatever this one does.
+    vi.spyOn(IncomingMessage.prototype as unknown as Distinct, '_addHeaderLineDistinct').mockImplementation(() => {
+      throw new TypeError('dest[field].push is not a function');
+    });
     const { front } = await setUp();
     const head = `GET /v1/tenants HTTP/1.1\r\nHost: localhost\r\n${name}: a\r\n${name}: b\r\n`;
     expect(await sendRaw(front.port, `${head}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    vi.restoreAllMocks();
   },
 );
 

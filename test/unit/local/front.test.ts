@@ -623,6 +623,15 @@ async function hold(port: number, method: string, from: string, path = 'key') {
   return socket;
 }
 
+/** A request of which one byte is still to come. */
+async function halfRequest(port: number) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('POST /v1/tenants HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{');
+  await once(socket, 'connect');
+  return socket;
+}
+
 describe('slow transfers', () => {
   const reach = { trusts: readTrustedProxies('127.0.0.1') };
 
@@ -660,8 +669,8 @@ describe('slow transfers', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it("end before another's request that isn't whole yet", async () => {
-    const connectionsMax = 50;
+  /** A front with so many places. @returns what fills them with transfers of one address, too. */
+  async function withPlaces(connectionsMax: number) {
     const { seen, objects } = transferStore();
     const { front } = await setUp(undefined, { objects, reach, connections: { connectionsMax } });
     const fill = async (count: number) => {
@@ -671,15 +680,27 @@ describe('slow transfers', () => {
       await expect.poll(() => seen).toHaveLength(before + count);
       return sockets;
     };
-    const sockets = await fill(connectionsMax - 1);
-    const half = connect(front.port, '127.0.0.1');
-    half.on('error', () => {});
-    half.write('POST /v1/tenants HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{');
-    await once(half, 'connect');
+    return { seen, fill, beginHalf: () => halfRequest(front.port) };
+  }
+
+  it("end before another's request that isn't whole yet", async () => {
+    const { fill, beginHalf } = await withPlaces(50);
+    const sockets = await fill(49);
+    const half = await beginHalf();
     for (let times = 0; times < 3; times += 1) sockets.push(...(await fill(1)));
     half.write('}');
     expect(String((await once(half, 'data'))[0])).toContain('200 OK');
     for (const socket of [half, ...sockets]) socket.destroy();
+  });
+
+  it("of a client that has only some end after another's request that isn't whole yet", async () => {
+    const { seen, fill, beginHalf } = await withPlaces(10);
+    const sockets = await fill(8);
+    const half = (await beginHalf()).resume();
+    sockets.push(...(await fill(1)));
+    expect(seen.filter(({ message }) => message.socket.destroyed)).toEqual([]);
+    await expect.poll(() => half.destroyed).toBe(true);
+    for (const socket of sockets) socket.destroy();
   });
 
   /** A front whose seconds the test lets pass. */

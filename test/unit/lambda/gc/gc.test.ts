@@ -334,6 +334,22 @@ describe('the files of a gc run', () => {
     expect(await world.watch()).toBeUndefined();
   });
 
+  it('are removed, too, if one of the run before lands after the end of the next', async () => {
+    const world = await GcWorld.with([0, 1]);
+    await world.opened();
+    const { put } = await sign(world, { bytes: setOf(1) });
+    await cancelGc(world.deps, path);
+    await world.consume();
+    world.nowMs += 1;
+    await world.open();
+    await cancelGc(world.deps, path);
+    await world.consume();
+    await put();
+    await world.pass(2 * hour);
+    expect(await world.files()).toEqual([]);
+    expect(await world.isDue()).toBe(false);
+  });
+
   it('are removed though whoever opened the next one died before its record was put', async () => {
     const world = await GcWorld.with([0, 1]);
     await world.opened();

@@ -241,6 +241,17 @@ describe('of a large repo', () => {
     expect(parseDeletion(item)).not.toHaveProperty('removal');
   });
 
+  it('names that no map keeps are pairs: an empty one, and those that every object has', () => {
+    const names = ['', ...Object.getOwnPropertyNames(Object.prototype)];
+    const times = { runMs: 1, beganMs: 2, endedMs: 3 };
+    const object = { sizeBytes: 4, lastModifiedMs: 5 };
+    const objects = new Map(['aa', ...names].map((name) => [name, object]));
+    const field = removalField({ ...times, objects }, { isPacked: false });
+    expect(field).toEqual({ ...times, objects: { aa: [4, 5] }, pairs: names.map((name) => [name, [4, 5]]) });
+    const item = { deletionId: 'd', repo: 'app', state: 'deleted', objects: {}, dueAtMs: 0, deadlineMs: 0 };
+    expect(parseDeletion({ ...item, removal: field }).removal).toEqual({ ...times, objects });
+  });
+
   it('what a gc run removed is kept in a text', () => {
     const times = { runMs: 1, beganMs: 2, endedMs: 3 };
     const objects = new Map([

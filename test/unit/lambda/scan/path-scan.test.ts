@@ -78,6 +78,15 @@ describe('a trail of pages', () => {
     expect(() => follow(101, ['60/1'])).toThrow(/too far apart/);
   });
 
+  it('that goes on ends if keys come again, unless the one before can have forgotten none', () => {
+    const goOn = (count: number) => {
+      const listed = Array.from({ length: count }, (_, index) => `${index}`);
+      return new PageTrail('t/r/', listed).follow(pageOf(['a', 'a']));
+    };
+    expect(goOn(49_999)).toEqual([0]);
+    expect(() => goOn(50_000)).toThrow(/too far apart/);
+  });
+
   it('ends if a long listing begins again, in the same scan or in one that goes on', () => {
     const keysOf = (page: number) => Array.from({ length: 1000 }, (_, index) => `${page}/${index}`);
     const trail = new PageTrail('t/r/');

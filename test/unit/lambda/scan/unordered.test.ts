@@ -3,7 +3,7 @@ import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import { addingOld } from '../../../../lambda/scan/page-in-range.ts';
 import { createPathScan } from '../../../../lambda/scan/path-scan.ts';
-import type { PathScanInput } from '../../../../lambda/scan/rules/scan-plan.ts';
+import type { PathScanInput, ScanRest } from '../../../../lambda/scan/rules/scan-plan.ts';
 import { AdoptedListing } from '../../../../lambda/store/adopted-listing.ts';
 import { BucketClient } from '../../../../lambda/store/bucket-client.ts';
 import {
@@ -138,19 +138,40 @@ describe('where two ranges meet', () => {
     expect(outcome.requests).toBeLessThanOrEqual(16 + 2 * 15);
   });
 
+  // Without regard to case, b comes before C: the range up to C9 ends at b, and the one behind it begins after c.
+  const names = ['A1', 'A2', 'b1', 'b2', 'C1', 'C2', 'd1', 'd2'];
+  const foldedCase = (pageKeysMax: number) =>
+    scanOver(
+      listingOf(
+        names.map((name) => ({ key: prefix + name, sizeBytes: 1 })),
+        { order: 'no case', pageKeysMax },
+      ),
+    );
+  const nothing = { prefix, storedBytes: 0, objectCount: 0, seen: [], requests: 0, isSequential: false };
+  const ranges = [
+    { after: null, last: 'C9' },
+    { after: 'C9', last: null },
+  ];
+
   it('keys that only one of them may see are counted all the same', async () => {
-    // Without regard to case, b comes before C: the range up to C9 ends at b, and the one behind it begins after c.
-    const names = ['A1', 'A2', 'b1', 'b2', 'C1', 'C2', 'd1', 'd2'];
     for (let pageKeysMax = 1; pageKeysMax <= 8; pageKeysMax += 1) {
-      const all = names.map((name) => ({ key: prefix + name, sizeBytes: 1 }));
-      const { scan } = scanOver(listingOf(all, { order: 'no case', pageKeysMax }));
-      const ranges = [
-        { after: null, last: 'C9' },
-        { after: 'C9', last: null },
-      ];
-      const nothing = { prefix, storedBytes: 0, objectCount: 0, seen: [], requests: 0, isSequential: false };
+      const { scan } = foldedCase(pageKeysMax);
       const outcome = await scan({ prefix, resume: { ...nothing, ranges, objectsExpected: null } });
       expect(outcome).toMatchObject({ kind: 'done', objectCount: 8 });
     }
+  });
+
+  it.each([
+    ['before', ranges],
+    ['behind', ranges.toReversed()],
+  ])('keys between them are counted if a scan stops after the range %s the cut', async (_, all) => {
+    const { scan } = foldedCase(3);
+    let resume: ScanRest = { ...nothing, ranges: all, objectsExpected: null };
+    for (let pages = 0; pages < 20; pages += 1) {
+      const outcome = await scan({ prefix, resume, requestsMax: 1 });
+      if (outcome.kind === 'done') return expect(outcome.objectCount).toBe(8);
+      resume = JSON.parse(JSON.stringify(outcome.rest));
+    }
+    throw new Error('It never ends.');
   });
 });

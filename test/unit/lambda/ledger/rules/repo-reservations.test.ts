@@ -348,6 +348,14 @@ describe('objects that were being deleted until a time', () => {
     expect(reservationsOf(marker).coveredBy(scanOf('a', 'b'), deletedByMs + 1)).toEqual(new Set(['r0']));
   });
 
+  it('are late all the same if they are deleted once more', () => {
+    const later = { createdAtMs: lapsedAtMs + hour, lapsedAtMs: lapsedAtMs + 2 * hour };
+    const all = reservationsOf(marker, { ...marker, ...later, deletedByMs: deletedByMs + 2 * hour });
+    const scanBeganMs = deletedByMs + 1;
+    expect([...all.settle({ scanned: { scan: scanOf(), covered: none }, scanBeganMs })]).toEqual([]);
+    expect(all.coveredBy(scanOf(), scanBeganMs)).toEqual(none);
+  });
+
   it('are late, and keep the one look that they have', () => {
     const all = reservationsOf(marker);
     const scanned = { scan: undefined, covered: none };

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import {
+  DamagedFileError,
+  encodeRecord,
+  type ObjectRecord,
+  readBytes,
+  readRecord,
+} from '../../../../local/store/object-file.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
+
+const tempFolder = useTempFolders();
+
+/** @param more of the record, beside what the bytes say. */
+function stored(bytes: Buffer, more: Partial<ObjectRecord> = {}) {
+  const hashOf = (name: string) => createHash(name).update(bytes);
+  const record: ObjectRecord = {
+    key: 'key',
+    sizeBytes: bytes.length,
+    etag: hashOf('md5').digest('hex'),
+    checksums: {},
+    sha256: hashOf('sha256').digest('base64'),
+    lastModifiedMs: 1_800_000_000_000,
+    ...more,
+  };
+  const file = path.join(tempFolder(), 'object');
+  const write = (content: Buffer) => writeFileSync(file, Buffer.concat([content, encodeRecord(record)]));
+  write(bytes);
+  return { file, record, write };
+}
+
+it('a file whose time is none that a date can have is damaged', () => {
+  const last = stored(Buffer.from('x'), { lastModifiedMs: 8.64e15 });
+  expect(readRecord(last.file)).toEqual(last.record);
+  for (const lastModifiedMs of [8.64e15 + 1, 1e300]) {
+    const { file } = stored(Buffer.from('x'), { lastModifiedMs });
+    expect(() => readRecord(file)).toThrow(DamagedFileError);
+  }
+});
+
+it.each([
+  [1, 0],
+  [128 * 1024, 0],
+  [128 * 1024 + 1, 128 * 1024],
+  [300_000, 256 * 1024],
+])('of %i bytes with a wrong one, the last piece is never sent', async (sizeBytes, sentBytes) => {
+  const bytes = Buffer.alloc(sizeBytes, 'x');
+  const { file, record, write } = stored(bytes);
+  const receive = async () => {
+    const received: Buffer[] = [];
+    const body = readBytes(file, record, { first: 0, sizeBytes }).on('data', (piece) => received.push(piece));
+    const error = await new Promise((resolve) =>
+      body.once('error', resolve).once('end', () => resolve(null)),
+    );
+    return { sent: Buffer.concat(received), error };
+  };
+  const whole = await receive();
+  expect([whole.sent.equals(bytes), whole.error]).toEqual([true, null]);
+  bytes[0] = 0;
+  write(bytes);
+  const { sent, error } = await receive();
+  expect([sent.length, error]).toEqual([sentBytes, expect.any(DamagedFileError)]);
+});

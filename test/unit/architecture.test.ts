@@ -233,7 +233,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
   'local/store': {
     imports: ['local/system', 'rules'],
-    packages: ['@smithy/core', '@smithy/signature-v4', 'node:*'],
+    packages: ['@smithy/core', '@smithy/signature-v4', 'node:*', 'zod'],
   },
   // It scans and examines stores itself, and `serve` is the server. `doctor` asks a store for parts and copies by the SDK itself.
   cli: {

@@ -186,13 +186,17 @@ export class Promises {
     return open;
   }
 
-  /** (repo/oid) → bytes of what is live, or has been dead for no longer than that. Of several sizes the largest counts. */
+  /**
+   * (repo/oid) → bytes of what is live, has been dead for no longer than that, or has ended and may still be counted. Of
+   * several sizes the largest counts.
+   */
   grantedWithin(lapsedForMs: number, nowMs: number): Map<string, number> {
     const entries = new Map<string, number>();
+    const add = ({ name, sizeBytes }: NamedBytes) =>
+      entries.set(name, Math.max(sizeBytes, entries.get(name) ?? 0));
     for (const granted of this.#granted.values())
-      if (nowMs <= granted.lapsedAtMs + lapsedForMs)
-        for (const { name, sizeBytes } of namesOf(granted))
-          entries.set(name, Math.max(sizeBytes, entries.get(name) ?? 0));
+      if (nowMs <= granted.lapsedAtMs + lapsedForMs) for (const named of namesOf(granted)) add(named);
+    for (const ended of this.ended(nowMs)) add(ended);
     return entries;
   }
 

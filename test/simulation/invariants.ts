@@ -470,8 +470,8 @@ export class Invariants {
       if (!truth.stored.has(name) || truth.around.isPut(name, request.beganMs))
         needed += Math.max(0, sizeBytes - (entries.get(name) ?? 0));
     }
-    // Late uploads count by what they exceed the limit by.
-    needed += Math.max(0, truth.unconfirmedBytes(nowMs, start) - limitBytes);
+    // Late uploads, and what deletes expect once more, count by what they exceed the limit by.
+    needed += Math.max(0, truth.unconfirmedBytes(nowMs, start, truth.onceMore()) - limitBytes);
     // What was removed around the API is in the confirmed usage until it is noticed.
     needed += truth.around.removedBytes(truth.aroundSinceMs, start);
     watched.worstExcessBytes = Math.max(watched.worstExcessBytes, needed - limitBytes);

@@ -36,7 +36,7 @@ export interface Issued {
   readonly chunked?: ReadonlySet<string> | undefined;
 }
 
-interface NamedBytes {
+export interface NamedBytes {
   /** repo/oid */
   readonly name: string;
   readonly sizeBytes: number;

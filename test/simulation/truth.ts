@@ -4,7 +4,7 @@ import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { AroundChanges } from './around.ts';
-import { type Issued, Promises } from './promises.ts';
+import { type Issued, type NamedBytes, Promises } from './promises.ts';
 
 /** The clock of the function that counted may have been ahead. */
 function aroundSinceMs(fullScannedAtMs: number): number {
@@ -249,10 +249,10 @@ export class Truth {
    * What URLs may bring within a day of when they should have been used, beyond what is stored or may still be sent. What
    * was deleted meanwhile may be sent once more. Of several sizes the largest counts.
    */
-  unconfirmedBytes(nowMs: number, start: string): number {
+  unconfirmedBytes(nowMs: number, start: string, expected: Iterable<NamedBytes> = []): number {
     const live = this.liveEntries(nowMs, this.promises.ended(nowMs));
     const late = new Map<string, number>();
-    for (const { name, sizeBytes } of this.promises.late(nowMs)) {
+    for (const { name, sizeBytes } of [...this.promises.late(nowMs), ...expected]) {
       const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);
       late.set(name, Math.max(addedBytes, late.get(name) ?? 0));
     }
@@ -260,12 +260,18 @@ export class Truth {
   }
 
   /** What deletes expect once more. Of an object that came around the API there is no URL, but nobody knows that. */
-  onceMoreBytes(start: string): number {
+  onceMore(): NamedBytes[] {
     const expected = this.reservations.filter(({ id }) => id.startsWith(onceMoreIdStart));
-    const entries = expected.flatMap(({ repo, entries }) =>
-      [...entries].map(([oid, sizeBytes]): [string, number] => [`${repo}/${oid}`, sizeBytes]),
+    return expected.flatMap(({ repo, entries }) =>
+      [...entries].map(([oid, sizeBytes]) => ({ name: `${repo}/${oid}`, sizeBytes })),
     );
-    return entries.reduce((sum, [name, sizeBytes]) => sum + (name.startsWith(start) ? sizeBytes : 0), 0);
+  }
+
+  onceMoreBytes(start: string): number {
+    return this.onceMore().reduce(
+      (sum, { name, sizeBytes }) => sum + (name.startsWith(start) ? sizeBytes : 0),
+      0,
+    );
   }
 
   /**

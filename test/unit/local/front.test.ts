@@ -419,9 +419,11 @@ it.each(Object.getOwnPropertyNames(Object.prototype))(
   'a header named %s, as what each object has, is one like any other',
   async (name) => {
     // What some releases of Node do, whatever this one does.
-    vi.spyOn(IncomingMessage.prototype as unknown as Distinct, '_addHeaderLineDistinct').mockImplementation(() => {
-      throw new TypeError('dest[field].push is not a function');
-    });
+    vi.spyOn(IncomingMessage.prototype as unknown as Distinct, '_addHeaderLineDistinct').mockImplementation(
+      () => {
+        throw new TypeError('dest[field].push is not a function');
+      },
+    );
     const { front } = await setUp();
     const head = `GET /v1/tenants HTTP/1.1\r\nHost: localhost\r\n${name}: a\r\n${name}: b\r\n`;
     expect(await sendRaw(front.port, `${head}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);

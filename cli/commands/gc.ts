@@ -6,7 +6,7 @@ import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { downloadFailure } from '../export/transfer.ts';
 import { checkClone, scanClone } from '../gc/clone.ts';
 import type { RepoPlace } from '../lfs-batch.ts';
@@ -77,39 +77,47 @@ export const gcCommands = group('gc', 'Delete objects no branch or tag reference
     wanted: managerToken,
     run: async (client, { operands: params, options, context }) => {
       const { list, json: isQuiet = false } = options;
+      if (list !== undefined && !options.wait)
+        throw new UsageError('--list needs the result: leave out --no-wait.');
       await checkReady(client, context, params);
-      const reachableSet = await readReachableSet(client, context, { ...options, isQuiet });
+      const { bytes, named } = await readReachableSet(client, context, { ...options, isQuiet });
       await client.busy.during(
         () => 'uploading the reachable set',
-        () => sendReachableSet(client, { params, ...reachableSet }),
+        () => sendReachableSet(client, { params, bytes, named }),
       );
-      const started = await client.ask('runGc', {
-        params,
-        body: {
-          reachableSet: reachableSet.named,
-          dryRun: options.delete !== true,
-          force: options.force === true,
-          minAgeDays: options.olderThan,
-        },
-      });
-      const ended = options.wait ? await waitForRun({ client, context }, { params, isQuiet }) : started;
-      const { body, text } = ended;
-      if (list !== undefined)
+      const run = async (dryRun: boolean) => {
+        const { force = false, olderThan: minAgeDays } = options;
+        const body = { reachableSet: named, dryRun, force, minAgeDays };
+        const started = await client.ask('runGc', { params, body });
+        return options.wait ? waitForRun({ client, context }, { params, isQuiet }) : started;
+      };
+      let ended = await run(list !== undefined || options.delete !== true);
+      // A run that deletes may have ended, and removed its lists, before anybody can read them.
+      if (list !== undefined && !failureOf(ended.body)) {
+        const { body } = ended;
         await client.busy.during(
           () => 'fetching the list',
           () => writeList({ body, file: list }),
         );
-      context.out(isQuiet ? `${text}\n` : shown(body, context));
-      if (body.failure)
-        throw new CliError(`${failedText(body)}.`, { hint: 'Fix the problem above, and run it again.' });
-      // It has ended otherwise: by its time, or by somebody else's `gc cancel`.
-      if (body.state === 'expired' || body.state === 'cancelled')
-        throw new CliError(`${failedText(body)}: garbage collection is ${body.state}.`, {
-          hint: `Open another one, and run it a day later: lfs-quota gc open ${params.tenant} ${params.repo}`,
-        });
+        if (options.delete) ended = await run(false);
+      }
+      context.out(isQuiet ? `${ended.text}\n` : shown(ended.body, context));
+      const failure = failureOf(ended.body);
+      if (failure) throw failure;
     },
   }),
 ]);
+
+/** @returns why a run deleted nothing, or not all. It may end by its time, or by somebody else's `gc cancel`. */
+function failureOf(body: GcBody): CliError | undefined {
+  const { failure, state, tenant, repo } = body;
+  if (failure)
+    return new CliError(`${failedText(body)}.`, { hint: 'Fix the problem above, and run it again.' });
+  if (state !== 'expired' && state !== 'cancelled') return undefined;
+  return new CliError(`${failedText(body)}: garbage collection is ${state}.`, {
+    hint: `Open another one, and run it a day later: lfs-quota gc open ${tenant} ${repo}`,
+  });
+}
 
 /** Asked before the refs of the remote: those must not be older than the service allows. */
 async function checkReady(
@@ -172,23 +180,26 @@ async function sendReachableSet(
   await answer.arrayBuffer();
 }
 
-async function writeList({ body, file }: { body: GcBody; file: string }): Promise<void> {
-  // What is done has no lists any more.
-  const lists = body.found?.lists ?? [];
+async function writeList({ body: { found }, file }: { body: GcBody; file: string }): Promise<void> {
   const texts: string[] = [];
-  for (const { url } of lists) texts.push(await (await fetchOrFail(url, { method: 'GET' })).text());
-  if (lists.length === 0 && (body.found?.candidates.objectCount ?? 0) > 0)
-    throw new CliError(`The list is gone: garbage collection of ${body.tenant}/${body.repo} is finished.`, {
-      hint: 'Run it without --delete first.',
-    });
+  for (const { url } of found?.lists ?? [])
+    texts.push(await (await fetchOrFail(url, { method: 'GET' })).text());
+  const text = texts.join('');
   try {
-    writeFileSync(file, texts.join(''));
+    writeFileSync(file, text);
   } catch (error) {
-    throw downloadFailure(error, { isStopped: false, file, goOn: 'Then run it again.' });
+    throw downloadFailure(error, { isStopped: false, file, goOn: 'Nothing was deleted. Run it again.' });
   }
+  const listed = text.split('\n').length - 1;
+  const { objectCount = 0 } = found?.candidates ?? {};
+  if (listed !== objectCount)
+    throw new CliError(`${file} has ${formatCount(listed)} of ${formatObjects(objectCount)}.`, {
+      hint: 'Nothing was deleted. Run it again. Lists have up to a million objects: for more, leave out --list.',
+    });
 }
 
-const storeHint = "Run it again. If that doesn't help, check the store: lfs-quota doctor";
+const storeHint =
+  "Nothing was deleted. Run it again. If that doesn't help, check the store: lfs-quota doctor";
 
 async function fetchOrFail(url: string, request: RequestInit): Promise<Response> {
   const where = new URL(url).origin;

@@ -169,7 +169,7 @@ function profileOf(
 export async function writeProfile(file: string, profile: StoreProfile): Promise<void> {
   await writeFile(file, `${JSON.stringify(profile, null, 2)}\n`).catch((cause: Error) => {
     throw new CliError(`Couldn't write the profile: ${cause.message}.`, {
-      hint: 'Pass another file to --profile, and run it again.',
+      hint: 'Free up space, or use a file that you can write. Run it again.',
       cause,
     });
   });

@@ -135,6 +135,7 @@ async function testedStore(
     bucket,
     prefix,
     endpoint,
+    endpointOption: '--store',
     region: region || 'us-east-1',
     isThorough: false,
     largestBytes: undefined,

@@ -22,6 +22,7 @@ import type {
 } from '../../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../../lambda/store/signing.ts';
+import type { StoreTarget } from '../du/store-errors.ts';
 import type { StoreFacts } from './profile.ts';
 
 /** The deletion of one object, or of an upload's parts, ends by then, retries included. */
@@ -42,13 +43,9 @@ const attemptsMax = 5;
 /** Statuses with which a store says that it is asked too much. */
 const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
 
-export interface ProbeTarget {
-  readonly bucket: string;
+export interface ProbeTarget extends StoreTarget {
   /** Of this run alone; everything is written below it. Ends with a slash. */
   readonly prefix: string;
-  /** Undefined: AWS. */
-  readonly endpoint: string | undefined;
-  readonly region: string;
   /** More rounds, and checks that need more than a thousand objects. */
   readonly isThorough: boolean;
   /** Undefined: no large upload. */

@@ -38,7 +38,7 @@ export const accessChecks: readonly Check[] = [
       return `Found the access key …${found.accessKeyId.slice(-4)}: ${kind}.`;
     },
   ),
-  check('bucket', 'Check --endpoint and --region.', async (probe) => {
+  check('bucket', 'Check that the key can list the bucket.', async (probe) => {
     const { bucket, endpoint, region, prefix } = probe.target;
     try {
       const { keys } = await probe.list({ prefix });
@@ -48,7 +48,7 @@ export const accessChecks: readonly Check[] = [
         return fail('There are already objects below the path of this run.', 'Run it again.');
       return `${bucket} at ${endpoint ?? 'AWS'} (${region}) can be listed.`;
     } catch (error) {
-      const explained = explainStoreError(error, { bucket, endpoint, region });
+      const explained = explainStoreError(error, probe.target);
       if (explained instanceof CliError) return fail(explained.message, explained.hint);
       throw explained;
     }

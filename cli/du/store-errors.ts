@@ -7,9 +7,12 @@ import {
 } from '../../lambda/store/rules/store.ts';
 import { CliError, type Failure } from '../errors.ts';
 
-interface Target {
+export interface StoreTarget {
   readonly bucket: string;
+  /** Undefined: AWS. */
   readonly endpoint: string | undefined;
+  /** Sets it. Omitted: `--endpoint`. */
+  readonly endpointOption?: string;
   readonly region: string;
   /** An option that sends fewer requests at a time. Omitted: the command has none. */
   readonly slower?: string;
@@ -20,7 +23,7 @@ const checkIt = 'The store is broken. Check it: lfs-quota doctor';
 type Explanation = readonly [message: string, hint: string, failure?: Failure];
 
 /** Turns an error of the store into one that says what to do next. Other errors are returned as they are. */
-export function explainStoreError(error: unknown, target: Target): unknown {
+export function explainStoreError(error: unknown, target: StoreTarget): unknown {
   if (error instanceof MalformedAnswerError) {
     return new CliError(`A page of ${storeOf(target)} can't be read: ${error.message}`, {
       hint: checkIt,
@@ -35,7 +38,7 @@ export function explainStoreError(error: unknown, target: Target): unknown {
   return new CliError(message, { hint, ...(failure && { failure }), cause: error });
 }
 
-function explainBroken(error: Error, target: Target): Explanation | undefined {
+function explainBroken(error: Error, target: StoreTarget): Explanation | undefined {
   const { cause } = error;
   const isLasting = cause instanceof StoreAnswerError && lastingStatuses.has(cause.status);
   if (!isLasting && !(error instanceof BrokenListingError)) return undefined;
@@ -43,20 +46,20 @@ function explainBroken(error: Error, target: Target): Explanation | undefined {
   return [`${storeOf(target)} can't list the path: ${why}`, checkIt];
 }
 
-function explainOutage(error: Error, target: Target): Explanation {
+function explainOutage(error: Error, target: StoreTarget): Explanation {
+  const { endpointOption = '--endpoint', slower } = target;
   const { code = '' } = (error.cause ?? error) as { code?: string };
   if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
-    const hint = 'Check --endpoint, and whether the store is running.';
+    const hint = `Check ${endpointOption}, and whether the store is running.`;
     return [`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable'];
   }
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
-  const { slower } = target;
   const hint = slower ? `Retry later, or with fewer concurrent requests: ${slower}.` : 'Retry later.';
   return [`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable'];
 }
 
-function explainRefusal(answer: unknown, target: Target): Explanation {
-  const { bucket, region } = target;
+function explainRefusal(answer: unknown, target: StoreTarget): Explanation {
+  const { bucket, endpointOption = '--endpoint', region } = target;
   const store = storeOf(target);
   // No request was sent: the SDK found no credentials to sign it.
   if (!(answer instanceof StoreAnswerError)) {
@@ -67,7 +70,7 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
   if (bucketRegion !== undefined && bucketRegion !== region)
     return [`The bucket ${bucket} is in ${bucketRegion}, not in ${region}.`, `Use --region ${bucketRegion}.`];
   if (name === 'NoSuchBucket' || status === 404) {
-    const hint = 'Check its name, --endpoint and --region.';
+    const hint = `Check its name, ${endpointOption} and --region.`;
     return [`Bucket ${bucket} not found at ${store}.`, hint, 'not-found'];
   }
   if (name === 'InvalidAccessKeyId' || name === 'SignatureDoesNotMatch') {
@@ -85,10 +88,10 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
   if (status === 301) return [`The bucket ${bucket} isn't in ${region}.`, 'Pass its region with --region.'];
   return [
     `${store} rejected the listing of ${bucket} (${status} ${name}).`,
-    'Check --endpoint and --region.',
+    `Check ${endpointOption} and --region.`,
   ];
 }
 
-function storeOf({ endpoint, region }: Target): string {
+function storeOf({ endpoint, region }: StoreTarget): string {
   return endpoint ?? `AWS (${region})`;
 }

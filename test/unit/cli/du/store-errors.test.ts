@@ -88,6 +88,7 @@ describe('an error of a store', () => {
   it.each([
     ['du', { slower: '--concurrency 8' }],
     ['doctor', {}],
+    ['serve', { endpointOption: '--store' }],
   ])('advises only options that %s has', (name, more) => {
     const own = programForTest()
       .commands.find((each) => each.name() === name)

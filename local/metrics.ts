@@ -10,11 +10,12 @@ const tenantsMax = 1_000;
 /** From one read of them to the next, where the table is a service, and of what the store has beside objects. */
 const restMs = 300_000;
 
-/** Prometheus's name and unit of each metric: `BytesAdmitted` → `lfs_quota_bytes_admitted`, milliseconds as seconds. */
-function nameOf(name: MetricName): string {
-  const snake = name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-  const unit = { Count: '_total', Bytes: '', Milliseconds: '_seconds' }[metricUnits[name]];
-  return `lfs_quota_${snake}${unit}`;
+/** Prometheus's name and help of each metric: `BytesAdmitted` → `lfs_quota_bytes_admitted`, milliseconds as seconds. */
+function seriesOf(metric: MetricName): { name: string; help: string } {
+  const words = metric.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+  const unit = { Count: '_total', Bytes: '', Milliseconds: '_seconds' }[metricUnits[metric]];
+  const help = `${metric.charAt(0)}${words.slice(1)}${unit.replace('_', ', in ')}`;
+  return { name: `lfs_quota_${words.replaceAll(' ', '_')}${unit}`, help };
 }
 
 /** What a server's figures are read from. */
@@ -36,13 +37,13 @@ export class ServerMetrics implements Metrics {
     const registers = this.#registers;
     collectDefaultMetrics({ register: this.#registry });
     for (const name of Object.keys(metricUnits) as MetricName[]) {
-      const series = { name: nameOf(name), help: `${name}, in ${metricUnits[name]}`, registers };
+      const series = { ...seriesOf(name), registers };
       if (metricUnits[name] === 'Count') this.#counters.set(name, new Counter(series));
       else this.#measures.set(name, new Summary({ ...series, percentiles: [] }));
     }
     this.#requests = new Histogram({
       name: 'lfs_quota_request_duration_seconds',
-      help: 'Requests of the API, by function and status',
+      help: 'Duration of API requests, by function and status, in seconds',
       labelNames: ['function', 'status'],
       buckets: [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers,
@@ -87,7 +88,7 @@ export class ServerMetrics implements Metrics {
     const limit = ofTenant('limit_bytes', 'Its limit, if it has one');
     const stored = ofTenant('stored_bytes', 'What the last scan counted');
     const objects = ofTenant('objects', 'What the last scan counted');
-    const scanned = ofTenant('scanned_timestamp_seconds', 'When the last scan was');
+    const scanned = ofTenant('scanned_timestamp_seconds', 'When the last scan was, in seconds since 1970');
     const uncounted = gauge('uncounted_bytes', 'Stored, and no usage: the first 10,000 files', ['folder']);
     let listAgainMs = 0;
     let readAgainMs = 0;

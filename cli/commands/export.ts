@@ -164,7 +164,7 @@ export const exportCommands = group('export', 'Download a tenant or repo as an a
     description: 'Cancel an export, or remove its archive',
     route: 'deleteExport',
     operands: ofExport,
-    print: ({ exportId, state }) => `The export ${exportId} is ${deleted[state] ?? state}.\n`,
+    print: ({ exportId, state }) => `The export ${exportId} is ${deleted[state] ?? 'deleted'}.\n`,
   }),
 ]);
 
@@ -181,26 +181,29 @@ async function show(
 ): Promise<void> {
   const { answer, output, isQuiet } = shown;
   const { body: job, text } = answer;
-  if (output !== undefined) await downloadAll(by, { job, output, isQuiet });
+  const files = output === undefined ? undefined : await downloadAll(by, { job, output, isQuiet });
   if (isQuiet) by.context.out(`${text}\n`);
-  else by.context.out(output === undefined ? asShown(job, by.context) : restoreText(job));
+  else by.context.out(files === undefined ? asShown(job, by.context) : restoreText(files, job));
 }
 
+/** @returns where the archives are, whatever the folder. */
 async function downloadAll(
   by: { client: ApiClient; context: CliContext },
   { job, output, isQuiet }: { job: ExportBody; output: string; isQuiet: boolean },
-): Promise<void> {
+): Promise<readonly string[]> {
   if (job.state !== 'done')
     throw new CliError(`No archive to download: the export is ${job.state}.`, {
       hint: `See its progress: lfs-quota export show ${job.tenant} ${job.exportId}`,
     });
-  for (const [index, { file, isThere }] of filesFor(output, job).entries())
+  const files = filesFor(output, job);
+  for (const [index, { file, isThere }] of files.entries())
     if (isThere)
       by.context.err(
         `${file} exists already, with this size: it's kept. To download it again, move it away, and run: ` +
           `${by.context.program} export show ${job.tenant} ${job.exportId} --output ${output}\n`,
       );
     else await downloadArchive(by, { job, index, file, output, isQuiet });
+  return files.map(({ file }) => path.resolve(file));
 }
 
 function begunText({ tenant, exportId }: ExportBody, { program }: CliContext): string {
@@ -231,14 +234,7 @@ function localText(
   { file, hasNames }: { file: string; hasNames: boolean },
 ): string {
   const made = `${file}: ${formatObjects(objectCount)}, ${formatBytes(sizeBytes)}.\n`;
-  const archive = shellWords([path.resolve(file)]);
-  if (hasNames) return `${made}${extractNamed}  tar -x -f ${archive}\n`;
-  return (
-    `${made}With it git-lfs needs no server:\n` +
-    '  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n' +
-    `  tar -x -C .git -f ${archive}\n` +
-    '  git lfs checkout\n'
-  );
+  return `${made}${restoreText([path.resolve(file)], { format: 'tar', named: hasNames })}`;
 }
 
 interface NamedObject {
@@ -356,27 +352,26 @@ function renderArchives(job: ExportBody, view: View): string {
     `Kept until ${expiresAt}, for ${formatLeft(expiresAt, view.nowMs)}. It doesn't count as usage.\n`,
     `\nDownload or resume it:\n  lfs-quota export show ${tenant} ${exportId} --output ${shellWords([target])}\n`,
     ...(urls.length === 0 ? [] : [`Or, until ${archives[0]?.urlExpiresAt}, without a token:\n`, ...urls]),
-    `\n${restoreText(job)}`,
+    `\n${restoreText(
+      archives.map(({ name }) => (job.named ? name : `../${name}`)),
+      job,
+    )}`,
   ].join('');
 }
 
-/** A name can be one of git's own files, which can hold a command. */
-const extractNamed = 'Never extract it into .git: its file names come from the list.\n';
-
-/** How to use the archives in the end. */
-function restoreText({ archives, format, named }: ExportBody): string {
-  const extract = (options: string, path: string) =>
-    archives
-      .map(({ name }) =>
-        format === 'tar'
-          ? `  tar -x ${options}-f ${shellWords([`${path}${name}`])}\n`
-          : `  unzip ${options.replace('-C', '-d')}${shellWords([`${path}${name}`])}\n`,
-      )
-      .join('');
-  if (named) return `${extractNamed}${extract('', '')}`;
+/** How to use archives in the end. @param files where they are, seen from the clone unless they have names of their own. */
+function restoreText(
+  files: readonly string[],
+  { format, named }: Pick<ExportBody, 'format' | 'named'>,
+): string {
+  const into = named ? '' : format === 'tar' ? '-C .git ' : '-d .git ';
+  const command = format === 'tar' ? `tar -x ${into}-f ` : `unzip ${into}`;
+  const extract = files.map((file) => `  ${command}${shellWords([file])}\n`).join('');
+  // A name can be one of git's own files, which can hold a command.
+  if (named) return `Never extract it into .git: its file names come from the list.\n${extract}`;
   return (
     'With it git-lfs needs no server:\n' +
-    `  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n${extract('-C .git ', '../')}` +
+    `  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n${extract}` +
     '  git lfs checkout\n'
   );
 }

@@ -233,3 +233,15 @@ describe('export show', () => {
     expect(err).toContain('No archive to download: the export is copying.');
   });
 });
+
+it.each(exportSchema.shape.state.options)(
+  'export delete says what it did, not a state: %s',
+  async (state) => {
+    const { run } = await serve(() => ({ status: 200, body: exportBody({ state }) }));
+    const { code, out } = await run('delete', 'acme', exportId);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^The export \w+ is (deleted|cancelled, and .* removed|finished, archive removed)\.\n$/,
+    );
+  },
+);

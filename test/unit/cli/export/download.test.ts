@@ -14,8 +14,9 @@ import {
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ExportBody } from '../../../../lambda/api/contract/exports.ts';
 import { cli } from '../harness.ts';
 import { done, exportBody } from './export-bodies.ts';
 
@@ -70,7 +71,7 @@ const refuses =
     response.writeHead(status).end('<Error><Code>AccessDenied</Code></Error>');
 
 /** An API with one export, and a store that does each of these in turn. The last one stays. */
-async function serve(conducts: readonly Conduct[], archives = 1, user = '') {
+async function serve(conducts: readonly Conduct[], archives = 1, user = '', job: Partial<ExportBody> = {}) {
   const asked: string[] = [];
   let downloads = 0;
   let urls = 0;
@@ -92,7 +93,7 @@ async function serve(conducts: readonly Conduct[], archives = 1, user = '') {
       url: `http://${user}127.0.0.1:${port}/store/${index}?${urls}`,
       urlExpiresAt: '2026-11-21T05:30:00Z',
     }));
-    response.end(JSON.stringify(done('', { archives: list })));
+    response.end(JSON.stringify(done('', { archives: list, ...job })));
   };
   const server = createServer(onRequest).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -116,11 +117,35 @@ describe('a download of an archive', () => {
     expect(code).toBe(0);
     expect(err).toMatch(/^acme\.tar: \d0 %\n$/);
     expect(out).toContain(`${file}: 292.97 KiB\n`);
-    expect(out).toContain('tar -x -C .git -f ../acme.tar');
+    expect(out).toContain(`tar -x -C .git -f ${file}\n`);
     expect(readFileSync(file).equals(content)).toBe(true);
     expect(readdirSync(folder)).toEqual(['acme.tar']);
     expect(asked).toEqual(['/store/0?1 from 0']);
   });
+
+  it.each([
+    ['tar', false, 'tar -x -C .git -f'],
+    ['tar', true, 'tar -x -f'],
+    ['zip', false, 'unzip -d .git'],
+    ['zip', true, 'unzip'],
+  ] as const)(
+    'says how to use the files it wrote, wherever they are: %s, named: %s',
+    async (format, named, command) => {
+      const [one, two] = [
+        await serve([sends], 1, '', { format, named }),
+        await serve([sends], 2, '', { format, named }),
+      ];
+      const other = join(folder, "it's mine");
+      const shown = join(folder, "it'\\''s mine");
+      const written = await one.run(relative('', other));
+      expect(readFileSync(other).equals(content)).toBe(true);
+      expect(written.out).toContain(`  ${command} '${shown}'\n`);
+      expect(written.out).not.toContain('acme.tar');
+      const both = await two.run(folder);
+      for (const index of [1, 2])
+        expect(both.out).toContain(`  ${command} ${join(folder, `acme-${index}-of-2.tar`)}\n`);
+    },
+  );
 
   it('goes on after a break, with a new URL', async () => {
     const { asked, run } = await serve([breaksAfter(100_000), breaksAfter(50_000), sends]);

@@ -42,7 +42,7 @@ const functionRequestId = 'functionRequestId' satisfies keyof Invocation;
 /** `05:00:00 warn message key=value …`. The level `info` is left out. */
 function textLine({ level, time, message, fields }: Entry): string {
   const pairs = Object.entries(fields)
-    .filter(([key]) => key !== functionRequestId)
+    .filter(([key, value]) => key !== functionRequestId && value !== undefined)
     .map(([key, value]) => `${key}=${plain(value)}`);
   return `${[time.slice(11, 19), ...(level === 'info' ? [] : [level]), message, ...pairs].join(' ')}\n`;
 }

@@ -23,6 +23,15 @@ it('logs one line for each entry, for people', () => {
   ]);
 });
 
+it.each(['text', 'json'] as const)('leaves out what is undefined (%s)', (format) => {
+  const { lines, log } = logged(format);
+  log.info('request', { correlationId: undefined, tenant: null, at: { a: undefined, b: 0 } });
+  expect(lines.join('')).not.toMatch(/undefined|correlationId/);
+  expect(lines.join('')).toMatch(
+    format === 'text' ? / tenant=null at=\{"b":0\}\n$/ : /"tenant":null,"at":\{"b":0\}/,
+  );
+});
+
 it('logs one line for each entry, for machines, with the release', () => {
   const { lines, log } = logged('json');
   log.error('failed', { tenant: 'acme', big: 2n ** 60n });

@@ -164,15 +164,10 @@ export const exportCommands = group('export', 'Download a tenant or repo as an a
     description: 'Cancel an export, or remove its archive',
     route: 'deleteExport',
     operands: ofExport,
-    print: ({ exportId, state }) => `The export ${exportId} is ${deleted[state] ?? 'deleted'}.\n`,
+    print: ({ exportId, state }) =>
+      `The export ${exportId} is ${state === 'cancelled' ? 'cancelled, and what it made is removed' : 'deleted'}.\n`,
   }),
 ]);
-
-/** What a delete did, where the state alone does not say it. */
-const deleted: Partial<Record<ExportBody['state'], string>> = {
-  cancelled: 'cancelled, and what it made is removed',
-  expired: 'finished, archive removed',
-};
 
 /** Downloads an export, if that was asked for, and prints what it is. */
 async function show(
@@ -346,16 +341,14 @@ function renderArchives(job: ExportBody, view: View): string {
   const urls = archives.flatMap(({ name, url }) =>
     url === null ? [] : [`  curl -f -C - -o ${shellWords([name])} ${shellWords([url])}\n`],
   );
+  const files = archives.map(({ name }) => (job.named ? name : `../${name}`));
   const target = archives.length === 1 ? (archives[0]?.name ?? '') : '.';
   return [
     archivesTable(archives, view),
     `Kept until ${expiresAt}, for ${formatLeft(expiresAt, view.nowMs)}. It doesn't count as usage.\n`,
     `\nDownload or resume it:\n  lfs-quota export show ${tenant} ${exportId} --output ${shellWords([target])}\n`,
     ...(urls.length === 0 ? [] : [`Or, until ${archives[0]?.urlExpiresAt}, without a token:\n`, ...urls]),
-    `\n${restoreText(
-      archives.map(({ name }) => (job.named ? name : `../${name}`)),
-      job,
-    )}`,
+    `\n${restoreText(files, job)}`,
   ].join('');
 }
 

@@ -94,10 +94,9 @@ export const gcCommands = group('gc', 'Delete objects no branch or tag reference
       let ended = await run(list !== undefined || options.delete !== true);
       // A run that deletes may have ended, and removed its lists, before anybody can read them.
       if (list !== undefined && !failureOf(ended.body)) {
-        const { body } = ended;
         await client.busy.during(
           () => 'fetching the list',
-          () => writeList({ body, file: list }),
+          () => writeList({ body: ended.body, file: list }),
         );
         if (options.delete) ended = await run(false);
       }

@@ -112,8 +112,7 @@ export const listingChecks: readonly Check[] = [
     },
   ),
   check('list-page-size', miscounted, async (probe) => {
-    if (!probe.target.isThorough)
-      return skipped('Needs 1,001 small objects: run lfs-quota doctor --thorough.');
+    if (!probe.target.isThorough) return skipped('Needs 1,001 small objects: lfs-quota doctor --thorough.');
     const names = Array.from({ length: pageTestKeys }, (_, index) => String(index).padStart(4, '0'));
     const fixture = await write(probe, names);
     const pageKeys = (await probe.list({ prefix: fixture.prefix, maxKeys: 5000 })).keys.length;

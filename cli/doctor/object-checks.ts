@@ -173,7 +173,7 @@ const largeIdleMsMax = 600_000;
 async function tryLargest(probe: Probe): Promise<Finding> {
   const { largestBytes } = probe.target;
   if (largestBytes === undefined)
-    return skipped('Uploads a large object: run lfs-quota doctor --largest SIZE, such as 5GiB.');
+    return skipped('Uploads a large object: lfs-quota doctor --largest SIZE, such as 5GiB.');
   const refused = await uploadZeros(probe, largestBytes);
   let size = largestBytes;
   for (let outcome = refused; !isAccepted(outcome); outcome = await uploadZeros(probe, size)) {

@@ -18,7 +18,7 @@ export interface StoreTarget {
   readonly slower?: string;
 }
 
-const checkIt = 'The store is broken. Check it: lfs-quota doctor';
+const checkIt = 'Check --endpoint, and the store: lfs-quota doctor';
 
 type Explanation = readonly [message: string, hint: string, failure?: Failure];
 

@@ -15,13 +15,7 @@ import {
   type ObjectListing,
   StoreUnavailableError,
 } from '../store/rules/store.ts';
-import {
-  errorInBody,
-  folderPageReader,
-  KeyCountError,
-  ListPageReader,
-  type ScannedPage,
-} from './parse-list-answer.ts';
+import { folderPageReader, KeyCountError, ListPageReader, type ScannedPage } from './parse-list-answer.ts';
 import type { EntryReaderOptions } from './parse-list-entries.ts';
 
 /** Enough pages for the engine to compile the code that reads them. */
@@ -163,10 +157,9 @@ export class ScanListing implements ObjectListing {
         try {
           return reader.end();
         } catch (error) {
-          const thrown = errorInBody(reader.textWithoutEntries) ?? error;
-          if (!(thrown instanceof KeyCountError)) throw thrown;
+          if (!(error instanceof KeyCountError)) throw error;
           this.#isPredicting = false;
-          throw isPredicting ? thrown : new OtherProtocolError(thrown.message);
+          throw isPredicting ? error : new OtherProtocolError(error.message);
         }
       },
     };

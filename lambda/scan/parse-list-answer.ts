@@ -13,7 +13,6 @@ import { EntryReader, type EntryReaderOptions } from './parse-list-entries.ts';
 /** The number of entries is not the page's KeyCount. */
 export class KeyCountError extends MalformedPageError {}
 
-const resultOpen = '<ListBucketResult';
 const resultClose = '</ListBucketResult>';
 
 /** Four times as many as a thousand of the longest keys take. */
@@ -28,6 +27,7 @@ interface ListFrame {
 
 /** The text up to the end tag. @throws {MalformedPageError} without that tag: the body was cut off. */
 function textToEnd(bytes: Buffer): string {
+  checkBeginning(bytes);
   const text = utf8Text(bytes).trimEnd();
   if (!text.endsWith(resultClose))
     throw new MalformedPageError('The page was cut off: its end tag is missing.');
@@ -44,7 +44,6 @@ function textToEnd(bytes: Buffer): string {
  * @throws {MalformedPageError}
  */
 function readListFrame(around: string, counts: readonly number[]): ListFrame {
-  if (!around.includes(resultOpen)) throw new MalformedPageError("The response isn't a ListBucketResult.");
   if (around.includes('<Contents')) throw new MalformedPageError('The page contains an incomplete entry.');
   checkKeyCount(elementText(around, 'KeyCount'), counts);
   const isTruncated = elementText(around, 'IsTruncated');
@@ -65,12 +64,21 @@ function checkKeyCount(keyCount: string | undefined, counts: readonly number[]):
     throw new KeyCountError(`The page has KeyCount ${keyCount}, but contains ${counts[0]} keys.`);
 }
 
-/** An error document with status 200, which S3 sends when it fails after it began to answer. */
-export function errorInBody(text: string): MalformedPageError | undefined {
-  const { code } = errorIn(text);
-  return code === undefined
-    ? undefined
-    : new MalformedPageError(`The store answered 200 with the error ${code}.`);
+/** What an XML document may have before its first element, and the prefix of that one's name. */
+const beforeRoot = /^\ufeff?(?:\s|<\?.*?\?>|<!--.*?-->)*(?:(<)[\w.-]+:)?/s;
+
+/**
+ * What is no list is another protocol, unless it may have been cut off before that shows.
+ *
+ * @throws {MalformedPageError} for an error document, which S3 sends when it fails after it began to answer.
+ */
+function checkBeginning(bytes: Buffer): void {
+  const root = bytes.toString('utf8', 0, 4096).replace(beforeRoot, '$1');
+  const { code } = root.startsWith('<Error') ? errorIn(root) : {};
+  if (code !== undefined) throw new MalformedPageError(`The store answered 200 with the error ${code}.`);
+  const known = ['<ListBucketResult', '<Error', '<?', '<!--'];
+  if (!known.some((open) => root.startsWith(open) || open.startsWith(root)))
+    throw new OtherProtocolError("The response isn't a list of S3.");
 }
 
 /** What a page encodes is in no suffix, so the key need not be decoded. */
@@ -174,8 +182,8 @@ const seamBytes = 1024;
  */
 export class ListPageReader implements AnswerReader<ScannedPage> {
   readonly #entries: EntryReader;
-  /** The text before the first entry, once that was found. */
-  #head: string | undefined;
+  /** What is before the first entry, once that was found. */
+  #head: Buffer | undefined;
   /** Unread bytes: of the head, of an entry whose end has not arrived, or of the text after the last entry. */
   #pending: Buffer = Buffer.alloc(0);
   #bytes = 0;
@@ -184,17 +192,14 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
     this.#entries = new EntryReader(options);
   }
 
-  /** The beginning of an answer without entries, most likely an error document. Empty if there are entries. */
-  get textWithoutEntries(): string {
-    return this.#head === undefined ? this.#pending.toString('utf8', 0, 4096) : '';
-  }
-
   /** Reads the next piece. @throws {MalformedPageError} */
   write(piece: Buffer): void {
     this.#bytes += piece.length;
     // What was read is kept, so the connection is closed: a page that does not end is not waited for.
-    if (this.#bytes > pageBytesMax)
+    if (this.#bytes > pageBytesMax) {
+      checkBeginning(this.#head ?? this.#pending);
       throw new MalformedPageError(`The page has more than ${pageBytesMax} bytes.`);
+    }
     const joined = this.#head === undefined ? undefined : this.#readSeam(piece);
     const bytes = joined === undefined ? this.#withPending(piece) : piece;
     let start = joined ?? 0;
@@ -204,7 +209,8 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
         this.#pending = Buffer.from(bytes);
         return;
       }
-      this.#head = utf8Text(bytes.subarray(0, start));
+      this.#head = Buffer.from(bytes.subarray(0, start));
+      checkBeginning(this.#head);
     }
     const lastClose = bytes.lastIndexOf(contentsClose);
     const end = lastClose < start ? start : lastClose + contentsClose.length;
@@ -234,7 +240,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
 
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
-    const around = (this.#head ?? '') + textToEnd(this.#pending);
+    const around = textToEnd(Buffer.concat([this.#head ?? Buffer.alloc(0), this.#pending]));
     const { count, repeated } = this.#entries;
     return new ScannedPage(this.#entries, readListFrame(around, [count + repeated]));
   }
@@ -245,13 +251,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
  * when the answer is too long, or not complete.
  */
 export function folderPageReader(): AnswerReader<DelimitedPage> {
-  return bytesReader(pageBytesMax, (bytes) => {
-    try {
-      return readFolderPage(textToEnd(bytes));
-    } catch (error) {
-      throw errorInBody(bytes.toString('utf8', 0, 4096)) ?? error;
-    }
-  });
+  return bytesReader(pageBytesMax, (bytes) => readFolderPage(textToEnd(bytes)));
 }
 
 function readFolderPage(text: string): DelimitedPage {

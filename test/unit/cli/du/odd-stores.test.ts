@@ -137,7 +137,7 @@ it('ends at once, with exit code 1, if a store does not know the request', async
   const { code, err } = await cli(['du', 's3://bkt', '--endpoint', endpoint]);
   expect([code, requests]).toEqual([1, 1]);
   expect(err).toBe(
-    `error: ${endpoint} can't list the path: 501 NotImplemented\nThe store is broken. Check it: lfs-quota doctor\n`,
+    `error: ${endpoint} can't list the path: 501 NotImplemented\nCheck --endpoint, and the store: lfs-quota doctor\n`,
   );
 });
 
@@ -159,6 +159,26 @@ it.each<[string, (xml: string) => string]>([
   );
   expect([found.code, found.out]).toEqual([1, '']);
   expect(found.err.split('\n')).toHaveLength(3);
-  expect(found.err).toMatch(/^error: .*\.\nThe store is broken. Check it: lfs-quota doctor\n$/);
+  expect(found.err).toMatch(/^error: .*\.\nCheck --endpoint, and the store: lfs-quota doctor\n$/);
   expect(found.requests).toBeLessThanOrEqual(3);
+});
+
+it.each([
+  ['HTML', '<!DOCTYPE html>\n<html><body>Index of /</body></html>'],
+  ['RSS', '<?xml version="1.0"?>\n<!-- made by x -->\n<rss version="2.0"></rss>'],
+  ['JSON', '{"objects":[]}'],
+  ['text in Latin-1', Buffer.from('Grüße', 'latin1')],
+  ['the list of buckets', '<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>'],
+  ['entries of another list', '<ListVersionsResult><Contents><Key>a</Key></Contents></ListVersionsResult>'],
+])('ends at once, with exit code 1, at an address that serves %s', async (_, body) => {
+  let requests = 0;
+  const endpoint = await serve((_request, response) => {
+    requests += 1;
+    response.end(body);
+  });
+  const { code, err } = await cli(['du', 's3://bkt', '--endpoint', endpoint]);
+  expect([code, requests]).toEqual([1, 1]);
+  expect(err).toBe(
+    `error: ${endpoint} can't list the path: The response isn't a list of S3.\nCheck --endpoint, and the store: lfs-quota doctor\n`,
+  );
 });

@@ -5,7 +5,7 @@ import {
   KeyCountError,
   ListPageReader,
 } from '../../../../lambda/scan/parse-list-answer.ts';
-import { MalformedPageError } from '../../../../lambda/store/http-exchange.ts';
+import { MalformedPageError, OtherProtocolError } from '../../../../lambda/store/http-exchange.ts';
 import { Random } from '../../../support/random.ts';
 import { hashNames, type ListedObject } from '../../../support/round-listing.ts';
 import { renderPage, type XmlOrder } from './pages.ts';
@@ -554,3 +554,61 @@ function tryRead(body: Buffer): { keyCount: number; totalBytes: number } | undef
     throw error;
   }
 }
+
+describe('the beginning of an answer', () => {
+  const list = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name>';
+  const declared = '<?xml version="1.0" encoding="UTF-8"?>';
+  const failures = (text: string) =>
+    [readListPage, (bytes: Buffer) => read(bytes.toString(), 4096)].map((reading) => {
+      try {
+        return reading(Buffer.from(text));
+      } catch (error) {
+        return error;
+      }
+    });
+
+  it.each([
+    ['nothing else', list],
+    ['a declaration', `${declared}\n${list}`],
+    ['a byte order mark', `\ufeff${declared}${list}`],
+    ['comments', `${declared}<!-- <html> -->\n<!---->${list}`],
+    ['white space', `\r\n\t ${list}`],
+    ['a style sheet', `${declared}<?xml-stylesheet href="x"?>${list}`],
+    ['a prefix', list.replace('<', '<s3:')],
+    ['entries', `${list}<Contents><Key>a</Key>`],
+    ['an error', `${declared}<Error><Message>`],
+    ['an error with a code', `${declared}<Error><Code>InternalError</Code>`],
+  ])('with %s is that of a list, wherever it is cut off', (what, text) => {
+    // Of a prefix nothing can be told before its colon.
+    const least = what === 'a prefix' ? text.indexOf(':') + 1 : 0;
+    for (let length = least; length <= text.length; length += 1)
+      for (const error of failures(text.slice(0, length))) {
+        expect(error).toBeInstanceOf(MalformedPageError);
+        expect(error).not.toBeInstanceOf(OtherProtocolError);
+      }
+  });
+
+  it.each([
+    '<!DOCTYPE html>',
+    '<html><Error><Code>x</Code></Error></html>',
+    `${declared}<rss>`,
+    '{}',
+    '[]',
+    'OK',
+    '\u0000',
+    '<x:html>',
+    '\ufffd',
+    '<ListVersionsResult><Contents><Key>a</Key><Size>1</Size></Contents></ListVersionsResult>',
+  ])('%j is of another protocol', (text) => {
+    for (const error of failures(text)) expect(error).toBeInstanceOf(OtherProtocolError);
+  });
+
+  it.each([new ListPageReader({ isPredicting: true }), folderPageReader()])(
+    'of another protocol is told by a page without an end, too',
+    (reader) => {
+      const mebibyte = Buffer.alloc(1024 ** 2, '<html>');
+      for (let count = 1; count <= 16; count += 1) reader.write(mebibyte);
+      expect(() => reader.write(mebibyte)).toThrow(OtherProtocolError);
+    },
+  );
+});

@@ -147,12 +147,14 @@ export class CheckpointFile {
   /**
    * Saves for the last time. If there is nothing to save, what was saved before stands.
    *
+   * @returns whether there is something to go on with.
    * @throws {CliError} when another process has written the file meanwhile, or it cannot be written.
    */
-  async end(): Promise<void> {
+  async end(): Promise<boolean> {
     this.#end.abort();
     await this.#saving;
     await this.#save();
+    return this.#text !== undefined;
   }
 
   /** Lets go of the file. */

@@ -224,10 +224,10 @@ class Tally {
     };
   }
 
-  /** What is to be saved; undefined if that cannot be told any more. */
+  /** What is to be saved; undefined if nothing was counted yet, or what is left cannot be told any more. */
   checkpoint(): Checkpoint | undefined {
     const rest = this.restOf();
-    if (rest === undefined) return undefined;
+    if (rest === undefined || (this.#objects === 0 && rest.ranges.length > 0)) return undefined;
     const { bytes, endedMs, ...numbers } = this.sums;
     const { ranges, objectsExpected, listed, seams } = rest;
     const order = { ...(listed && { listed }), ...(seams && { seams }) };

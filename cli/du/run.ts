@@ -111,15 +111,15 @@ async function explainEnd(
   };
   const explained = explainStoreError(error, place);
   if (file === undefined || !(explained instanceof CliError) || explained === error) return explained;
-  const { message, hint, cause } = explained;
+  const { message, hint, ...kept } = explained;
   try {
-    await file.end();
+    if (!(await file.end())) return explained;
   } catch (failure) {
     if (failure instanceof CliError)
-      return new CliError(`${message} ${failure.message}`, { hint: `${hint} ${goOn}`, cause });
+      return new CliError(`${message} ${failure.message}`, { hint: `${hint} ${goOn}`, ...kept });
     throw failure;
   }
-  return new CliError(message, { hint: `${hint}\nProgress is saved. ${goOn}`, cause });
+  return new CliError(message, { hint: `${hint}\nProgress is saved. ${goOn}`, ...kept });
 }
 
 async function showing<T>(

@@ -1,4 +1,4 @@
-import { lastingStatuses } from '../../lambda/store/bucket-client.ts';
+import { isWithoutTls, lastingStatuses } from '../../lambda/store/bucket-client.ts';
 import { MalformedAnswerError, StoreAnswerError } from '../../lambda/store/http-exchange.ts';
 import {
   BrokenListingError,
@@ -53,6 +53,8 @@ function explainOutage(error: Error, target: StoreTarget): Explanation {
     const hint = `Check ${endpointOption}, and whether the store is running.`;
     return [`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable'];
   }
+  if (isWithoutTls(error.cause))
+    return [`${storeOf(target)} doesn't speak TLS.`, 'Check --endpoint: without TLS it begins with http://.'];
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
   const hint = slower ? `Retry later, or with fewer concurrent requests: ${slower}.` : 'Retry later.';
   return [`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable'];

@@ -51,6 +51,10 @@ export function isNetworkError(error: Error): boolean {
   );
 }
 
+/** The other side answered a TLS handshake with something else, such as plain HTTP. */
+export const isWithoutTls = (error: unknown) =>
+  /SSL routines:[^:]*:(?:wrong version number|packet length too long)/.test(String(error));
+
 /**
  * When a request is sent again. Each request has its own attempts. In the SDK all requests of a client share a quota
  * of retries: with a hundred requests at a time, a short disturbance uses it up, and then a single one makes a batch or
@@ -109,7 +113,7 @@ export class Retries {
 
 function mayHelp(error: Error): boolean {
   if (error instanceof StoreAnswerError) return !isRefusal(error) && !lastingStatuses.has(error.status);
-  if (error instanceof OtherProtocolError) return false;
+  if (error instanceof OtherProtocolError || isWithoutTls(error)) return false;
   return error instanceof MalformedAnswerError || isNetworkError(error);
 }
 

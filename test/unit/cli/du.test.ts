@@ -81,6 +81,8 @@ describe('du', () => {
     [['s3://nobody', '--endpoint'], /Bucket nobody not found/],
     [['n4000/acme'], /has no bucket/],
     [['https://n4000/acme'], /has no bucket/],
+    [['s3://b'], /has no bucket: its name has 3 to 63 characters/],
+    [['s3://b/acme'], /has no bucket: its name has 3 to 63 characters/],
     [['s3://n4000', '--concurrency', '0'], /whole number/],
     [['s3://n4000', '--hint', '0'], /whole number/],
     [['s3://n4000', '--strategy', 'probe', '--hint', '5'], /only one of --hint and --strategy/],

@@ -1,7 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:net';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ListedObject } from '../../../support/round-listing.ts';
-import { serve } from '../../../support/serve.ts';
+import { listen, serve } from '../../../support/serve.ts';
 import { credentials } from '../../../support/store-fixture.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
 import { type Habits, oddAnswers } from '../../lambda/scan/odd-store.ts';
 import { cli } from '../harness.ts';
 
@@ -14,6 +19,7 @@ afterAll(() => {
   delete process.env['AWS_SECRET_ACCESS_KEY'];
 });
 
+const tempFolder = useTempFolders();
 const named = (start: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${start}${String(index).padStart(4, '0')}`);
 const objectsOf = (...names: readonly string[]) => names.map((key, index) => ({ key, sizeBytes: index + 1 }));
@@ -161,6 +167,61 @@ it.each<[string, (xml: string) => string]>([
   expect(found.err.split('\n')).toHaveLength(3);
   expect(found.err).toMatch(/^error: .*\.\nCheck --endpoint, and the store: lfs-quota doctor\n$/);
   expect(found.requests).toBeLessThanOrEqual(3);
+});
+
+it.each([
+  ['speaks HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+  ['says something else', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['says what has the beginning of TLS', '\x16\x03\x03\xff\xff'],
+])('ends at once, with exit code 1, if an https:// endpoint %s', async (_, text) => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => {});
+    socket.write(text, 'latin1');
+  });
+  const endpoint = `https://127.0.0.1:${await listen(server)}`;
+  const { code, err } = await cli(['du', 's3://bkt', '--endpoint', endpoint]);
+  expect([code, connections]).toEqual([1, 1]);
+  expect(err).toBe(
+    `error: ${endpoint} doesn't speak TLS.\nCheck --endpoint: without TLS it begins with http://.\n`,
+  );
+});
+
+it.each<[string, number, RequestListener]>([
+  ['no bucket', 3, (_, response) => response.writeHead(404).end('<Error><Code>NoSuchBucket</Code></Error>')],
+  ['no right', 4, (_, response) => response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>')],
+  ['no S3', 1, (_, response) => response.end('<html>')],
+])(
+  'ends with the same exit code with --resume, and without a file if nothing was counted: %s',
+  async (...row) => {
+    const [, expected, answer] = row;
+    const folder = tempFolder();
+    const args = ['du', 's3://bkt', '--endpoint', await serve(answer)];
+    const plain = await cli(args);
+    expect(plain.code).toBe(expected);
+    const { code, err } = await cli([...args, '--resume', path.join(folder, 'x.du')]);
+    expect([code, err]).toEqual([plain.code, plain.err]);
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);
+
+it('ends with the same exit code with --resume, and says how to go on after what was counted', async () => {
+  const name = path.join(tempFolder(), 'x.du');
+  const answer = oddAnswers(objectsOf(...named('a', 5)), { ...sane, pageKeysMax: 1 });
+  let requests = 0;
+  const endpoint = await serve((request, response) => {
+    requests += 1;
+    if (requests > 2) response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>');
+    else response.end(answer(new URL(request.url ?? '', 'http://x').searchParams));
+  });
+  const args = ['du', 's3://bkt', '--endpoint', endpoint, '--strategy', 'sequential', '--resume', name];
+  for (const _ of ['first', 'again']) {
+    const { code, err } = await cli(args);
+    expect(code).toBe(4);
+    expect(err).toContain('Progress is saved. Resume: lfs-quota du');
+    expect(readFileSync(name, 'utf8')).toContain('"objects":2,');
+  }
 });
 
 it.each([

@@ -63,9 +63,7 @@ const s3Url =
 export function parseS3Url(url: string): { bucket: string; prefix: string } {
   const [, bucket, path = ''] = s3Url.exec(url) ?? [];
   if (bucket === undefined) {
-    throw new UsageError(
-      `'${url}' has no bucket: its name has 3 to 63 characters. Use s3://BUCKET or s3://BUCKET/PATH.`,
-    );
+    throw new UsageError(`'${url}' has no bucket (3 to 63 characters). Use s3://BUCKET or s3://BUCKET/PATH.`);
   }
   if (path.endsWith('*')) return { bucket, prefix: path.slice(0, -1) };
   return { bucket, prefix: path === '' || path.endsWith('/') ? path : `${path}/` };

@@ -166,16 +166,16 @@ export class CheckpointFile {
 
   async #save(): Promise<void> {
     const checkpoint = this.#checkpoint();
-    if (checkpoint === undefined) return;
-    const text = writeCheckpoint(checkpoint);
     try {
       const there = await readIfThere(this.#path);
       if (there !== undefined && there !== this.#text) throw new ReplacedFileError(this.#path);
+      if (checkpoint === undefined) return;
+      const text = writeCheckpoint(checkpoint);
       await writeDurably(this.#path, text);
+      this.#text = text;
     } catch (error) {
       throw explain(error, this.#path);
     }
-    this.#text = text;
   }
 }
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isThrottling, pause, Retries } from '../../lambda/store/bucket-client.ts';
+import { isThrottling, pause, Retries, wrongAddressAttemptsMax } from '../../lambda/store/bucket-client.ts';
 import {
   type ListedPage,
   type ListPageRequest,
@@ -24,7 +24,6 @@ const burstMs = 100;
 
 /** Before the first page has arrived, something is probably wrong for good. */
 const firstPageAttemptsMax = 10;
-const wrongAddressAttemptsMax = 3;
 /** Later, a page is fetched again for this long, and at least as often as the first one. */
 const giveUpMs = 600_000;
 /** Pages that are on their way when a scan is stopped may still arrive for this long. */

@@ -45,7 +45,11 @@ function textToEnd(bytes: Buffer): string {
  */
 function readListFrame(around: string, counts: readonly number[]): ListFrame {
   if (around.includes('<Contents')) throw new MalformedPageError('The page contains an incomplete entry.');
-  checkKeyCount(elementText(around, 'KeyCount'), counts);
+  const keyCount = elementText(around, 'KeyCount');
+  if (keyCount === undefined)
+    throw new OtherProtocolError("The response has no KeyCount: the store doesn't support ListObjectsV2.");
+  if (!counts.some((count) => keyCount === String(count)))
+    throw new KeyCountError(`The page has KeyCount ${keyCount}, but contains ${counts[0]} keys.`);
   const isTruncated = elementText(around, 'IsTruncated');
   const token = elementText(around, 'NextContinuationToken') || undefined;
   if (isTruncated !== (token === undefined ? 'false' : 'true')) {
@@ -54,14 +58,6 @@ function readListFrame(around: string, counts: readonly number[]): ListFrame {
     );
   }
   return { isUrlEncoded: elementText(around, 'EncodingType') === 'url', token };
-}
-
-function checkKeyCount(keyCount: string | undefined, counts: readonly number[]): void {
-  if (keyCount === undefined) {
-    throw new OtherProtocolError("The response has no KeyCount: the store doesn't support ListObjectsV2.");
-  }
-  if (!counts.some((count) => keyCount === String(count)))
-    throw new KeyCountError(`The page has KeyCount ${keyCount}, but contains ${counts[0]} keys.`);
 }
 
 /** What an XML document may have before its first element, and the prefix of that one's name. */
@@ -201,7 +197,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
       throw new MalformedPageError(`The page has more than ${pageBytesMax} bytes.`);
     }
     const joined = this.#head === undefined ? undefined : this.#readSeam(piece);
-    const bytes = joined === undefined ? this.#withPending(piece) : piece;
+    const bytes = joined === undefined ? Buffer.concat([this.#pending, piece]) : piece;
     let start = joined ?? 0;
     if (this.#head === undefined) {
       start = bytes.indexOf(contentsOpen);
@@ -234,10 +230,6 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
     return end - this.#pending.length;
   }
 
-  #withPending(piece: Buffer): Buffer {
-    return this.#pending.length === 0 ? piece : Buffer.concat([this.#pending, piece]);
-  }
-
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = textToEnd(Buffer.concat([this.#head ?? Buffer.alloc(0), this.#pending]));
@@ -250,9 +242,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
  * Reads a ListObjectsV2 answer with a delimiter, all of it at its end: such pages are few. It throws a MalformedPageError
  * when the answer is too long, or not complete.
  */
-export function folderPageReader(): AnswerReader<DelimitedPage> {
-  return bytesReader(pageBytesMax, (bytes) => readFolderPage(textToEnd(bytes)));
-}
+export const folderPageReader = () => bytesReader(pageBytesMax, (bytes) => readFolderPage(textToEnd(bytes)));
 
 function readFolderPage(text: string): DelimitedPage {
   const contents: string[] = [];

@@ -71,7 +71,7 @@ export async function noteFailedReconcile(
 
 type StatusDeps = Pick<
   Deps,
-  'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'listing' | 'disk' | 'clock'
+  'ledger' | 'failures' | 'exportJobs' | 'queueGauges' | 'storeProbe' | 'listing' | 'disk' | 'clock'
 >;
 
 /** No part of the answer waits longer: the gateway ends a request after 30 s. */
@@ -155,11 +155,15 @@ async function readOverdue({ ledger }: Pick<Deps, 'ledger'>, nowMs: number): Pro
  * tenant with large repos may stay as it is for long.
  */
 async function readFailures(
-  { ledger, failures }: Pick<Deps, 'ledger' | 'failures'>,
+  { ledger, failures, exportJobs }: Pick<Deps, 'ledger' | 'failures' | 'exportJobs'>,
   nowMs: number,
 ): Promise<readonly ShownFailure[]> {
   const isOver = async (failure: Failure) => {
-    if (failure.kind === 'export') return isOverByItself(failure, nowMs);
+    if (failure.kind === 'export') {
+      // No tenant can start more until it is over by itself.
+      const { jobs } = await exportJobs.list({ tenant: failure.tenant, pageSize: 100 });
+      return isOverByItself(failure, nowMs, jobs);
+    }
     try {
       const tenant = await ledger.readTenant(failure.tenant);
       const { atMs, appliedEpoch = Number.MAX_SAFE_INTEGER } = failure;

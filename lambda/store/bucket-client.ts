@@ -205,7 +205,7 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-const wrongAddressAttemptsMax = 3;
+export const wrongAddressAttemptsMax = 3;
 
 /** Statuses of answers that say where else a bucket is. */
 const redirects: ReadonlySet<number> = new Set([301, 307, 400]);

@@ -1,3 +1,5 @@
+import type { ExportJob } from '../../exports/rules/job.ts';
+
 /** Why something failed, in a word. */
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
 export type FailureReason = (typeof failureReasons)[number];
@@ -240,9 +242,17 @@ export interface ShownFailure extends Failure {
   readonly isOver: boolean;
 }
 
-/** Whether it is over by itself: an export that failed a day ago was started again, or is not needed. */
-export function isOverByItself({ kind, atMs }: Failure, nowMs: number): boolean {
-  return kind === 'export' && nowMs - atMs > exportFailureMs;
+/**
+ * Whether it is over by itself: an export that failed a day ago was started again, or is not needed.
+ *
+ * @param jobs exports of its tenant: of its repo, or of all, a later one may have made its archive, even if that expired.
+ */
+export function isOverByItself(failure: Failure, nowMs: number, jobs: readonly ExportJob[] = []): boolean {
+  const { kind, exportId = '', atMs } = failure;
+  const repos = [null, jobs.find((job) => job.exportId === exportId)?.request.repo];
+  const made = jobs.filter(({ state }) => state === 'done' || state === 'expired');
+  const isMade = made.some((job) => job.exportId > exportId && repos.includes(job.request.repo));
+  return kind === 'export' && (isMade || nowMs - atMs > exportFailureMs);
 }
 
 const todoOf: Readonly<Record<FailureReason, string>> = {
@@ -262,11 +272,11 @@ export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPar
       .map((kind) => ({ kind, count: open.filter((each) => each.kind === kind).length }))
       .filter(({ count }) => count > 0)
       .map(({ kind, count }) => countOf(count, kind, `${kind}s`));
-    const whys = [...new Set(open.map(({ why }) => why))];
+    const whys = open.filter(({ why }, at) => open.findIndex((each) => each.why === why) === at);
     return act(
       'failures',
       `Failed, and not recovered since: ${kinds.join(' and ')}.`,
-      whys.map((why) => todoOf[why]).join(' '),
+      whys.map(({ why, tenant }) => todoOf[why].replace('TENANT', tenant)).join(' '),
     );
   }
   const over = found.value.length;

@@ -421,10 +421,11 @@ describe('a store that fails', { timeout: timeoutMs }, () => {
     expect(JSON.parse(out).throttled).toBeGreaterThan(0);
   });
 
-  it('with a refusal says so, and how to go on', async () => {
+  it('with a refusal says so, and leaves no file if nothing was counted', async () => {
     const { code, err } = await start('nobody').ended;
-    expect(code).toBe(1);
-    expect(err).toMatch(/Bucket nobody not found .*\n.*\nProgress is saved\. Resume: \S+ du s3:/);
+    expect(code).toBe(3);
+    expect(err).toMatch(/Bucket nobody not found .*\n.*\n$/);
+    expect(existsSync(file)).toBe(false);
   });
 
   it.each([

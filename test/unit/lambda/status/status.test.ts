@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { ExportRequest } from '../../../../lambda/exports/rules/job.ts';
 import { noRefreshState } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/rules/errors.ts';
 import type { QueueGauge } from '../../../../lambda/status/rules/status.ts';
@@ -10,6 +11,7 @@ import {
   whyOf,
 } from '../../../../lambda/status/status.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { wholeTenant } from '../../../support/export-request.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { largeRepoStack, repo } from '../../../support/memory/large-repo-stack.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
@@ -17,6 +19,7 @@ import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { MemoryStack, tenant } from '../../../support/memory/stack.ts';
 import { MemoryFailures } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
+import { exportIdOf, putJob } from '../exports/export-world.ts';
 
 it('the probe of the store is one LIST of at most one key, below a name that no tenant has, within 6 s', async () => {
   const objects = new MemoryObjectStore();
@@ -225,6 +228,27 @@ describe('the status', () => {
     expect(await stateOf(deps(), 'failures')).toBe('act');
     ledger.readTenant = () => Promise.reject(new LedgerUnavailableError('The table does not answer.'));
     expect(await stateOf(deps(), 'failures')).toBe('unknown');
+  });
+
+  it.each([
+    ['a later one of its repo', 2, { repo: 'game' }, 'done', true],
+    ['a later one, whose archive has expired', 2, { repo: 'game' }, 'expired', true],
+    ['a later one of all repos', 2, { repo: null }, 'done', true],
+    ['a later one of another repo', 2, { repo: 'other' }, 'done', false],
+    ['a later one that is not done', 2, { repo: 'game' }, 'copying', false],
+    ['a later one that failed', 2, { repo: 'game' }, 'failed', false],
+    ['a later one that was a dry run', 2, { repo: 'game' }, 'explained', false],
+    ['an earlier one', 0, { repo: 'game' }, 'done', false],
+  ] as const)('of a failed export beside %s', async (_, index, changes, state, isOver) => {
+    const given = deps();
+    const ofRepo = (more: Partial<ExportRequest>) => ({ ...wholeTenant, repo: 'game', ...more });
+    const failed = { exportId: exportIdOf(1), tenant: 'acme' };
+    await putJob(given, { ...failed, request: ofRepo({}), state: 'failed' });
+    await putJob(given, { tenant: 'acme', exportId: exportIdOf(index), request: ofRepo(changes), state });
+    const at = { atMs: nowMs - minute, sinceMs: nowMs - minute };
+    await failures.note({ kind: 'export', ...failed, ...at, tries: 1, why: 'export' });
+    expect((await readStatus(given)).failures?.map((each) => each.isOver)).toEqual([isOver]);
+    expect(await stateOf(given, 'failures')).toBe(isOver ? 'fine' : 'act');
   });
 
   it('says that a failure is over once a later reconcile has committed, however old what it counted is', async () => {

@@ -293,7 +293,7 @@ describe('status', () => {
       () => failuresPart(found([...open, over])),
       'act',
       'Failed, and not recovered since: 2 reconciles and 1 export.',
-      /^The store didn't respond\. It's retried until it does\. lfs-quota export list TENANT shows why\. Start it again\.$/,
+      /^The store didn't respond\. It's retried until it does\. lfs-quota export list a shows why\. Start it again\.$/,
     ],
     [
       'are not known',

@@ -45,9 +45,7 @@ export function parseTenant(text: string): string {
 /** A repo's name. It may end in `.git`, as in its URL. */
 export function parseRepo(text: string): string {
   const name = repoNamed(text);
-  if (name === undefined) {
-    throw new InvalidArgumentError('List them: lfs-quota repo list TENANT');
-  }
+  if (name === undefined) throw new InvalidArgumentError('List them: lfs-quota repo list TENANT');
   return name;
 }
 

@@ -25,10 +25,8 @@ type Explanation = readonly [message: string, hint: string, failure?: Failure];
 /** Turns an error of the store into one that says what to do next. Other errors are returned as they are. */
 export function explainStoreError(error: unknown, target: StoreTarget): unknown {
   if (error instanceof MalformedAnswerError) {
-    return new CliError(`A page of ${storeOf(target)} can't be read: ${error.message}`, {
-      hint: checkIt,
-      cause: error,
-    });
+    const message = `A page of ${storeOf(target)} can't be read: ${error.message}`;
+    return new CliError(message, { hint: checkIt, cause: error });
   }
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;

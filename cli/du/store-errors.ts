@@ -52,7 +52,7 @@ function explainOutage(error: Error, target: StoreTarget): Explanation {
     return [`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable'];
   }
   if (isWithoutTls(error.cause))
-    return [`${storeOf(target)} doesn't speak TLS.`, 'Check --endpoint: without TLS it begins with http://.'];
+    return [`${storeOf(target)} doesn't speak TLS.`, 'Check --endpoint: without TLS it starts with http://.'];
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
   const hint = slower ? `Retry later, or with fewer concurrent requests: ${slower}.` : 'Retry later.';
   return [`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable'];

@@ -184,7 +184,7 @@ it.each([
   const { code, err } = await cli(['du', 's3://bkt', '--endpoint', endpoint]);
   expect([code, connections]).toEqual([1, 1]);
   expect(err).toBe(
-    `error: ${endpoint} doesn't speak TLS.\nCheck --endpoint: without TLS it begins with http://.\n`,
+    `error: ${endpoint} doesn't speak TLS.\nCheck --endpoint: without TLS it starts with http://.\n`,
   );
 });
 

@@ -18,7 +18,8 @@ export interface StoreTarget {
   readonly slower?: string;
 }
 
-const checkIt = 'Check --endpoint, and the store: lfs-quota doctor';
+const checkIt = ({ endpointOption = '--endpoint' }: StoreTarget) =>
+  `Check ${endpointOption}, and the store: lfs-quota doctor`;
 
 type Explanation = readonly [message: string, hint: string, failure?: Failure];
 
@@ -26,7 +27,7 @@ type Explanation = readonly [message: string, hint: string, failure?: Failure];
 export function explainStoreError(error: unknown, target: StoreTarget): unknown {
   if (error instanceof MalformedAnswerError) {
     const message = `A page of ${storeOf(target)} can't be read: ${error.message}`;
-    return new CliError(message, { hint: checkIt, cause: error });
+    return new CliError(message, { hint: checkIt(target), cause: error });
   }
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;
@@ -41,7 +42,7 @@ function explainBroken(error: Error, target: StoreTarget): Explanation | undefin
   const isLasting = cause instanceof StoreAnswerError && lastingStatuses.has(cause.status);
   if (!isLasting && !(error instanceof BrokenListingError)) return undefined;
   const why = isLasting ? `${cause.status} ${cause.name}` : error.message;
-  return [`${storeOf(target)} can't list the path: ${why}`, checkIt];
+  return [`${storeOf(target)} can't list the path: ${why}`, checkIt(target)];
 }
 
 function explainOutage(error: Error, target: StoreTarget): Explanation {
@@ -52,7 +53,7 @@ function explainOutage(error: Error, target: StoreTarget): Explanation {
     return [`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable'];
   }
   if (isWithoutTls(error.cause))
-    return [`${storeOf(target)} doesn't speak TLS.`, 'Check --endpoint: without TLS it starts with http://.'];
+    return [`${storeOf(target)} doesn't speak TLS.`, `Without TLS, ${endpointOption} starts with http://.`];
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
   const hint = slower ? `Retry later, or with fewer concurrent requests: ${slower}.` : 'Retry later.';
   return [`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable'];

@@ -353,9 +353,8 @@ export class EntryReader {
       return true;
     }
     const [here, there] = [keys.getUint8(start + at), keys.getUint8(before + at)];
-    const isWithinEscape =
-      keys.getUint8(start + at - 1) === percent || keys.getUint8(start + at - 2) === percent;
-    if (isWithinEscape || here <= plus || there <= plus) this.undecided.push(this.count);
+    const isEscaped = keys.getUint8(start + at - 1) === percent || keys.getUint8(start + at - 2) === percent;
+    if (isEscaped || here <= plus || there <= plus) this.undecided.push(this.count);
     else if (here < there) this.isAscending = false;
     return true;
   }

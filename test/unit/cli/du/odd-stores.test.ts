@@ -183,9 +183,7 @@ it.each([
   const endpoint = `https://127.0.0.1:${await listen(server)}`;
   const { code, err } = await cli(['du', 's3://bkt', '--endpoint', endpoint]);
   expect([code, connections]).toEqual([1, 1]);
-  expect(err).toBe(
-    `error: ${endpoint} doesn't speak TLS.\nCheck --endpoint: without TLS it starts with http://.\n`,
-  );
+  expect(err).toBe(`error: ${endpoint} doesn't speak TLS.\nWithout TLS, --endpoint starts with http://.\n`);
 });
 
 it.each<[string, number, RequestListener]>([

@@ -75,7 +75,7 @@ const stores: readonly [string, () => Promise<string>, Record<Command, readonly 
     () => answering(refusal(400, 'Odd')),
     { doctor: ['--endpoint', '--region'], serve: ['--store', '--region'] },
   ],
-  ['no XML', () => answering({ status: 200, body: 'x' }), { doctor: [], serve: [] }],
+  ['no XML', () => answering({ status: 200, body: 'x' }), { doctor: ['--endpoint'], serve: ['--store'] }],
   // All checks are made, and those that are left out say what they need.
   ['a store that lies', lying, { doctor: [], serve: [] }],
 ];

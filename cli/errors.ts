@@ -202,7 +202,7 @@ export function unreachableError(error: unknown, baseUrl: string): CliError {
 
 function unreachableHint(baseUrl: string, why: string): string {
   const [scheme, rest = ''] = baseUrl.split('://');
-  if (scheme === 'https' && /WRONG_VERSION_NUMBER|PACKET_LENGTH/.test(why))
+  if (scheme === 'https' && /WRONG_VERSION_NUMBER|(PACKET|DATA)_LENGTH/.test(why))
     return `It speaks plain HTTP. Use http://${rest}`;
   if (scheme === 'http' && /HPE_|SOCKET|ECONNRESET/.test(why)) return `Does it use TLS? Try https://${rest}`;
   if (/^(127\.|localhost|\[::1\])/.test(rest))

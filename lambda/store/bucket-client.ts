@@ -53,7 +53,7 @@ export function isNetworkError(error: Error): boolean {
 
 /** The other side answered a TLS handshake with something else, such as plain HTTP. */
 export const isWithoutTls = (error: unknown) =>
-  /SSL routines:[^:]*:(?:wrong version number|packet length too long)/.test(String(error));
+  /SSL routines:[^:]*:(?:wrong version number|(?:packet|data) length too long)/.test(String(error));
 
 /**
  * When a request is sent again. Each request has its own attempts. In the SDK all requests of a client share a quota

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { assumedMs, batchIn, type Operation, operations } from '../../../cost/operations.ts';
+import { assumedMs, batchIn, costOf, type Operation, operations, totalOf } from '../../../cost/operations.ts';
 import type { Deps } from '../../../lambda/deps.ts';
 import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
@@ -194,17 +195,25 @@ function reconcile(meter: Meter, request: Pick<ReconcileRequest, 'full' | 'reaso
 
 const handlers = { batch: createBatch, locks: createLocks, verify: createVerify, usage: createSubscription };
 
-async function ask(meter: Meter, name: keyof typeof handlers, body: object, presented = token) {
+async function ask(
+  meter: Meter,
+  name: keyof typeof handlers,
+  body: object,
+  { presented = `Bearer ${token}`, status = 200 }: { presented?: string; status?: number } = {},
+) {
   const event = httpEvent({
     method: name === 'usage' ? 'GET' : 'POST',
     routeKey: name === 'locks' ? 'POST /{tenant}/{repo}/info/lfs/locks/verify' : '$default',
-    headers: { authorization: `Bearer ${presented}`, 'content-type': 'application/vnd.git-lfs+json' },
+    headers: {
+      'content-type': 'application/vnd.git-lfs+json',
+      ...(presented !== '' && { authorization: presented }),
+    },
     pathParameters: { tenant, repo: 'app.git' },
     body: JSON.stringify(body),
   });
   const asked = await meter.measure(async () => handlers[name](meter.deps)(event, noContext));
   const { statusCode, body: answer } = asked.result as { statusCode: number; body: string };
-  expect(statusCode).toBe(200);
+  expect(statusCode).toBe(status);
   return { ...asked, answer: JSON.parse(answer) };
 }
 
@@ -219,8 +228,8 @@ async function measureAll() {
   const uploadBatch = await ask(meter, 'batch', { operation: 'upload', objects });
   for (const { oid } of objects) meter.objects.put(`${tenant}/app/${oid}`, sizeBytes);
   const last = uploadBatch.answer.objects.at(-1);
-  const presented = String(Object.values(last.actions.verify.header)[0]).replace(/^\w+ /, '');
-  const verify = await ask(meter, 'verify', { oid: last.oid, size: last.size }, presented);
+  const presented = `Bearer ${String(Object.values(last.actions.verify.header)[0]).replace(/^\w+ /, '')}`;
+  const verify = await ask(meter, 'verify', { oid: last.oid, size: last.size }, { presented });
   await meter.pass(minute);
   const after = await reconcile(meter, background);
   const reconcileDeferred = await reconcile(meter, background);
@@ -230,6 +239,10 @@ async function measureAll() {
   await meter.run(() => refresh(deps));
   const reconcileDead = await reconcile(meter, { full: false, reason: 'schedule' });
   const downloadBatch = await ask(meter, 'batch', { operation: 'download', objects });
+  const download = { operation: 'download', objects };
+  const withoutToken = await ask(meter, 'batch', download, { presented: '', status: 401 });
+  const invalid = { presented: `Bearer lfsq_${'b'.repeat(40)}`, status: 401 };
+  const invalidToken = await ask(meter, 'batch', download, invalid);
   await meter.pass(2 * hour);
   const readUsage = await ask(meter, 'usage', {});
   await meter.run(() => refresh(deps));
@@ -250,7 +263,7 @@ async function measureAll() {
     reconcileDeferred,
     reconcileDead,
   };
-  return { ...push, downloadBatch, readUsage, schedule, fullCount, storeEvent };
+  return { ...push, downloadBatch, withoutToken, invalidToken, readUsage, schedule, fullCount, storeEvent };
 }
 
 function taken({ function: _, objects: __, ...measured }: Operation): Measured {
@@ -280,6 +293,14 @@ describe('what an operation takes is what the handlers do', () => {
     expect(writes).toBe(4);
     expect((2 * requestsPerSecond * writes) / dueShards).toBeLessThanOrEqual(1000);
   });
+});
+
+it('a flood of requests without a valid token costs what docs/security.md says', () => {
+  const { withoutToken, invalidToken } = operations;
+  const dollars = [withoutToken, invalidToken].map((each) => 1e6 * totalOf(costOf(each, 's3')));
+  const page = readFileSync(new URL('../../../docs/security.md', import.meta.url), 'utf8');
+  const [, said = ''] = /without a valid token cost up to \$([\d.]+) a million/.exec(page) ?? [];
+  expect(said).toBe(Math.max(...dollars).toFixed(2));
 });
 
 describe('a batch in a small repo lists it', () => {

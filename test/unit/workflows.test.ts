@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { imports } from './import-graph.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const folder = path.join(root, '.github/workflows');
@@ -165,5 +166,37 @@ describe('a release', () => {
       ...kept,
       repository: { type: 'git', url: 'git+https://github.com/acme/lfs-quota.git' },
     });
+  });
+});
+
+describe('dependabot', () => {
+  const named = z.array(z.object({ 'dependency-name': z.string() }));
+  const { updates } = z
+    .object({
+      updates: z.array(
+        z.object({ 'package-ecosystem': z.string(), allow: named.default([]), ignore: named.default([]) }),
+      ),
+    })
+    .parse(parse(readFileSync(path.join(root, '.github/dependabot.yml'), 'utf8')));
+  const namesOf = (list: z.output<typeof named>) => list.map((each) => each['dependency-name']);
+  const npm = updates.find((each) => each['package-ecosystem'] === 'npm');
+  const { engines, devDependencies }: { engines: { node: string }; devDependencies: Record<string, string> } =
+    JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+
+  it('watches what the package and the functions contain, and no tool', () => {
+    const ofProduct = imports.filter(
+      ({ from, isType }) => /^(cli|console\/src|lambda|local)\//.test(from) && !isType,
+    );
+    const names = ofProduct
+      .map(({ to }) => (to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? '')))
+      .filter((name) => name in devDependencies)
+      .map((name) => name.replace(/^(@aws-lambda-powertools|@aws-sdk|@smithy)\/.*/, '$1/*'));
+    expect(namesOf(npm?.allow ?? [])).toEqual([...new Set(names)].sort());
+  });
+
+  it('leaves out the AWS SDK, as long as Node 20 is enough', () => {
+    expect(namesOf(npm?.ignore ?? [])).toEqual(
+      engines.node.startsWith('>=20.') ? ['@aws-sdk/*', '@smithy/*'] : [],
+    );
   });
 });

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { routes } from '../../lambda/routes.ts';
 import { docBlocks } from '../support/doc-blocks.ts';
 
 /** The block of docs/runbook.md that has this command, which is there once. */
@@ -49,9 +48,9 @@ process.stdout.write(answer === undefined ? '' : typeof answer === 'string' ? an
 
 describe('docs/runbook.md, without AWS', () => {
   it('deletes the limits of routes that are gone, and of no other', () => {
-    const kept = routes.map(({ method, path }) => `${method} ${path}`);
+    const kept = ['GET /', 'GET /health', 'POST /{tenant}/{repo}/info/lfs/objects/batch'];
     const gone = ['POST /{tenant}/{repo}/objects/new', 'PUT /v1/new/{id}'];
-    const limited = Object.fromEntries([...kept.slice(0, 9), ...gone, '$default'].map((key) => [key, {}]));
+    const limited = Object.fromEntries([...kept.slice(1), ...gone, '$default'].map((key) => [key, {}]));
     const answers = `
       if (command === 'list-stack-resources') return 'a1b2c3';
       if (valueOf('--api-id') !== 'a1b2c3') throw new Error('another API');

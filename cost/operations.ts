@@ -126,9 +126,8 @@ export const operations = {
   /** Removes a push's reservation once it's dead. */
   reconcileDead: of('reconcile', { reads: 7, writes: 6, waitMs: 90 }),
   downloadBatch: of('lfsBatch', { reads: 3, writes: 3, heads: 20, waitMs: 60, objects: 20 }),
-  /** A download without a token, of a repo that isn't public, and with an invalid one. */
+  /** A download without a token, of a repo that isn't public. */
   withoutToken: of('lfsBatch', { reads: 2, waitMs: 10 }),
-  invalidToken: of('lfsBatch', { reads: 1, waitMs: 10 }),
   /** The console's read of usage, with a forecast from 100 days. */
   readUsage: of('getSubscription', { reads: 6, writes: 1, waitMs: 20 }),
   /** Lists the folders, then each repo. */

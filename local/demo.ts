@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { createTenant } from '../lambda/accounts/tenants.ts';
 import { createToken } from '../lambda/accounts/tokens.ts';
 import type { Deps } from '../lambda/deps.ts';
+import type { HistoryDay } from '../lambda/history/rules/history.ts';
+import { dayAfter, dayOf } from '../lambda/rules/dates.ts';
 import { formatBytes } from '../lambda/rules/sizes.ts';
 import { readIfThere, writeDurably } from './system/durable-file.ts';
 
@@ -31,7 +33,7 @@ export function welcomeLines(
 ): readonly string[] {
   const { demo } = stack;
   const admin = adminLine(stack, showsTokens);
-  const page = `console ${stack.url}/ (sign in with a token)`;
+  const page = `console ${stack.url}/ (sign in with the admin token)`;
   if (demo === undefined) return [admin, page, ''];
   return [
     admin,
@@ -117,10 +119,14 @@ type Demo =
 /**
  * Creates the tenant `demo` and a write token at the first start. The token is kept in a file for git's credential
  * helper `store`, so that no configuration of a repository has to hold it. The file also shows later starts that the
- * demo was created: a person who deletes the tenant does not get it back.
+ * demo was created: a person who deletes the tenant does not get it back. So that a chart can be seen at once, it has a year
+ * before its first day, which is shown as sample data.
  */
 export async function ensureDemo(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings' | 'tokens' | 'ids'>,
+  deps: Pick<
+    Deps,
+    'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings' | 'tokens' | 'ids' | 'history'
+  >,
   place: { folder: string; apiUrl: string },
 ): Promise<Demo> {
   const credentialFile = join(place.folder, 'demo.git-credentials');
@@ -130,7 +136,11 @@ export async function ensureDemo(
     if (moved !== kept) await writeDurably(credentialFile, moved);
     return { kind: 'kept', credentialFile };
   }
-  await createTenant(deps, { tenant: demoTenant, plan: null, limitBytes: demoLimitBytes });
+  const made = await createTenant(deps, { tenant: demoTenant, plan: null, limitBytes: demoLimitBytes });
+  const atMs = deps.clock.nowMs();
+  // Somebody else's tenant may have this name: it gets nothing that it didn't store.
+  if (made.kind === 'created')
+    await deps.history.putSample({ tenant: demoTenant, days: sampleDays(dayOf(atMs)), atMs });
   const { token } = await createToken(deps, {
     tenant: demoTenant,
     scope: 'write',
@@ -141,4 +151,25 @@ export async function ensureDemo(
   url.password = token;
   await writeDurably(credentialFile, `${url.href.replace(/\/$/, '')}\n`);
   return { kind: 'created', token, credentialFile };
+}
+
+const sampleDayCount = 365;
+const mib = 1024 ** 2;
+
+/** The year before a day: pushes on most days, two clean-ups, and a limit that was raised. */
+function sampleDays(before: string): HistoryDay[] {
+  return Array.from({ length: sampleDayCount }, (_, index) => {
+    const pushedMiB = 120 + 18 * Math.floor(index / 7) + 3 * Math.min(index % 7, 5);
+    const deletedMiB = (index < 150 ? 0 : 170) + (index < 280 ? 0 : 160);
+    const storedBytes = (pushedMiB - deletedMiB) * mib;
+    return {
+      day: dayAfter(before, index - sampleDayCount),
+      storedBytes,
+      objectCount: 3 * (pushedMiB - deletedMiB),
+      maxStoredBytes: storedBytes,
+      limitBytes: index < 200 ? demoLimitBytes / 2 : demoLimitBytes,
+      refusals: 0,
+      repoRefusals: 0,
+    };
+  });
 }

@@ -60,13 +60,16 @@ function parseDays(text: string): number {
 }
 
 function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
-  const highest = days.reduce((most, day) => (day.maxStoredBytes > most.maxStoredBytes ? day : most));
-  const last = days.at(-1) ?? highest;
+  const own = days.filter(({ sample }) => !sample);
+  const [highest] = [...own].sort((a, b) => b.maxStoredBytes - a.maxStoredBytes);
+  const last = own.at(-1);
+  const sample = days[days.length - own.length - 1];
   const refusals = days.reduce((sum, day) => sum + day.refusals, 0);
   const offeredBytes = days.reduce((sum, day) => sum + (day.downloads?.bytes ?? 0), 0);
   const lines = [
-    `stored    ${formatBytes(last.storedBytes)} on ${last.day}`,
-    `highest   ${formatBytes(highest.maxStoredBytes)} on ${highest.day}`,
+    ...(sample ? [`sample    until ${sample.day}, not your data`] : []),
+    ...(last ? [`stored    ${formatBytes(last.storedBytes)} on ${last.day}`] : []),
+    ...(highest ? [`highest   ${formatBytes(highest.maxStoredBytes)} on ${highest.day}`] : []),
     `limit     ${formatLimit(limitBytes)}`,
     `full      ${forecastText(forecast)}`,
     `rejected  ${formatCount(refusals)} ${refusals === 1 ? 'batch' : 'batches'}`,
@@ -87,7 +90,7 @@ const refusalsTable = tableOf<HistoryBody['lastRefusals'][number]>([
 ]);
 
 const daysTable = tableOf<Day>([
-  ['day', ({ day }) => day],
+  ['day', ({ day, sample }) => `${day}${sample ? ' (sample)' : ''}`],
   ['stored', ({ storedBytes }) => formatBytes(storedBytes), right],
   ['highest', ({ maxStoredBytes }) => formatBytes(maxStoredBytes), right],
   ['objects', ({ objectCount }) => formatCount(objectCount), right],

@@ -4,7 +4,7 @@ import type { RepoPath, Scanned } from '../ledger/rules/tenant.ts';
 import { forEachLimited } from '../rules/async.ts';
 import { dayMs, dayOf } from '../rules/dates.ts';
 import { sha256Hex } from '../rules/hash.ts';
-import { adding, type Fields, setting } from '../table/expressions.ts';
+import { absent, adding, type Fields, setting } from '../table/expressions.ts';
 import {
   batchGet,
   deleteItem,
@@ -12,6 +12,7 @@ import {
   getItem,
   inPartition,
   methodsOn,
+  putItem,
   type Table,
   updateItem,
 } from '../table/requests.ts';
@@ -35,6 +36,8 @@ const dayItem = z.object({
   refusals: z.number().default(0),
   repoRefusals: z.number().default(0),
 });
+
+const sampleItem = z.object({ days: z.array(dayItem.omit({ sk: true }).extend({ day: z.string() })) });
 
 const refusedItem = z.object({
   atMs: z.number(),
@@ -80,6 +83,7 @@ const removedAtOnce = 16;
 const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
 const dayPrefix = 'DAY#';
 const dayKey = (tenant: string, day: string) => ({ pk: partitionOf(tenant), sk: dayPrefix + day });
+const sampleKey = (tenant: string) => ({ pk: partitionOf(tenant), sk: 'SAMPLE' });
 const weeksKey = ({ tenant, repo }: RepoPath) => ({ pk: partitionOf(tenant), sk: `REPO#${inKey(repo)}` });
 
 type Stored = Pick<Scanned, 'storedBytes' | 'objectCount'>;
@@ -116,7 +120,17 @@ interface NotedRefusals extends Stored {
  * repo, in a partition of its own for each tenant.
  */
 export function createDynamoDbHistory(table: Table) {
-  return methodsOn(table, { note, addRefusals, days, noteWeek, weeks, forgetWeeks, forgetSome });
+  return methodsOn(table, {
+    note,
+    addRefusals,
+    days,
+    putSample,
+    sample,
+    noteWeek,
+    weeks,
+    forgetWeeks,
+    forgetSome,
+  });
 }
 
 export type History = ReturnType<typeof createDynamoDbHistory>;
@@ -197,6 +211,25 @@ async function days(
     const lastRefusals = lastRefusalsIn(item);
     return { day: sk.slice(dayPrefix.length), ...day, ...(lastRefusals.length > 0 && { lastRefusals }) };
   });
+}
+
+/**
+ * Puts days that never were, of the demo alone. They are in an item of their own, which only what shows days reads: no
+ * forecast, alert or e-mail is made from them.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+async function putSample(
+  table: Table,
+  { tenant, days: made, atMs }: { tenant: string; days: readonly HistoryDay[]; atMs: number },
+): Promise<void> {
+  await putItem(table, { item: { ...sampleKey(tenant), days: made, ...kept(atMs) }, condition: absent });
+}
+
+/** What {@link putSample} has put. @throws {LedgerUnavailableError} */
+async function sample(table: Table, tenant: string): Promise<readonly HistoryDay[]> {
+  const item = await getItem(table, sampleKey(tenant));
+  return item ? sampleItem.parse(item).days : [];
 }
 
 const notedWeek = z.tuple([z.number(), z.number()]);

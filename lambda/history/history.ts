@@ -189,6 +189,8 @@ export interface TenantHistory {
   readonly days: readonly (UsageDay & {
     /** What was offered for download. null: not known for this day. */
     readonly downloads: DownloadSum | null;
+    /** Made up. The days from the first real one on are not. */
+    readonly isSample?: true;
   })[];
   readonly forecast: Forecast;
   /** Of the last day, the newest first. */
@@ -213,17 +215,21 @@ export async function readHistory(
   const to = input.to !== undefined && input.to < today ? input.to : today;
   const asked = input.from ?? dayAfter(to, 1 - defaultDays);
   const from = asked < oldest ? oldest : asked;
-  const [noted, months] = await Promise.all([
+  const [noted, sample, months] = await Promise.all([
     history.days({ tenant, from: oldest, to: today }),
+    history.sample(tenant),
     downloads.months({ tenant, months: monthsOf({ from, to }) }),
   ]);
   const all = usageDays({ days: noted, from: oldest, to: today, today, now: nowOf(input.tenant) });
+  const made = sample
+    .filter(({ day }) => day >= oldest && day < (all[0]?.day ?? today))
+    .map((each) => ({ ...each, isCarried: false, isSample: true as const, downloads: null }));
   return {
     from,
     to,
-    days: all
-      .filter(({ day }) => day >= from && day <= to)
-      .map((each) => ({ ...each, downloads: downloadsOf(each.day, months) })),
+    days: [...made, ...all.map((each) => ({ ...each, downloads: downloadsOf(each.day, months) }))].filter(
+      ({ day }) => day >= from && day <= to,
+    ),
     lastRefusals: lastRefusalsOf(noted, clock.nowMs() - dayMs),
     forecast: forecastNow({
       tenant: input.tenant,

@@ -38,7 +38,7 @@ import type { Fields } from './expressions.ts';
  * | … its tenants | ORGANIZATION#{host}:{number} | TENANTS   |                               |                               |
  * | sign-in     | LOGIN#{hash}   | LOGIN                   |                               |                               |
  * | audit       | AUDIT#{name}   | {time}#{request's id}   |                               |                               |
- * | history     | HISTORY#{name} | DAY#{day}, REPO#{repo}  |                               |                               |
+ * | history     | HISTORY#{name} | DAY#{day}, REPO#{repo}, SAMPLE |                        |                               |
  * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |
  * | webhook     | WEBHOOK#{name} | WEBHOOK                 |                               |                               |
  * | e-mails     | EMAIL#{name}   | EMAIL                   | while subscribed: EMAILS, next day#name |                     |

@@ -222,6 +222,18 @@ export function historyContract(open: () => Promise<History>): void {
       expect(repos.map((repo) => found.get(repo)?.[0]?.storedBytes)).toEqual(repos.map((_, index) => index));
     });
 
+    it('has sample days apart from the others, put once, and forgets them too', async () => {
+      const [tenant, other] = [tenantName(), tenantName()];
+      const { maxUsedBytes: _, ...made } = point('2026-11-20', 60, 90);
+      await history.putSample({ tenant, days: [made], atMs: noonMs });
+      await history.putSample({ tenant, days: [], atMs: noonMs });
+      expect(await history.sample(tenant)).toEqual([made]);
+      expect(await history.sample(other)).toEqual([]);
+      expect(await days(tenant)).toEqual([]);
+      expect(await history.forgetSome({ tenant, itemsMax: 20 })).toEqual({ hasMore: false });
+      expect(await history.sample(tenant)).toEqual([]);
+    });
+
     it('is forgotten a part at a time', async () => {
       const [tenant, other] = [tenantName(), tenantName()];
       await note(other, 1, 10);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { noForecastReasons } from '../../history/rules/history.ts';
 import { answer, type Contract } from './contract.ts';
-import { bytes, bytesOrNull, count, day, stringOrNull, time } from './fields.ts';
+import { bytes, bytesOrNull, count, day, onlyTrue, stringOrNull, time } from './fields.ts';
 
 export const forecastSchema = z
   .object({
@@ -67,6 +67,9 @@ const historySchema = z
           .describe(
             'Not scanned on this day, because nothing changed: these are the figures of the day before.',
           ),
+        sample: onlyTrue.describe(
+          'Only if the day is sample data: in the demo, the year before its first day.',
+        ),
       }),
     ),
     forecast: forecastSchema,

@@ -27,17 +27,20 @@ function historyBody(
     limitBytes,
     from,
     to,
-    days: days.map(({ isCarried, downloads, lastRefusals: _, maxUsedBytes, limitBytes: limit, ...day }) => ({
-      ...day,
-      maxUsedBytes: maxUsedBytes ?? day.maxStoredBytes,
-      ...(limit !== undefined && { limitBytes: limit }),
-      // A correction may be there before what it corrects.
-      downloads: downloads && {
-        bytes: Math.max(0, downloads.bytes),
-        objects: Math.max(0, downloads.objects),
-      },
-      carried: isCarried,
-    })),
+    days: days.map(
+      ({ isCarried, isSample, downloads, lastRefusals: _, maxUsedBytes, limitBytes: limit, ...day }) => ({
+        ...day,
+        ...(isSample && { sample: isSample }),
+        maxUsedBytes: maxUsedBytes ?? day.maxStoredBytes,
+        ...(limit !== undefined && { limitBytes: limit }),
+        // A correction may be there before what it corrects.
+        downloads: downloads && {
+          bytes: Math.max(0, downloads.bytes),
+          objects: Math.max(0, downloads.objects),
+        },
+        carried: isCarried,
+      }),
+    ),
     forecast: forecastBody(forecast),
     lastRefusals: refusalBodies(lastRefusals, isShown),
   };

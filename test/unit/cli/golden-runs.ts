@@ -573,6 +573,26 @@ const ofLists = {
         { ...entry, before: { label: 'x'.repeat(150) }, after: null },
       ],
     }),
+    run('audit acme --action locks.release', {
+      entries: [
+        {
+          ...entry,
+          action: 'locks.release',
+          target: { repo: 'game' },
+          asked: { path: 'art/hero.psd' },
+          before: { paths: ['art/hero.psd'] },
+          after: { releasedCount: 1, hasMore: false },
+        },
+        {
+          ...entry,
+          action: 'invitation.revoke',
+          target: { invitationId: '4cc2b930d1e5f6a7' },
+          asked: {},
+          before: { user: 'bob', scope: 'write' },
+          after: null,
+        },
+      ],
+    }),
     run('audit acme', { entries: [] }),
     run('audit acme --action token.steal'),
     wrongDays('audit'),
@@ -702,6 +722,10 @@ const ofLists = {
     run('history acme --table', {
       days: [day('2026-11-20', mib, { downloads: null }), day('2026-11-21', 5)],
     }),
+    ...['history acme', 'history acme --table'].map((line) =>
+      run(line, { days: [day('2026-11-20', 100 * mib, { sample: true }), day('2026-11-21', 5)] }),
+    ),
+    run('history acme --to 2026-11-20', { days: [day('2026-11-20', 100 * mib, { sample: true })] }),
     run('history acme --table', {
       days: [day('2026-11-21', 5)],
       lastRefusals: [{ ...refused, files: 100, atLeast: true }],

@@ -17,7 +17,7 @@ const stack = {
 it('shows tokens on a terminal, and else names the files that have them', () => {
   const shown = welcomeLines(stack, { showsTokens: true }).join('\n');
   expect(shown).toContain('admin token lfsq_admin (kept in /data/admin-token)');
-  expect(shown).toContain('console http://127.0.0.1:8787/ (sign in with a token)\n');
+  expect(shown).toContain('console http://127.0.0.1:8787/ (sign in with the admin token)\n');
   expect(shown).toContain('Its write token is lfsq_demo\n');
   const hidden = welcomeLines(stack, { showsTokens: false }).join('\n');
   expect(hidden).not.toMatch(/lfsq_/);

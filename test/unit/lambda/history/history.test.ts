@@ -176,12 +176,56 @@ describe('note count', () => {
       note: (count) => history.note(count),
       addRefusals: (refused) => history.addRefusals(refused),
       days: (input) => history.days(input),
+      putSample: (made) => history.putSample(made),
+      sample: (name) => history.sample(name),
       noteWeek: (noted) => history.noteWeek(noted),
       weeks: (input) => history.weeks(input),
       forgetWeeks: (path) => history.forgetWeeks(path),
       forgetSome: (input) => history.forgetSome(input),
     };
   }
+});
+
+describe('sample days', () => {
+  const sampleDay = (day: string, storedBytes: number) => ({
+    day,
+    storedBytes,
+    objectCount: 1,
+    maxStoredBytes: storedBytes,
+    limitBytes: 5000,
+    refusals: 0,
+    repoRefusals: 0,
+  });
+
+  it('are shown before the first day that was noted, marked, and nothing is forecast or made from them', async () => {
+    const made = new MemoryStack();
+    made.put({ [`a/${oidOf(1)}`]: 100 });
+    await made.create(1000);
+    const today = dayOf(made.nowMs);
+    const found = async (from?: string) => {
+      const record = await made.ledger.readTenant(tenant);
+      if (!record) throw new Error('no tenant');
+      return readHistory(made.deps, { tenant: record, from });
+    };
+    const without = await found(dayAfter(today, -400));
+    const days = Array.from({ length: 90 }, (_, index) =>
+      // One of them is of today: what is real is shown.
+      sampleDay(dayAfter(today, index - 89), 4000 - index),
+    );
+    await made.deps.history.putSample({ tenant, days, atMs: made.nowMs });
+    const all = await found(dayAfter(today, -400));
+    expect(all.days.slice(0, -1)).toEqual(
+      days.slice(0, -1).map((day) => ({ ...day, isCarried: false, isSample: true, downloads: null })),
+    );
+    expect(all.days.at(-1)).toEqual(without.days.at(-1));
+    expect(all.days.at(-1)).not.toHaveProperty('isSample');
+    expect(all.forecast).toEqual(without.forecast);
+    expect((await found()).days).toHaveLength(30);
+    expect(await made.deps.history.days({ tenant, from: '2020-01-01', to: '2099-01-01' })).toHaveLength(1);
+    // They are kept no longer than others.
+    made.nowMs += 400 * 86_400_000;
+    expect((await found(dayAfter(today, 0))).days.filter(({ isSample }) => isSample)).toEqual([]);
+  });
 });
 
 describe('the weeks of a repo', () => {

@@ -100,7 +100,9 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a day or a repo of the history, after as many days as are kept',
-    by: ['note', 'addRefusals', 'noteWeek'].map((name) => `lambda/history/history-store.ts ${name}`),
+    by: ['note', 'addRefusals', 'putSample', 'noteWeek'].map(
+      (name) => `lambda/history/history-store.ts ${name}`,
+    ),
     async write() {
       const history = createDynamoDbHistory(table);
       const counts = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: null };
@@ -116,9 +118,10 @@ const rows: readonly Row[] = [
         limit: 'tenant',
       } as const;
       await history.addRefusals({ ...counts, usedBytes: 1, count: 1, last });
+      await history.putSample({ tenant, days: [], atMs });
       await history.noteWeek({ tenant, repo: 'app', epoch: 1, week: 2970, storedBytes: 1, atMs });
       const ofDay = { pk: 'HISTORY#acme', sk: 'DAY#2026-11-22', end: second + 400 * day };
-      return [ofDay, ofDay, { ...ofDay, sk: 'REPO#app' }];
+      return [ofDay, ofDay, { ...ofDay, sk: 'SAMPLE' }, { ...ofDay, sk: 'REPO#app' }];
     },
   },
   {

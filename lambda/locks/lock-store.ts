@@ -155,22 +155,23 @@ async function listPage(
  * Releases locks of a repo, or of a whole tenant, whoever owns them.
  *
  * @param input.locksMax releases no more than this.
- * @returns how many were released, and whether others are left.
+ * @returns how many were released, of which files, and whether others are left.
  */
 async function releaseSome(
   table: Table,
   input: { tenant: string; repo?: string; ownerIds?: readonly string[]; locksMax: number },
-): Promise<{ count: number; hasMore: boolean }> {
+): Promise<{ count: number; paths: readonly string[]; hasMore: boolean }> {
   const { tenant, repo, ownerIds, locksMax } = input;
   const range = repo === undefined ? locksOfTenant(tenant) : locksAfter({ tenant, repo });
   const items = await firstItems(table, { ...ofOwners(range, ownerIds), Limit: locksMax + 1 });
-  let count = 0;
+  const paths: string[] = [];
   await forEachLimited(items.slice(0, locksMax), releasesAtOnce, async (item) => {
     const key = { pk: String(item[keyNames.pk]), sk: String(item[keyNames.sk]) };
     const values = { ':id': item['id'] };
-    if ((await deleteItem(table, { key, condition: '#id = :id', values })).ok) count += 1;
+    if ((await deleteItem(table, { key, condition: '#id = :id', values })).ok)
+      paths.push(String(item['path']));
   });
-  return { count, hasMore: items.length > locksMax };
+  return { count: paths.length, paths, hasMore: items.length > locksMax };
 }
 
 async function firstLocks(table: Table, query: Query, countMax: number): Promise<FileLock[]> {

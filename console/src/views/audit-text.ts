@@ -20,29 +20,58 @@ export interface Sentence {
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
-const nameOf = (fields: Fields | null | undefined) => text(fields?.['label']) ?? text(fields?.['user']);
+/** Who accepted an invitation says more than its id, which is the token's label. */
+function nameOf(fields: Fields | null | undefined): string | undefined {
+  const [label, user] = [text(fields?.['label']), text(fields?.['user'])];
+  if (user === undefined || label === user) return label ?? user;
+  return label === undefined || label.startsWith('invitation ') ? `of ${user}` : `${label} of ${user}`;
+}
+
+const short = (id: unknown, length = 8) => text(id)?.slice(0, length);
 
 const count = (value: unknown, one: string) => (value === 1 ? `a ${one}` : `${value ?? 'some'} ${one}s`);
 
-interface Verb {
-  /** Past and infinitive. */
-  readonly verb: readonly [string, string];
-  readonly what: (entry: AuditEntryBody) => string;
-}
+type What = (entry: AuditEntryBody) => string;
 
-const did = (verb: Verb['verb'], what: string | Verb['what']): Verb => ({
+/** What was done to what. @param past of the verb, unless it's regular. */
+const did = (verb: string, what: string | What, past = verb.replace(/e?$/, 'ed')) => ({
   verb,
+  past,
   what: typeof what === 'string' ? () => what : what,
 });
 
-const created = ['created', 'create'] as const;
-const changed = ['changed', 'change'] as const;
-const deleted = ['deleted', 'delete'] as const;
-
 const tokenOf = ({ before, after, asked, target }: AuditEntryBody) => {
-  const name = nameOf(after) ?? nameOf(before) ?? nameOf(asked) ?? text(target['tokenId'])?.slice(0, 8);
+  const name = nameOf(after) ?? nameOf(before) ?? nameOf(asked) ?? short(target['tokenId']);
   return name === undefined ? 'a token' : `the token ${name}`;
 };
+
+const locksOf = ({ before, after, asked }: AuditEntryBody) => {
+  const paths = (before?.['paths'] as readonly unknown[] | undefined) ?? [asked?.['path']];
+  const path = paths.length === 1 ? text(paths[0]) : undefined;
+  return `${path === undefined ? count(after?.['releasedCount'], 'lock') : `the lock of ${path}`} in`;
+};
+
+const exportOf = (entry: AuditEntryBody) => (repoOf(entry) === undefined ? 'an export' : 'an export of');
+
+/** The repo that it is done to, if it is done to one. */
+const repoOf = ({ target, before, after, asked }: AuditEntryBody) =>
+  [target, before, after, asked].flatMap((fields) => text(fields?.['repo']) ?? [])[0];
+
+/** Which jobs a rule is for. */
+const ruleOf = ({ before, after, asked }: AuditEntryBody) => {
+  const match = Object.entries((after ?? before ?? asked)?.['match'] ?? {});
+  const claims = match.map(([claim, values]) => `${claim} ${[values].flat().join(' or ')}`).join(', ');
+  return claims === '' ? 'a CI rule' : `the CI rule for ${claims}`;
+};
+
+/** What it is done to, and what the first of these fields that is there calls it. */
+const named =
+  (what: string, before: string, ...names: readonly string[]): What =>
+  (entry) => {
+    const fields: Fields = { ...entry.asked, ...entry.before, ...entry.after };
+    const [name] = names.flatMap((each) => text(fields[each]) ?? []);
+    return name === undefined ? what : `${what} ${before}${name}`;
+  };
 
 const namesOfFields: Readonly<Record<string, string>> = {
   limitBytes: 'the storage limit',
@@ -60,64 +89,58 @@ const fieldsOf = ({ asked }: AuditEntryBody) =>
     .flatMap((name) => namesOfFields[name] ?? [])
     .join(' and ') || 'the settings';
 
-const verbs: Readonly<Record<string, Verb>> = {
-  'tenant.create': did(created, 'this tenant'),
-  'tenant.update': did(changed, fieldsOf),
-  'tenant.delete': did(deleted, 'this tenant'),
-  'tenant.link': did(['linked', 'link'], 'this tenant to a git host'),
-  'tenant.unlink': did(['unlinked', 'unlink'], 'this tenant from its git host'),
-  'token.create': did(created, tokenOf),
-  'token.revoke': did(['revoked', 'revoke'], tokenOf),
-  'rule.create': did(created, 'a CI rule'),
-  'rule.delete': did(deleted, 'a CI rule'),
-  'identity.exchange': did(['got', 'get'], 'a CI token'),
-  'repo.create': did(created, 'the repo'),
-  'repo.update': did(changed, (entry) => `${fieldsOf(entry)} of`),
-  'repo.delete': did(deleted, 'the repo'),
-  'object.delete': did(deleted, 'an object of'),
-  'reconcile.request': did(['requested', 'request'], 'a scan'),
-  'scan.change': did(changed, 'the scan of'),
-  'export.start': did(['started', 'start'], 'an export'),
-  'export.delete': did(['removed', 'remove'], 'an export'),
-  'locks.release': did(
-    ['released', 'release'],
-    ({ after }) => `${count(after?.['releasedCount'], 'lock')} in`,
-  ),
-  'lock.force': did(
-    ['force-unlocked', 'force-unlock'],
-    ({ before }) => `${text(before?.['path']) ?? 'a file'} in`,
-  ),
-  'reservations.cancel': did(['canceled', 'cancel'], ({ after }) =>
-    count(after?.['cancelledCount'], 'reservation'),
-  ),
-  'webhook.set': did(['set', 'set'], 'the webhook'),
-  'webhook.delete': did(deleted, 'the webhook'),
-  'webhook.test': did(['tested', 'test'], 'the webhook'),
-  'invitation.create': did(created, 'an invitation'),
-  'invitation.revoke': did(['revoked', 'revoke'], 'an invitation'),
-  'invitation.accept': did(['accepted', 'accept'], 'an invitation'),
-  'device.approve': did(['approved', 'approve'], 'a command line'),
-  'organization.allow': did(['allowed', 'allow'], 'an organization to sign in'),
-  'organization.remove': did(['removed', 'remove'], 'an organization'),
-  'user.end': did(['signed out', 'sign out'], 'a user'),
-  'email.add': did(['added', 'add'], 'an e-mail address'),
-  'email.remove': did(['removed', 'remove'], 'an e-mail address'),
-  'gc.open': did(['opened', 'open'], 'garbage collection of'),
-  'gc.reachable-set': did(['sent', 'send'], 'a reachable set of'),
-  'gc.run': did(['ran', 'run'], 'garbage collection of'),
-  'gc.cancel': did(['canceled', 'cancel'], 'garbage collection of'),
+const verbs: Readonly<Record<string, ReturnType<typeof did>>> = {
+  'tenant.create': did('create', 'this tenant'),
+  'tenant.update': did('change', fieldsOf),
+  'tenant.delete': did('delete', 'this tenant'),
+  'tenant.link': did('link', named('this tenant', 'to ', 'organization')),
+  'tenant.unlink': did('unlink', named('this tenant', 'from ', 'organization')),
+  'token.create': did('create', tokenOf),
+  'token.revoke': did('revoke', tokenOf),
+  'rule.create': did('create', ruleOf),
+  'rule.delete': did('delete', ruleOf),
+  'identity.exchange': did('get', 'a CI token', 'got'),
+  'repo.create': did('create', 'the repo'),
+  'repo.update': did('change', (entry) => `${fieldsOf(entry)} of`),
+  'repo.delete': did('delete', 'the repo'),
+  'object.delete': did('delete', ({ target }) => {
+    const oid = short(target['oid'], 12);
+    return oid === undefined ? 'an object of' : `the object ${oid}… of`;
+  }),
+  'reconcile.request': did('request', 'a scan'),
+  'scan.change': did('change', 'the scan of'),
+  'export.start': did('start', exportOf),
+  'export.delete': did('remove', exportOf),
+  'locks.release': did('release', locksOf),
+  'lock.force': did('force-unlock', ({ before }) => `${text(before?.['path']) ?? 'a file'} in`),
+  'reservations.cancel': did('cancel', ({ after }) => count(after?.['cancelledCount'], 'reservation')),
+  'webhook.set': did('set', 'the webhook', 'set'),
+  'webhook.delete': did('delete', 'the webhook'),
+  'webhook.test': did('test', 'the webhook'),
+  'invitation.create': did('create', named('an invitation', 'for ', 'user')),
+  'invitation.revoke': did('revoke', named('an invitation', 'for ', 'user')),
+  'invitation.accept': did('accept', 'an invitation'),
+  'device.approve': did('approve', named('a command line', 'on ', 'machine')),
+  'organization.allow': did('allow', named('the organization', '', 'name', 'organizationId')),
+  'organization.remove': did('remove', named('the organization', '', 'name', 'organizationId')),
+  'user.end': did('sign out', named('the user', '', 'user', 'hostUser'), 'signed out'),
+  'email.add': did('add', named('the e-mail address', '', 'address')),
+  'email.remove': did('remove', named('the e-mail address', '', 'address')),
+  'gc.open': did('open', 'garbage collection of'),
+  'gc.reachable-set': did('send', 'a reachable set of', 'sent'),
+  'gc.run': did('run', 'garbage collection of', 'ran'),
+  'gc.cancel': did('cancel', 'garbage collection of'),
 };
 
 export function auditSentence(entry: AuditEntryBody): Sentence {
-  const { time, action, outcome, target, asked } = entry;
-  const { verb, what } = verbs[action] ?? did(['did', 'do'], action);
-  const [past, infinitive] = verb;
-  const start = outcome === 'succeeded' ? past : `tried to ${infinitive}`;
+  const { time, action, outcome } = entry;
+  const { verb, past, what } = verbs[action] ?? did('do', action, 'did');
+  const start = outcome === 'succeeded' ? past : `tried to ${verb}`;
   return {
     at: time,
     who: whoOf(entry.by),
     did: `${start} ${what(entry)}`,
-    repo: text(target['repo']) ?? text(asked?.['repo']),
+    repo: repoOf(entry),
     detail: [...reasonOf(entry), ...detailsOf(entry)].join(' · '),
     isRejected: outcome === 'denied',
   };
@@ -136,14 +159,16 @@ function reasonOf({ outcome, reason }: AuditEntryBody): string[] {
 
 /** What changed from what to what; or what was asked for. */
 function detailsOf({ before, after, asked }: AuditEntryBody): string[] {
-  const fields = { ...before, ...(after ?? asked) };
-  return Object.keys(fields).flatMap((name) => {
+  // Of what is gone, what it was.
+  const now: Fields = { ...before, ...(after ?? asked) };
+  return Object.keys(now).flatMap((name) => {
     const say = shownFields[name];
     if (!say) return [];
-    const is = say((after ?? asked)?.[name]);
-    const was = before && after ? say(before[name]) : is;
-    if (was === is) return is === undefined || (before && after) ? [] : [is];
-    return [`from ${was ?? 'unknown'} to ${is ?? 'unknown'}`];
+    const is = say(now[name]);
+    const isChange = before !== null && after !== null && name in after;
+    const was = isChange ? say(before[name]) : is;
+    if (was === is) return is === undefined || isChange ? [] : [is];
+    return [`${was === undefined ? '' : `from ${was} to `}${is ?? 'unknown'}`];
   });
 }
 
@@ -162,6 +187,9 @@ const shownFields: Readonly<Record<string, (value: unknown) => string | undefine
     value === null ? 'never expires' : text(value) && `expires ${dayText(String(value).slice(0, 10))}`,
   host: text,
   state: text,
+  ownerName: (value) => text(value) && `locked by ${value}`,
+  paths: (value) =>
+    Array.isArray(value) && value.length > 1 ? value.map((each) => text(each) ?? '').join(', ') : undefined,
   publicRead: (value) => {
     if (value === null) return 'private';
     const limit = (value as Fields | undefined)?.['monthlyLimitBytes'];

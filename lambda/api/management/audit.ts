@@ -1,4 +1,5 @@
 import { type AuditEntry, auditKeptMs } from '../../accounts/rules/audit.ts';
+import type { ExportJob } from '../../exports/rules/job.ts';
 import { dayAfterMs } from '../../rules/dates.ts';
 import { type AuditEntryBody, auditContract } from '../contract/audit.ts';
 import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';
@@ -25,12 +26,24 @@ export const auditOperations = operations(auditContract, {
     // A tenant that was never there may have been asked for.
     if (!isKnown && entries.length === 0) return tenantNotFound();
     const seen = entries.filter((entry) => action === undefined || entry.action === action);
+    const started = seen.some((entry) => entry.action === 'export.start');
+    const { jobs } = started ? await deps.exportJobs.list({ tenant, pageSize: exportsMax }) : { jobs: [] };
     return json(200, {
-      entries: seen.map(auditEntryBody),
+      entries: seen.map((entry) => auditEntryBody(withEnd(entry, jobs))),
       nextCursor: next === null ? null : encodeCursor(next),
     });
   },
 });
+
+const exportsMax = 100;
+
+/** How an export that was started is now, or ended. Of one that isn't kept any more, nothing tells that. */
+function withEnd(entry: AuditEntry, jobs: readonly ExportJob[]): AuditEntry {
+  if (entry.action !== 'export.start' || entry.after === null) return entry;
+  const { state: _, ...after } = entry.after;
+  const job = jobs.find(({ exportId }) => exportId === after['exportId']);
+  return { ...entry, after: { ...after, ...(job && { state: job.state }) } };
+}
 
 function auditEntryBody({ tenant: _, atMs, ...entry }: AuditEntry): AuditEntryBody {
   // To the millisecond: what happened in one second has an order.

@@ -30,10 +30,14 @@ export const invitationOperations = operations(invitationContract, {
     return json(201, { ...shown, link: `${baseUrl(event, deps.publicUrl)}/#_join/${outcome.secret}` });
   },
 
-  'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': async (deps, { tenant: { tenant }, event }) => {
+  'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': async (
+    deps,
+    { tenant: { tenant }, event, trail },
+  ) => {
     const invitationId = pathId(event, 'invitationId');
-    if (invitationId && (await deps.invitations.delete({ tenant, invitationId })) === 'deleted')
-      return noContent();
+    const found = invitationId && (await deps.invitations.find({ tenant, invitationId }));
+    if (found) trail.was(invitationBody(found));
+    if (found && (await deps.invitations.delete(found)) === 'deleted') return noContent();
     return problem('invitation-not-found', `${tenant} has no open invitation with that id.`);
   },
 

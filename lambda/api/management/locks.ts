@@ -47,28 +47,30 @@ export const lockOperations = operations(lockContract, {
     const repo = seenRepo({ token }, event);
     if (repo === undefined) return repoNotFound(tenant);
     const place = { tenant, repo };
-    const { count, hasMore } =
+    const { paths, hasMore } =
       path === undefined
         ? await deps.locks.releaseSome({
             ...place,
             ...(owner !== undefined && { ownerIds: lockOwnerIdsOf(owner) }),
             locksMax: lockPageMax,
           })
-        : { count: await releasePath(deps.locks, { ...place, path, owner }), hasMore: false };
+        : { paths: await releasePath(deps.locks, { ...place, path, owner }), hasMore: false };
+    const count = paths.length;
+    trail.was({ paths });
     trail.became({ releasedCount: count, hasMore });
     if (count > 0) deps.log.info('locks released', { ...place, count, tokenId: token?.tokenId ?? 'admin' });
     return json(200, { ...place, releasedCount: count, hasMore });
   },
 });
 
-/** @returns how many were released: none, or one. */
+/** @returns of which files locks were released: of none, or one. */
 async function releasePath(
   locks: Deps['locks'],
   input: RepoPath & { path: string; owner: string | undefined },
-): Promise<number> {
+): Promise<readonly string[]> {
   const lock = await findLock(locks, input);
   const outcome = lock && (await locks.release({ ...input, lockId: lock.id }));
-  return outcome?.kind === 'released' ? 1 : 0;
+  return outcome?.kind === 'released' ? [outcome.lock.path] : [];
 }
 
 async function findLock(

@@ -26,8 +26,11 @@ export const webhookOperations = operations(webhookContract, {
     return webhook ? json(200, webhookBody(webhook)) : webhookNotFound(tenant);
   },
 
-  'DELETE /v1/tenants/{tenant}/webhook': async (deps, { tenant: { tenant } }) =>
-    (await deps.webhooks.remove(tenant)) === 'removed' ? noContent() : webhookNotFound(tenant),
+  'DELETE /v1/tenants/{tenant}/webhook': async (deps, { tenant: { tenant }, trail }) => {
+    const webhook = await deps.webhooks.read(tenant);
+    if (webhook) trail.was({ host: hostOf(webhook.url) });
+    return (await deps.webhooks.remove(tenant)) === 'removed' ? noContent() : webhookNotFound(tenant);
+  },
 
   'POST /v1/tenants/{tenant}/webhook/test': async (deps, { tenant: { tenant } }) => {
     const outcome = await testWebhook(deps, tenant);

@@ -37,7 +37,7 @@ describe('a list beside the ledger', () => {
     [
       'locks that are released',
       () => createDynamoDbLocks(table).releaseSome({ tenant, locksMax: 5 }),
-      { count: 0, hasMore: false },
+      { count: 0, paths: [], hasMore: false },
       6,
     ],
     ['mapped repos', () => createDynamoDbLinkedRepos(table).list(tenant), []],

@@ -363,7 +363,7 @@ describe('the closed repos of a tenant', () => {
     passBatches();
     const release = vi.spyOn(world.deps.locks, 'releaseSome').mockImplementation(async () => {
       world.nowMs += 2;
-      return { count: 1, hasMore: true };
+      return { count: 1, paths: ['a'], hasMore: true };
     });
     expect([await empty(1), await areClosed()]).toEqual(['unfinished', [true, true]]);
     expect(release).toHaveBeenCalledTimes(1);

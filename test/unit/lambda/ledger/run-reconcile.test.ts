@@ -229,7 +229,7 @@ describe('a reconcile from the queue', () => {
           const takeTime = async () => {
             asked.push(subject);
             world.nowMs += 10 * second;
-            return { count: 1, hasMore: true };
+            return { count: 1, paths: ['a'], hasMore: true };
           };
           const { locks, history } = world.deps;
           if (subject === 'locks') vi.spyOn(locks, 'releaseSome').mockImplementation(takeTime);

@@ -146,6 +146,10 @@ it('releases none that was taken after it was found, when many are released', as
     },
   };
   const releasing = createDynamoDbLocks({ ...table, client: raced });
-  expect(await releasing.releaseSome({ tenant: 'acme', locksMax: 10 })).toEqual({ count: 1, hasMore: false });
+  expect(await releasing.releaseSome({ tenant: 'acme', locksMax: 10 })).toEqual({
+    count: 1,
+    paths: ['b'],
+    hasMore: false,
+  });
   expect((await plain.listPage({ ...at, pageSize: 10 })).locks).toEqual([numbered('a', 2)]);
 });

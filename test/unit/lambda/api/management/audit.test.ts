@@ -4,6 +4,7 @@ import { contract } from '../../../../../lambda/api/contract/all.ts';
 import type { RouteContract } from '../../../../../lambda/api/contract/contract.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
 import { repoLimitsMax } from '../../../../../lambda/ledger/rules/tenant.ts';
+import { lockHashOf } from '../../../../../lambda/locks/rules/locks.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/rules/errors.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
@@ -210,6 +211,42 @@ describe('the management API', () => {
     });
   });
 
+  it('tells of which files locks were released, for whom an invitation was and where a webhook led', async () => {
+    const release = (query: Record<string, string>) =>
+      ask('DELETE /v1/tenants/{tenant}/repos/{repo}/locks', { path: { repo: 'game' }, query });
+    const paths = Array.from({ length: 25 }, (_, index) => `art/${String(index).padStart(2, '0')}.psd`);
+    const lock = async (path: string) => {
+      const id = `${lockHashOf(path)}${'a'.repeat(12)}`;
+      const own = { id, path, ownerId: 'user:bob', ownerName: 'bob', lockedAtMs: 1 };
+      expect((await deps.locks.take({ tenant: 'acme', repo: 'game', lock: own })).kind).toBe('taken');
+    };
+    for (const path of paths) await lock(path);
+    await release({ path: paths[7] ?? '' });
+    expect(last()).toMatchObject({ before: { paths: [paths[7]] }, after: { releasedCount: 1 } });
+    await release({ path: paths[7] ?? '' });
+    expect(last()).toMatchObject({ before: { paths: [] }, after: { releasedCount: 0 } });
+    await release({});
+    const { before, after } = last() ?? {};
+    expect(after).toMatchObject({ releasedCount: 24 });
+    const named = (before?.['paths'] ?? []) as readonly string[];
+    expect(named).toHaveLength(21);
+    expect(named.at(-1)).toBe('…');
+    for (const path of named.slice(0, -1)) expect(paths).toContain(path);
+
+    const { body: made } = await ask('POST /v1/tenants/{tenant}/invitations', { body: { user: 'bob' } });
+    expect(last()).toMatchObject({ action: 'invitation.create', after: { user: 'bob' } });
+    const revoke = () => ask('DELETE /v1/tenants/{tenant}/invitations/{invitationId}', { path: made });
+    expect((await revoke()).status).toBe(204);
+    expect(last()).toMatchObject({ action: 'invitation.revoke', before: { user: 'bob' }, after: null });
+    expect((await revoke()).status).toBe(404);
+    expect(last()).toMatchObject({ outcome: 'denied', before: null });
+
+    await ask('PUT /v1/tenants/{tenant}/webhook', { body: { url: 'https://hooks.example.com/secret' } });
+    await ask('DELETE /v1/tenants/{tenant}/webhook');
+    expect(last()).toMatchObject({ action: 'webhook.delete', before: { host: 'hooks.example.com' } });
+    expect(JSON.stringify(audit.entries)).not.toContain('/secret');
+  });
+
   it('audits what was refused to somebody who may ask, with the reason', async () => {
     await ask('DELETE /v1/tenants/{tenant}/tokens/{tokenId}', { path: { tokenId: '0'.repeat(16) } });
     expect(last()).toMatchObject({ outcome: 'denied', reason: 'token-not-found', before: null });
@@ -267,6 +304,22 @@ describe('the management API', () => {
       clock.advance(2000);
       expect((await ask(route)).body.entries).toEqual([]);
       expect((await ask(route, { query: { from: '2020-01-01' } })).body.entries).toEqual([]);
+    });
+
+    it('of an export with how it is now, or ended, and without what nobody knows any more', async () => {
+      const { body: made } = await ask('POST /v1/tenants/{tenant}/exports', { body: { repo: 'game' } });
+      const shown = async () =>
+        (await ask(route, { query: { action: 'export.start' } })).body.entries[0].after;
+      expect(await shown()).toMatchObject({ exportId: made.exportId, state: 'planning', repo: 'game' });
+      await deps.exportJobs.change({ tenant: 'acme', exportId: made.exportId }, (job) => ({
+        ...job,
+        state: 'done',
+        endedAtMs: clock.nowMs(),
+      }));
+      expect(await shown()).toMatchObject({ exportId: made.exportId, state: 'done' });
+      deps.exportJobs.list = async () => ({ jobs: [], nextCursor: null });
+      expect(await shown()).toMatchObject({ exportId: made.exportId, repo: 'game' });
+      expect(await shown()).not.toHaveProperty('state');
     });
 
     it('of a deleted tenant to the operator, who gets 404 for what was never there', async () => {

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
+import type { BodyOf } from '../../../cli/api-client.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import { tenantAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Button, Card, Choice } from '../parts.tsx';
-import { change } from '../requests.ts';
+import { change, useRead } from '../requests.ts';
 import { bytesText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
@@ -40,7 +41,7 @@ export function RepoSettings(props: ViewProps & { repo: RepoBody; onChanged: () 
         )}
       </Card>
       <PublicAccess repo={repo} isOperator={session.kind === 'operator'} send={send} />
-      <GitHost repo={repo} send={send} />
+      <GitHost tenant={tenant} repo={repo} send={send} />
       <Gc tenant={tenant} repo={repo.repo} nowMs={nowMs} />
       <DeleteByName
         title="Delete this repo"
@@ -103,19 +104,21 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
   );
 }
 
-function GitHost({ repo, send }: { repo: RepoBody; send: Send }) {
+/** Which repository of a git host it is linked to. Nothing without such a host. */
+function GitHost({ tenant, repo, send }: { tenant: string; repo: RepoBody; send: Send }) {
   const { gitHost } = repo;
+  const hosts = useRead<BodyOf<'listUsers'>>(`/v1/tenants/${tenant}/users`).body?.gitHosts ?? [];
   const { dialog, ask } = useDialog();
   const link = () =>
     ask({
       title: 'Link a repository',
       action: 'Link',
-      start: { host: 'github', name: '' },
+      start: { host: hosts[0] ?? '', name: '' },
       fields: () => [
-        { name: 'host', label: 'Git host', note: "Its id in the server's settings." },
-        { name: 'name', label: 'Repository', placeholder: 'owner/name' },
+        { name: 'host', label: 'Git host', options: hosts.map((each) => [each, each]) },
+        { name: 'name', label: 'Repository', placeholder: 'owner/name', isRequired: true },
       ],
-      run: ({ host, name }) => send({ gitHost: { host: host.trim(), repo: name.trim() } }),
+      run: ({ host, name }) => send({ gitHost: { host, repo: name.trim() } }),
     });
   const unlink = () =>
     ask({
@@ -124,6 +127,7 @@ function GitHost({ repo, send }: { repo: RepoBody; send: Send }) {
       text: <p>Its users on {gitHost?.host} lose access immediately. Tokens still work.</p>,
       run: () => send({ gitHost: null }),
     });
+  if (hosts.length === 0 && !gitHost) return null;
   return (
     <Card title="Git host">
       <p>

@@ -6,6 +6,7 @@ import { Card, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
+import { Emails } from './emails.tsx';
 import { Exports } from './exports.tsx';
 import { Form, type Values } from './form.tsx';
 import { LimitForm } from './limit-form.tsx';
@@ -51,6 +52,7 @@ export function Settings(props: ViewProps) {
         </>
       )}
       <Webhook {...props} />
+      <Emails {...props} />
       <Exports {...props} />
       {isOperator && (
         <DeleteByName

@@ -65,6 +65,7 @@ const usersSchema = z
     yours: z
       .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
       .describe('Organizations that you are in and can allow. The operator can allow any.'),
+    gitHosts: names.describe('Ids of the Git hosts of this server: `gitHost.host` of a linked repo.'),
   })
   .meta({ id: 'Users' });
 
@@ -106,6 +107,7 @@ export const userContract = {
           },
         ],
         yours: [{ host: 'github', organizationId: '9919', name: 'acme-games' }],
+        gitHosts: ['github'],
       }),
     },
   },

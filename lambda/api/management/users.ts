@@ -29,6 +29,7 @@ export const userOperations = operations(userContract, {
         .filter((user) => !isExpired(user, nowMs))
         .flatMap((user) => userBody(user, organizations) ?? []),
       yours: organizationsOf(session, nowMs),
+      gitHosts: deps.gitHosts.map(({ id }) => id),
     });
   },
 

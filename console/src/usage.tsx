@@ -97,18 +97,21 @@ export function Figure(props: {
   /** None: of no whole. */
   parts?: Parts;
   isNear?: boolean;
+  /** It has no limit of its own: `parts.reserved` is what others have of that one. */
+  isPart?: boolean;
   entries: readonly Entry[];
 }) {
-  const { bytes, of, parts, isNear = false, entries } = props;
+  const { bytes, of, parts, isNear = false, isPart = false, entries } = props;
   const [figure = '', unit = ''] = bytesText(bytes).split('\u00a0');
-  const share = parts && percentText(bytes, parts.limit);
+  const share = parts && !isPart && percentText(bytes, parts.limit);
+  const label = [`${bytesText(bytes)} ${of}`, ...(share ? [share] : [])].join(', ');
   return (
-    <div class="usage">
+    <div class={isPart ? 'usage part' : 'usage'}>
       <p class="figure">
         <span class="number">{figure}</span> <span class="unit">{unit}</span> <span class="of">{of}</span>
         {share && <strong>{share}</strong>}
       </p>
-      {parts && <Bar parts={parts} isNear={isNear} label={`${bytesText(bytes)} ${of}, ${share}`} />}
+      {parts && <Bar parts={parts} isNear={isNear} label={label} />}
       <dl class="legend">
         {entries.map(({ name, value, kind, note, more }) => (
           <div key={name}>

@@ -1,12 +1,13 @@
 import { formatAge } from '../../../cli/render.ts';
 import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
+import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { lastDays } from '../download-figures.ts';
 import { growthText } from '../figures.ts';
 import { Button, Code, Problem, Title } from '../parts.tsx';
 import { useRead } from '../requests.ts';
-import { bytesText, scanText } from '../text.ts';
+import { bytesText, percentText, scanText } from '../text.ts';
 import { Figure } from '../usage.tsx';
 import type { ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';
@@ -104,10 +105,10 @@ function Figures({ tenant, repo, body, nowMs }: ViewProps & { repo: RepoBody }) 
   const downloads = page?.downloads.reduce((sum, { bytes }) => sum + bytes, 0);
   if (storedBytes === null)
     return <p class="soft">{repo.uploading ? 'Uploads are in progress.' : 'Not scanned yet.'}</p>;
-  const whole = limitBytes ?? (body.usage?.storedBytes || null);
-  const of = whole === null ? '' : `of ${bytesText(whole)}${limitBytes === null ? ` in ${tenant}` : ''}`;
   const growth = growthText(repo, nowMs);
+  const within = limitBytes === null ? withinTenant(storedBytes, body) : undefined;
   const entries = [
+    ...(within?.entries ?? []),
     { name: 'Objects', value: scanText(objectCount) },
     { name: `Last 30 days${growth.since && ` (${growth.since})`}`, value: growth.text },
     {
@@ -119,11 +120,27 @@ function Figures({ tenant, repo, body, nowMs }: ViewProps & { repo: RepoBody }) 
   return (
     <Figure
       bytes={storedBytes}
-      of={of}
-      {...(whole !== null && { parts: { stored: storedBytes, reserved: 0, limit: whole } })}
+      of={limitBytes === null ? (within?.of ?? '') : `of ${bytesText(limitBytes)}`}
+      {...(limitBytes !== null && { parts: { stored: storedBytes, reserved: 0, limit: limitBytes } })}
+      {...(within && { parts: within.parts, isPart: true })}
       entries={entries}
     />
   );
+}
+
+/** A repo without a limit of its own has a part of the tenant's, with the other repos. */
+function withinTenant(stored: number, { tenant, usage, limitBytes }: SubscriptionBody) {
+  const totalBytes = Math.max(stored, usage?.storedBytes ?? 0);
+  if (totalBytes === 0) return undefined;
+  const left = Math.max(0, (limitBytes ?? 0) - totalBytes - (usage?.reservedBytes ?? 0));
+  return {
+    of: `${percentText(stored, totalBytes)} of what ${tenant} stores`,
+    parts: { stored, reserved: totalBytes - stored, limit: Math.max(limitBytes ?? 0, totalBytes) },
+    entries: [
+      { kind: 'pale', name: 'Other repos', value: bytesText(totalBytes - stored) },
+      ...(limitBytes === null ? [] : [{ kind: 'track', name: `Free in ${tenant}`, value: bytesText(left) }]),
+    ],
+  };
 }
 
 /** The lines for teammates who join later, and for who sets the repo up. */

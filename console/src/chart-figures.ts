@@ -13,6 +13,8 @@ export interface Point {
   readonly limitBytes: number | null | undefined;
   /** Rejected pushes. */
   readonly refusals: number;
+  /** Sample data: nobody stored this. */
+  readonly isSample?: boolean;
   /** Parts of what was stored, from the ground up. */
   readonly layers?: readonly number[];
 }

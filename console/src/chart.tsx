@@ -113,17 +113,19 @@ export function Chart(props: {
   );
 }
 
-/** What is stored, as one area or several; beyond the limit in red; and above it what was reserved. */
+/** What is stored, as one area or several; beyond the limit in red; above it what was reserved; and sample data in grey. */
 function Areas(props: {
   points: readonly Point[];
   x: (index: number) => number;
   y: (bytes: number) => number;
 }) {
   const { points, x, y } = props;
-  const places = (of: (point: Point) => number) =>
-    points.map((point, index) => [x(index), y(of(point))] as const);
-  const band = (lower: (point: Point) => number, upper: (point: Point) => number) =>
-    `${lineOf([...places(upper), ...places(lower).reverse()])}Z`;
+  const places = (of: (point: Point) => number, isSample = false) =>
+    points.flatMap((point, index) =>
+      (point.isSample ?? false) === isSample ? [[x(index), y(of(point))] as const] : [],
+    );
+  const band = (lower: (point: Point) => number, upper: (point: Point) => number, isSample?: boolean) =>
+    lineOf([...places(upper, isSample), ...places(lower, isSample).reverse()]).replace(/.$/, '$&Z');
   const below = (count: number) => (point: Point) =>
     (point.layers ?? []).slice(0, count).reduce((sum, bytes) => sum + bytes, 0);
   if (points[0]?.layers)
@@ -139,6 +141,7 @@ function Areas(props: {
   return (
     <>
       <path class="pale" d={band(stored, ({ usedBytes }) => usedBytes)} />
+      <path class="sample" d={band(() => 0, stored, true)} />
       <path class="area" d={band(() => 0, stored)} />
       <path class="over" d={band(allowed, stored)} />
       <path class="line" d={lineOf(places(stored))} />

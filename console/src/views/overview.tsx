@@ -46,17 +46,14 @@ export function Overview(props: ViewProps) {
       {usage !== null && usage.reservedBytes > 0 && (
         <Uploads tenant={tenant} listed={uploads} nowMs={nowMs} />
       )}
-      {isEmpty ? (
-        <FirstPush tenant={tenant} mayManage={mayManage} />
-      ) : (
-        <>
-          {live.history && <StorageOverTime tenant={tenant} history={live.history} repos={repos} />}
-          {usage && repos.length > 0 && (
-            <Largest tenant={tenant} repos={repos} totalBytes={usage.storedBytes} nowMs={nowMs} />
-          )}
-          <Downloads {...props} />
-        </>
+      {isEmpty && <FirstPush tenant={tenant} mayManage={mayManage} />}
+      {live.history && (!isEmpty || live.history.days.length > 1) && (
+        <StorageOverTime tenant={tenant} history={live.history} repos={repos} />
       )}
+      {usage && repos.length > 0 && (
+        <Largest tenant={tenant} repos={repos} totalBytes={usage.storedBytes} nowMs={nowMs} />
+      )}
+      {!isEmpty && <Downloads {...props} />}
     </main>
   );
 }

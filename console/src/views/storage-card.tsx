@@ -24,6 +24,7 @@ const pointOf = (day: Day, limitBytes: number | null): Point => ({
   usedBytes: Math.max(day.storedBytes, day.maxUsedBytes),
   limitBytes: day.limitBytes === undefined ? limitBytes : day.limitBytes,
   refusals: day.refusals + day.repoRefusals,
+  ...(day.sample && { isSample: true }),
 });
 
 /** What was stored on each day, with the limit of that day, in all or by repo; and one day to be read. */
@@ -45,7 +46,8 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
       </Card>
     );
   const days = history.days.slice(-chosen.range).map((day) => pointOf(day, history.limitBytes));
-  const layered = isByRepo && weeks ? weekly(days, weeks) : [];
+  const own = days.filter(({ isSample }) => !isSample);
+  const layered = isByRepo && weeks ? weekly(own, weeks) : [];
   const points = layered.length > 1 ? layered : days;
   const read = at === undefined ? undefined : points[at];
   const { forecast } = history;
@@ -68,7 +70,7 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
         />
       }
     >
-      <p class="soft reading">{read ? readingOf(read) : summaryOf(days, history)}</p>
+      <p class="soft reading">{read ? readingOf(read) : summaryOf(days, own, history)}</p>
       <div class={isByRepo ? 'by-repo' : ''}>
         <Chart
           points={points}
@@ -80,8 +82,9 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
         {isByRepo && <Key tenant={tenant} keys={keys} />}
       </div>
       <p class="key note">
+        {points[0]?.isSample && <Sign kind="sample">Sample data</Sign>}
         {!isByRepo && ahead > 0 && <Sign kind="forecast">Forecast</Sign>}
-        {!isByRepo && days.some(({ usedBytes, storedBytes }) => usedBytes > storedBytes) && (
+        {!isByRepo && own.some(({ usedBytes, storedBytes }) => usedBytes > storedBytes) && (
           <Sign kind="pale">Reserved, highest of the day</Sign>
         )}
         {refused.length > 0 && (
@@ -151,6 +154,7 @@ function Controls(
           'refusals',
           'repoRefusals',
           'carried',
+          'sample',
         ]}
       />
     </>
@@ -235,20 +239,24 @@ function Key({ tenant, keys }: { tenant: string; keys: ReturnType<typeof keysOf>
   );
 }
 
-function summaryOf(points: readonly Point[], { forecast }: HistoryBody): string {
-  const grown = (points.at(-1)?.storedBytes ?? 0) - (points[0]?.storedBytes ?? 0);
+/** @param own of the points, those that aren't sample data. */
+function summaryOf(points: readonly Point[], own: readonly Point[], { forecast }: HistoryBody): string {
+  const sample = points[points.length - own.length - 1];
+  const before = sample ? `Sample data until ${dayText(sample.day)}. ` : '';
+  if (own.length < 2) return before;
+  const grown = (own.at(-1)?.storedBytes ?? 0) - (own[0]?.storedBytes ?? 0);
   const how = grown === 0 ? 'No growth' : `${grown > 0 ? 'Grew' : 'Shrank'} by ${bytesText(Math.abs(grown))}`;
   const full =
     forecast.fullOn === null || forecast.bytesPerDay === null || forecast.bytesPerDay <= 0
       ? ''
       : ` At the pace of the last 60 days, it's full on ${dayText(forecast.fullOn)}.`;
-  return `${how} in ${points.length} days.${full}`;
+  return `${before}${how} in ${own.length} days.${full}`;
 }
 
-function readingOf({ day, storedBytes, usedBytes, limitBytes, refusals }: Point): string {
+function readingOf({ day, storedBytes, usedBytes, limitBytes, refusals, isSample }: Point): string {
   const free = typeof limitBytes === 'number' ? limitBytes - storedBytes : undefined;
   return [
-    `${dayText(day)}: ${bytesText(storedBytes)} stored`,
+    `${isSample ? 'Sample data, ' : ''}${dayText(day)}: ${bytesText(storedBytes)} stored`,
     ...(usedBytes > storedBytes ? [`up to ${bytesText(usedBytes - storedBytes)} reserved`] : []),
     ...(free === undefined ? [] : [`${bytesText(Math.abs(free))} ${free < 0 ? 'over the limit' : 'free'}`]),
     ...(refusals === 0 ? [] : [`${formatCount(refusals)} rejected`]),
@@ -258,7 +266,7 @@ function readingOf({ day, storedBytes, usedBytes, limitBytes, refusals }: Point)
 const right = { kind: 'right' };
 
 const dayColumns: Column<Day>[] = [
-  { name: 'Day', of: ({ day }) => dayText(day) },
+  { name: 'Day', of: ({ day, sample }) => `${dayText(day)}${sample ? ' (sample)' : ''}` },
   { ...right, name: 'Stored', of: ({ storedBytes }) => bytesText(storedBytes) },
   { ...right, name: 'Objects', of: ({ objectCount }) => scanText(objectCount) },
   {

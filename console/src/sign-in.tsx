@@ -51,8 +51,14 @@ export function SignIn(props: { onSignedIn: (session: SessionBody) => void; back
         <Problem text={problem} />
       </form>
       <p class="note" id="token-note">
-        The one Git uses as password. It's sent once, not stored. You stay signed in for up to 12 hours.
+        Git's password here, or the admin token. It's sent once, not stored. You stay signed in up to 12
+        hours.
       </p>
+      {location.hostname === '127.0.0.1' && (
+        <p class="note under">
+          <code>npm start</code> keeps the admin token in <code>.lfs-quota/admin-token</code>.
+        </p>
+      )}
     </Alone>
   );
 }

@@ -4,10 +4,10 @@ import { Button, Code } from '../parts.tsx';
 import { type Fillable, Form } from './form.tsx';
 
 /**
- * A question in front of the page. Escape closes it, and the keyboard is back at what opened it. It starts at the first
- * text to type, or at the element of the class `first`, or at the first control.
+ * A question in front of the page. Escape closes it, if there's `onClose`, and the keyboard is back at what opened it. It
+ * starts at the first text to type, or at the element of the class `first`, or at the first control.
  */
-function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+function Dialog(props: { title: string; onClose?: () => void; children: ComponentChildren }) {
   const { title, onClose, children } = props;
   const own = useRef<HTMLDialogElement>(null);
   const headingId = useId();
@@ -18,7 +18,12 @@ function Dialog(props: { title: string; onClose: () => void; children: Component
     return () => dialog?.close();
   }, []);
   return (
-    <dialog ref={own} aria-labelledby={headingId} onCancel={onClose}>
+    <dialog
+      ref={own}
+      aria-labelledby={headingId}
+      {...(!onClose && { closedby: 'none' })}
+      onCancel={onClose ?? ((event) => event.preventDefault())}
+    >
       <h2 id={headingId}>{title}</h2>
       {children}
     </dialog>
@@ -28,6 +33,8 @@ function Dialog(props: { title: string; onClose: () => void; children: Component
 interface Told {
   readonly title: string;
   readonly text?: ComponentChildren;
+  /** Only *Done* closes it: what it shows is shown this once. */
+  readonly isOnce?: boolean;
 }
 
 /** It closes when it was done; until then it says why it was not. */
@@ -64,7 +71,7 @@ export function useDialog() {
       now === undefined ? null : 'run' in now ? (
         <Ask key={now.title} {...now} onClose={close} />
       ) : (
-        <Dialog key={now.title} title={now.title} onClose={close}>
+        <Dialog key={now.title} title={now.title} {...(!now.isOnce && { onClose: close })}>
           {now.text}
           <div class="answers">
             <Button text="Done" kind="primary" onPress={close} />
@@ -79,6 +86,7 @@ export function useDialog() {
     tellSecret: (title: string, name: string, secret: string) =>
       setNow({
         title,
+        isOnce: true,
         text: (
           <>
             <p>Copy it now. You won't see it again.</p>

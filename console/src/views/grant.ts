@@ -30,7 +30,7 @@ export function grantFields(
   const times = lifetimes.filter(([time]) => options.mayNever || time !== '');
   return [
     scopeField,
-    ...(scope === 'manage' ? [] : [repos]),
+    ...(scope === 'manage' || options.repos.length === 0 ? [] : [repos]),
     { name: 'seconds', label: 'Expires', options: times },
   ];
 }

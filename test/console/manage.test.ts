@@ -201,6 +201,9 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
       headers: { authorization: `Bearer ${secret}` },
     });
     expect(await own.json()).toMatchObject({ label, user: 'jonas', scope: 'write' });
+    // It's shown this once, so Escape doesn't close it.
+    for (let press = 0; press < 3; press += 1) await at.page.keyboard.press('Escape');
+    expect(plain(await at.page.getByRole('dialog').locator('pre').textContent())).toBe(secret);
     await at.page.getByRole('button', { name: 'Done' }).click();
     await at.page.getByRole('dialog').waitFor({ state: 'hidden' });
     await expect.poll(focused).toBe('New token');
@@ -388,6 +391,13 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     expect(asked.filter((each) => each.startsWith('POST'))).toEqual([]);
     await at.page.getByRole('button', { name: 'Join' }).click();
     await at.page.getByRole('heading', { name: 'Welcome to northlight' }).waitFor();
+    // The token and each command are on a line of their own.
+    const lines = await at.page
+      .locator('pre')
+      .evaluateAll((all) => all.map((each) => [(each.clientHeight - 24) / 19.5, each.textContent ?? '']));
+    expect(lines).toHaveLength(3);
+    for (const [shown, text] of lines)
+      expect(shown, String(text)).toBeCloseTo(String(text).split('\n').length, 1);
     expect(at.page.url()).not.toContain('_join');
     const token = plain(await at.page.locator('pre').first().textContent());
     const session = await fetch(`${at.fixture.stack.url}/v1/session`, {
@@ -402,6 +412,66 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.getByRole('button', { name: 'Join' }).click();
     await at.page.getByRole('alert').getByText(/invit/i).waitFor();
     expect(at.messages).toEqual([]);
+  });
+
+  it('adds an address for e-mail alerts, says that it has to confirm, and removes it', async () => {
+    const address = `bob-${randomBytes(3).toString('hex')}@example.com`;
+    await at.open(at.fixture.usual.manageToken, '#northlight/settings');
+    const card = at.page.getByRole('region', { name: 'E-mail alerts' });
+    await card.getByText('None yet.').waitFor();
+    await card.getByRole('button', { name: 'Add an address' }).click();
+    const dialog = at.page.getByRole('dialog', { name: 'Add an address' });
+    await dialog.getByLabel('E-mail address').fill('bob');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await dialog.getByText('must be an e-mail address').waitFor();
+    await dialog.getByLabel('E-mail address').fill(` ${address} `);
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    const line = card.locator('.line').filter({ hasText: address });
+    await line.getByText('Not confirmed yet.').waitFor();
+    const listed = async () => {
+      const { emails } = jsonOf(await at.fixture.api.manage('GET', `${path}/emails`)) as {
+        emails: { address: string; confirmedAt: string | null }[];
+      };
+      return emails;
+    };
+    expect(await listed()).toMatchObject([{ address, confirmedAt: null }]);
+    await line.getByRole('button', { name: `Remove ${address}` }).click();
+    await at.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await card.getByText('None yet.').waitFor();
+    expect(await listed()).toEqual([]);
+    await at.page.goto(`${at.fixture.stack.url}/#northlight/activity`);
+    await at.page.getByText(`removed the e-mail address ${address}`).waitFor();
+  });
+
+  it('offers the hosts of the server to link a repo to, and without one nothing', async () => {
+    const settings = '#northlight/repos/fonts/settings';
+    await at.open(at.fixture.usual.manageToken, settings);
+    await at.page.getByRole('button', { name: 'Delete fonts…' }).waitFor();
+    await at.page.waitForLoadState('networkidle');
+    expect(await at.page.getByRole('heading', { name: 'Git host' }).count()).toBe(0);
+    await changed('**/v1/tenants/northlight/users', (body) => ({ ...body, gitHosts: ['github', 'forge'] }));
+    await at.page.reload();
+    await at.page.getByRole('button', { name: 'Link…' }).click();
+    const dialog = at.page.getByRole('dialog', { name: 'Link a repository' });
+    expect(await dialog.getByLabel('Git host').locator('option').allTextContents()).toEqual([
+      'github',
+      'forge',
+    ]);
+    const sent = recordChanges();
+    await dialog.getByLabel('Git host').selectOption('forge');
+    await dialog.getByLabel('Repository').fill(' acme/fonts ');
+    await dialog.getByRole('button', { name: 'Link', exact: true }).click();
+    await expect.poll(() => sent).toEqual([{ gitHost: { host: 'forge', repo: 'acme/fonts' } }]);
+  });
+
+  it('asks for no repos of a token where there are none', async () => {
+    const { tenant } = await at.fixture.api.newTenant({ limitBytes: null });
+    const { token } = await at.fixture.api.newToken(tenant, { scope: 'manage' });
+    await at.open(token, `#${tenant}/access`);
+    await at.page.getByRole('button', { name: 'New token' }).click();
+    const dialog = at.page.getByRole('dialog', { name: 'New token' });
+    await dialog.getByLabel('Expires').waitFor();
+    expect(await dialog.getByLabel('Repos').count()).toBe(0);
   });
 
   it('approves a command line by its code, after it shows the machine', async () => {
@@ -470,7 +540,7 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     expect(
       plain(await at.page.locator('.entry').filter({ hasText: 'rejected' }).first().innerText()),
     ).toContain(short);
-    await at.page.getByText('deleted an object of').waitFor();
+    await at.page.getByText('deleted the object').waitFor();
     expect(at.messages).toEqual([]);
   }, 60_000);
 

@@ -18,6 +18,7 @@ export interface State {
 
 const dayMs = 86_400_000;
 type Json = Record<string, unknown>;
+type Stored = { readonly storedBytes: number };
 
 /** 400 days that end today, as the API answers them: growth with two gc runs. */
 function historyAnswer(limitBytes: number | null, lastBytes: number): Json {
@@ -179,6 +180,10 @@ const growths = [1, 1.13, 0.96, 1.42, 1, undefined, 1.06, 0.81, 1.3] as const;
 const withGrowth = (page: Page) =>
   changed(page, subscription, (body) => ({
     ...body,
+    // As the history has it.
+    forecast: historyAnswer(body['limitBytes'] as number | null, (body['usage'] as Stored).storedBytes)[
+      'forecast'
+    ],
     usage: { ...(body['usage'] as Json), olderThanYear: { bytes: 700_000, at: '2026-11-21T05:00:00Z' } },
     repos: (body['repos'] as { repo: string; storedBytes: number }[]).map((each, index) => {
       const growth = growths[index];
@@ -199,6 +204,33 @@ const withHistory = async (page: Page) => {
     return historyAnswer(body['limitBytes'] as number | null, days.at(-1)?.storedBytes ?? 2_000_000);
   });
 };
+
+/** As the demo's first day: the days before are sample data. */
+const withSample = async (page: Page) => {
+  await changed(page, '**/history*', (body) => {
+    const { days } = historyAnswer(body['limitBytes'] as number | null, 700 * 1024 ** 2) as { days: Json[] };
+    const sample = days.slice(0, -1).map((day) => ({ ...day, sample: true, refusals: 0, repoRefusals: 0 }));
+    return { ...body, days: [...sample, ...(body['days'] as Json[])] };
+  });
+};
+
+/** Addresses of e-mail alerts, of each kind. */
+const withEmails = (page: Page) =>
+  page.route('**/emails', (route) => {
+    const at = new Date(Date.now() - 5 * dayMs).toISOString();
+    const of = (address: string, confirmedAt: string | null, ended: string | null) => ({
+      address,
+      addedAt: at,
+      confirmedAt,
+      ended,
+    });
+    const long = `${'a-rather-long-name.'.repeat(3)}b@mail.example.com`;
+    return route.fulfill({
+      json: {
+        emails: [of(long, at, null), of('bob@example.com', null, null), of('c@x.example', at, 'bounced')],
+      },
+    });
+  });
 
 const withLimit = (timesStored: number | null) => async (page: Page) => {
   let limitBytes: number | null = null;
@@ -375,6 +407,12 @@ export const states: readonly State[] = [
     shows: 'Calculating usage…',
   },
   { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Waiting for the first push' },
+  {
+    name: 'sample-history',
+    token: ({ empty }) => empty.writeToken,
+    prepare: withSample,
+    shows: 'Sample data until',
+  },
   { name: 'usual', token: byManager, prepare: withHistory, shows: 'Even share' },
   { name: 'rejected', token: byManager, prepare: withRejected, shows: 'push again when' },
   {
@@ -515,6 +553,12 @@ export const states: readonly State[] = [
     shows: 'Storage by week',
   },
   {
+    name: 'repo-share',
+    token: byReader,
+    address: '#northlight/repos/cinematics',
+    shows: 'of what northlight stores',
+  },
+  {
     name: 'repo-settings',
     token: byManager,
     address: '#northlight/repos/atlas-world/settings',
@@ -543,7 +587,8 @@ export const states: readonly State[] = [
     name: 'settings',
     token: ({ api }) => api.target.adminToken,
     address: '#northlight/settings',
-    shows: 'Storage limit',
+    prepare: withEmails,
+    shows: 'bob@example.com',
   },
   {
     name: 'operator-acts',

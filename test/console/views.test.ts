@@ -137,6 +137,42 @@ describeInBrowser('the views of the console', (launch) => {
     });
   });
 
+  it.each([320, 360, 390])('has all its links in sight, and chips in line, at %d px', async (width) => {
+    await at.page.setViewportSize({ width, height: 800 });
+    await at.page.route('**/repos?*', async (route) => {
+      const { repos } = (await (await route.fetch()).json()) as { repos: object[] };
+      const limited = repos.map((each) => ({ ...each, limitBytes: 900_000 }));
+      await route.fulfill({ json: { repos: limited, nextCursor: null } });
+    });
+    await at.open(at.fixture.usual.manageToken, '#northlight/repos');
+    const nav = at.page.getByRole('navigation', { name: 'Views' });
+    const last = await nav.getByRole('link', { name: 'Settings' }).boundingBox();
+    expect((last?.x ?? Number.NaN) + (last?.width ?? Number.NaN)).toBeLessThanOrEqual(width);
+    expect(await nav.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
+    const cell = at.page.getByRole('row').filter({ hasText: 'fonts' }).locator('th, td').first();
+    await cell.getByText('limit').waitFor();
+    const lefts = await cell.evaluate((each) => {
+      const of = (name: string) => each.querySelector(name)?.getBoundingClientRect();
+      return [of('a')?.left, of('.pill')?.left, (of('.pill')?.top ?? 0) - (of('a')?.bottom ?? 0) >= 0];
+    });
+    expect(lefts[1]).toBe(lefts[0]);
+    expect(lefts[2]).toBe(true);
+  });
+
+  it('says where the admin token is, and shows no box around a heading after a sign-in by Enter', async () => {
+    await at.page.goto(`${at.fixture.stack.url}/#northlight`);
+    await at.page.getByText('or the admin token').waitFor();
+    await at.page.getByText('.lfs-quota/admin-token').waitFor();
+    await at.page.getByLabel('Access token').fill(at.fixture.usual.readToken);
+    await at.page.keyboard.press('Enter');
+    await at.page.getByRole('link', { name: 'Repos', exact: true }).focus();
+    await at.page.keyboard.press('Enter');
+    const heading = at.page.getByRole('heading', { name: 'Repos', level: 1 });
+    await expect.poll(() => at.page.evaluate('document.activeElement.tagName')).toBe('H1');
+    expect(await at.page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('none');
+    await heading.waitFor();
+  });
+
   it('of a repo without objects has no meter, and a list without repos says so', async () => {
     const { tenant } = await at.fixture.api.newTenant({ limitBytes: null });
     const { token } = await at.fixture.api.newToken(tenant, { scope: 'manage' });
@@ -161,6 +197,38 @@ describeInBrowser('the views of the console', (launch) => {
         const shown = ((await width()) / (await width(all))) * 100;
         expect(Math.abs(shown - percent), `${shown} for ${percent} %`).toBeLessThanOrEqual(0.6);
       }
+    });
+
+    it.each([
+      ['fills the part that it has of the limit of its tenant', 4_000_000],
+      ['and its tenant have no limit: it fills its part of what is stored', null],
+    ])('of a repo without a limit %s, beside other repos', async (_, limitBytes) => {
+      await at.page.route('**/subscription*', async (route) => {
+        const { 'if-none-match': _known, ...headers } = route.request().headers();
+        const body = (await (await route.fetch({ headers })).json()) as Record<string, unknown>;
+        const usage = { ...(body['usage'] as object), storedBytes: 2_000_000, reservedBytes: 500_000 };
+        await route.fulfill({ json: { ...body, limitBytes, usage } });
+      });
+      await at.page.route('**/repos/fonts', async (route) => {
+        const body = (await (await route.fetch()).json()) as object;
+        await route.fulfill({ json: { ...body, limitBytes: null, storedBytes: 1_000_000 } });
+      });
+      await at.open(at.fixture.usual.readToken, '#northlight/repos/fonts');
+      const usage = at.page.locator('.usage');
+      await usage.locator('.of').waitFor();
+      expect(plain(await usage.locator('.figure').textContent())).toBe(
+        '976.56 KiB 50.0 % of what northlight stores',
+      );
+      const all = (await usage.locator('.bar svg').boundingBox())?.width ?? Number.NaN;
+      const width = async (kind: string) =>
+        ((await usage.locator(`.bar svg > .${kind}`).boundingBox())?.width ?? Number.NaN) / all;
+      const part = limitBytes === null ? 0.5 : 0.25;
+      expect(await width('fill')).toBeCloseTo(part, 2);
+      expect(await width('striped')).toBeCloseTo(part, 2);
+      const legend = plain(await usage.locator('.legend').textContent());
+      expect(legend).toContain('Other repos976.56 KiB');
+      if (limitBytes === null) expect(legend).not.toContain('Free');
+      else expect(legend).toContain('Free in northlight1.43 MiB');
     });
 
     it.each([

@@ -414,66 +414,6 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     expect(at.messages).toEqual([]);
   });
 
-  it('adds an address for e-mail alerts, says that it has to confirm, and removes it', async () => {
-    const address = `bob-${randomBytes(3).toString('hex')}@example.com`;
-    await at.open(at.fixture.usual.manageToken, '#northlight/settings');
-    const card = at.page.getByRole('region', { name: 'E-mail alerts' });
-    await card.getByText('None yet.').waitFor();
-    await card.getByRole('button', { name: 'Add an address' }).click();
-    const dialog = at.page.getByRole('dialog', { name: 'Add an address' });
-    await dialog.getByLabel('E-mail address').fill('bob');
-    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
-    await dialog.getByText('must be an e-mail address').waitFor();
-    await dialog.getByLabel('E-mail address').fill(` ${address} `);
-    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
-    const line = card.locator('.line').filter({ hasText: address });
-    await line.getByText('Not confirmed yet.').waitFor();
-    const listed = async () => {
-      const { emails } = jsonOf(await at.fixture.api.manage('GET', `${path}/emails`)) as {
-        emails: { address: string; confirmedAt: string | null }[];
-      };
-      return emails;
-    };
-    expect(await listed()).toMatchObject([{ address, confirmedAt: null }]);
-    await line.getByRole('button', { name: `Remove ${address}` }).click();
-    await at.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await card.getByText('None yet.').waitFor();
-    expect(await listed()).toEqual([]);
-    await at.page.goto(`${at.fixture.stack.url}/#northlight/activity`);
-    await at.page.getByText(`removed the e-mail address ${address}`).waitFor();
-  });
-
-  it('offers the hosts of the server to link a repo to, and without one nothing', async () => {
-    const settings = '#northlight/repos/fonts/settings';
-    await at.open(at.fixture.usual.manageToken, settings);
-    await at.page.getByRole('button', { name: 'Delete fonts…' }).waitFor();
-    await at.page.waitForLoadState('networkidle');
-    expect(await at.page.getByRole('heading', { name: 'Git host' }).count()).toBe(0);
-    await changed('**/v1/tenants/northlight/users', (body) => ({ ...body, gitHosts: ['github', 'forge'] }));
-    await at.page.reload();
-    await at.page.getByRole('button', { name: 'Link…' }).click();
-    const dialog = at.page.getByRole('dialog', { name: 'Link a repository' });
-    expect(await dialog.getByLabel('Git host').locator('option').allTextContents()).toEqual([
-      'github',
-      'forge',
-    ]);
-    const sent = recordChanges();
-    await dialog.getByLabel('Git host').selectOption('forge');
-    await dialog.getByLabel('Repository').fill(' acme/fonts ');
-    await dialog.getByRole('button', { name: 'Link', exact: true }).click();
-    await expect.poll(() => sent).toEqual([{ gitHost: { host: 'forge', repo: 'acme/fonts' } }]);
-  });
-
-  it('asks for no repos of a token where there are none', async () => {
-    const { tenant } = await at.fixture.api.newTenant({ limitBytes: null });
-    const { token } = await at.fixture.api.newToken(tenant, { scope: 'manage' });
-    await at.open(token, `#${tenant}/access`);
-    await at.page.getByRole('button', { name: 'New token' }).click();
-    const dialog = at.page.getByRole('dialog', { name: 'New token' });
-    await dialog.getByLabel('Expires').waitFor();
-    expect(await dialog.getByLabel('Repos').count()).toBe(0);
-  });
-
   it('approves a command line by its code, after it shows the machine', async () => {
     const started = await fetch(`${at.fixture.stack.url}/v1/device`, {
       method: 'POST',
@@ -543,6 +483,66 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.getByText('deleted the object').waitFor();
     expect(at.messages).toEqual([]);
   }, 60_000);
+
+  it('adds an address for e-mail alerts, says that it has to confirm, and removes it', async () => {
+    const address = `bob-${randomBytes(3).toString('hex')}@example.com`;
+    await at.open(at.fixture.usual.manageToken, '#northlight/settings');
+    const card = at.page.getByRole('region', { name: 'E-mail alerts' });
+    await card.getByText('None yet.').waitFor();
+    await card.getByRole('button', { name: 'Add an address' }).click();
+    const dialog = at.page.getByRole('dialog', { name: 'Add an address' });
+    await dialog.getByLabel('E-mail address').fill('bob');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await dialog.getByText('must be an e-mail address').waitFor();
+    await dialog.getByLabel('E-mail address').fill(` ${address} `);
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    const line = card.locator('.line').filter({ hasText: address });
+    await line.getByText('Not confirmed yet.').waitFor();
+    const listed = async () => {
+      const { emails } = jsonOf(await at.fixture.api.manage('GET', `${path}/emails`)) as {
+        emails: { address: string; confirmedAt: string | null }[];
+      };
+      return emails;
+    };
+    expect(await listed()).toMatchObject([{ address, confirmedAt: null }]);
+    await line.getByRole('button', { name: `Remove ${address}` }).click();
+    await at.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await card.getByText('None yet.').waitFor();
+    expect(await listed()).toEqual([]);
+    await at.page.goto(`${at.fixture.stack.url}/#northlight/activity`);
+    await at.page.getByText(`removed the e-mail address ${address}`).waitFor();
+  });
+
+  it('offers the hosts of the server to link a repo to, and without one nothing', async () => {
+    const settings = '#northlight/repos/fonts/settings';
+    await at.open(at.fixture.usual.manageToken, settings);
+    await at.page.getByRole('button', { name: 'Delete fonts…' }).waitFor();
+    await at.page.waitForLoadState('networkidle');
+    expect(await at.page.getByRole('heading', { name: 'Git host' }).count()).toBe(0);
+    await changed('**/v1/tenants/northlight/users', (body) => ({ ...body, gitHosts: ['github', 'forge'] }));
+    await at.page.reload();
+    await at.page.getByRole('button', { name: 'Link…' }).click();
+    const dialog = at.page.getByRole('dialog', { name: 'Link a repository' });
+    expect(await dialog.getByLabel('Git host').locator('option').allTextContents()).toEqual([
+      'github',
+      'forge',
+    ]);
+    const sent = recordChanges();
+    await dialog.getByLabel('Git host').selectOption('forge');
+    await dialog.getByLabel('Repository').fill(' acme/fonts ');
+    await dialog.getByRole('button', { name: 'Link', exact: true }).click();
+    await expect.poll(() => sent).toEqual([{ gitHost: { host: 'forge', repo: 'acme/fonts' } }]);
+  });
+
+  it('asks for no repos of a token where there are none', async () => {
+    const { tenant } = await at.fixture.api.newTenant({ limitBytes: null });
+    const { token } = await at.fixture.api.newToken(tenant, { scope: 'manage' });
+    await at.open(token, `#${tenant}/access`);
+    await at.page.getByRole('button', { name: 'New token' }).click();
+    const dialog = at.page.getByRole('dialog', { name: 'New token' });
+    await dialog.getByLabel('Expires').waitFor();
+    expect(await dialog.getByLabel('Repos').count()).toBe(0);
+  });
 
   it('offers no repo to export that has no name, or one that cannot be asked for', async () => {
     await changed('**/subscription*', (body) => {

@@ -148,7 +148,7 @@ export function auditSentence(entry: AuditEntryBody): Sentence {
 
 function whoOf({ kind, tokenId, name }: AuditEntryBody['by']): string {
   if (kind === 'operator') return 'The operator';
-  return name ?? (tokenId === null ? 'A CI job' : `Token ${tokenId.slice(0, 8)}`);
+  return name ?? (tokenId === null ? 'Someone' : `Token ${tokenId.slice(0, 8)}`);
 }
 
 function reasonOf({ outcome, reason }: AuditEntryBody): string[] {

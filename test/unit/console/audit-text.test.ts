@@ -247,6 +247,10 @@ describe('the audit log in sentences', () => {
       'mira started an export of',
       { action: 'export.start', asked: { repo: 'game' }, after: { exportId: 'e' } },
     ],
+    [
+      'Someone accepted an invitation',
+      { action: 'invitation.accept', by: { kind: 'identity', tokenId: null, name: null } },
+    ],
     ['mira deleted an object of game', { action: 'object.delete', target: { repo: 'game' } }],
   ])('%s: also of entries that say less', (text, change) => {
     expect(said(change)).toContain(text);

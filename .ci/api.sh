@@ -16,7 +16,7 @@ schemathesis_home="$cache/schemathesis-$schemathesis_version"
 redocly_version=2.77.0
 redocly_home="$cache/redocly-$redocly_version"
 
-install_schemathesis() { python_program "$schemathesis_home" st "schemathesis==$schemathesis_version"; }
+install_schemathesis() { python_packages "$schemathesis_home" "schemathesis==$schemathesis_version"; }
 
 install_redocly() {
   [ -x "$redocly_home/node_modules/.bin/redocly" ] && return

@@ -22,7 +22,7 @@ rie_bin="$cache/aws-lambda-rie-$sam_version"
 install_ministack() {
   have openssl || apt_install openssl
   git lfs version >/dev/null 2>&1 || apt_install git git-lfs
-  python_program "$ministack_home" ministack "ministack==$ministack_version"
+  python_packages "$ministack_home" "ministack==$ministack_version"
 }
 
 install_rie() {

@@ -14,40 +14,11 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
 dynamodb_version=2.6.1
 versitygw_version=1.8.0
-maven_dependency_plugin=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
 
 dynamodb_jars="$cache/dynamodb-local-$dynamodb_version"
 versitygw_bin="$cache/versitygw-$versitygw_version"
 
-install_dynamodb() {
-  have javac || apt_install default-jdk-headless
-  [ -d "$dynamodb_jars" ] && return
-  have mvn || apt_install maven
-  local build
-  build="$(mktemp -d "$cache/build.XXXXXX")"
-  cat >"$build/pom.xml" <<POM
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>lfs-quota</groupId>
-  <artifactId>engines</artifactId>
-  <version>1</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>com.amazonaws</groupId>
-      <artifactId>DynamoDBLocal</artifactId>
-      <version>$dynamodb_version</version>
-    </dependency>
-  </dependencies>
-</project>
-POM
-  say "fetching DynamoDB Local $dynamodb_version"
-  retry mvn -B -q -f "$build/pom.xml" "$maven_dependency_plugin:copy-dependencies" \
-    -DincludeScope=runtime "-DoutputDirectory=$build/lib" || die 'Maven could not fetch DynamoDB Local'
-  # In one step, so that an interrupted install leaves nothing that looks complete.
-  mv -T "$build/lib" "$dynamodb_jars"
-  rm -rf "$build"
-}
+install_dynamodb() { maven_jars "$dynamodb_jars" "com.amazonaws:DynamoDBLocal:$dynamodb_version"; }
 
 install_versitygw() {
   go_program "$versitygw_bin" "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version"

@@ -85,16 +85,45 @@ use_node() {
   export PATH="$home/node_modules/$package/bin:$PATH"
 }
 
-# python_program HOME PROGRAM REQUIREMENT: installs a Python package into a virtual environment of its own.
-python_program() {
-  local home="$1" program="$2" requirement="$3"
-  [ -x "$home/bin/$program" ] && return
+# python_packages HOME REQUIREMENT…: installs Python packages into a virtual environment of their own.
+python_packages() {
+  local home="$1"
+  shift
+  [ -e "$home/complete" ] && return
   python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || apt_install python3-venv
-  say "fetching $requirement"
-  # Made in place, because a venv cannot be moved. Its program comes last, so an install that was cut short is begun again.
+  say "fetching $*"
+  # Made in place, because a venv cannot be moved. An install that was cut short is begun again.
   rm -rf "$home"
   python3 -m venv "$home"
-  retry "$home/bin/pip" install --disable-pip-version-check "$requirement" || die "pip could not install $requirement"
+  retry "$home/bin/pip" install --disable-pip-version-check "$@" || die "pip could not install $*"
+  touch "$home/complete"
+}
+
+# maven_jars FOLDER GROUP:ARTIFACT:VERSION…: fetches Java packages, with all that they need to run. Installs a JDK and Maven
+# if they are missing.
+maven_jars() {
+  local folder="$1" plugin=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
+  local build each group artifact version
+  shift
+  have javac || apt_install default-jdk-headless
+  [ -d "$folder" ] && return
+  have mvn || apt_install maven
+  build="$(mktemp -d "$cache/build.XXXXXX")"
+  {
+    echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+    echo '<groupId>lfs-quota</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging><dependencies>'
+    for each in "$@"; do
+      IFS=: read -r group artifact version <<<"$each"
+      echo "<dependency><groupId>$group</groupId><artifactId>$artifact</artifactId><version>$version</version></dependency>"
+    done
+    echo '</dependencies></project>'
+  } >"$build/pom.xml"
+  say "fetching $*"
+  retry mvn -B -q -f "$build/pom.xml" "$plugin:copy-dependencies" \
+    -DincludeScope=runtime "-DoutputDirectory=$build/lib" || die "Maven could not fetch $*"
+  # In one step, so that an interrupted install leaves nothing that looks complete.
+  mv -T "$build/lib" "$folder"
+  rm -rf "$build"
 }
 
 # go_program FILE PACKAGE@VERSION: builds the program of a Go package.

@@ -82,6 +82,16 @@ export default defineConfig({
         },
       },
       {
+        // Clients other than git-lfs against the embedded stack: .ci/clients.sh fetches them.
+        test: {
+          name: 'clients',
+          include: ['test/clients/**/*.test.ts'],
+          testTimeout: laneTimeout,
+          hookTimeout: laneTimeout,
+          maxWorkers,
+        },
+      },
+      {
         // The console in a browser, against the embedded stack.
         test: {
           name: 'console',

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What takes longer than anybody waits: NIGHTLY_SEEDS (20,000) scenarios of the simulator, in all its focuses, then the tests
-# with random cases, a server that is killed 200 times, one that works for a day of SOAK_REQUESTS (864,000), and the
-# black-box suite on one whose table and objects are elsewhere. Each day has other seeds. Each violation is printed with the
-# command that repeats it. Then it goes on, and fails at the end.
+# with random cases, a server that is killed 200 times, one that works for a day of SOAK_REQUESTS (864,000), the
+# black-box suite on one whose table and objects are elsewhere, and clients other than git-lfs. Each day has other seeds. Each
+# violation is printed with the command that repeats it. Then it goes on, and fails at the end.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -34,4 +34,5 @@ for name in kills soak; do
   NIGHTLY=true npx vitest run --project embedded "test/embedded/$name.test.ts" || status=1
 done
 { .ci/engines.sh install && .ci/engines.sh run -- .ci/served.sh; } || status=1
+{ .ci/clients.sh install && .ci/clients.sh run -- npm run -s test:clients; } || status=1
 exit "$status"

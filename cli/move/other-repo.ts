@@ -110,7 +110,8 @@ export class OtherRepo implements LfsRepo {
       });
       const retryAfterMs = retryAfterMsOf(response.headers);
       const text = await textOf('server', response.body ?? []);
-      return { status: response.status, body: parseJson(text, withoutNull), retryAfterMs };
+      const said = redirectIn(response) ?? parseJson(text, withoutNull);
+      return { status: response.status, body: said, retryAfterMs };
     } catch (error) {
       if (error instanceof TransferError) throw error;
       throw unreachableError(error, new URL(this.#url).origin);
@@ -131,6 +132,14 @@ export class OtherRepo implements LfsRepo {
     const field = (name: string) => new RegExp(`^${name}=([^\\n]*)`, 'm').exec(text)?.[1] ?? '';
     this.#login = { username: field('username'), password: field('password') };
   }
+}
+
+/** What is said of a redirect, without its query, which can have secrets. undefined: it is none. */
+function redirectIn({ status, url, headers }: Response): { message: string } | undefined {
+  const location = headers.get('location');
+  if (status < 300 || status > 399 || location === null || !URL.canParse(location, url)) return undefined;
+  const { origin, pathname } = new URL(location, url);
+  return { message: `It moved. Use ${origin}${pathname.replace(/\/objects\/batch$/, '')}` };
 }
 
 /** Some servers write null for what others leave out. */

@@ -225,6 +225,24 @@ describe('import', () => {
     expect(await stored()).toHaveLength(6);
   });
 
+  it.each([
+    [
+      'https://git.example.com/new/game.git/info/lfs/objects/batch?token=secret',
+      'https://git.example.com/new/game.git/info/lfs',
+    ],
+    ['/new/game.git/info/lfs/objects/batch', 'http://127.0.0.1:PORT/new/game.git/info/lfs'],
+  ])('of a server that moved says where to: %s', async (location, to) => {
+    const objects = made();
+    other.store(...objects);
+    commit(...objects);
+    other.batchAnswers.push({ status: 308, headers: { location } });
+    const { code, err } = await runImport();
+    expect(code).toBe(1);
+    const url = to.replace('PORT', new URL(other.url).port);
+    expect(err).toContain(`returned 308 for downloads: It moved. Use ${url}\n`);
+    expect(err).not.toContain('secret');
+  });
+
   it('asks again if the connection breaks, but not for ever, and says how to go on', async () => {
     const objects = made();
     other.store(...objects);

@@ -51,15 +51,16 @@ export const page = <T extends z.core.$ZodLooseShape>(id: string, listed: T) =>
 const textCharactersMax = 100;
 const textRule = `must have 1 to ${textCharactersMax} characters`;
 
-/** Text for people, 1 to 100 characters (code points, as JSON Schema counts them). */
+/** Text for people, 1 to 100 characters (code points, as JSON Schema counts them). Two never differ in outer spaces alone. */
 export const text = (description: string) =>
   z
     .string()
+    .trim()
     // Of UTF-16 a character has two units at most. What is longer is not counted.
     .max(2 * textCharactersMax, { message: textRule, abort: true })
     .refine((value) => value !== '' && [...value].length <= textCharactersMax, textRule)
     .refine(isPlainText, "can't have invisible or control characters")
-    .meta({ minLength: 1, maxLength: textCharactersMax })
+    .meta({ minLength: 1, maxLength: textCharactersMax, pattern: '\\S' })
     .nullable()
     .describe(description);
 

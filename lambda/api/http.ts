@@ -25,6 +25,18 @@ export function header(event: APIGatewayProxyEventV2, name: string): string | un
   return event.headers[name] ?? undefined;
 }
 
+/**
+ * The event with one `Authorization`. Git sends it twice if two of its settings have it, and gateways join them by a comma.
+ *
+ * @returns undefined if they differ: nothing says which one counts.
+ */
+export function withOneLogin(event: APIGatewayProxyEventV2): APIGatewayProxyEventV2 | undefined {
+  const sent = header(event, 'authorization')?.split(/,(?=\s*(?:basic|bearer)\s)/i) ?? [];
+  const [authorization, ...others] = new Set(sent.map((each) => each.trim()));
+  if (authorization === undefined) return event;
+  return others.length > 0 ? undefined : { ...event, headers: { ...event.headers, authorization } };
+}
+
 /** The token of `Authorization: Bearer TOKEN`, or the password of HTTP Basic, whatever the user name. */
 export function credential(event: APIGatewayProxyEventV2): string | undefined {
   const match = /^(basic|bearer) +(\S+) *$/i.exec(header(event, 'authorization') ?? '');

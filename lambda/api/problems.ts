@@ -1,13 +1,17 @@
 import { type ProblemCode, problemTypes } from './contract/problems.ts';
 import { problemAnswer, type Response } from './http.ts';
 
+/** Each 401 must have one (RFC 9110, 15.5.2). Not Basic: a browser would ask for a password. */
+const challenge = { 'www-authenticate': 'Bearer realm="lfs-quota"' };
+
 /** An error of the management API. */
 export function problem(
   code: ProblemCode,
   detail: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return problemAnswer({ code, ...problemTypes[code] }, detail, headers);
+  const type = { code, ...problemTypes[code] };
+  return problemAnswer(type, detail, type.status === 401 ? { ...challenge, ...headers } : headers);
 }
 
 /**
@@ -33,7 +37,9 @@ export function unauthorized(who: 'a valid' | 'the admin' = 'a valid'): Response
   return problem('unauthorized', `This needs ${who} token, ${how}.`);
 }
 
+const guarded = { 400: 'two-logins', 500: 'internal-error', 503: 'storage-unavailable' } as const;
+
 /** An unexpected error, as `guard` has the API word it. */
-export function respondProblem(statusCode: 500 | 503, message: string): Response {
-  return problem(statusCode === 503 ? 'storage-unavailable' : 'internal-error', message);
+export function respondProblem(statusCode: keyof typeof guarded, message: string): Response {
+  return problem(guarded[statusCode], message);
 }

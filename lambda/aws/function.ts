@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2, Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { overTls, type Response } from '../api/http.ts';
+import { overTls, type Response, withOneLogin } from '../api/http.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import type { Invocations, Log } from '../rules/clock-and-log.ts';
@@ -18,7 +18,7 @@ import { StoreUnavailableError } from '../store/rules/store.ts';
 export type HttpHandler = (event: APIGatewayProxyEventV2, context: Context) => Promise<Response>;
 
 /** Builds an error response in the format of one API. */
-export type ErrorResponder = (statusCode: 500 | 503, message: string, requestId: string) => Response;
+export type ErrorResponder = (statusCode: 400 | 500 | 503, message: string, requestId: string) => Response;
 
 interface GuardDeps {
   readonly log: Log;
@@ -35,9 +35,16 @@ export function guard(deps: GuardDeps, respondError: ErrorResponder, handler: Ht
   const guarded = respondToErrors(deps.log, respondError, handler);
   return (event, context) => {
     const ids = { requestId: event.requestContext.requestId, functionRequestId: context.awsRequestId };
-    return deps.invocations.during(ids, async () => overTls(event, await guarded(event, context)));
+    return deps.invocations.during(ids, async () => {
+      const asked = withOneLogin(event);
+      const answer = asked ? guarded(asked, context) : respondError(400, twoLogins, ids.requestId);
+      return overTls(event, await answer);
+    });
   };
 }
+
+const twoLogins =
+  'Two Authorization headers arrived, and they differ. Send one. In Git, find them: git config --show-origin --get-regexp extraheader';
 
 function respondToErrors(log: Log, respondError: ErrorResponder, handler: HttpHandler): HttpHandler {
   return async (event, context) => {

@@ -117,7 +117,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
   const isIdentity = access === 'identity';
   const isOpen = isIdentity || access === 'anyone';
   const codes: ProblemCode[] = [
-    ...when(access !== 'anyone', 'unauthorized'),
+    ...when(access !== 'anyone', 'two-logins', 'unauthorized'),
     ...when(isIdentity, 'issuer-unavailable'),
     ...when(access === 'manager' || access === 'auditor', 'scope-too-small'),
     ...when(needsHostCheck(contract), 'sign-in-again'),
@@ -140,6 +140,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
 export function lfsErrorsOf({ access, body, lfsErrors }: RouteContract): [status: string, when: string][] {
   if (!lfsErrors) return [];
   const errors: Record<string, string | null> = {
+    400: 'Two Authorization headers differ.',
     401: 'No valid token: git-lfs asks its credential helper.',
     404: "The tenant or repo doesn't exist, or this token can't see it.",
     406: 'The Accept header excludes application/vnd.git-lfs+json.',
@@ -147,9 +148,8 @@ export function lfsErrorsOf({ access, body, lfsErrors }: RouteContract): [status
     500: 'Internal error. The message contains the request ID.',
     503: "The table, object store or git host doesn't respond. Retry after Retry-After seconds.",
     ...(body && {
-      400: "The body isn't valid JSON.",
+      400: "The body isn't valid JSON, or two Authorization headers differ.",
       413: 'The body is too large, or names too many objects.',
-      415: "The Content-Type isn't application/vnd.git-lfs+json.",
       422: 'The body is invalid.',
     }),
     ...lfsErrors,

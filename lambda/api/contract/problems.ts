@@ -7,6 +7,7 @@ import { routeProblems } from './route-problems.ts';
 export const problemTypes = {
   'invalid-json': { status: 400, title: "The body isn't valid JSON" },
   'invalid-idempotency-key': { status: 400, title: 'The Idempotency-Key header is invalid' },
+  'two-logins': { status: 400, title: 'The request has two logins' },
   unauthorized: { status: 401, title: 'A valid token is needed' },
   'scope-too-small': { status: 403, title: "The token's scope is too small" },
   'sign-in-rejected': { status: 403, title: "You can't sign in" },

@@ -171,6 +171,13 @@ describe('the event', () => {
     expect(context?.getRemainingTimeInMillis()).toBeGreaterThan(20_000);
   });
 
+  it('has each Authorization header that was sent', async () => {
+    const { front, calls } = await setUp();
+    const head = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n';
+    await sendRaw(front.port, `${head}Authorization: Bearer one\r\nauthorization: Bearer two\r\n\r\n`);
+    expect(calls[0]?.event.headers['authorization']).toBe('Bearer one,Bearer two');
+  });
+
   it.each([
     ['application/vnd.git-lfs+json', true],
     ['application/json; charset=utf-8', false],

@@ -9,6 +9,7 @@ import {
   json,
   pathRepo,
   pathTenant,
+  withOneLogin,
 } from '../../../../lambda/api/http.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 
@@ -83,6 +84,40 @@ describe('a credential', () => {
   ])('is not read from %.40j', (authorization) => {
     const headers = authorization === undefined ? {} : { authorization };
     expect(credential(httpEvent({ headers }))).toBe(undefined);
+  });
+});
+
+describe('an Authorization header', () => {
+  const loginOf = (authorization: string) =>
+    withOneLogin(httpEvent({ headers: { accept: '*/*', authorization } }))?.headers;
+  const [one, other] = [`Basic ${base64('any:lfsq_abc')}`, `Basic ${base64('any:lfsq_other')}`];
+
+  it.each([
+    [one, one],
+    [`${one},${one}`, one],
+    [`${one}, ${one} ,${one}`, one],
+    ['Bearer a, Bearer a', 'Bearer a'],
+    // One header of a scheme that has commas.
+    ['Digest username="any", realm="x"', 'Digest username="any", realm="x"'],
+    ['', ''],
+    ['Basic,Basic', 'Basic,Basic'],
+  ])('%j counts as %j', (sent, counts) => {
+    expect(loginOf(sent)).toEqual({ accept: '*/*', authorization: counts });
+  });
+
+  it.each([
+    `${one},${other}`,
+    `${one}, Bearer lfsq_abc`,
+    'Bearer a,bearer a',
+    `Digest username="any",${one}`,
+    `,${' '.repeat(100_000)}${one}`,
+  ])('%.60j is two', (sent) => {
+    expect(loginOf(sent)).toBeUndefined();
+  });
+
+  it('may be missing', () => {
+    const event = httpEvent({ headers: { accept: '*/*' } });
+    expect(withOneLogin(event)).toBe(event);
   });
 });
 

@@ -43,6 +43,34 @@ describe('an answer', () => {
   });
 });
 
+describe('a request with two Authorization headers, joined by the gateway', () => {
+  const seen: unknown[] = [];
+  const invocations = createInvocations();
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const ask = (authorization: string, respondError: ErrorResponder) => {
+    const handler = guard({ log, invocations }, respondError, async ({ headers }) => {
+      seen.push(headers['authorization']);
+      return json(200, {});
+    });
+    return handler(httpEvent({ headers: { authorization } }), noContext);
+  };
+
+  it('is one with the login that both have', async () => {
+    expect((await ask('Bearer one,Bearer one', lfs)).statusCode).toBe(200);
+    expect(seen.splice(0)).toEqual(['Bearer one']);
+  });
+
+  it('is refused if they differ, and told how to find them', async () => {
+    for (const respondError of [lfs, respondProblem]) {
+      const { statusCode, body } = await ask('Bearer one,Bearer two', respondError);
+      expect(statusCode).toBe(400);
+      expect(body).toMatch(/Two Authorization headers.*git config --show-origin --get-regexp extraheader/);
+      expect(body).not.toMatch(/one|two\b/);
+    }
+    expect(seen).toEqual([]);
+  });
+});
+
 const secret = 'what nobody outside should read';
 
 describe('an error that a handler throws', () => {

@@ -8,6 +8,7 @@ import {
   lockIdPattern,
   lockIdRandomLength,
   lockOwnerOf,
+  lockPathOf,
   ownerOfLock,
 } from './rules/locks.ts';
 
@@ -17,7 +18,7 @@ export const locksBeforePushMax = 1000;
 /**
  * Locks a path in somebody's name. Whoever asks for a lock that they have is told so as anybody else.
  *
- * @param input.path as `isLockPath` wants it.
+ * @param input.path of the form `lockPathStart`.
  * @throws {LedgerUnavailableError}
  */
 export async function takeLock(
@@ -26,7 +27,8 @@ export async function takeLock(
 ): Promise<
   Exclude<TakeOutcome, { kind: 'taken' }> | { kind: 'taken'; lock: FileLock } | { kind: 'no-repo' }
 > {
-  const { tenant, repo, isRepoKnown, path, token } = input;
+  const { tenant, repo, isRepoKnown, token } = input;
+  const path = lockPathOf(input.path);
   if (!isRepoKnown && (await locks.hasAtLeast({ tenant, count: locksBeforePushMax })))
     return { kind: 'no-repo' };
   const lock: FileLock = {
@@ -37,6 +39,15 @@ export async function takeLock(
   };
   const outcome = await locks.take({ tenant, repo, lock });
   return outcome.kind === 'taken' ? { kind: 'taken', lock } : outcome;
+}
+
+/** The lock of a file. Older versions stored a path with its backslashes. */
+export async function findLock(
+  locks: Deps['locks'],
+  { path, ...place }: { tenant: string; repo: string; path: string },
+): Promise<FileLock | undefined> {
+  const find = (text: string) => locks.find({ ...place, hash: lockHashOf(text) });
+  return (await find(lockPathOf(path))) ?? (path.includes('\\') ? find(path) : undefined);
 }
 
 type ReleaseDeps = Pick<Deps, 'locks' | 'audit' | 'clock' | 'log'>;

@@ -53,8 +53,17 @@ export function lockSliceOf(hash: string): string {
   return hash.slice(0, sliceDigits);
 }
 
+/**
+ * How a file's path begins as git-lfs has it: from the root of the repo, with no empty segment, `.` or `..` anywhere. A lock
+ * of any other would protect nothing. Older versions took them.
+ */
+export const lockPathStart = /^(?![A-Za-z]:[\\/])(?!(?:.*[\\/])?\.{0,2}(?:[\\/]|$))/;
+
+/** The path of the file that a client means: on Windows, some tools send backslashes. */
+export const lockPathOf = (text: string) => text.replaceAll('\\', '/');
+
 /** True for 1 to {@link lockPathCharactersMax} characters, all of them plain. */
-export function isLockPath(text: string): boolean {
+export function isShownPath(text: string): boolean {
   return text !== '' && [...text].length <= lockPathCharactersMax && isPlainText(text);
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { locksBeforePushMax, releaseLock, takeLock } from '../../../../lambda/locks/locks.ts';
+import { findLock, locksBeforePushMax, releaseLock, takeLock } from '../../../../lambda/locks/locks.ts';
 import { lockHashOf, lockIdPattern } from '../../../../lambda/locks/rules/locks.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryAuditLog } from '../../../support/memory/stores.ts';
@@ -148,4 +148,22 @@ describe('take lock', () => {
       kind: 'taken',
     });
   });
+});
+
+describe('a lock that an older version took of a path that is none today', () => {
+  it.each(['Content\\A.umap', '../x', '/abs', 'a//b', './a', 'C:/Users/x', 'dir/'])(
+    'is listed, found and released: %s',
+    async (path) => {
+      const deps = memoryDeps();
+      const place = { tenant: 'acme', repo: 'game' };
+      const token = tokenRecord('one', { tenant: 'acme', user: 'ada' });
+      const id = `${lockHashOf(path)}${'x'.repeat(12)}`;
+      const lock = { id, path, ownerId: 'user:ada', ownerName: 'ada', lockedAtMs: 1 };
+      await deps.locks.take({ ...place, lock });
+      expect((await deps.locks.listPage({ ...place, pageSize: 9 })).locks).toEqual([lock]);
+      expect(await findLock(deps.locks, { ...place, path })).toEqual(lock);
+      const request = { ...place, lockId: id, isForced: false, token, requestId: 'r' };
+      expect(await releaseLock(deps, request)).toEqual({ kind: 'released', lock });
+    },
+  );
 });

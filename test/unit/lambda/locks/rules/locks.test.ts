@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   hashOfLockId,
-  isLockPath,
+  isShownPath,
   lockHashOf,
   lockHashPattern,
   lockIdPattern,
@@ -28,12 +28,12 @@ describe('the path of a lock', () => {
       'a\u2066b',
     ];
     const others = ['', '\ud800', 'x'.repeat(lockPathCharactersMax + 1)];
-    expect([...paths, ...controls, ...others].filter(isLockPath)).toEqual(paths);
+    expect([...paths, ...controls, ...others].filter(isShownPath)).toEqual(paths);
   });
 
   it('has as many characters, however they are written', () => {
-    expect(isLockPath('😀'.repeat(lockPathCharactersMax))).toBe(true);
-    expect(isLockPath('😀'.repeat(lockPathCharactersMax + 1))).toBe(false);
+    expect(isShownPath('😀'.repeat(lockPathCharactersMax))).toBe(true);
+    expect(isShownPath('😀'.repeat(lockPathCharactersMax + 1))).toBe(false);
   });
 
   it('is in its id, and tells its lock from others', () => {

@@ -31,6 +31,23 @@ export function listOf<T extends z.ZodType>(
   return z.preprocess(firstWrong, z.array(element).min(min, rule).max(max, rule));
 }
 
+/**
+ * An object of a request in which null and an empty text are the same as nothing, in each field that can be absent: some
+ * clients write what they have no value for.
+ */
+export function lenientObject<S extends Readonly<Record<string, z.ZodType>>>(shape: S) {
+  const optional = new Set(Object.keys(shape).filter((name) => shape[name]?.isOptional()));
+  const withoutEmpty = (value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const fieldOf = (name: string): unknown => {
+      const field: unknown = Reflect.get(value, name);
+      return optional.has(name) && (field === null || field === '') ? undefined : field;
+    };
+    return Object.fromEntries(Object.keys(shape).map((name) => [name, fieldOf(name)]));
+  };
+  return z.preprocess(withoutEmpty, z.object(shape));
+}
+
 /** An object with keys of the client's choice: checked like a list. */
 export function recordOf<K extends z.ZodString, T extends z.ZodType>(
   key: K,

@@ -1,6 +1,6 @@
 import { nameOfHostUser } from '../accounts/rules/host-user.ts';
 import type { Caller } from '../accounts/rules/tokens.ts';
-import { lastingTokenId, mayPush } from '../accounts/rules/tokens.ts';
+import { isForRepo, lastingTokenId, mayPush } from '../accounts/rules/tokens.ts';
 import { baseUrl, type Response } from '../api/http.ts';
 import { type LfsAccess, type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import {
@@ -19,6 +19,7 @@ import {
   downloadLimitReached,
   readOnly,
   repoNotCreated,
+  repoOfOtherCase,
   restored,
   tooManyRepos,
   unfinishedUploads,
@@ -37,7 +38,7 @@ import {
 } from '../ledger/admit-copies.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
-import { crowdedEntries, reposMax } from '../ledger/rules/tenant.ts';
+import { crowdedEntries, isThere, reposMax } from '../ledger/rules/tenant.ts';
 import type { AdmitUploadOutcome } from '../ledger/upload-batch.ts';
 import type { RouteKey } from '../routes.ts';
 
@@ -62,12 +63,13 @@ export function create(deps: BatchDeps): HttpHandler {
     const body = lfsBody(deps.settings, event);
     if (!body.ok) return body.response;
     const uploading = { access, baseUrl: baseUrl(event, deps.publicUrl), requestId };
-    if (isCopies) return refusalOf(uploading) ?? copy(deps, { ...uploading, body: body.body });
-    const decoded = decodeBatch(deps.settings, body.body);
+    if (isCopies) return (await refusalOf(deps, uploading)) ?? copy(deps, { ...uploading, body: body.body });
+    const place = { tenant: access.tenant.tenant, repo: access.repo };
+    const decoded = decodeBatch(deps.settings, body.body, place);
     if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
     const { batch } = decoded;
     if (batch.operation === 'download') return download(deps, { batch, access, requestId });
-    return refusalOf(uploading) ?? upload(deps, { ...uploading, batch });
+    return (await refusalOf(deps, uploading)) ?? upload(deps, { ...uploading, batch });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }
@@ -81,12 +83,17 @@ interface Uploading {
 }
 
 /** The answer to somebody who can't push to the repo. undefined: they can. */
-function refusalOf({ access, requestId }: Uploading): Response | undefined {
+async function refusalOf(
+  deps: Pick<Deps, 'ledger'>,
+  { access, requestId }: Uploading,
+): Promise<Response | undefined> {
   const { tenant, repo } = access;
   if (!mayPush(access.token, repo)) {
     const message = readOnly(access.token.hostUser, 'push');
     return lfsError({ statusCode: 403, message, requestId });
   }
+  const other = await ofOtherCase(deps, { access, requestId });
+  if (other) return other;
   if (!access.takesPushes) {
     return lfsError({ statusCode: 404, message: repoNotCreated(tenant.tenant, repo), requestId });
   }
@@ -94,6 +101,35 @@ function refusalOf({ access, requestId }: Uploading): Response | undefined {
     return lfsError({ statusCode: 422, message: tooManyRepos(tenant.tenant, reposMax), requestId });
   }
   return undefined;
+}
+
+/** Repos among which one of another case is looked for: those of nearly every tenant. */
+const reposListed = 1000;
+
+/**
+ * The answer to somebody who asks for a repo that isn't there, if another one differs in upper and lower case alone and they
+ * may know of it. A push would make a second one.
+ */
+async function ofOtherCase(
+  { ledger }: Pick<Deps, 'ledger'>,
+  { access, requestId }: Pick<Uploading, 'access' | 'requestId'>,
+): Promise<Response | undefined> {
+  const { repo, isRepoKnown, token } = access;
+  const { tenant } = access.tenant;
+  const { repos = [] } = token;
+  if (isRepoKnown) return undefined;
+  const found = (await ledger.listRepos({ tenant, pageSize: reposListed })).find(
+    (each) =>
+      each.repo.toLowerCase() === repo.toLowerCase() &&
+      (isThere(each) || each.dirtyToken !== null) &&
+      isForRepo({ repos }, each.repo),
+  );
+  if (!found) return undefined;
+  return lfsError({
+    statusCode: 404,
+    message: repoOfOtherCase({ tenant, repo, other: found.repo }),
+    requestId,
+  });
 }
 
 /** For whom what is admitted in which repo. */
@@ -116,19 +152,16 @@ function contextOf(
 
 async function upload(deps: BatchDeps, request: Uploading & { batch: BatchRequest }): Promise<Response> {
   const { batch } = request;
-  if (batch.objects.size === 0) return batchAnswer(batch.invalid);
+  if (batch.objects.size === 0) return batchAnswer(batch);
   const { objects, chunked } = batch;
   const input = { ...admissionOf(request), objects, ...(chunked.size > 0 && { chunked }) };
   const outcome = await admitUpload(deps, input);
   if (outcome.kind !== 'answered') return notAdmitted(deps, request, outcome);
   const context = contextOf(deps, request);
-  const answers = [...objects].map(([oid, size]) => {
-    const verdict = outcome.verdicts.get(oid);
-    // A client waits for ever for an oid that is not echoed, so a gap must not pass.
-    if (!verdict) throw new Error('An object of the batch got no verdict.');
-    return uploadAnswer({ oid, size }, verdict, context);
-  });
-  return batchAnswer([...answers, ...batch.invalid], batch);
+  const answers = [...outcome.verdicts].map(([oid, verdict]) =>
+    uploadAnswer({ oid, size: objects.get(oid) ?? 0 }, verdict, context),
+  );
+  return batchAnswer(batch, answers);
 }
 
 /** Copies from another server's signed URLs. */
@@ -184,12 +217,15 @@ async function download(
     });
     return lfsError({ statusCode: 509, message, requestId });
   }
+  const isAnyThere = [...outcome.verdicts.values()].some(({ kind }) => kind !== 'missing');
+  const other = isAnyThere ? undefined : await ofOtherCase(deps, { access, requestId });
+  if (other) return other;
   const { watch, storageClass, takesPushes, isOneTooMany } = access;
   if (upstream && takesPushes && !isOneTooMany) {
     const offers = upstreamOffers(objects, outcome.verdicts);
     await admitCopies(deps, { tenant, repo, repoObjects, watch, storageClass, offers });
   }
-  return batchAnswer([...downloadAnswers(objects, outcome.verdicts), ...batch.invalid]);
+  return batchAnswer(batch, downloadAnswers(objects, outcome.verdicts));
 }
 
 /** oid → what the git host offers of it. */

@@ -1,15 +1,11 @@
 import type { Response } from '../api/http.ts';
 import { lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
-import { lfsError, respondLfsError } from '../api/lfs/http.ts';
+import { respondLfsError } from '../api/lfs/http.ts';
 import { type LockDeps, lockOperations } from '../api/lfs/locks.ts';
-import { notAnEndpoint } from '../api/lfs/messages.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { locksDeps } from '../compose.ts';
-
-const byRouteKey: ReadonlyMap<string, (typeof lockOperations)[keyof typeof lockOperations]> = new Map(
-  Object.entries(lockOperations),
-);
+import type { RouteKey } from '../routes.ts';
 
 /** …/info/lfs/locks: the LFS File Locking API. A client asks it before each push which files others have locked. */
 export function create(deps: LockDeps): HttpHandler {
@@ -17,11 +13,7 @@ export function create(deps: LockDeps): HttpHandler {
   return guard(deps, respondLfsError, async (event) => {
     const access = await lfsAccess({ ...deps, rejectedLogins }, event);
     if (!access.ok) return forRoute(event.routeKey, access.response);
-    const operation = byRouteKey.get(event.routeKey);
-    const { requestId } = event.requestContext;
-    return operation
-      ? operation(deps, { access, event })
-      : lfsError({ statusCode: 404, message: notAnEndpoint, requestId });
+    return lockOperations[event.routeKey as RouteKey<'lfsLocks'>](deps, { access, event });
   });
 }
 

@@ -69,8 +69,11 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     // A wrong object is answered beside the others, with 200. 509: the month's downloads are used up.
     `${operation(id('batch'), writeToken, { tenant, repo })}checks.negative_data_rejection.enabled = false\nchecks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 509]\n`,
     operation(id('verify'), writeToken, { tenant, repo }),
-    ...['lock', 'listLocks', 'verifyLocks', 'unlock'].map((name) =>
-      operation(id(name), writeToken, { tenant, repo }),
+    operation(id('lock'), writeToken, { tenant, repo }),
+    // Null, an empty text and no body are taken, though nobody is told to send them.
+    ...['listLocks', 'verifyLocks', 'unlock', 'copyObjects'].map(
+      (name) =>
+        `${operation(id(name), writeToken, { tenant, repo })}checks.negative_data_rejection.enabled = false\n`,
     ),
     operation(id('deleteRepo'), adminToken, { tenant, repo: repoToDelete }),
     operation(id('deleteObject'), adminToken, { tenant, repo, oid }),

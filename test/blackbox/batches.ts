@@ -10,6 +10,7 @@ import {
   objectOf,
   objectsIn,
   type Place,
+  pointer,
   postBatch,
   push,
 } from './lfs.ts';
@@ -75,12 +76,13 @@ const goodBodies: Readonly<Record<string, object>> = {
 };
 
 const types: readonly [header: 'accept' | 'content-type', value: string | undefined, status: number][] = [
-  ['content-type', undefined, 415],
-  ['content-type', '', 415],
-  ['content-type', 'application/json', 415],
-  ['content-type', 'text/plain', 415],
-  ['content-type', 'application/vnd.git-lfs+jsonx', 415],
-  ['content-type', `text/plain, ${lfsType}`, 415],
+  // A body is JSON, whatever it is called: `fetch` calls a text `text/plain`.
+  ['content-type', undefined, 200],
+  ['content-type', '', 200],
+  ['content-type', 'application/json', 200],
+  ['content-type', 'text/plain;charset=UTF-8', 200],
+  ['content-type', 'application/octet-stream', 200],
+  ['content-type', `text/plain, ${lfsType}`, 200],
   ['content-type', `${lfsType}; charset=utf-8`, 200],
   ['content-type', `${lfsType};charset="UTF-8"`, 200],
   ['content-type', lfsType.toUpperCase(), 200],
@@ -131,7 +133,7 @@ export function batchRequestTests(api: () => Api): void {
     it('of 1,000 objects is taken, and of 1,001 not', async () => {
       const objects = Array.from({ length: 1001 }, () => ({ oid: newOid(), size: 1 }));
       const tooMany = await postBatch(api(), place, { operation: 'upload', objects });
-      expectLfsError(tooMany, 413, /1,001 .* 1,000/);
+      expectLfsError(tooMany, 413, /1,001 .* 1,000\..* git config lfs\.transfer\.batchSize 1000$/);
       const most = await postBatch(api(), place, { operation: 'upload', objects: objects.slice(1) });
       const answers = objectsIn(most);
       expect(answers).toHaveLength(1000);
@@ -206,28 +208,38 @@ export function batchObjectTests(api: () => Api): void {
       expect(answers.find(({ oid }) => oid === good.oid)?.error?.code).not.toBe(422);
     });
 
-    it('that are named twice are answered once', async () => {
+    it('that are named twice are answered in each place', async () => {
       const [one, other] = [
         { oid: newOid(), size: 3 },
         { oid: newOid(), size: 4 },
       ];
-      const answers = await askFor(operation, [one, other, one, one, other]);
-      expect(answers).toHaveLength(2);
-      for (const { error } of answers) expect(error?.code).not.toBe(422);
+      const asked = [one, other, one, { oid: 'none', size: 3 }, one, other];
+      const answers = await askFor(operation, asked);
+      expect(answers.map(pointer)).toEqual(asked);
+      expect(answers.map(({ error }) => error?.code === 422)).toEqual(
+        [...asked.keys()].map((at) => at === 3),
+      );
+      expect(answers[2]).toEqual(answers[0]);
+      expect(answers[5]).toEqual(answers[1]);
     });
 
-    it('that are named with two sizes are refused, and answered once', async () => {
+    it('that are named with two sizes are refused in each place', async () => {
       const [twice, once] = [newOid(), newOid()];
-      const answers = await askFor(operation, [
+      const asked = [
         { oid: twice, size: 3 },
         { oid: once, size: 4 },
         { oid: twice, size: 5 },
         { oid: twice, size: 3 },
-      ]);
-      expect(answers).toHaveLength(2);
-      const conflict = answers.find(({ oid }) => oid === twice);
-      expect(conflict?.error).toEqual({ code: 422, message: expect.stringMatching(/twice/) });
-      expect(conflict).not.toHaveProperty('actions');
+      ];
+      const answers = await askFor(operation, asked);
+      expect(answers.map(pointer)).toEqual(asked);
+      for (const answer of answers) {
+        if (answer.oid === once) continue;
+        const message = expect.stringMatching(
+          new RegExp(`twice.* File: git lfs ls-files -l \\| grep ${twice.slice(0, 7)}$`),
+        );
+        expect(answer).toEqual({ ...pointer(answer), error: { code: 422, message } });
+      }
     });
 
     it('that are all refused are answered all the same', async () => {
@@ -335,13 +347,12 @@ export function pathTests(api: () => Api): void {
       },
     );
 
-    it('means one repo with and without .git, and another in another case', async () => {
+    it('means one repo with and without .git', async () => {
       const object = objectOf(10);
       await push(api(), { ...tenant, repo: 'game.git' }, [object]);
       for (const [repo, isThere] of [
         ['game', true],
         ['game.git', true],
-        ['Game', false],
         ['game2', false],
         ['gam', false],
       ] as const) {
@@ -350,10 +361,33 @@ export function pathTests(api: () => Api): void {
       }
     });
 
+    it('in another case says which repo is there, to those who may know of it, and a push makes no second one', async () => {
+      const own = await api().newTenant();
+      const object = objectOf(10);
+      const create = async (repo: string) =>
+        expect((await api().manage('POST', `/v1/tenants/${own.tenant}/repos`, { repo })).status).toBe(201);
+      await create('Game');
+      await push(api(), { ...own, repo: 'Game' }, [object]);
+      const says = new RegExp(
+        `^Repo ${own.tenant}/GAME doesn't exist, but ${own.tenant}/Game does\\. .* repo create`,
+      );
+      const sent = (operation: string, token: string, place = { ...own, repo: 'GAME.git' }) =>
+        postBatch(api(), place, { operation, objects: [pointer(object)] }, basic(token));
+      for (const operation of ['upload', 'download'])
+        expectLfsError(await sent(operation, own.writeToken), 404, says);
+      const limited = await api().newToken(own.tenant, { scope: 'write', repos: ['GAME'] });
+      const [missing] = objectsIn(await sent('download', limited.token));
+      expect(missing?.error?.message).toMatch(/^Object not found\. Push it/);
+      expectLfsError(await sent('upload', tenant.writeToken), 404, /^Repository not found/);
+      await create('GAME');
+      expect(objectsIn(await sent('upload', own.writeToken))[0]).toHaveProperty('actions.upload');
+    });
+
     it('of a verify link is that of the repo', async () => {
+      const own = await api().newTenant();
       for (const repo of ['Game.git', 'Game']) {
-        const { verify } = await admitted(api(), { ...tenant, repo }, objectOf(5));
-        expect(verify.href).toBe(`${api().target.url}/${tenant.tenant}/Game.git/info/lfs/verify`);
+        const { verify } = await admitted(api(), { ...own, repo }, objectOf(5));
+        expect(verify.href).toBe(`${api().target.url}/${own.tenant}/Game.git/info/lfs/verify`);
       }
     });
 

@@ -78,8 +78,6 @@ export function objectsIn(answer: Answer): ObjectAnswer[] {
   expect(answer.status, answer.text).toBe(200);
   expect(answer.headers['content-type']).toBe(lfsType);
   const { objects } = batchAnswer.parse(jsonOf(answer));
-  // A client hangs on an oid that is missing, and trips over one that comes twice.
-  expect(new Set(objects.map(({ oid }) => oid)).size).toBe(objects.length);
   return objects;
 }
 
@@ -91,9 +89,10 @@ export async function batch(
   objects: readonly { oid: string; size: number }[],
 ): Promise<ReadonlyMap<string, ObjectAnswer>> {
   const answer = await postBatch(api, place, { operation, objects: objects.map(pointer) });
-  const found = new Map(objectsIn(answer).map((object) => [object.oid, object]));
-  expect(new Set(found.keys())).toEqual(new Set(objects.map(({ oid }) => oid)));
-  return found;
+  const answers = objectsIn(answer);
+  // A client hangs on an oid that is missing, and some take the answers by their place.
+  expect(answers.map(pointer)).toEqual(objects.map(pointer));
+  return new Map(answers.map((object) => [object.oid, object]));
 }
 
 /** The answer for one object. */

@@ -201,13 +201,10 @@ export function lockTests(api: () => Api): void {
       for (const query of [`?path=${encoded}`, `?id=${one.id}`, `?path=${encoded}&id=${one.id}&limit=1`])
         expect(await list(place, place.readToken, query)).toEqual({ locks: [one] });
       const staleId = `${one.id.slice(0, 40)}${'0'.repeat(12)}`;
-      for (const query of [
-        '?path=nothing.bin',
-        '?path=',
-        '?id=1',
-        `?id=${staleId}`,
-        `?path=${encoded}&id=${other.id}`,
-      ])
+      // An empty filter is none.
+      expect(await list(place, place.readToken, `?id=&path=${encoded}`)).toEqual({ locks: [one] });
+      expect((await list(place, place.readToken, '?path=&id=&cursor=&limit=')).locks).toHaveLength(2);
+      for (const query of ['?path=nothing.bin', '?id=1', `?id=${staleId}`, `?path=${encoded}&id=${other.id}`])
         expect(await list(place, place.readToken, query)).toEqual({ locks: [] });
     });
 
@@ -280,11 +277,69 @@ export function lockTests(api: () => Api): void {
       );
     });
 
-    it('is asked for in the media type of the LFS API', async () => {
+    it('is of a file that a repo can have', async () => {
+      const place = await api().newPlace();
+      const own = ['a', 'art/hero.psd', '.gitattributes', '..a/b..', 'a/...', 'C:', 'ab:/c', ' '];
+      for (const path of own) expect((await take(place, place.writeToken, path)).path).toBe(path);
+      for (const path of [
+        ...['.', '..', '/', '/abs/x', '../x', './a', 'a/../b', 'a/./b', 'a/..', 'a//b', 'dir/', 'C:/Users/x'],
+        ...['..\\x', 'a\\\\b', '\\abs', 'dir\\', 'c:\\Users\\x'],
+      ])
+        expectLfsError(
+          await lock(place, place.writeToken, path),
+          422,
+          /^Invalid lock request: path: must be the file's path from the root of the repo, such as art\/hero\.psd\.$/,
+        );
+      expect(pathsOf((await list(place, place.readToken)).locks)).toEqual([...own].sort());
+    });
+
+    it('is of one file, with slashes or backslashes', async () => {
+      const place = await api().newPlace();
+      const taken = await take(place, place.writeToken, 'Content\\Maps\\A.umap');
+      expect(taken.path).toBe('Content/Maps/A.umap');
+      for (const path of ['Content/Maps/A.umap', 'Content\\Maps/A.umap']) {
+        expect((await lock(place, place.writeToken, path)).status).toBe(409);
+        const query = `?path=${encodeURIComponent(path)}`;
+        for (const filter of [query, `${query}&id=${taken.id}`])
+          expect(await list(place, place.readToken, filter)).toEqual({ locks: [taken] });
+        const managedPath = `/v1/tenants/${place.tenant}/repos/${place.repo}/locks${query}`;
+        expect(jsonOf(await api().manage('GET', managedPath))).toMatchObject({ locks: [{ id: taken.id }] });
+      }
+    });
+
+    it('is verified and released without a body', async () => {
+      const place = await api().newPlace();
+      const taken = await take(place, place.writeToken, 'a.bin');
+      const found = bodyOf(await ask(place, 'POST', '/verify', place.writeToken), 200, verified);
+      expect(found.ours).toEqual([taken]);
+      expectLfsError(await ask(place, 'POST', '', place.writeToken), 422, /path: /);
+      const path = `/${taken.id}/unlock`;
+      expect(bodyOf(await ask(place, 'POST', path, place.writeToken, ' '), 200, oneLock)).toEqual({
+        lock: taken,
+      });
+    });
+
+    it('is of one user, whatever spaces are around the name', async () => {
+      const place = await api().newPlace();
+      const [ada, alsoAda] = [
+        await newMember(place.tenant, { user: ' Ada Lovelace\u00a0 ' }),
+        await newMember(place.tenant, { user: 'Ada Lovelace' }),
+      ];
+      const taken = await take(place, ada.token, 'a.bin');
+      expect(taken.owner.name).toBe('Ada Lovelace');
+      expect((await unlock(place, alsoAda.token, taken.id)).status).toBe(200);
+      const refused = await api().manage('POST', `/v1/tenants/${place.tenant}/tokens`, {
+        scope: 'write',
+        user: '  ',
+      });
+      expectProblem(refused, 422, /1 to 100 characters/);
+    });
+
+    it('is asked for by a client that takes the media type of the LFS API', async () => {
       const headers = { ...lfsHeaders, ...basic(shared.writeToken) };
       const request = { method: 'POST', path: lfsPath(shared, ''), body: '{"path":"a"}' };
-      const wrong = { ...headers, 'content-type': 'application/json' };
-      expectLfsError(await api().send({ ...request, headers: wrong }), 415);
+      const other = { ...headers, 'content-type': 'text/plain;charset=UTF-8' };
+      expect((await api().send({ ...request, headers: other })).status).toBe(201);
       expectLfsError(await api().send({ ...request, headers: { ...headers, accept: 'text/html' } }), 406);
       const large = `{"path":"a","ref":"${'x'.repeat(1_048_576)}"}`;
       expectLfsError(await api().send({ ...request, body: large, headers }), 413);

@@ -4,10 +4,24 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { routes } from '../../lambda/routes.ts';
-import { type Api, basic, bearer, expectLfsError, expectProblem, jsonOf, type TestTenant } from './api.ts';
+import {
+  type Api,
+  basic,
+  bearer,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  jsonOf,
+  type TestTenant,
+} from './api.ts';
 import { batchPath, lfsHeaders, lfsType, newOid, objectOf, objectsIn, push } from './lfs.ts';
 import { subscriptionOf } from './subscription.ts';
 import { signIn } from './tokens.ts';
+
+/** Of the LFS API, those with a body. */
+const lfsPosts = routes
+  .filter(({ method, path }) => method === 'POST' && path.includes('/info/lfs/') && !path.endsWith('/locks'))
+  .map(({ path }) => path);
 
 /** Routes that are always there, and those that are not. */
 export function otherRouteTests(api: () => Api): void {
@@ -22,9 +36,10 @@ export function otherRouteTests(api: () => Api): void {
     });
 
     it('of LFS that is none is a 404', async () => {
-      for (const rest of ['lockers', 'objects', 'locksmith/verify', 'locks/verify/unlock/x']) {
+      for (const rest of ['lockers', 'objects', 'locksmith/verifies', 'locks/verify/unlock/x']) {
         const path = `/acme/game.git/info/lfs/${rest}`;
-        expectLfsError(await api().as(lfsHeaders, 'GET', path), 404, /Not an LFS endpoint/);
+        const says = `Not an LFS endpoint: ${path}. Set lfs.url to a URL such as …/acme/game.git/info/lfs`;
+        expect(jsonOf(await api().as(lfsHeaders, 'GET', path))).toMatchObject({ message: says });
       }
     });
 
@@ -32,13 +47,17 @@ export function otherRouteTests(api: () => Api): void {
       'of LFS without /info/lfs says how lfs.url must end: %s',
       async (rest) => {
         const path = `/acme/game.git/${rest}`;
-        const message = /lfs\.url must end with \/info\/lfs.*to …\/acme\/game\.git\/info\/lfs$/;
-        expectLfsError(await api().send({ method: 'POST', path, headers: lfsHeaders }), 404, message);
-        expectProblem(
-          await api().send({ method: 'POST', path: `/Acme/game/${rest}` }),
-          404,
-          /Route not found/,
-        );
+        const message = /lfs\.url must end with .*\/info\/lfs.*to …\/acme\/game\.git\/info\/lfs$/;
+        for (const wrong of [
+          path,
+          `/acme//game.git/info/lfs/${rest}`,
+          `/acme/team/game.git/info/lfs/${rest}`,
+        ])
+          expectLfsError(
+            await api().send({ method: 'POST', path: wrong, headers: lfsHeaders }),
+            404,
+            message,
+          );
       },
     );
 
@@ -74,6 +93,22 @@ export function otherRouteTests(api: () => Api): void {
         expectProblem(answer, 405);
         expect(answer.headers['allow']).toBe(allow);
       }
+    });
+
+    it.each(lfsPosts)('of the LFS API reads JSON, whatever it is called: %s', async (route) => {
+      const { tenant, writeToken } = await api().newTenant();
+      const path = route
+        .replace('{tenant}', tenant)
+        .replace('{repo}', 'game')
+        .replaceAll(/\{\w+\}/g, '0');
+      const { 'content-type': type, ...bare } = { ...lfsHeaders, ...basic(writeToken) };
+      const sent = async (given: object) => {
+        const headers = { ...bare, ...given, 'x-lfs-verify-token': writeToken };
+        return comparable(await api().send({ method: 'POST', path, headers, body: '{"path":"a","oid":7}' }));
+      };
+      const usual = await sent({ 'content-type': type });
+      for (const other of [{}, { 'content-type': 'text/plain;charset=UTF-8' }, { 'content-type': 'x' }])
+        expect(await sent(other)).toEqual(usual);
     });
 
     it('of the LFS API is of one method', async () => {

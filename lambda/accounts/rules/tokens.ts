@@ -33,7 +33,8 @@ export interface TokenRecord {
 }
 
 /** Who asks: somebody with a token of ours, or whom a git host vouches for. */
-export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId' | 'hostUser'>;
+export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId' | 'hostUser'> &
+  Partial<Pick<TokenRecord, 'repos'>>;
 
 /**
  * The token whose end ends what its holder began. undefined: whoever asks has none that lasts. A CI job's ends with the job,

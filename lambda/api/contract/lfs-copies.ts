@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { hrefCharactersMax, hrefPattern, isHref } from '../../downloads/rules/copies.ts';
 import { oidPattern } from '../../rules/names.ts';
-import { listOf } from '../json.ts';
+import { lenientObject, listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
 
 /** Copies of objects from another server, by its signed URLs. Bodies have the media type of the LFS API. */
@@ -12,7 +12,7 @@ const objectsMax = 100;
 export const copiesRequestSchema = z
   .object({
     objects: listOf(
-      z.object({
+      lenientObject({
         oid: z.string().regex(oidPattern),
         size: z.int().min(0),
         href: z

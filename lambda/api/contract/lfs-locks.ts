@@ -1,30 +1,35 @@
 import * as z from 'zod';
 import {
-  isLockPath,
+  isShownPath,
   lockHashPattern,
   lockIdPattern,
   lockPageMax,
   lockPathCharactersMax,
+  lockPathStart,
 } from '../../locks/rules/locks.ts';
+import { lenientObject } from '../json.ts';
 import type { Contract } from './contract.ts';
 
 /** The wire format of the LFS File Locking API (git-lfs docs/api/locking.md). */
 
 const ref = z.unknown().optional().describe('Accepted and ignored: a lock applies to all branches.');
 
-const pathRule = `must have 1 to ${lockPathCharactersMax} characters, and no control characters or invisible ones`;
+const lengthRule = `must have 1 to ${lockPathCharactersMax} characters, and no control characters or invisible ones`;
+const pathRule = "must be the file's path from the root of the repo, such as art/hero.psd";
 
-export const lockRequestSchema = z
-  .object({
-    path: z.string().refine(isLockPath, pathRule).meta({
+export const lockRequestSchema = lenientObject({
+  path: z
+    .string()
+    .refine(isShownPath, { message: lengthRule, abort: true })
+    .refine((path) => lockPathStart.test(path), pathRule)
+    .meta({
       minLength: 1,
       maxLength: lockPathCharactersMax,
-      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
-      description: 'The file, from the root of the repo.',
+      pattern: `${lockPathStart.source}[^\\u0000-\\u001f\\u007f-\\u009f]+$`,
+      description: 'The file, from the root of the repo. A backslash is a slash.',
     }),
-    ref,
-  })
-  .meta({ id: 'LockRequest' });
+  ref,
+}).meta({ id: 'LockRequest' });
 
 const cursorRule = 'must be the next_cursor of the previous page';
 const cursor = z
@@ -36,15 +41,13 @@ const cursor = z
 const limitRule = 'must be a whole number, 0 or more';
 const aboutLimit = `Most locks on the page. 0, or more than ${lockPageMax}: ${lockPageMax}.`;
 
-export const verifyLocksRequestSchema = z
-  .object({
-    ref,
-    cursor,
-    limit: z.int(limitRule).min(0, limitRule).optional().describe(aboutLimit),
-  })
-  .meta({ id: 'VerifyLocksRequest' });
+export const verifyLocksRequestSchema = lenientObject({
+  ref,
+  cursor,
+  limit: z.int(limitRule).min(0, limitRule).optional().describe(aboutLimit),
+}).meta({ id: 'VerifyLocksRequest' });
 
-export const listLocksQuery = z.object({
+export const listLocksQuery = lenientObject({
   path: z.string().optional().describe('Only the lock of this file.'),
   id: z.string().optional().describe('Only the lock with this id.'),
   cursor,
@@ -58,12 +61,10 @@ export const listLocksQuery = z.object({
   refspec: z.string().optional().describe('Accepted and ignored.'),
 });
 
-export const unlockRequestSchema = z
-  .object({
-    force: z.boolean().optional().meta({ default: false, description: 'Also if another user has it.' }),
-    ref,
-  })
-  .meta({ id: 'UnlockRequest' });
+export const unlockRequestSchema = lenientObject({
+  force: z.boolean().optional().meta({ default: false, description: 'Also if another user has it.' }),
+  ref,
+}).meta({ id: 'UnlockRequest' });
 
 const lockSchema = z
   .object({

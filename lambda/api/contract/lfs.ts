@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { chunkedTransfer, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { oidPattern } from '../../rules/names.ts';
 import { defaultSettings } from '../../rules/settings.ts';
-import { listOf } from '../json.ts';
+import { lenientObject, listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
 
 /**
@@ -23,25 +23,23 @@ const size = z.number().meta({ type: 'integer', minimum: 0, maximum: uploadBytes
 /** git-lfs names three or so. */
 const transfersMax = 100;
 
-export const batchRequestSchema = z
-  .object({
-    operation: word.meta({ enum: ['upload', 'download'] }),
-    transfers: listOf(word, { min: 0, max: transfersMax, rule: `the maximum is ${transfersMax}` })
-      .optional()
-      .meta({
-        anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
-        description:
-          'Must be empty or contain "basic". Default: basic. "lfs-quota" offers to upload large files in chunks.',
-      }),
-    ref: z.unknown().optional().describe('Accepted and ignored.'),
-    objects: listOf(z.object({ oid, size }), {
-      min: 0,
-      max: defaultSettings.batchObjectsMax,
-      rule: `the maximum is ${defaultSettings.batchObjectsMax} per request`,
-    }).meta({ minItems: 1 }),
-    hash_algo: word.optional().meta({ enum: ['sha256'] }),
-  })
-  .meta({ id: 'BatchRequest' });
+export const batchRequestSchema = lenientObject({
+  operation: word.meta({ enum: ['upload', 'download'] }),
+  transfers: listOf(word, { min: 0, max: transfersMax, rule: `the maximum is ${transfersMax}` })
+    .optional()
+    .meta({
+      anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
+      description:
+        'Must be empty or contain "basic". Default: basic. "lfs-quota" offers to upload large files in chunks.',
+    }),
+  ref: z.unknown().optional().describe('Accepted and ignored.'),
+  objects: listOf(z.object({ oid, size }), {
+    min: 0,
+    max: defaultSettings.batchObjectsMax,
+    rule: `the maximum is ${defaultSettings.batchObjectsMax} per request`,
+  }).meta({ minItems: 1 }),
+  hash_algo: word.optional().meta({ enum: ['sha256'] }),
+}).meta({ id: 'BatchRequest' });
 
 const actionSchema = z
   .object({
@@ -69,7 +67,7 @@ const batchResponseSchema = z
     transfer: z
       .enum(['basic', chunkedTransfer])
       .describe('lfs-quota: some uploads go in chunks. The others are a PUT each, as with basic.'),
-    objects: z.array(batchObjectSchema).describe('Each oid of the request once.'),
+    objects: z.array(batchObjectSchema).describe('One per object of the request, in its order.'),
     hash_algo: z.literal('sha256'),
   })
   .meta({ id: 'BatchResponse' });
@@ -146,7 +144,7 @@ export const lfsContract = {
     body: { schema: verifyRequestSchema, example: { oid: exampleOid, size: 12_345 } },
     answers: { 200: { description: 'The object is stored.', schema: verifyResponseSchema, example: {} } },
     lfsErrors: {
-      400: 'The body isn\'t {"oid", "size"}.',
+      400: 'The body isn\'t {"oid", "size"}, or two Authorization headers differ.',
       409: 'The object is stored with another size.',
       // git-lfs would take it for a success.
       422: null,

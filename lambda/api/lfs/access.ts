@@ -105,7 +105,7 @@ function unauthenticated(
   const { requestId } = event.requestContext;
   const hosts = deps.gitHosts.map(({ id }) => id);
   const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);
-  const response = isRepeated ? lfsForbidden(requestId, hosts) : lfsUnauthorized(requestId, hosts);
+  const response = isRepeated ? lfsForbidden(event, hosts) : lfsUnauthorized(requestId, hosts);
   // Whoever sends a wrong token has to learn that it is wrong.
   return { ok: false, response, isAnybody: header(event, 'authorization') === undefined };
 }
@@ -188,8 +188,9 @@ export class RejectedLogins {
 }
 
 /** 403 for a token that is rejected again and again: it ends a client that would repeat a 401 for ever. */
-function lfsForbidden(requestId: string, hosts: readonly string[] = []): Response {
-  return lfsError({ statusCode: 403, message: tokenInvalid(hosts), requestId });
+function lfsForbidden(event: APIGatewayProxyEventV2, hosts: readonly string[]): Response {
+  const message = tokenInvalid(hosts, `${pathTenant(event) ?? 'TENANT'} ${pathRepo(event) ?? 'REPO'}`);
+  return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
 }
 
 /** 503: the git host doesn't respond, so it authenticates nobody. git-lfs ends with the message. */

@@ -3,6 +3,7 @@ import { findPublicRepo } from '../../accounts/authenticate-host-user.ts';
 import { publicTokenId } from '../../accounts/rules/git-hosts.ts';
 import { chunkedTransfer, isChunked, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
+import type { RepoPath } from '../../ledger/rules/tenant.ts';
 import type { UploadVerdict } from '../../ledger/upload-batch.ts';
 import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
@@ -16,6 +17,7 @@ import {
   anonymousLimitReached,
   chunksNeeded,
   diskFull,
+  fileOf,
   invalid,
   objectDeleted,
   objectNotFound,
@@ -34,6 +36,8 @@ export interface BatchRequest {
   readonly chunked: ReadonlySet<string>;
   /** What was refused while decoding, as it is answered. */
   readonly invalid: readonly WireObject[];
+  /** As the client named them: some pair answers with them by their place. */
+  readonly asked: readonly { readonly oid: string; readonly size: number }[];
 }
 
 type DecodedBatch =
@@ -42,8 +46,8 @@ type DecodedBatch =
 
 const bad = (statusCode: number, message: string): DecodedBatch => ({ kind: 'bad', statusCode, message });
 
-/** Decodes a request's body. An error of the whole is `bad`. The errors of single objects stand in `invalid`. */
-export function decodeBatch(settings: Settings, body: string): DecodedBatch {
+/** Decodes the body of a request to a repo. An error of the whole is `bad`. The errors of single objects stand in `invalid`. */
+export function decodeBatch(settings: Settings, body: string, { tenant, repo }: RepoPath): DecodedBatch {
   const value = parseJson(body);
   if (value === undefined) return bad(400, invalid.json);
   // It has a status of its own.
@@ -61,7 +65,7 @@ export function decodeBatch(settings: Settings, body: string): DecodedBatch {
     return bad(409, invalid.hash(quote(hash_algo)));
   }
   const sendsChunks = operation === 'upload' && transfers?.includes(chunkedTransfer);
-  const client: Client = { operation, sendsChunks };
+  const client: Client = { operation, sendsChunks, place: `${tenant} ${repo}` };
   const sorted = sortObjects(settings, objects, client);
   const large = [...sorted.objects].filter(([, size]) => isChunked(settings, size));
   const chunked = new Set(client.sendsChunks ? large.map(([oid]) => oid) : []);
@@ -70,13 +74,15 @@ export function decodeBatch(settings: Settings, body: string): DecodedBatch {
     return bad(422, invalid.transfers);
   }
   if (objects.length === 0) return bad(422, invalid.noObjects);
-  return { kind: 'batch', batch: { operation, chunked, ...sorted } };
+  return { kind: 'batch', batch: { operation, chunked, ...sorted, asked: objects } };
 }
 
 /** What a client asks for, and whether it offers to upload in chunks. */
 interface Client {
   readonly operation: BatchRequest['operation'];
   readonly sendsChunks: boolean | undefined;
+  /** `tenant repo` */
+  readonly place: string;
 }
 
 function objectCountOf(body: unknown): number {
@@ -91,7 +97,7 @@ function sortObjects(settings: Settings, objects: readonly { oid: string; size: 
     const first = sizes.get(oid);
     const error =
       first !== undefined && first !== size
-        ? conflict(oid, size)
+        ? refused({ oid, size }, 422, invalid.twoSizes)
         : objectError(settings, { oid, size }, client);
     if (error) errors.set(oid, error);
     if (first === undefined) sizes.set(oid, size);
@@ -100,22 +106,24 @@ function sortObjects(settings: Settings, objects: readonly { oid: string; size: 
   return { objects: new Map(valid), invalid: [...errors.values()] };
 }
 
-function conflict(oid: string, size: number): WireObject {
-  return { oid, size, error: { code: 422, message: invalid.twoSizes } };
+/** The answer of an object with an error. */
+function refused(object: { oid: string; size: number }, code: number, message: string): WireObject {
+  const text = isOid(object.oid) ? `${message} ${fileOf(object.oid)}` : message;
+  return { ...object, error: { code, message: text } };
 }
 
 function objectError(
   settings: Settings,
   object: { oid: string; size: number },
-  { operation, sendsChunks }: Client,
+  { operation, sendsChunks, place }: Client,
 ): WireObject | undefined {
-  const error = (message: string): WireObject => ({ ...object, error: { code: 422, message } });
+  const error = (message: string) => refused(object, 422, message);
   if (!isOid(object.oid)) return error(invalid.oid);
   if (!isByteCount(object.size)) return error(invalid.size);
   const largestBytes = uploadBytesMax(settings);
   if (object.size > largestBytes) return error(invalid.tooLarge(object.size, largestBytes));
   if (operation === 'upload' && !sendsChunks && object.size > settings.objectBytesMax)
-    return error(chunksNeeded(object.size, settings.objectBytesMax));
+    return error(chunksNeeded({ bytes: object.size, putBytesMax: settings.objectBytesMax, place }));
   return undefined;
 }
 
@@ -123,13 +131,19 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 40));
 }
 
-/** The answer to a batch, with what is said of each of its objects. */
+/** The answer to a batch: one for each object, in its place. @param valid what is said of those that were decoded. */
 export function batchAnswer(
-  objects: readonly WireObject[],
-  { chunked }: { chunked?: ReadonlySet<string> } = {},
+  { asked, invalid, chunked }: BatchRequest,
+  valid: readonly WireObject[] = [],
 ): Response {
-  const transfer = chunked?.size ? chunkedTransfer : 'basic';
-  return lfs(200, { transfer, objects, hash_algo: 'sha256' });
+  const answers = new Map([...valid, ...invalid].map((answer) => [answer.oid, answer]));
+  const objects = asked.map(({ oid, size }) => {
+    const answer = answers.get(oid);
+    // A client waits for ever for an oid that is not echoed, so a gap must not pass.
+    if (!answer) throw new Error('An object of the batch got no verdict.');
+    return { ...answer, size };
+  });
+  return lfs(200, { transfer: chunked.size > 0 ? chunkedTransfer : 'basic', objects, hash_algo: 'sha256' });
 }
 
 /** The repo's own URL, and for whom. `nowMs` decides whether a time needs its date. */
@@ -167,17 +181,15 @@ export function uploadAnswer(
       };
     }
     case 'busy':
-      return { ...object, error: { code: 409, message: uploadInTheWay(verdict, context.nowMs) } };
+      return refused(object, 409, uploadInTheWay(verdict, context.nowMs));
     case 'no-space':
-      return { ...object, error: { code: 507, message: diskFull({ ...object, ...verdict }) } };
+      return refused(object, 507, diskFull({ ...object, ...verdict }));
     case 'over-limit':
-      return {
-        ...object,
-        error: {
-          code: 507,
-          message: storageLimitReached({ ...context, oid: object.oid, refusal: verdict.refusal }),
-        },
-      };
+      return refused(
+        object,
+        507,
+        storageLimitReached({ ...context, oid: object.oid, refusal: verdict.refusal }),
+      );
   }
 }
 
@@ -215,20 +227,17 @@ function downloadAnswer(object: { oid: string; size: number }, verdict: Download
       };
     case 'missing': {
       const message = 'upstream' in verdict ? objectNotUpstream(verdict.upstream) : objectNotFound;
-      return { ...object, error: { code: 404, message } };
+      return refused(object, 404, message);
     }
     case 'gone':
-      return {
-        ...object,
-        error: { code: 410, message: objectDeleted({ oid: object.oid, atMs: verdict.atMs }) },
-      };
+      return refused(object, 410, objectDeleted({ oid: object.oid, atMs: verdict.atMs }));
     case 'size-conflict':
       return sizeConflict(object, verdict.storedBytes);
   }
 }
 
 function sizeConflict(object: { oid: string; size: number }, storedBytes: number): WireObject {
-  return { ...object, error: { code: 422, message: sizeMismatch(storedBytes, object.size) } };
+  return refused(object, 422, sizeMismatch(storedBytes, object.size));
 }
 
 type PublicDownloadDeps = Parameters<typeof offerPublicly>[0] &
@@ -248,19 +257,19 @@ export async function answerAnybody(
   const [tenantName, repo] = [pathTenant(event), pathRepo(event)];
   if (tenantName === undefined || repo === undefined) return undefined;
   const body = lfsBody(deps.settings, event);
-  const decoded = body.ok ? decodeBatch(deps.settings, body.body) : undefined;
+  const place = { tenant: tenantName, repo };
+  const decoded = body.ok ? decodeBatch(deps.settings, body.body, place) : undefined;
   if (decoded?.kind !== 'batch' || decoded.batch.operation !== 'download') return undefined;
-  const found = await findPublicRepo(deps, { tenant: tenantName, repo });
+  const found = await findPublicRepo(deps, place);
   if (!found) return undefined;
   const { tenant, publicRead, repo: record } = found;
-  const { objects, invalid } = decoded.batch;
+  const { objects } = decoded.batch;
   // What counts nothing to the ceiling makes no work.
-  if (objects.size === 0) return batchAnswer(invalid);
+  if (objects.size === 0) return batchAnswer(decoded.batch);
   const repoObjects = record && record.epoch > 0 ? record.objectCount : undefined;
   const outcome = await offerPublicly(deps, { tenant, publicRead, repoObjects, objects });
   if (outcome.kind === 'answered')
-    return batchAnswer([...downloadAnswers(objects, outcome.verdicts), ...invalid]);
-  const place = { tenant: tenantName, repo };
+    return batchAnswer(decoded.batch, downloadAnswers(objects, outcome.verdicts));
   deps.log.info('downloads refused', {
     ...place,
     tokenId: publicTokenId,

@@ -1,16 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Settings } from '../../rules/settings.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
-import {
-  accepts,
-  answer,
-  bodyText,
-  credential,
-  hasContentType,
-  header,
-  lfsMediaType,
-  type Response,
-} from '../http.ts';
+import { accepts, answer, bodyText, credential, header, lfsMediaType, type Response } from '../http.ts';
 import { authenticationRequired, invalid, repoNotFound } from './messages.ts';
 
 /** An answer of the LFS API. */
@@ -48,7 +39,7 @@ export function lfsRetryLater(input: { seconds: number; message: string; request
 }
 
 /**
- * 401 of the LFS API. The header makes the client ask its credential helper. Browsers do not ask anything.
+ * 401 of the LFS API. git-lfs reads its own header, other clients that of HTTP (RFC 9110, 15.5.2).
  *
  * @param hosts the git hosts of the stage. All are named, for every repo: the answer tells of none what it is linked to.
  */
@@ -59,9 +50,11 @@ export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []
       message: authenticationRequired(hosts),
       requestId,
     },
-    { 'lfs-authenticate': 'Basic realm="lfs-quota"' },
+    { 'lfs-authenticate': challenge, 'www-authenticate': challenge },
   );
 }
+
+const challenge = 'Basic realm="lfs-quota"';
 
 /** What a client is to send, from a signed request. */
 export function wireAction(signed: SignedRequest, expiresInMs: number) {
@@ -84,7 +77,7 @@ export function lfsNotAccepted(event: APIGatewayProxyEventV2): Response | undefi
   return lfsError({ statusCode: 406, message: invalid.accept(lfsMediaType), requestId });
 }
 
-/** The body of an LFS request, once its media types and size are as they must be. */
+/** The body of an LFS request. It's JSON, whatever type it has: a browser's `fetch` says `text/plain`. */
 export function lfsBody(
   settings: Settings,
   event: APIGatewayProxyEventV2,
@@ -96,9 +89,6 @@ export function lfsBody(
   });
   const notAccepted = lfsNotAccepted(event);
   if (notAccepted) return { ok: false, response: notAccepted };
-  if (!hasContentType(event, lfsMediaType)) {
-    return refuse(415, invalid.contentType(lfsMediaType));
-  }
   const body = bodyText(event, settings.bodyBytesMax);
   if (body === undefined) {
     return refuse(413, invalid.bodyTooLarge(settings.bodyBytesMax));

@@ -2,14 +2,14 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import { mayPush } from '../../accounts/rules/tokens.ts';
 import type { Deps } from '../../deps.ts';
-import { releaseLock, takeLock } from '../../locks/locks.ts';
+import { findLock, releaseLock, takeLock } from '../../locks/locks.ts';
 import {
   type FileLock,
   hashOfLockId,
-  lockHashOf,
   lockIdPattern,
   lockOwnerOf,
   lockPageMax,
+  lockPathOf,
 } from '../../locks/rules/locks.ts';
 import type { RouteKey } from '../../routes.ts';
 import { parseJson, plainText } from '../../rules/text.ts';
@@ -112,10 +112,11 @@ async function findOne(
   place: { tenant: string; repo: string },
   { path, id }: { path: string | undefined; id: string | undefined },
 ): Promise<FileLock | undefined> {
-  if (id !== undefined && !lockIdPattern.test(id)) return undefined;
-  const hash = id === undefined ? lockHashOf(path ?? '') : hashOfLockId(id);
-  const lock = await locks.find({ ...place, hash });
-  return lock && lock.id === (id ?? lock.id) && lock.path === (path ?? lock.path) ? lock : undefined;
+  if (id === undefined) return findLock(locks, { ...place, path: path ?? '' });
+  if (!lockIdPattern.test(id)) return undefined;
+  const lock = await locks.find({ ...place, hash: hashOfLockId(id) });
+  const isOfPath = path === undefined || lockPathOf(lock?.path ?? '') === lockPathOf(path);
+  return lock?.id === id && isOfPath ? lock : undefined;
 }
 
 const verify: LockOperation = async (deps, { access, event }) => {
@@ -171,7 +172,7 @@ function decodeBody<T>(
 ): { ok: true; value: T } | { ok: false; response: Response } {
   const body = lfsBody(settings, event);
   if (!body.ok) return body;
-  const value = parseJson(body.body);
+  const value = body.body.trim() === '' ? {} : parseJson(body.body);
   if (value === undefined) {
     const { requestId } = event.requestContext;
     return { ok: false, response: lfsError({ statusCode: 400, message: invalid.json, requestId }) };

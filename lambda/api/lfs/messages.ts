@@ -142,12 +142,12 @@ export function authenticationRequired(hosts: readonly string[]): string {
   return `Authentication required: use any username and your access token as the password.${theirs}`;
 }
 
-/** 403 for a client that sends the same invalid token again and again. */
-export function tokenInvalid(hosts: readonly string[]): string {
+/** 403 for a client that sends the same invalid token again and again. @param place `tenant repo`. */
+export function tokenInvalid(hosts: readonly string[], place: string): string {
   const orHost =
     hosts.length === 0 ? '' : `, or its user has no access to this repo on ${hosts.join(' or ')}`;
   return (
-    `Access token invalid, expired or revoked${orHost}. Store a new one: lfs-quota connect TENANT REPO, or git credential approve. ` +
+    `Access token invalid, expired or revoked${orHost}. Store a new one: lfs-quota connect ${place}, or git credential approve. ` +
     'In CI, rerun the token exchange.'
   );
 }
@@ -180,10 +180,21 @@ export function repoNotCreated(tenant: string, repo: string): string {
   );
 }
 
+/** 404 for a repo that isn't there, if another one differs in upper and lower case alone. */
+export function repoOfOtherCase({ tenant, repo, other }: { tenant: string; repo: string; other: string }) {
+  return (
+    `Repo ${tenant}/${repo} doesn't exist, but ${tenant}/${other} does. Fix lfs.url, ` +
+    `or create it: lfs-quota repo create ${tenant} ${repo}`
+  );
+}
+
 /** 422 for a push that would create a repo too many. */
 export function tooManyRepos(tenant: string, reposMax: number): string {
   return `${tenant} has ${count(reposMax)} repos, the maximum. Push to an existing one, or delete some: each frees its slot after two days.`;
 }
+
+/** Ends what is said of one object, of which git-lfs shows the hash alone. */
+export const fileOf = (oid: string) => `File: git lfs ls-files -l | grep ${oid.slice(0, 7)}`;
 
 /** 404 for a download. */
 export const objectNotFound = 'Object not found. Push it from a clone that has it: git lfs push --all origin';
@@ -211,9 +222,10 @@ export function objectDeleted({ oid, atMs }: { oid: string; atMs: number }): str
   );
 }
 
-/** 422 for a file that one PUT can't carry, from a client that sends no chunks. */
-export function chunksNeeded(bytes: number, putBytesMax: number): string {
-  return `This file has ${formatBytes(bytes)}. Above ${formatBytes(putBytesMax)} you need lfs-quota's transfer agent. Run: lfs-quota connect TENANT REPO, then push again.`;
+/** 422 for a file that one PUT can't carry, from a client that sends no chunks. @param input.place `tenant repo`. */
+export function chunksNeeded(input: { bytes: number; putBytesMax: number; place: string }): string {
+  const { bytes, putBytesMax, place } = input;
+  return `This file has ${formatBytes(bytes)}. Above ${formatBytes(putBytesMax)} you need lfs-quota's transfer agent. Run: lfs-quota connect ${place}, then push again.`;
 }
 
 /** 501 of a server without what copies. */
@@ -266,12 +278,17 @@ export function repoForLockMissing(tenant: string, repo: string): string {
 /** 405. @param allowed the methods of the path. */
 export const methodNotAllowed = (allowed: string) => `Method not allowed. This path accepts ${allowed}.`;
 
-/** 404 of a path that is none of the LFS API. */
-export const notAnEndpoint = 'Not an LFS endpoint.';
+/** A path as it was asked for, to be shown. */
+const shownPath = (path: string) => plainText(path.length > 80 ? `${path.slice(0, 80)}…` : path);
 
-/** 404 for an `lfs.url` without its end. @param path `/tenant/repo`. */
-export const lfsUrlIncomplete = (path: string) =>
-  `lfs.url must end with /info/lfs. Change it from …${path} to …${path}/info/lfs`;
+/** 404 of a path that is none of the LFS API. @param repo `/tenant/repo`, if it shows. */
+export const notAnEndpoint = (path: string, repo = '/acme/game') =>
+  `Not an LFS endpoint: ${shownPath(path)}. Set lfs.url to a URL such as …${repo}/info/lfs`;
+
+/** 404 for an `lfs.url` that is none. @param path its path. @param repo `/tenant/repo`, if it shows. */
+export const lfsUrlWrong = (path: string, repo?: string) =>
+  `lfs.url must end with a tenant, a repo and /info/lfs. Change it from …${shownPath(path)} to ` +
+  (repo === undefined ? 'one such as …/acme/game/info/lfs' : `…${repo}/info/lfs`);
 
 /** Errors of a client, not of its user. */
 export const invalid = {
@@ -284,7 +301,7 @@ export const invalid = {
   lock: (issue: string) => `Invalid lock request: ${issue}.`,
   verify: 'The body must be {"oid": SHA-256, "size": bytes}.',
   tooManyObjects: (asked: number, max: number) =>
-    `${count(asked)} objects in one request. The maximum is ${count(max)}.`,
+    `${count(asked)} objects in one request. The maximum is ${count(max)}. In Git, run: git config lfs.transfer.batchSize ${max}`,
   operation: (quoted: string) => `Unknown operation ${quoted}: use "upload" or "download".`,
   hash: (quoted: string) => `Unknown hash algorithm ${quoted}: use sha256.`,
   transfers: 'Unknown transfer adapters: offer "basic".',
@@ -296,5 +313,4 @@ export const invalid = {
     `File too large: ${formatBytes(bytes)}. The maximum is ${formatBytes(maxBytes)}.`,
   bodyTooLarge: (maxBytes: number) => `The body is larger than ${formatBytes(maxBytes)}. Send fewer objects.`,
   accept: (type: string) => `Responses are ${type}. Accept that media type.`,
-  contentType: (type: string) => `The Content-Type must be ${type}.`,
 } as const;

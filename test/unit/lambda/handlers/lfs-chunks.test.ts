@@ -179,7 +179,7 @@ describe('a batch with a large object', () => {
     expect(body.transfer).toBe('basic');
     expect(body.objects.map(({ error }) => error)).toEqual([
       undefined,
-      { code: 422, message: expect.stringContaining('Run: lfs-quota connect TENANT REPO, then push again.') },
+      { code: 422, message: expect.stringContaining('Run: lfs-quota connect acme game, then push again.') },
     ]);
   });
 

@@ -140,7 +140,10 @@ describe('who asks for a repo', () => {
     expect(last.body).toMatch(
       /invalid, expired or revoked, or its user has no access to this repo on github or forge/,
     );
-    expect((await told(theirs, { repo: 'film' })).body).toBe(last.body);
+    const ofFilm = await told(theirs, { repo: 'film' });
+    expect(ofFilm.body).toBe(last.body?.replace('connect acme game', 'connect acme film'));
+    const ofNone = await told(theirs, { repo: '%2e%2e', tenant: 'NO NAME' });
+    expect(ofNone.body).toContain('lfs-quota connect TENANT REPO');
   });
 
   it('is told that the host does not answer, or when it takes questions again', async () => {

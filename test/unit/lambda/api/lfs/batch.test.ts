@@ -9,7 +9,8 @@ import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
-const decode = (body: unknown) => decodeBatch(defaultSettings, JSON.stringify(body));
+const decode = (body: unknown) =>
+  decodeBatch(defaultSettings, JSON.stringify(body), { tenant: 'acme', repo: 'game' });
 
 describe('a batch request', () => {
   it.each([

@@ -60,14 +60,20 @@ const texts = [
   messages.anonymousLimitReached({ tenant: 'acme', resetsAtMs: nowMs }),
   messages.authenticationRequired([]),
   messages.authenticationRequired(['github', 'forge']),
-  messages.tokenInvalid([]),
-  messages.tokenInvalid(['github']),
+  messages.tokenInvalid([], 'acme game'),
+  messages.tokenInvalid(['github'], 'acme game'),
   messages.readOnly(undefined, 'push'),
   messages.readOnly({ id: 'github:1234', login: 'grace' }, 'lock'),
   messages.hostUnavailable('github'),
   messages.hostLimited('github', 62),
   messages.repoNotFound,
   messages.repoNotCreated('acme', 'gmae'),
+  messages.repoOfOtherCase({ tenant: 'acme', repo: 'GAME', other: 'game' }),
+  messages.notAnEndpoint('/acme/game.git/info/lfs', '/acme/game.git'),
+  messages.notAnEndpoint('/info/lfs'),
+  messages.lfsUrlWrong('/acme/team/game.git', '/acme/game.git'),
+  messages.lfsUrlWrong(`/${'x'.repeat(200)}`),
+  messages.invalid.tooManyObjects(1001, 1000),
   messages.tooManyRepos('acme', 100_000),
   messages.objectNotFound,
   ...(['absent', 'rejected', 'limited', 'unavailable'] as const).map((why) =>
@@ -76,7 +82,7 @@ const texts = [
   messages.objectDeleted({ oid: 'ab'.repeat(32), atMs: nowMs }),
   messages.sizeMismatch(10, 12),
   messages.uploadMissing,
-  messages.chunksNeeded(12 * 1024 ** 3, 5 * 1024 ** 3),
+  messages.chunksNeeded({ bytes: 12 * 1024 ** 3, putBytesMax: 5 * 1024 ** 3, place: 'acme game' }),
   messages.uploadInTheWay({}, nowMs),
   messages.uploadInTheWay({ ownUntilMs: nowMs + 40 * 60_000 }, nowMs),
   messages.uploadNotFound,
@@ -85,6 +91,7 @@ const texts = [
   messages.lockNotFound,
   messages.tooManyLocks,
   messages.repoForLockMissing('acme', 'game'),
+  messages.fileOf('ab'.repeat(32)),
 ];
 
 describe('what git prints', () => {
@@ -92,8 +99,9 @@ describe('what git prints', () => {
     await expect(`${texts.join('\n')}\n`).toMatchFileSnapshot('messages.txt');
   });
 
-  it('is at most 300 characters long', () => {
-    expect(texts.filter(({ length }) => length > 300)).toEqual([]);
+  it('is at most 300 characters long, with the file of an object', () => {
+    const ends = ` ${messages.fileOf('ab'.repeat(32))}`;
+    expect(texts.map((text) => text + ends).filter(({ length }) => length > 300)).toEqual([]);
   });
 
   it('has no control characters of a lock’s path or owner', () => {

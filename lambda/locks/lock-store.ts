@@ -13,7 +13,14 @@ import {
   untilWritten,
 } from '../table/requests.ts';
 import { keyNames, type Query } from '../table/table.ts';
-import { type FileLock, hashOfLockId, lockHashOf, lockSliceOf, locksPerSliceMax } from './rules/locks.ts';
+import {
+  type FileLock,
+  hashOfLockId,
+  lockHashOf,
+  lockPathOf,
+  lockSliceOf,
+  locksPerSliceMax,
+} from './rules/locks.ts';
 
 const lockItem = z.object({
   id: z.string(),
@@ -58,7 +65,7 @@ interface LockPage {
  * strongly consistent, and every method throws {@link LedgerUnavailableError}.
  */
 export function createDynamoDbLocks(table: Table) {
-  return methodsOn(table, { take, hasAtLeast, find, release, listPage, releaseSome });
+  return methodsOn(table, { take, hasAtLeast, find, findFile, release, listPage, releaseSome });
 }
 
 export type Locks = ReturnType<typeof createDynamoDbLocks>;
@@ -112,6 +119,15 @@ async function holder(
 async function find(table: Table, input: RepoPath & { hash: string }): Promise<FileLock | undefined> {
   const item = await getItem(table, lockKey(input, input.hash));
   return item && lockItem.parse(item);
+}
+
+/** The lock of a file. Older versions stored a path with its backslashes. */
+async function findFile(
+  table: Table,
+  { path, ...place }: RepoPath & { path: string },
+): Promise<FileLock | undefined> {
+  const findAt = (text: string) => find(table, { ...place, hash: lockHashOf(text) });
+  return (await findAt(lockPathOf(path))) ?? (path.includes('\\') ? findAt(path) : undefined);
 }
 
 /**

@@ -41,15 +41,6 @@ export async function takeLock(
   return outcome.kind === 'taken' ? { kind: 'taken', lock } : outcome;
 }
 
-/** The lock of a file. Older versions stored a path with its backslashes. */
-export async function findLock(
-  locks: Deps['locks'],
-  { path, ...place }: { tenant: string; repo: string; path: string },
-): Promise<FileLock | undefined> {
-  const find = (text: string) => locks.find({ ...place, hash: lockHashOf(text) });
-  return (await find(lockPathOf(path))) ?? (path.includes('\\') ? find(path) : undefined);
-}
-
 type ReleaseDeps = Pick<Deps, 'locks' | 'audit' | 'clock' | 'log'>;
 
 interface ReleaseInput {

@@ -377,7 +377,7 @@ export function pathTests(api: () => Api): void {
         expectLfsError(await sent(operation, own.writeToken), 404, says);
       const limited = await api().newToken(own.tenant, { scope: 'write', repos: ['GAME'] });
       const [missing] = objectsIn(await sent('download', limited.token));
-      expect(missing?.error?.message).toMatch(/^Object not found\. Push it/);
+      expect(missing?.error?.message).toMatch(/^Object not found\. Run git lfs/);
       expectLfsError(await sent('upload', tenant.writeToken), 404, /^Repository not found/);
       await create('GAME');
       expect(objectsIn(await sent('upload', own.writeToken))[0]).toHaveProperty('actions.upload');

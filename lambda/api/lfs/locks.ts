@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import { mayPush } from '../../accounts/rules/tokens.ts';
 import type { Deps } from '../../deps.ts';
-import { findLock, releaseLock, takeLock } from '../../locks/locks.ts';
+import { releaseLock, takeLock } from '../../locks/locks.ts';
 import {
   type FileLock,
   hashOfLockId,
@@ -112,7 +112,7 @@ async function findOne(
   place: { tenant: string; repo: string },
   { path, id }: { path: string | undefined; id: string | undefined },
 ): Promise<FileLock | undefined> {
-  if (id === undefined) return findLock(locks, { ...place, path: path ?? '' });
+  if (id === undefined) return locks.findFile({ ...place, path: path ?? '' });
   if (!lockIdPattern.test(id)) return undefined;
   const lock = await locks.find({ ...place, hash: hashOfLockId(id) });
   const isOfPath = path === undefined || lockPathOf(lock?.path ?? '') === lockPathOf(path);

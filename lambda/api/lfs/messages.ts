@@ -197,13 +197,13 @@ export function tooManyRepos(tenant: string, reposMax: number): string {
 export const fileOf = (oid: string) => `File: git lfs ls-files -l | grep ${oid.slice(0, 7)}`;
 
 /** 404 for a download. */
-export const objectNotFound = 'Object not found. Push it from a clone that has it: git lfs push --all origin';
+export const objectNotFound = 'Object not found. Run git lfs push --all origin in a clone that has it.';
 
 /** The same once the git host that has the repository was asked, too. */
 export function objectNotUpstream({ host, why }: { host: string; why: UpstreamFailure }): string {
   switch (why) {
     case 'absent':
-      return `Object not found, here or on ${host}. Push it from a clone that has it: git lfs push --all origin`;
+      return `Object not found, here or on ${host}. Run git lfs push --all origin in a clone that has it.`;
     case 'rejected':
       return `Object not found here, and ${host} rejected your token for LFS downloads. Use one that can read the repository's contents.`;
     case 'limited':

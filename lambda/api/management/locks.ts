@@ -1,7 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
 import type { RepoPath } from '../../ledger/rules/tenant.ts';
-import { findLock } from '../../locks/locks.ts';
 import { type FileLock, lockOwnerIdsOf, lockPageMax, ownerOfLock } from '../../locks/rules/locks.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type FileLockBody, lockContract } from '../contract/locks.ts';
@@ -20,7 +19,7 @@ export const lockOperations = operations(lockContract, {
     if (repo === undefined) return repoNotFound(tenant);
     const { owner, path, cursor, limit = pageSizeDefault } = query;
     if (path !== undefined) {
-      const lock = await findLockOf(locks, { tenant, repo, path, owner });
+      const lock = await findLock(locks, { tenant, repo, path, owner });
       return json(200, { locks: lock ? [fileLockBody(lock)] : [], nextCursor: null });
     }
     const page = await locks.listPage({
@@ -63,16 +62,16 @@ async function releasePath(
   locks: Deps['locks'],
   input: RepoPath & { path: string; owner: string | undefined },
 ): Promise<readonly string[]> {
-  const lock = await findLockOf(locks, input);
+  const lock = await findLock(locks, input);
   const outcome = lock && (await locks.release({ ...input, lockId: lock.id }));
   return outcome?.kind === 'released' ? [outcome.lock.path] : [];
 }
 
-async function findLockOf(
+async function findLock(
   locks: Deps['locks'],
   { tenant, repo, path, owner }: RepoPath & { path: string; owner: string | undefined },
 ) {
-  const lock = await findLock(locks, { tenant, repo, path });
+  const lock = await locks.findFile({ tenant, repo, path });
   return lock && (owner === undefined || lockOwnerIdsOf(owner).includes(lock.ownerId)) ? lock : undefined;
 }
 

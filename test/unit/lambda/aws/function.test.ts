@@ -62,10 +62,10 @@ describe('a request with two Authorization headers, joined by the gateway', () =
 
   it('is refused if they differ, and told how to find them', async () => {
     for (const respondError of [lfs, respondProblem]) {
-      const { statusCode, body } = await ask('Bearer one,Bearer two', respondError);
+      const { statusCode, body } = await ask('Bearer lfsq_1,Bearer lfsq_2', respondError);
       expect(statusCode).toBe(400);
       expect(body).toMatch(/Two Authorization headers.*git config --show-origin --get-regexp extraheader/);
-      expect(body).not.toMatch(/one|two\b/);
+      expect(body).not.toContain('lfsq_');
     }
     expect(seen).toEqual([]);
   });

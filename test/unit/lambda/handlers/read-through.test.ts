@@ -158,7 +158,7 @@ describe('a repo that reads through to its git host', () => {
     await link(readThrough);
     const { told, objects } = await download(password, here, there);
     expect(told).toEqual([ours, 404]);
-    expect(objects[1]?.error?.message).toMatch(/^Object not found\. Push/);
+    expect(objects[1]?.error?.message).toMatch(/^Object not found\. Run/);
     expect(asked).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findLock, locksBeforePushMax, releaseLock, takeLock } from '../../../../lambda/locks/locks.ts';
+import { locksBeforePushMax, releaseLock, takeLock } from '../../../../lambda/locks/locks.ts';
 import { lockHashOf, lockIdPattern } from '../../../../lambda/locks/rules/locks.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryAuditLog } from '../../../support/memory/stores.ts';
@@ -161,7 +161,7 @@ describe('a lock that an older version took of a path that is none today', () =>
       const lock = { id, path, ownerId: 'user:ada', ownerName: 'ada', lockedAtMs: 1 };
       await deps.locks.take({ ...place, lock });
       expect((await deps.locks.listPage({ ...place, pageSize: 9 })).locks).toEqual([lock]);
-      expect(await findLock(deps.locks, { ...place, path })).toEqual(lock);
+      expect(await deps.locks.findFile({ ...place, path })).toEqual(lock);
       const request = { ...place, lockId: id, isForced: false, token, requestId: 'r' };
       expect(await releaseLock(deps, request)).toEqual({ kind: 'released', lock });
     },

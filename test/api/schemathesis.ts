@@ -71,7 +71,7 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     operation(id('verify'), writeToken, { tenant, repo }),
     operation(id('lock'), writeToken, { tenant, repo }),
     // Null, an empty text and no body are taken, though nobody is told to send them.
-    ...['listLocks', 'verifyLocks', 'unlock', 'copyObjects'].map(
+    ...['listLocks', 'verifyLocks', 'unlock'].map(
       (name) =>
         `${operation(id(name), writeToken, { tenant, repo })}checks.negative_data_rejection.enabled = false\n`,
     ),

@@ -82,7 +82,9 @@ describeWithGitLfs('a file above the limit of one PUT', () => {
     await ada.git(workTree, 'config', '--unset', name);
     const refused = await ada.tryGit(workTree, ['push', 'origin', 'main']);
     expect(refused.code).not.toBe(0);
-    expect(refused.err).toMatch(/Run: lfs-quota connect acme game, then push again\. File: git lfs ls-files -l/);
+    expect(refused.err).toMatch(
+      /Run: lfs-quota connect acme game, then push again\. File: git lfs ls-files -l/,
+    );
     await ada.git(workTree, 'config', name, out.trim());
   });
 

@@ -88,7 +88,7 @@ export function gitHostTests(api: () => Api): void {
 
     it('lets nobody in by the host until it is linked, and does not ask it', async () => {
       const before = host.requests.length;
-      expectLfsError(await download(tokens.ada), 401, /on forge, your forge token/);
+      expectLfsError(await download(tokens.ada), 401, /no access to this repo on forge/);
       expect(host.requests).toHaveLength(before);
     });
 
@@ -180,7 +180,7 @@ export function gitHostTests(api: () => Api): void {
 
       it('tells nobody else that it is one: they get the answer of a repo that is absent', async () => {
         const absent = await download(newToken(), { repo: 'absent' });
-        expectLfsError(absent, 401, /on forge, your forge token/);
+        expectLfsError(absent, 401, /no access to this repo on forge/);
         const others = [
           await download(tokens.mallory),
           await download(newToken()),

@@ -191,7 +191,7 @@ export const clients: readonly Client[] = [
     name: 'dulwich',
     push: (account, folder, remote) => python(account, 'dulwich', 'push', folder, remote),
     pull: (account, repository, folder) => python(account, 'dulwich', 'pull', repository, folder),
-    refused: /LFSError: HTTP 401/,
+    refused: /HTTP 401: .*Access token invalid/,
   },
   {
     name: 'scmrepo',
@@ -210,7 +210,7 @@ export const clients: readonly Client[] = [
     pull: pullBy(batchByCurl, (account, url, { folder, name }) =>
       started(account, 'curl', ['-sS', '--fail', '--continue-at', '-', '-o', join(folder, name), url]),
     ),
-    refused: /The requested URL returned error: 401/,
+    refused: /Access token invalid.*\n?.*error: 401/,
   },
   {
     name: 'wget',

@@ -21,7 +21,7 @@ import type { Clock } from '../../rules/clock-and-log.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../http.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
-import { hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
+import { authenticationRequired, hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
 
 export type LfsAccess = Granted | Refused;
 
@@ -104,8 +104,13 @@ function unauthenticated(
 ): Refused {
   const { requestId } = event.requestContext;
   const hosts = deps.gitHosts.map(({ id }) => id);
+  const place = `${pathTenant(event) ?? 'TENANT'} ${pathRepo(event) ?? 'REPO'}`;
+  const message = presented === undefined ? authenticationRequired(hosts) : tokenInvalid(hosts, place);
+  // A 403 ends a client that would repeat a 401 for ever.
   const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);
-  const response = isRepeated ? lfsForbidden(event, hosts) : lfsUnauthorized(requestId, hosts);
+  const response = isRepeated
+    ? lfsError({ statusCode: 403, message, requestId })
+    : lfsUnauthorized(requestId, message);
   // Whoever sends a wrong token has to learn that it is wrong.
   return { ok: false, response, isAnybody: header(event, 'authorization') === undefined };
 }
@@ -185,12 +190,6 @@ export class RejectedLogins {
     if (this.#rejections.size > credentialsMax && oldest !== undefined) this.#rejections.delete(oldest);
     return rejection.count > rejectionsMax;
   }
-}
-
-/** 403 for a token that is rejected again and again: it ends a client that would repeat a 401 for ever. */
-function lfsForbidden(event: APIGatewayProxyEventV2, hosts: readonly string[]): Response {
-  const message = tokenInvalid(hosts, `${pathTenant(event) ?? 'TENANT'} ${pathRepo(event) ?? 'REPO'}`);
-  return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
 }
 
 /** 503: the git host doesn't respond, so it authenticates nobody. git-lfs ends with the message. */

@@ -38,18 +38,10 @@ export function lfsRetryLater(input: { seconds: number; message: string; request
   );
 }
 
-/**
- * 401 of the LFS API. git-lfs reads its own header, other clients that of HTTP (RFC 9110, 15.5.2).
- *
- * @param hosts the git hosts of the stage. All are named, for every repo: the answer tells of none what it is linked to.
- */
-export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []): Response {
+/** 401 of the LFS API. git-lfs reads its own header, other clients that of HTTP (RFC 9110, 15.5.2). */
+export function lfsUnauthorized(requestId: string, message = authenticationRequired([])): Response {
   return lfsError(
-    {
-      statusCode: 401,
-      message: authenticationRequired(hosts),
-      requestId,
-    },
+    { statusCode: 401, message, requestId },
     { 'lfs-authenticate': challenge, 'www-authenticate': challenge },
   );
 }

@@ -135,14 +135,14 @@ export function anonymousLimitReached({ tenant, resetsAtMs }: { tenant: string; 
   return `Monthly download limit reached for ${tenant}. It resets on ${dayOf(resetsAtMs)} (UTC).`;
 }
 
-/** 401. All git hosts are listed for every repo, so the response doesn't show what a repo is linked to. */
+/** 401 without a token. All git hosts are listed for every repo, so the response doesn't show what a repo is linked to. */
 export function authenticationRequired(hosts: readonly string[]): string {
   const names = hosts.join(' or ');
   const theirs = hosts.length === 0 ? '' : ` For a repo on ${names}, your ${names} token works too.`;
   return `Authentication required: use any username and your access token as the password.${theirs}`;
 }
 
-/** 403 for a client that sends the same invalid token again and again. @param place `tenant repo`. */
+/** 401 for an invalid token, 403 if it comes again and again. The same hosts, too. @param place `tenant repo`. */
 export function tokenInvalid(hosts: readonly string[], place: string): string {
   const orHost =
     hosts.length === 0 ? '' : `, or its user has no access to this repo on ${hosts.join(' or ')}`;

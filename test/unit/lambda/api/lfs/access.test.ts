@@ -110,16 +110,21 @@ describe('who asks for a repo', () => {
     const { tookMs, ...first } = await told(theirs, { repo: 'film' });
     expect(first).toMatchObject({ statusCode: 401, isAnybody: false });
     expect(tookMs).toBe(0);
-    expect(first.body).toMatch(/on github or forge, your github or forge token works too/);
-    const others = [{ tenant: 'absent' }, { tenant: 'NO NAME' }, { repo: '%2e%2e' }] as const;
-    for (const [index, other] of others.entries())
-      expect(await told(`${theirs}${index}`, other)).toEqual({ ...first, tookMs: 0 });
+    expect(first.body).toMatch(/has no access to this repo on github or forge\. .* connect acme film/);
+    const others = [
+      { tenant: 'absent', repo: 'film', place: 'absent film' },
+      { tenant: 'NO NAME', repo: 'film', place: 'TENANT film' },
+      { repo: '%2e%2e', place: 'acme REPO' },
+    ] as const;
+    const inPlace = (place: string) => ({ ...first, body: first.body?.replace('acme film', place) });
+    for (const [index, { place, ...other }] of others.entries())
+      expect(await told(`${theirs}${index}`, other)).toEqual({ ...inPlace(place), tookMs: 0 });
     for (const reason of ['token-rejected', 'no-access', 'moved', 'too-many-new'] as const) {
       answer = () => ({ kind: 'refused', reason });
       // As long as the host took.
-      expect(await told(`${theirs}-${reason}`)).toEqual({ ...first, tookMs: 120 });
+      expect(await told(`${theirs}-${reason}`)).toEqual({ ...inPlace('acme game'), tookMs: 120 });
       // Without asking the host.
-      expect(await told(`${theirs}-${reason}`)).toEqual({ ...first, tookMs: 0 });
+      expect(await told(`${theirs}-${reason}`)).toEqual({ ...inPlace('acme game'), tookMs: 0 });
     }
     expect(asked).toHaveLength(4);
   });
@@ -162,6 +167,7 @@ describe('who asks for a repo', () => {
   it('is somebody who has to log in, without credentials, and is told at once', async () => {
     const { tookMs, ...answered } = await told(undefined);
     expect(answered).toMatchObject({ statusCode: 401, isAnybody: true });
+    expect(answered.body).toMatch(/on github or forge, your github or forge token works too/);
     expect(tookMs).toBe(0);
   });
 });

@@ -2,6 +2,7 @@ import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, tenantOperand } from '../command.ts';
 import { canDrawBlocks, canRedraw } from '../context.ts';
+import { CliError } from '../errors.ts';
 import { managerToken } from '../options.ts';
 import { forecastText, formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
 import { displayWidth, printable, type View, viewOf, withoutColours } from '../terminal.ts';
@@ -24,7 +25,10 @@ export const usageCommand = actionCommand({
     const show = async (refresh?: boolean): Promise<string> => {
       const answer = await client.ask('getSubscription', { params, query: { refresh } });
       if (refresh && answer.body.usage?.source === 'cache' && !answer.body.refreshing)
-        context.err(`Not scanned: --refresh needs ${managerToken}.\n`);
+        throw new CliError('Your token can read usage, but not --refresh it.', {
+          hint: `You need ${managerToken}. Show the last scan: lfs-quota usage ${params.tenant}`,
+          failure: 'unauthorized',
+        });
       if (options.json) return `${answer.text}\n`;
       const { program, env } = context;
       return renderUsage(answer.body, { ...viewOf(context), drawBlocks: canDrawBlocks(env), program });

@@ -1,9 +1,15 @@
 import { expect, it } from 'vitest';
 import { exampleAnswer } from './api-examples.ts';
-import { cli, startServer } from './harness.ts';
+import { type Asked, cli, startServer } from './harness.ts';
+
+function scanned(asked: Asked, source: string, refreshing = false) {
+  const answer = exampleAnswer(asked);
+  const body = answer.body as { usage: object };
+  return { ...answer, body: { ...body, refreshing, usage: { ...body.usage, source } } };
+}
 
 it('usage --watch redraws in place, and reconciles only the first time', async () => {
-  const server = await startServer((asked) => exampleAnswer(asked));
+  const server = await startServer((asked) => scanned(asked, 'scan'));
   let sleeps = 0;
   const result = await cli(['usage', 'acme', '--watch', '--refresh', '--url', server.url, '--token', 't'], {
     isTerminal: true,
@@ -18,30 +24,30 @@ it('usage --watch redraws in place, and reconciles only the first time', async (
   expect(server.asked.map(({ path }) => path.split('?')[1])).toEqual(['refresh=true', undefined]);
 });
 
+const refused =
+  'error: Your token can read usage, but not --refresh it.\nYou need the admin token, or one of the tenant with the scope manage. Show the last scan: lfs-quota usage acme\n';
+
 it.each([
-  [
-    'cache',
-    false,
-    'Not scanned: --refresh needs the admin token, or one of the tenant with the scope manage.\n',
-  ],
-  ['cache', true, ''],
-  ['scan', false, ''],
-] as const)('usage --refresh says whether its token may scan (%s, %s)', async (source, refreshing, said) => {
-  const server = await startServer((asked) => {
-    const answer = exampleAnswer(asked);
-    const body = answer.body as { usage: object };
-    return { ...answer, body: { ...body, refreshing, usage: { ...body.usage, source } } };
-  });
-  const { code, err } = await cli([
-    'usage',
-    'acme',
-    '--refresh',
-    '--json',
-    '--url',
-    server.url,
-    '--token',
-    't',
-  ]);
-  await server.close();
-  expect([code, err]).toEqual([0, said]);
-});
+  ['cache', false, 4, refused],
+  ['cache', true, 0, ''],
+  ['scan', false, 0, ''],
+] as const)(
+  'usage --refresh fails if its token can’t scan (%s, %s)',
+  async (source, refreshing, ...expected) => {
+    const server = await startServer((asked) => scanned(asked, source, refreshing));
+    const { code, err, out } = await cli([
+      'usage',
+      'acme',
+      '--refresh',
+      '--json',
+      '--url',
+      server.url,
+      '--token',
+      't',
+    ]);
+    await server.close();
+    expect([code, err]).toEqual(expected);
+    // Old figures aren't what was asked for.
+    expect(out === '').toBe(code !== 0);
+  },
+);

@@ -122,10 +122,12 @@ export class ApiClient {
   readonly token: string;
   /** Says that it waits, and for what. */
   readonly busy: BusyLine;
+  readonly #login: string | undefined;
 
-  /** @param options.baseUrl absolute, without a slash at its end. */
-  constructor(options: { baseUrl: string; token: string; busy: BusyLine }) {
+  /** @param options.baseUrl absolute, without a slash at its end. @param options.login what the token's login is for. */
+  constructor(options: { baseUrl: string; token: string; busy: BusyLine; login?: string | undefined }) {
     this.baseUrl = options.baseUrl;
+    this.#login = options.login;
     this.token = options.token;
     this.busy = options.busy;
   }
@@ -148,8 +150,7 @@ export class ApiClient {
     { status, text }: { status: number; text: string },
   ): ApiAnswer<BodyOf<Id>> {
     const body = parseJson(text);
-    if (status < 200 || status > 299)
-      throw refusalError({ status, body, request: requestOf(id, asking), baseUrl: this.baseUrl });
+    if (status < 200 || status > 299) throw this.refusal({ status, body, request: requestOf(id, asking) });
     const parsed = answerOf(id, status, body);
     if (!parsed.success) {
       throw new CliError(`${this.baseUrl} returned ${status} with a body that isn't lfs-quota's.`, {
@@ -158,6 +159,11 @@ export class ApiClient {
       });
     }
     return { status, body: parsed.data, text };
+  }
+
+  /** The error for an answer without a success status. */
+  refusal(refused: Omit<Parameters<typeof refusalError>[0], 'baseUrl' | 'login'>): CliError {
+    return refusalError({ ...refused, baseUrl: this.baseUrl, login: this.#login });
   }
 
   /**
@@ -205,7 +211,7 @@ export class ApiClient {
         retryAfterMs: retryAfterMsOf(response.headers),
       };
     } catch (error) {
-      throw unreachableError(error, this.baseUrl);
+      throw unreachableError(error, this.baseUrl, request.method);
     } finally {
       end();
     }

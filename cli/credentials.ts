@@ -15,6 +15,8 @@ const loginItem = z.object({
   token: z.string(),
   /** null: the operator, whose token git never gets. */
   tenant: z.string().nullable(),
+  /** A server didn't take it from git any more. */
+  isRejected: z.boolean().optional(),
 });
 
 const fileShape = z.object({
@@ -109,6 +111,11 @@ export const withLogin = (all: Credentials, url: string, login: Login): Credenti
   ...all,
   logins: { ...all.logins, [url]: login },
 });
+
+export const withRejected = (all: Credentials, url: string): Credentials => {
+  const login = all.logins[url];
+  return login ? withLogin(all, url, { ...login, isRejected: true }) : all;
+};
 
 export function withoutServer({ logins, git }: Credentials, url: string): Credentials {
   const { [url]: _login, ...otherLogins } = logins;

@@ -49,16 +49,23 @@ interface Refusal {
   readonly body: unknown;
   readonly request: { readonly method: string; readonly path: string };
   readonly baseUrl: string;
+  /** What the stored login that was sent is for: a tenant, or all of a server. undefined: none was. */
+  readonly login?: string | undefined;
 }
+
+/** What is said of a stored login that the server doesn't take any more. */
+export const endedText = (login: string) => `Your token for ${login} was revoked or expired.`;
 
 /** The error for a response without a success status: what it means and what to do next. */
 export function refusalError(refusal: Refusal): CliError {
-  const { status, request } = refusal;
+  const { status, request, login } = refusal;
   const parsed = problem.safeParse(refusal.body);
   const reason = parsed.success ? (parsed.data.detail ?? parsed.data.title) : undefined;
   const code = parsed.success ? parsed.data.code : undefined;
-  const message =
-    reason === undefined
+  const isEnded = code === 'unauthorized' && login !== undefined && !reason?.includes('the admin token');
+  const message = isEnded
+    ? endedText(login)
+    : reason === undefined
       ? `${request.method} ${request.path} returned ${status}.`
       : (notFoundText(code, request.path) ?? `${printable(reason)} (${status})`);
   const hint = hintOf(code) ?? hintFor(refusal, reason);
@@ -98,7 +105,11 @@ function failureFor(status: number, isProblem: boolean): Failure {
   return status === 404 ? 'not-found' : 'refused';
 }
 
-const mayHaveHappened = 'The change might have succeeded: check before retrying.';
+/** @param method undefined: nothing is changed. */
+const afterNoAnswer = (method: string | undefined) =>
+  method === undefined || method === 'GET'
+    ? later
+    : 'The change might have succeeded: check before retrying.';
 const whatExists = 'See what your token is for: lfs-quota whoami';
 const whichRepos = 'List them: lfs-quota repo list TENANT';
 const beingDeleted = "See what's left: lfs-quota tenant show TENANT";
@@ -166,28 +177,28 @@ function hintOf(code: string | undefined): string | undefined {
   return code !== undefined && Object.hasOwn(problemHints, code) ? problemHints[code] : undefined;
 }
 
-function hintFor({ status, baseUrl }: Refusal, reason: string | undefined): string {
+function hintFor({ status, baseUrl, request, login }: Refusal, reason: string | undefined): string {
   if (reason === undefined && (status < 500 || status === 501) && status !== 429)
     return `Check that --url or LFS_QUOTA_URL is an lfs-quota server. It's ${baseUrl}.`;
   if (status === 401 || status === 403) {
-    const login = `lfs-quota login ${baseUrl}`;
-    if (reason?.includes('the admin token')) return `Log in with such a token: ${login}\n${adminTokenPlace}`;
-    return status === 401
-      ? `The token is incomplete, expired or revoked. Log in again: ${login}`
-      : `See yours: lfs-quota whoami`;
+    const command = `lfs-quota login ${baseUrl}`;
+    if (reason?.includes('the admin token'))
+      return `Log in with such a token: ${command}\n${adminTokenPlace}`;
+    if (status === 403) return `See yours: lfs-quota whoami`;
+    return `${login === undefined ? 'The token is incomplete, expired or revoked. ' : ''}Log in again: ${command}`;
   }
   if (status === 429) return later;
-  if (status >= 500) return `Server error: see its log. ${mayHaveHappened}`;
+  if (status >= 500) return `Server error: see its log. ${afterNoAnswer(request.method)}`;
   if (status === 404) return whatExists;
   return status === 400 || status === 422 ? correct : otherVersion;
 }
 
 /** The error when no response arrived. */
-export function unreachableError(error: unknown, baseUrl: string): CliError {
+export function unreachableError(error: unknown, baseUrl: string, method?: string): CliError {
   const failure = 'unavailable';
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CliError(`${baseUrl} timed out.`, {
-      hint: mayHaveHappened,
+      hint: afterNoAnswer(method),
       failure,
       cause: error,
     });

@@ -2,6 +2,7 @@ import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { readCredentials } from './credentials.ts';
 import { adminTokenPlace, UsageError } from './errors.ts';
+import { tokenOfGit } from './git/credential-helper.ts';
 import { type LfsAddress, lfsAddressOf, readLfsAddress } from './git/git.ts';
 import { BusyLine } from './progress.ts';
 
@@ -21,7 +22,8 @@ export interface ApiOptions {
  *
  * 1. `--url`, or else LFS_QUOTA_URL. The token is `--token`, LFS_QUOTA_TOKEN, or that of the login there.
  * 2. With a token but no URL, the default URL: a token goes to no server that its user didn't choose.
- * 3. The login at the server of the clone's `lfs.url`. A clone can't name a server that isn't logged in to.
+ * 3. The login at the server of the clone's `lfs.url`, or the token that git has for it. A clone can't name a server that has
+ *    neither.
  * 4. The only login.
  *
  * @param wanted the token that the command needs, for a person. Without it, which one depends on what is asked.
@@ -38,22 +40,25 @@ export async function openClient(
   const urls = Object.keys(logins);
   const ofClone =
     givenUrl === undefined && givenToken === undefined ? await cloneAddress(context) : undefined;
+  const tokenAt = async (url: string) => logins[url]?.token ?? (await tokenOfGit(url, context));
+  const ofCloneToken = ofClone && (await tokenAt(ofClone.baseUrl));
   const baseUrl = (() => {
     if (givenUrl !== undefined) return readBaseUrl(givenUrl, defaultUrl);
     if (givenToken !== undefined) return defaultUrl;
-    if (ofClone && logins[ofClone.baseUrl]) return ofClone.baseUrl;
+    if (ofClone && ofCloneToken !== undefined) return ofClone.baseUrl;
     if (urls.length > 1)
       throw new UsageError(`You're logged in to ${urls.length} servers. Pass one: --url ${urls[0]}`);
     return urls[0] ?? ofClone?.baseUrl ?? defaultUrl;
   })();
-  const token = givenToken ?? logins[baseUrl]?.token;
+  const token = givenToken ?? ofCloneToken ?? (await tokenAt(baseUrl));
   if (!token) {
     const which = wanted === undefined ? adminTokenPlace : `You need ${wanted}.`;
     throw new UsageError(
       `No token. Log in: lfs-quota login ${baseUrl}\nOr set LFS_QUOTA_TOKEN or pass --token. ${which}`,
     );
   }
-  return clientFor(context, { baseUrl, token: checkedToken(token) });
+  const login = token === logins[baseUrl]?.token ? (logins[baseUrl].tenant ?? baseUrl) : undefined;
+  return clientFor(context, { baseUrl, token: checkedToken(token), login });
 }
 
 /** The tenant of the only login, if a call outside a clone uses that. */
@@ -63,8 +68,11 @@ export function loginTenant({ url, token }: ApiOptions, { env }: CliContext): st
   return isGiven || others.length > 0 ? undefined : (login?.tenant ?? undefined);
 }
 
-/** @param place.token '': none. */
-export function clientFor(context: CliContext, place: { baseUrl: string; token: string }): ApiClient {
+/** @param place.token '': none. @param place.login what a stored login is for. */
+export function clientFor(
+  context: CliContext,
+  place: { baseUrl: string; token: string; login?: string | undefined },
+): ApiClient {
   return new ApiClient({ ...place, busy: new BusyLine(context) });
 }
 

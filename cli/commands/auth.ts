@@ -3,7 +3,7 @@ import { Argument } from 'commander';
 import { isTenantName } from '../../lambda/rules/names.ts';
 import { type ApiClient, type BodyOf, isProblem } from '../api-client.ts';
 import { actionCommand, type Register } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import { asCalled, type CliContext } from '../context.ts';
 import {
   type Credentials,
   changeCredentials,
@@ -11,8 +11,10 @@ import {
   withGitToken,
   withLogin,
   withoutServer,
+  withRejected,
 } from '../credentials.ts';
-import { CliError, refusalError, UsageError } from '../errors.ts';
+import { CliError, endedText, UsageError } from '../errors.ts';
+import { missingLfs, setHelper, unsetHelper } from '../git/credential-helper.ts';
 import { formatUntil } from '../render.ts';
 import { checkedToken, clientFor, defaultUrl, readBaseUrl } from '../server.ts';
 import { printable } from '../terminal.ts';
@@ -29,14 +31,18 @@ export const registerLogin: Register = (program, context) => {
     .description('Log in to a server: for all commands, and for Git')
     .argument('<url>', 'server URL')
     .option('--with-token', 'paste a token, or read it from standard input')
-    .action(async (url: string, options: { readonly withToken?: boolean }) => {
+    .option(...noGitOption)
+    .action(async (url: string, options: { readonly withToken?: boolean; readonly git: boolean }) => {
       const baseUrl = readBaseUrl(url, defaultUrl);
       await requireServer(clientFor(context, { baseUrl, token: '' }));
       const isAsked = options.withToken || context.ask === undefined;
       const token = isAsked ? await readToken(baseUrl, context) : await tokenByCode(baseUrl, context);
-      context.out(await logIn(context, { baseUrl, token }));
+      context.out(await logIn(context, { baseUrl, token, forGit: options.git }));
     });
 };
+
+/** For jobs, and for users who set git up themselves. */
+export const noGitOption = ['--no-git', "don't change Git's settings"] as const;
 
 const sessionRequest = { method: 'GET', path: '/v1/session', mediaType: 'application/json' } as const;
 
@@ -47,21 +53,41 @@ async function requireServer(client: ApiClient): Promise<void> {
   if (status === 404 || !isProblem(body))
     throw new CliError(`${baseUrl} isn't an lfs-quota server: it returned ${status}.`, {
       hint: "Check the URL. Use the server's, or a repo's lfs.url.",
-      cause: refusalError({ status, body, request: sessionRequest, baseUrl }),
+      cause: client.refusal({ status, body, request: sessionRequest }),
     });
 }
 
-/** Stores a token that the server accepts. @returns what was logged in to, for a person. @throws {CliError} */
+/**
+ * Stores a token that the server accepts, and has git ask for it in all clones of this user.
+ *
+ * @returns what was logged in to, for a person. @throws {CliError}
+ */
 export async function logIn(
   context: CliContext,
-  { baseUrl, token }: { baseUrl: string; token: string },
+  { baseUrl, token, forGit }: { baseUrl: string; token: string; forGit: boolean },
 ): Promise<string> {
   const { body } = await clientFor(context, { baseUrl, token: checkedToken(token) }).ask('showSession');
   // It goes to git as it is, a line of its own.
   if (body.tenant !== null && !isTenantName(body.tenant))
     throw new CliError(`${baseUrl} returned an invalid tenant name.`, { hint: 'Check the URL.' });
   await changeCredentials(context, (all) => withLogin(all, baseUrl, { token, tenant: body.tenant }));
-  return `Logged in.\n${sessionText(baseUrl, body, context)}`;
+  // Git gets no admin token.
+  const isForGit = forGit && body.tenant !== null && (await setUpGit(context, baseUrl));
+  return `Logged in.\n${sessionText(baseUrl, body, context)}${isForGit ? 'git     uses this login\n' : ''}`;
+}
+
+/** The login is good without: it's said, and no more. */
+async function setUpGit(context: CliContext, baseUrl: string): Promise<boolean> {
+  try {
+    await setHelper(baseUrl, context);
+    context.err((await missingLfs(context)) ?? '');
+    return true;
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    const next = asCalled('In each clone, run: lfs-quota connect TENANT REPO', context);
+    context.err(`Git can't use this login yet. ${printable(error.message)}\n${next}\n`);
+    return false;
+  }
 }
 
 async function readToken(baseUrl: string, context: CliContext): Promise<string> {
@@ -79,7 +105,7 @@ async function tokenByCode(baseUrl: string, context: CliContext): Promise<string
   if (!started) return readToken(baseUrl, context);
   const { userCode, token, expiresAt, intervalSeconds } = started;
   context.err(
-    `Sign in as a tenant admin at ${baseUrl}/#_device\nand type this code: ${printable(userCode)}\n\n`,
+    `Open this link where you're signed in, or ask a tenant admin to:\n  ${baseUrl}/#_device/${printable(userCode)}\n\n`,
   );
   context.err(`Waiting. If you have a token, press Ctrl-C and add --with-token.\n`);
   const client = clientFor(context, { baseUrl, token });
@@ -112,6 +138,7 @@ export const registerLogout: Register = (program, context) => {
       if (baseUrl === undefined || !urls.includes(baseUrl))
         throw new UsageError(`You aren't logged in${baseUrl === undefined ? '' : ` to ${baseUrl}`}.`);
       await changeCredentials(context, (all) => withoutServer(all, baseUrl));
+      await unsetHelper(baseUrl, context);
       context.out(`Logged out of ${baseUrl}. The tokens still work: an admin can revoke them.\n`);
     });
 };
@@ -153,8 +180,13 @@ export const registerAuth: Register = (program, context) => {
       const credentials = readCredentials(context);
       const url = serverOf(credentials, asked);
       if (url === undefined) return;
-      if (action === 'get') context.out(answerOf(credentials, url, asked));
-      else await keep(context, { action, url, asked });
+      if (action === 'get') {
+        const answer = answerOf(credentials, url, asked);
+        const ended = answer === '' ? endedLogin(credentials, url) : undefined;
+        if (ended !== undefined) context.err(endedLine(ended, url, context));
+        return context.out(answer);
+      }
+      await keep(context, { action, url, asked });
     });
 };
 
@@ -194,11 +226,18 @@ function answerOf({ logins, git }: Credentials, url: string, asked: Fields): str
   const username = asked.get('username');
   const login = logins[url];
   const ofGit = username === undefined ? undefined : ownValue(git[url], username);
-  const token = ofGit ?? (login && login.tenant !== null ? login.token : undefined);
+  const token = ofGit ?? (login && login.tenant !== null && !login.isRejected ? login.token : undefined);
   return token === undefined
     ? ''
     : `username=${username ?? login?.tenant ?? 'lfs-quota'}\npassword=${token}\n`;
 }
+
+/** The tenant of a login that git was told not to use any more. */
+const endedLogin = ({ logins }: Credentials, url: string) =>
+  logins[url]?.isRejected ? (logins[url].tenant ?? undefined) : undefined;
+
+const endedLine = (of: string, url: string, context: CliContext) =>
+  asCalled(`lfs-quota: ${endedText(of)} Run: lfs-quota login ${url}\n`, context);
 
 /** Git stores what worked, and erases what the server rejected. A login that was given here stays until then. */
 async function keep(
@@ -215,5 +254,7 @@ async function keep(
     return changeCredentials(context, (now) => withGitToken(now, { url, username, token: password }));
   }
   if (isOfGit) await changeCredentials(context, (now) => withGitToken(now, { url, username, token: null }));
-  if (isLogin) await changeCredentials(context, (now) => withoutServer(now, url));
+  // It's kept, to say what became of it.
+  if (isLogin) await changeCredentials(context, (now) => withRejected(now, url));
+  else if (isOfGit && !all.logins[url]) context.err(endedLine(username, url, context));
 }

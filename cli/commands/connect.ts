@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
 import { Option } from 'commander';
@@ -7,7 +8,8 @@ import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
 import { actionCommand, flag, given, operand, option } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { changeCredentials, readCredentials, withGitToken } from '../credentials.ts';
-import { CliError, refusalError } from '../errors.ts';
+import { CliError } from '../errors.ts';
+import { missingLfs, setHelper } from '../git/credential-helper.ts';
 import { gitSetting, gitText, ownLfsUrl } from '../git/git.ts';
 import type { RepoPlace } from '../lfs-batch.ts';
 import { parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
@@ -57,6 +59,15 @@ export const connectCommand = actionCommand({
     const lfsUrl = `${baseUrl}/${place.tenant}/${place.repo}/info/lfs`;
     const folder = await workTreeOf(clone);
     await refuseOwnAddress(clone, lfsUrl);
+    const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
+    const isBroken = await lacksIndex(clone);
+    if (isBroken && !isCommitted)
+      throw new CliError(
+        "This clone's checkout didn't finish, and its .lfsconfig is for another server or repo.",
+        {
+          hint: `Get its other files, then repeat this: GIT_LFS_SKIP_SMUDGE=1 ${shellWords(['git', '-C', folder])} reset --hard`,
+        },
+      );
     const { git, logins } = readCredentials(context);
     const username = usernameOf(place);
     const kept = git[baseUrl]?.[username];
@@ -70,19 +81,18 @@ export const connectCommand = actionCommand({
         await changeCredentials(context, (all) =>
           withGitToken(all, { url: baseUrl, username, token: ofGit }),
         );
-      await setHelper(clone, { baseUrl, place, context });
+      await setHelper(baseUrl, context, clone);
+      await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, username]);
       await setAgent(clone, context);
     } catch (error) {
       if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
       throw error;
     }
     if (chosen.replaces !== undefined) await revoke(client, { ...place, tokenId: chosen.replaces });
-    const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
     const file = path.join(folder, '.lfsconfig');
     await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
     if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
-    const noLfs = "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
-    await gitText(clone, ['lfs', 'version']).catch(() => context.err(noLfs));
+    context.err((await missingLfs(context)) ?? '');
     const { tokenId } = chosen.shown;
     if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
     context.out(
@@ -91,7 +101,7 @@ export const connectCommand = actionCommand({
         `token       ${tokenText(chosen, context.nowMs())}`,
         '',
         'Next:',
-        ...(isCommitted ? nextInClone : nextInNew),
+        ...(isBroken ? nextInBroken : isCommitted ? nextInClone : nextInNew),
         '',
       ].join('\n'),
     );
@@ -111,6 +121,17 @@ const nextInNew = [
 ];
 /** The repository was connected before, in another clone. */
 const nextInClone = ['  git lfs install && git lfs pull     # its large files'];
+
+/** `smudge filter lfs failed`: git stopped, and `git lfs pull` has no index to add to. */
+const nextInBroken = ['  git lfs install && git reset --hard     # the files that your clone lacks'];
+
+/** Whether a clone has a commit, and not its files: the checkout stopped before git wrote the index. */
+async function lacksIndex(clone: string): Promise<boolean> {
+  const ask = (...args: string[]) => gitText(clone, args).catch(() => undefined);
+  const head = await ask('rev-parse', '--verify', '--quiet', 'HEAD');
+  const index = head && (await ask('rev-parse', '--git-path', 'index'));
+  return Boolean(index) && !existsSync(path.resolve(clone, String(index)));
+}
 
 function committedLfsUrl(clone: string): Promise<string | undefined> {
   return gitSetting(clone, ['--blob', 'HEAD:.lfsconfig', '--get', 'lfs.url']);
@@ -190,7 +211,7 @@ async function chooseToken(
     const { body: shown } = await client.ask('showSession');
     return { token: client.token, isKept: false, made: undefined, shown };
   }
-  throw refusalError({ status, body, request, baseUrl: client.baseUrl });
+  throw client.refusal({ status, body, request });
 }
 
 const label = () => `${userInfo().username} on ${hostname()}`.slice(0, labelMax);
@@ -238,19 +259,6 @@ async function tryToken(client: ApiClient, { tenant, repo }: RepoPlace): Promise
 
 /** By its user name only this clone asks for the token. A tenant's name has no dot. */
 const usernameOf = ({ tenant, repo }: RepoPlace) => `${tenant}.${repo}`;
-
-/** Makes git ask this command line for the credentials of this server, from this clone, and no other helper. */
-async function setHelper(
-  clone: string,
-  { baseUrl, place, context }: { baseUrl: string; place: RepoPlace; context: CliContext },
-): Promise<void> {
-  const helper = `credential.${baseUrl}.helper`;
-  // The empty one ends the list of those that are set elsewhere.
-  await gitText(clone, ['config', '--replace-all', helper, '']);
-  const self = shellWords(context.self ?? [context.program]);
-  await gitText(clone, ['config', '--add', helper, `!${self} auth git-credential`]);
-  await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, usernameOf(place)]);
-}
 
 /**
  * Makes git-lfs offer the transfer `lfs-quota`, which `agent` is. It reads these settings only from git's own configuration,

@@ -11,7 +11,7 @@ import { formatUntil } from '../render.ts';
 import { clientFor, readBaseUrl } from '../server.ts';
 import { printable, viewOf } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
-import { logIn } from './auth.ts';
+import { logIn, noGitOption } from './auth.ts';
 
 /** `invite`: a link by which somebody gets a token. */
 export const inviteCommand = actionCommand({
@@ -82,17 +82,21 @@ export const registerJoin: Register = (program, context) => {
     .description('Accept an invitation, and log in')
     .argument('<link>', 'the link, in quotes')
     .option('--user <name>', 'your name, if the invitation has none (default: your system user)')
-    .action(async (link: string, { user = userInfo().username }: { readonly user?: string }) => {
+    .option(...noGitOption)
+    .action(async (link: string, options: { readonly user?: string; readonly git: boolean }) => {
+      const { user = userInfo().username, git: forGit } = options;
       const { baseUrl, secret } = parseLink(link);
       const { tenant, token, repos } = await accept(clientFor(context, { baseUrl, token: '' }), {
         secret,
         user,
         context,
       });
-      context.out(await logIn(context, { baseUrl, token }));
+      context.out(await logIn(context, { baseUrl, token, forGit }));
       // Whoever made the link may want something else pasted.
       const place = `${isTenantName(tenant) ? tenant : 'TENANT'} ${repoNamed(repos?.[0] ?? '') ?? 'REPO'}`;
-      context.out(`\nNext, in a clone:\n  ${context.program} connect ${place}\n`);
+      context.out(
+        `\nNext:\n  git clone URL     # if your team uses it already\n  ${context.program} connect ${place}     # in a new repository\n`,
+      );
     });
 };
 

@@ -3,10 +3,13 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { isTenantName, repoNamed } from '../../lambda/rules/names.ts';
+import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 
 /** More of what git says on standard error is not kept. */
 const errorCharactersMax = 4_096;
+
+type Env = CliContext['env'];
 
 /** A git command that runs in a clone. */
 interface GitProcess {
@@ -22,10 +25,11 @@ interface GitProcess {
  * Starts git in a clone. Objects that replace others are not looked through: what the server has counts.
  *
  * @param clone its folder.
+ * @param env of the user whose git it is.
  */
-export function startGit(clone: string, args: readonly string[]): GitProcess {
+export function startGit(clone: string, args: readonly string[], env: Env = process.env): GitProcess {
   const child = spawn('git', ['-C', clone, '-c', 'core.quotePath=false', ...args], {
-    env: { ...process.env, GIT_NO_REPLACE_OBJECTS: '1', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
+    env: { ...env, GIT_NO_REPLACE_OBJECTS: '1', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let said = '';
@@ -69,8 +73,9 @@ export async function gitText(
   clone: string,
   args: readonly string[],
   input: readonly string[] = [],
+  env?: Env,
 ): Promise<string> {
-  const git = startGit(clone, args);
+  const git = startGit(clone, args, env);
   await writeLines(git, input);
   let text = '';
   for await (const piece of git.stdout.setEncoding('utf8')) text += piece;

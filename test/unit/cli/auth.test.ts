@@ -1,7 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
@@ -36,7 +45,8 @@ let answerTo: (asked: Asked) => Answer;
 const file = () => join(home, 'lfs-quota', 'credentials.json');
 const env = () => ({ XDG_CONFIG_HOME: home });
 const stored = () => JSON.parse(readFileSync(file(), 'utf8')) as object;
-const logIn = (of = server.url, secret = token) => cli(['login', of], { env: env(), input: `${secret}\n` });
+const logIn = (of = server.url, secret = token) =>
+  cli(['login', of, '--no-git'], { env: env(), input: `${secret}\n` });
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'lfs-quota auth-'));
@@ -67,7 +77,7 @@ describe('login', () => {
 
   it('takes the lfs.url of a repo as well, and asks at a terminal without showing what is typed', async () => {
     const questions: string[] = [];
-    const { code } = await cli(['login', `${server.url}/acme/game/info/lfs`, '--with-token'], {
+    const { code } = await cli(['login', `${server.url}/acme/game/info/lfs`, '--with-token', '--no-git'], {
       env: env(),
       ask: async () => '',
       askSecret: async (question) => {
@@ -166,10 +176,13 @@ describe('login', () => {
       if (polls === 2) return { status: 503 };
       return polls > 3 ? { status: 200, body: session } : problem(401, 'unauthorized');
     };
-    const { code, out, err } = await cli(['login', server.url], { env: env(), ask: async () => '' });
+    const { code, out, err } = await cli(['login', server.url, '--no-git'], {
+      env: env(),
+      ask: async () => '',
+    });
     expect(code).toBe(0);
     expect(err).toContain(
-      `Sign in as a tenant admin at ${server.url}/#_device\nand type this code: BCDF-GHJK\n`,
+      `Open this link where you're signed in, or ask a tenant admin to:\n  ${server.url}/#_device/BCDF-GHJK\n`,
     );
     expect(out).toContain('Logged in.');
     expect(out + err).not.toContain(token);
@@ -261,9 +274,11 @@ describe('join', () => {
       path === '/v1/invitations/accept'
         ? { status: 201, body: { ...accepted, repos: ['game'] } }
         : { status: 200, body: session };
-    const { code, out } = await cli(['join', link(), '--user', 'ada'], { env: env() });
+    const { code, out } = await cli(['join', link(), '--no-git', '--user', 'ada'], { env: env() });
     expect(code).toBe(0);
-    expect(out).toContain('\nNext, in a clone:\n  lfs-quota connect acme game\n');
+    expect(out).toContain(
+      '\nNext:\n  git clone URL     # if your team uses it already\n  lfs-quota connect acme game     # in a new repository\n',
+    );
     expect(out).not.toContain(token);
     expect(server.asked[0]).toMatchObject({
       authorization: undefined,
@@ -273,14 +288,14 @@ describe('join', () => {
   });
 
   it.each([
-    ['repo', 'acme', ['$(evil)'], 'lfs-quota connect acme REPO\n'],
-    ['tenant', 'a; evil', null, 'lfs-quota connect TENANT REPO\n'],
+    ['repo', 'acme', ['$(evil)'], 'lfs-quota connect acme REPO '],
+    ['tenant', 'a; evil', null, 'lfs-quota connect TENANT REPO '],
   ])('says nothing to paste that the maker of a link thought up: %s', async (_what, tenant, repos, next) => {
     answerTo = ({ path }) =>
       path === '/v1/invitations/accept'
         ? { status: 201, body: { ...accepted, tenant, repos } }
         : { status: 200, body: { ...session, repos: ['\u001b[2J'] } };
-    const { out } = await cli(['join', link()], { env: env() });
+    const { out } = await cli(['join', link(), '--no-git'], { env: env() });
     expect(out).toContain(next);
     expect(out).not.toContain('evil');
     expect(out).not.toContain('\u001b');
@@ -291,7 +306,7 @@ describe('join', () => {
       path === '/v1/invitations/accept'
         ? { status: 201, body: accepted }
         : { status: 200, body: { ...session, tenant: 'x\nhost=github.com' } };
-    expect(await cli(['join', link()], { env: env() })).toMatchObject({
+    expect(await cli(['join', link(), '--no-git'], { env: env() })).toMatchObject({
       code: 1,
       err: expect.stringContaining('returned an invalid tenant name'),
     });
@@ -300,19 +315,19 @@ describe('join', () => {
 
   it('repeats a request that had no answer, and none that was refused', async () => {
     answerTo = () => (server.asked.length < 3 ? { status: 503 } : problem(404, 'invitation-not-found'));
-    expect((await cli(['join', link()], { env: env() })).code).toBe(3);
+    expect((await cli(['join', link(), '--no-git'], { env: env() })).code).toBe(3);
     expect(server.asked).toHaveLength(3);
     expect(existsSync(file())).toBe(false);
   });
 });
 
 describe('auth git-credential', () => {
-  const ask = async (action: string, fields: Record<string, string>) => {
+  const ask = async (action: string, fields: Record<string, string>, said = '') => {
     const input = `${Object.entries(fields)
       .map(([name, value]) => `${name}=${value}\n`)
       .join('')}\n`;
     const { code, out, err } = await cli(['auth', 'git-credential', action], { env: env(), input });
-    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect({ code, err }).toEqual({ code: 0, err: said });
     return out;
   };
   const of = () => ({ protocol: 'http', host: new URL(server.url).host });
@@ -355,8 +370,39 @@ describe('auth git-credential', () => {
     expect(await ask('get', { ...of(), username: 'u' })).toBe('username=u\npassword=p\n');
     await ask('erase', { ...of(), username: 'u', password: 'p' });
     expect(await ask('get', { ...of(), username: 'u' })).toBe(`username=u\npassword=${token}\n`);
-    await ask('erase', { ...of(), username: 'u', password: token });
-    expect(await ask('get', of())).toBe('');
+  });
+
+  it('tells what became of a token that a server rejects, until the next login', async () => {
+    const said = `lfs-quota: Your token for acme was revoked or expired. Run: lfs-quota login ${server.url}\n`;
+    const rejected = { ...of(), username: 'acme', password: token };
+    await logIn();
+    expect(await ask('erase', rejected)).toBe('');
+    for (let times = 0; times < 2; times += 1) expect(await ask('get', of(), said)).toBe('');
+    // The only login is still known: it isn't "no token", and no token of another kind.
+    answerTo = () => problem(401, 'unauthorized');
+    for (const command of [['whoami'], ['usage', 'acme'], ['token', 'create', 'acme', '--scope', 'read']])
+      expect(await cli(command, { env: env() })).toMatchObject({
+        code: 4,
+        err: `error: Your token for acme was revoked or expired.\nLog in again: lfs-quota login ${server.url}\n`,
+      });
+    answerTo = () => ({ status: 200, body: session });
+    await logIn();
+    expect(await ask('get', of())).toBe(`username=acme\npassword=${token}\n`);
+    expect(JSON.stringify(stored())).not.toContain('isRejected');
+  });
+
+  it('tells it of a token that connect gave git, unless a login takes its place', async () => {
+    const ofGit = { ...of(), username: 'acme.game', password: 'lfsq_git' };
+    const said = `lfs-quota: Your token for acme.game was revoked or expired. Run: lfs-quota login ${server.url}\n`;
+    const folder = dirname(file());
+    mkdirSync(folder, { recursive: true });
+    const write = (logins: object) =>
+      writeFileSync(file(), JSON.stringify({ logins, git: { [server.url]: { 'acme.game': 'lfsq_git' } } }));
+    write({});
+    expect(await ask('erase', ofGit, said)).toBe('');
+    write({ [server.url]: { token, tenant: 'acme' } });
+    expect(await ask('erase', ofGit)).toBe('');
+    expect(await ask('get', { ...of(), username: 'acme.game' })).toContain(token);
   });
 
   it('of two servers below one another is the inner one’s', async () => {

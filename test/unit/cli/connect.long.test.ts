@@ -47,7 +47,7 @@ describe('connect', () => {
     cli(['connect', 'acme', 'game', '--clone', folder, '--url', server.url, ...args], { env: env() });
   const connect = (...args: string[]) => connectAt(clone, ...args);
   const file = () => join(home, 'logins', 'credentials.json');
-  const env = () => ({ LFS_QUOTA_TOKEN: 'lfsq_given', LFS_QUOTA_CONFIG: file() });
+  const env = () => ({ HOME: home, LFS_QUOTA_TOKEN: 'lfsq_given', LFS_QUOTA_CONFIG: file() });
   const creations = () =>
     server.asked
       .filter(({ method, path }) => method === 'POST' && path.endsWith('/tokens'))
@@ -74,6 +74,7 @@ describe('connect', () => {
     vi.stubEnv('GIT_CONFIG_NOSYSTEM', '1');
     execFileSync('git', ['init', '-q', clone], { stdio: 'ignore' });
     execFileSync('git', ['config', '--global', 'credential.helper', '!false']);
+    execFileSync('git', ['config', '--global', 'filter.lfs.smudge', 'git-lfs smudge -- %f']);
     made = { status: 201, body: newToken };
     used = { status: 200, body: { objects: [] } };
     known = {};
@@ -195,6 +196,44 @@ describe('connect', () => {
     const { out } = await connect();
     expect(out).toContain('git lfs pull');
     expect(out).not.toContain('git lfs track');
+  });
+
+  describe('in a clone that stopped before it had its files', () => {
+    /** `git clone` leaves it so if git-lfs can't download: the commit is there, and no index. */
+    const stopped = (lfsUrl: string) => {
+      git('config', '-f', '.lfsconfig', 'lfs.url', lfsUrl);
+      writeFileSync(join(clone, 'a.txt'), 'a');
+      git('add', '.');
+      git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.invalid', 'commit', '-qm', 'Connected');
+      rmSync(join(clone, '.git', 'index'));
+      rmSync(join(clone, 'a.txt'));
+      rmSync(join(clone, '.lfsconfig'));
+    };
+    const restored = () => git('ls-files').split('\n');
+
+    it('says how to get them: there’s nothing to pull into', async () => {
+      stopped(`${server.url}/acme/game/info/lfs`);
+      const { code, out } = await connect();
+      expect(code).toBe(0);
+      expect(out).toContain('Next:\n  git lfs install && git reset --hard ');
+      expect(out).not.toContain('git lfs pull');
+      git('reset', '--quiet', '--hard');
+      expect(restored()).toEqual(['.lfsconfig', 'a.txt']);
+      expect(git('status', '--porcelain')).toBe('');
+      expect((await connect()).out).toContain('git lfs pull');
+    });
+
+    it('changes nothing if what is committed is of another server: a reset would bring that back', async () => {
+      stopped('https://elsewhere.example.com/acme/game/info/lfs');
+      const { code, err } = await connect();
+      expect(code).toBe(1);
+      expect(creations()).toEqual([]);
+      const [, command = ''] = /repeat this: (.*)\n$/.exec(err) ?? [];
+      execFileSync('sh', ['-c', command], { stdio: 'ignore' });
+      expect(restored()).toEqual(['.lfsconfig', 'a.txt']);
+      expect((await connect()).code).toBe(0);
+      expect(git('config', '-f', '.lfsconfig', 'lfs.url')).toBe(`${server.url}/acme/game/info/lfs`);
+    });
   });
 
   it('uses the token that was given, if it may not make others', async () => {

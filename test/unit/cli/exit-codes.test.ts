@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { CliError, exitCodes, problemHints, unreachableError } from '../../../cli/errors.ts';
+import { CliError, exitCodes, problemHints, refusalError, unreachableError } from '../../../cli/errors.ts';
 import { problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { type Answer, cli, startServer, type TestServer } from './harness.ts';
 
@@ -83,13 +83,26 @@ describe('an answer that is no problem of lfs-quota', () => {
 });
 
 describe('an answer that does not come in time', () => {
-  it('may have changed something, which is to be checked', () => {
-    const error = unreachableError(new DOMException('late', 'TimeoutError'), 'https://lfs.example.com');
-    expect(error).toMatchObject({
-      message: 'https://lfs.example.com timed out.',
-      hint: 'The change might have succeeded: check before retrying.',
-      failure: 'unavailable',
-    });
+  const changed = 'The change might have succeeded: check before retrying.';
+  it.each([
+    ['GET', 'Retry in a few seconds.'],
+    ['POST', changed],
+    ['PUT', changed],
+    ['PATCH', changed],
+    ['DELETE', changed],
+  ])('may have changed something, which is to be checked, but for a GET: %s', (method, hint) => {
+    const baseUrl = 'https://lfs.example.com';
+    const late = unreachableError(new DOMException('late', 'TimeoutError'), baseUrl, method);
+    expect(late).toMatchObject({ message: `${baseUrl} timed out.`, hint, failure: 'unavailable' });
+    for (const status of [500, 502, 503, 504]) {
+      const broken = refusalError({
+        status,
+        body: undefined,
+        request: { method, path: '/v1/status' },
+        baseUrl,
+      });
+      expect(broken.hint).toBe(`Server error: see its log. ${hint}`);
+    }
   });
 });
 

@@ -108,7 +108,8 @@ export async function cli(
   const code = await runCli(args, {
     program: 'lfs-quota',
     version: '1.2.3',
-    env: options.env ?? {},
+    // git is found, and has no settings of this machine.
+    env: { PATH: process.env['PATH'], GIT_CONFIG_NOSYSTEM: '1', ...options.env },
     out: (text) => out.push(text),
     err: (text) => err.push(text),
     nowMs: options.now ?? (() => testNowMs),

@@ -112,11 +112,6 @@ export const withLogin = (all: Credentials, url: string, login: Login): Credenti
   logins: { ...all.logins, [url]: login },
 });
 
-export const withRejected = (all: Credentials, url: string): Credentials => {
-  const login = all.logins[url];
-  return login ? withLogin(all, url, { ...login, isRejected: true }) : all;
-};
-
 export function withoutServer({ logins, git }: Credentials, url: string): Credentials {
   const { [url]: _login, ...otherLogins } = logins;
   const { [url]: _git, ...otherGit } = git;

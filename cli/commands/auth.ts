@@ -11,7 +11,6 @@ import {
   withGitToken,
   withLogin,
   withoutServer,
-  withRejected,
 } from '../credentials.ts';
 import { CliError, endedText, UsageError } from '../errors.ts';
 import { missingLfs, setHelper, unsetHelper } from '../git/credential-helper.ts';
@@ -57,11 +56,7 @@ async function requireServer(client: ApiClient): Promise<void> {
     });
 }
 
-/**
- * Stores a token that the server accepts, and has git ask for it in all clones of this user.
- *
- * @returns what was logged in to, for a person. @throws {CliError}
- */
+/** Stores a token that the server accepts, for git too. @returns what was logged in to, for a person. @throws {CliError} */
 export async function logIn(
   context: CliContext,
   { baseUrl, token, forGit }: { baseUrl: string; token: string; forGit: boolean },
@@ -71,22 +66,18 @@ export async function logIn(
   if (body.tenant !== null && !isTenantName(body.tenant))
     throw new CliError(`${baseUrl} returned an invalid tenant name.`, { hint: 'Check the URL.' });
   await changeCredentials(context, (all) => withLogin(all, baseUrl, { token, tenant: body.tenant }));
+  const said = `Logged in.\n${sessionText(baseUrl, body, context)}`;
   // Git gets no admin token.
-  const isForGit = forGit && body.tenant !== null && (await setUpGit(context, baseUrl));
-  return `Logged in.\n${sessionText(baseUrl, body, context)}${isForGit ? 'git     uses this login\n' : ''}`;
-}
-
-/** The login is good without: it's said, and no more. */
-async function setUpGit(context: CliContext, baseUrl: string): Promise<boolean> {
+  if (!forGit || body.tenant === null) return said;
   try {
     await setHelper(baseUrl, context);
-    context.err((await missingLfs(context)) ?? '');
-    return true;
+    context.err(await missingLfs(context));
+    return `${said}git     uses this login\n`;
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    const next = asCalled('In each clone, run: lfs-quota connect TENANT REPO', context);
-    context.err(`Git can't use this login yet. ${printable(error.message)}\n${next}\n`);
-    return false;
+    const text = `Git can't use this login yet. ${printable(error.message)}\nIn each clone, run: lfs-quota connect TENANT REPO\n`;
+    context.err(asCalled(text, context));
+    return said;
   }
 }
 
@@ -138,8 +129,8 @@ export const registerLogout: Register = (program, context) => {
       if (baseUrl === undefined || !urls.includes(baseUrl))
         throw new UsageError(`You aren't logged in${baseUrl === undefined ? '' : ` to ${baseUrl}`}.`);
       await changeCredentials(context, (all) => withoutServer(all, baseUrl));
-      await unsetHelper(baseUrl, context);
       context.out(`Logged out of ${baseUrl}. The tokens still work: an admin can revoke them.\n`);
+      await unsetHelper(baseUrl, context);
     });
 };
 
@@ -182,8 +173,8 @@ export const registerAuth: Register = (program, context) => {
       if (url === undefined) return;
       if (action === 'get') {
         const answer = answerOf(credentials, url, asked);
-        const ended = answer === '' ? endedLogin(credentials, url) : undefined;
-        if (ended !== undefined) context.err(endedLine(ended, url, context));
+        const { tenant, isRejected } = credentials.logins[url] ?? {};
+        if (answer === '' && isRejected) context.err(endedLine(String(tenant), url, context));
         return context.out(answer);
       }
       await keep(context, { action, url, asked });
@@ -232,10 +223,6 @@ function answerOf({ logins, git }: Credentials, url: string, asked: Fields): str
     : `username=${username ?? login?.tenant ?? 'lfs-quota'}\npassword=${token}\n`;
 }
 
-/** The tenant of a login that git was told not to use any more. */
-const endedLogin = ({ logins }: Credentials, url: string) =>
-  logins[url]?.isRejected ? (logins[url].tenant ?? undefined) : undefined;
-
 const endedLine = (of: string, url: string, context: CliContext) =>
   asCalled(`lfs-quota: ${endedText(of)} Run: lfs-quota login ${url}\n`, context);
 
@@ -247,14 +234,17 @@ async function keep(
   const [username = '', password = ''] = [asked.get('username'), asked.get('password')];
   if (username === '' || password === '') return;
   const all = readCredentials(context);
-  const isLogin = all.logins[url]?.token === password;
+  const login = all.logins[url];
   const isOfGit = ownValue(all.git[url], username) === password;
   if (action === 'store') {
-    if (isLogin || isOfGit) return;
+    if (login?.token === password || isOfGit) return;
     return changeCredentials(context, (now) => withGitToken(now, { url, username, token: password }));
   }
   if (isOfGit) await changeCredentials(context, (now) => withGitToken(now, { url, username, token: null }));
   // It's kept, to say what became of it.
-  if (isLogin) await changeCredentials(context, (now) => withRejected(now, url));
-  else if (isOfGit && !all.logins[url]) context.err(endedLine(username, url, context));
+  if (login?.token === password)
+    await changeCredentials(context, (now) =>
+      now.logins[url]?.token === password ? withLogin(now, url, { ...login, isRejected: true }) : now,
+    );
+  else if (isOfGit && !login) context.err(endedLine(username, url, context));
 }

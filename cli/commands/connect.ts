@@ -61,13 +61,6 @@ export const connectCommand = actionCommand({
     await refuseOwnAddress(clone, lfsUrl);
     const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
     const isBroken = await lacksIndex(clone);
-    if (isBroken && !isCommitted)
-      throw new CliError(
-        "This clone's checkout didn't finish, and its .lfsconfig is for another server or repo.",
-        {
-          hint: `Get its other files, then repeat this: GIT_LFS_SKIP_SMUDGE=1 ${shellWords(['git', '-C', folder])} reset --hard`,
-        },
-      );
     const { git, logins } = readCredentials(context);
     const username = usernameOf(place);
     const kept = git[baseUrl]?.[username];
@@ -81,7 +74,7 @@ export const connectCommand = actionCommand({
         await changeCredentials(context, (all) =>
           withGitToken(all, { url: baseUrl, username, token: ofGit }),
         );
-      await setHelper(baseUrl, context, clone);
+      await setHelper(baseUrl, context, ['-C', path.resolve(clone), 'config']);
       await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, username]);
       await setAgent(clone, context);
     } catch (error) {
@@ -92,7 +85,7 @@ export const connectCommand = actionCommand({
     const file = path.join(folder, '.lfsconfig');
     await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
     if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
-    context.err((await missingLfs(context)) ?? '');
+    context.err(await missingLfs(context));
     const { tokenId } = chosen.shown;
     if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
     context.out(
@@ -101,7 +94,7 @@ export const connectCommand = actionCommand({
         `token       ${tokenText(chosen, context.nowMs())}`,
         '',
         'Next:',
-        ...(isBroken ? nextInBroken : isCommitted ? nextInClone : nextInNew),
+        ...(isBroken ? nextInBroken(isCommitted) : isCommitted ? nextInClone : nextInNew),
         '',
       ].join('\n'),
     );
@@ -122,8 +115,11 @@ const nextInNew = [
 /** The repository was connected before, in another clone. */
 const nextInClone = ['  git lfs install && git lfs pull     # its large files'];
 
-/** `smudge filter lfs failed`: git stopped, and `git lfs pull` has no index to add to. */
-const nextInBroken = ['  git lfs install && git reset --hard     # the files that your clone lacks'];
+/** `smudge filter lfs failed`: git stopped, and `git lfs pull` has no index. Another `.lfsconfig` comes back with the rest. */
+const nextInBroken = (isCommitted: boolean) =>
+  isCommitted
+    ? ['  git lfs install && git reset --hard     # all files: the checkout stopped']
+    : ['  GIT_LFS_SKIP_SMUDGE=1 git reset --hard     # the checkout stopped. Then connect again'];
 
 /** Whether a clone has a commit, and not its files: the checkout stopped before git wrote the index. */
 async function lacksIndex(clone: string): Promise<boolean> {

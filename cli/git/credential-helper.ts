@@ -19,41 +19,33 @@ const gitOf =
  * Makes git ask this command line for the credentials of a server, and no other helper. Its shell, on Windows too, gets a
  * path with spaces in quotes.
  *
- * @param clone the one that it's for. Without it: all of this user.
+ * @param config sets it. Default: for all clones of this user.
  * @throws {CliError} if git isn't there, or its settings can't be written.
  */
-export async function setHelper(baseUrl: string, user: User, clone?: string): Promise<void> {
-  const place = clone === undefined ? ['config', '--global'] : ['config'];
-  const git = gitOf(clone === undefined ? user : { ...user, folder: clone });
+export async function setHelper(baseUrl: string, user: User, config = ['config', '--global']): Promise<void> {
+  const git = gitOf(user);
   // The empty one ends the list of those that are set elsewhere.
-  await git(...place, '--replace-all', helperOf(baseUrl), '');
+  await git(...config, '--replace-all', helperOf(baseUrl), '');
   const self = shellWords(user.self ?? [user.program]);
-  await git(...place, '--add', helperOf(baseUrl), `!${self} ${call}`);
-  // git-lfs says the path of a server only then, and git finds a helper by it.
-  if (new URL(baseUrl).pathname !== '/')
-    await git(...place, '--replace-all', `credential.${baseUrl}.useHttpPath`, 'true');
+  await git(...config, '--add', helperOf(baseUrl), `!${self} ${call}`);
 }
 
 /** Takes away what {@link setHelper} has set for all of this user's clones. Another helper stays. */
 export async function unsetHelper(baseUrl: string, user: User): Promise<void> {
   const git = gitOf(user);
-  const unset = (name: string) => git('config', '--global', '--unset-all', name).catch(() => undefined);
   const helpers = await git('config', '--global', '--get-all', helperOf(baseUrl)).catch(() => '');
-  if (!helpers.endsWith(call)) return;
-  await unset(helperOf(baseUrl));
-  await unset(`credential.${baseUrl}.useHttpPath`);
+  if (helpers.endsWith(call)) await git('config', '--global', '--unset-all', helperOf(baseUrl));
 }
 
-/** What is missing for git to download large files when it clones. undefined: nothing. */
-export async function missingLfs(user: User): Promise<string | undefined> {
+/** What is said if git lacks what downloads large files. */
+export async function missingLfs(user: User): Promise<string> {
   const git = gitOf(user);
-  const [version, filter] = await Promise.allSettled([
-    git('lfs', 'version'),
-    git('config', 'filter.lfs.smudge'),
-  ]);
-  if (version.status === 'rejected')
-    return "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
-  return filter.status === 'rejected' ? 'Run this once: git lfs install\n' : undefined;
+  const filter = () => git('config', 'filter.lfs.smudge');
+  const isThere = await git('lfs', 'version')
+    .then(filter)
+    .catch(() => '');
+  const missing = "git-lfs isn't set up. Install it, then run git lfs install: https://git-lfs.com\n";
+  return isThere === '' ? missing : '';
 }
 
 /** The token of a server that git has from elsewhere, such as a page. No question is asked. undefined: it has none. */

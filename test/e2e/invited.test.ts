@@ -47,7 +47,7 @@ describeWithGitLfs('somebody who has git, git-lfs, the command line and a link',
   };
   const wallIn = async (folder: string) => (await readFile(join(bob.home, folder, 'wall.bin'))).equals(wall);
   const invite = async (user: string) =>
-    String((await stack.cliJson('invite', 'acme', '--repo', 'game', '--user', user)).link);
+    String((await stack.cliJson('invite', 'acme', '--repo', 'game', '--user', user))['link']);
   const tokenIdOf = async (user: string) => {
     const { tokens } = await stack.cliJson('token', 'list', 'acme');
     return (

@@ -143,7 +143,7 @@ describe('connect', () => {
   });
 
   it('warns without git-lfs', async () => {
-    const warning = "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
+    const warning = "git-lfs isn't set up. Install it, then run git lfs install: https://git-lfs.com\n";
     const bin = join(home, 'bin');
     mkdirSync(bin);
     symlinkSync(execFileSync('which', ['git'], { encoding: 'utf8' }).trim(), join(bin, 'git'));
@@ -223,13 +223,11 @@ describe('connect', () => {
       expect((await connect()).out).toContain('git lfs pull');
     });
 
-    it('changes nothing if what is committed is of another server: a reset would bring that back', async () => {
+    it('of another server says so: a reset brings its .lfsconfig back', async () => {
       stopped('https://elsewhere.example.com/acme/game/info/lfs');
-      const { code, err } = await connect();
-      expect(code).toBe(1);
-      expect(creations()).toEqual([]);
-      const [, command = ''] = /repeat this: (.*)\n$/.exec(err) ?? [];
-      execFileSync('sh', ['-c', command], { stdio: 'ignore' });
+      const [, command = ''] = /Next:\n(.*)\n/.exec((await connect()).out) ?? [];
+      expect(command).toContain('Then connect again');
+      execFileSync('sh', ['-c', command], { cwd: clone, stdio: 'ignore' });
       expect(restored()).toEqual(['.lfsconfig', 'a.txt']);
       expect((await connect()).code).toBe(0);
       expect(git('config', '-f', '.lfsconfig', 'lfs.url')).toBe(`${server.url}/acme/game/info/lfs`);

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { nullable } from '../ledger/items.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import { networkOf } from '../rules/network.ts';
 import { absent, adding, all, setting } from '../table/expressions.ts';
 import {
   allItems,
@@ -15,8 +17,7 @@ import { expiring } from '../table/table.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
-  deviceLifetimeMs,
-  deviceTriesMax,
+  deviceCounts,
   type InvitationRecord,
   invitationsMax,
   isKept,
@@ -126,16 +127,23 @@ const deviceItem = z.object({
   tokenId: z.string(),
   secretSha256: z.string(),
   machine: z.string(),
+  address: z.string().optional(),
   expiresAtMs: z.number(),
 });
 
 /** 65,536 slots: however many strangers ask, no more is stored. */
 const deviceKey = (userCodeSha256: string) => ({ pk: `DEVICE#${userCodeSha256.slice(0, 4)}`, sk: 'DEVICE' });
-const triesKey = (tenant: string) => ({ pk: `DEVICE#${tenant}`, sk: 'TRIES' });
+/** By the address that starts logins, the tenant that tries codes, or the token that approves them. */
+type Counted = { readonly what: keyof typeof deviceCounts; readonly of: string };
+/** Addresses share as many slots: one of them is counted with few others. */
+const countKey = ({ what, of }: Counted) => ({
+  pk: `DEVICE#${what === 'starts' ? sha256Hex(networkOf(of)).slice(0, 4) : of}`,
+  sk: what.toUpperCase(),
+});
 
 /** Command lines that wait to be approved. On the ledger's table, in a bounded number of slots. */
 export function createDynamoDbDevices(table: Table) {
-  return methodsOn(table, { put: putDevice, find: findDevice, delete: deleteDevice, addTry, takeBackTry });
+  return methodsOn(table, { put: putDevice, find: findDevice, delete: deleteDevice, count, takeBackTry });
 }
 
 export type Devices = ReturnType<typeof createDynamoDbDevices>;
@@ -171,27 +179,26 @@ async function deleteDevice(table: Table, { userCodeSha256 }: DeviceRecord): Pro
   });
 }
 
-/** Counts a try before the code is looked at, so that no number of requests at once gets more of them. */
-async function addTry(
-  table: Table,
-  { tenant, nowMs }: { tenant: string; nowMs: number },
-): Promise<'counted' | 'too-many'> {
-  const key = triesKey(tenant);
-  await deleteItem(table, { key, condition: '#expiresAtMs <= :now', values: { ':now': nowMs } });
-  const expiresAtMs = nowMs + deviceLifetimeMs;
-  const { ok } = await updateItem(table, {
-    key,
-    change: [adding({ tries: 1 }), setting({}, { defaults: { expiresAtMs, ...expiring(expiresAtMs) } })],
-    condition: 'attribute_not_exists(#tries) OR #tries < :max',
-    values: { ':max': deviceTriesMax },
+/** Counts something before it's done, so that no number of requests at once does more of it. */
+async function count(table: Table, { nowMs, ...counted }: Counted & { nowMs: number }) {
+  const key = countKey(counted);
+  const { max, windowMs } = deviceCounts[counted.what];
+  const expiresAtMs = nowMs + windowMs;
+  const first = await putItem(table, {
+    item: { ...key, tries: 1, expiresAtMs, ...expiring(expiresAtMs) },
+    condition: `${absent} OR #expiresAtMs <= :now`,
+    values: { ':now': nowMs },
   });
-  return ok ? 'counted' : 'too-many';
+  if (first.ok) return 'counted';
+  const values = { ':max': max };
+  const more = { key, change: [adding({ tries: 1 })], condition: '#tries < :max', values };
+  return (await updateItem(table, more)).ok ? 'counted' : 'too-many';
 }
 
 /** After a code that was right. The wrong ones stay counted: anybody can have a code that is right. */
 async function takeBackTry(table: Table, tenant: string): Promise<void> {
   await updateItem(table, {
-    key: triesKey(tenant),
+    key: countKey({ what: 'tries', of: tenant }),
     change: [adding({ tries: -1 })],
     condition: '#tries > :none',
     values: { ':none': 0 },

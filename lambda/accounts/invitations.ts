@@ -10,6 +10,7 @@ import {
   type InvitationRecord,
   invitationLifetimeMs,
   invitedLifetimeMs,
+  type isWithin,
   mayStillInvite,
   parseInvitation,
   parseUserCode,
@@ -174,15 +175,17 @@ type StartDeviceOutcome =
       readonly userCode: string;
       readonly expiresAtMs: number;
     }
-  /** More wait than there are slots. */
+  /** More wait than there are slots, or than one address can have. */
   | { readonly kind: 'full' };
 
-/** Begins to wait for a manager who approves a command line. @throws {LedgerUnavailableError} */
+/** Begins to wait for a user who approves a command line. @throws {LedgerUnavailableError} */
 export async function startDevice(
   deps: Pick<Deps, 'devices' | 'ids' | 'clock'>,
-  { machine }: { machine: string },
+  { machine, address }: { machine: string; address: string },
 ): Promise<StartDeviceOutcome> {
   const nowMs = deps.clock.nowMs();
+  if ((await deps.devices.count({ what: 'starts', of: address, nowMs })) === 'too-many')
+    return { kind: 'full' };
   const secret = `lfsq_${deps.ids.random(secretLength)}`;
   const expiresAtMs = nowMs + deviceLifetimeMs;
   for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
@@ -193,6 +196,7 @@ export async function startDevice(
       tokenId: tokenIdOf(secret),
       secretSha256: sha256Hex(secret),
       machine,
+      address,
       expiresAtMs,
     };
     if ((await deps.devices.put({ record, nowMs })) === 'stored')
@@ -205,16 +209,17 @@ type FindDeviceOutcome =
   | { readonly kind: 'found'; readonly device: DeviceRecord }
   /** No command line waits with such a code. */
   | { readonly kind: 'absent' }
-  /** The tenant's managers mistyped too many. */
+  /** The tenant's users mistyped too many. */
   | { readonly kind: 'too-many-tries' };
 
-/** The command line that waits with a code, as a tenant's manager typed it. @throws {LedgerUnavailableError} */
+/** The command line that waits with a code, as a tenant's user typed it. @throws {LedgerUnavailableError} */
 export async function findDevice(
   deps: Pick<Deps, 'devices' | 'clock'>,
   { tenant, typed }: { tenant: string; typed: string },
 ): Promise<FindDeviceOutcome> {
   const nowMs = deps.clock.nowMs();
-  if ((await deps.devices.addTry({ tenant, nowMs })) === 'too-many') return { kind: 'too-many-tries' };
+  if ((await deps.devices.count({ what: 'tries', of: tenant, nowMs })) === 'too-many')
+    return { kind: 'too-many-tries' };
   const userCode = parseUserCode(typed);
   const userCodeSha256 = sha256Hex(userCode ?? '');
   const device = userCode === undefined ? undefined : await deps.devices.find({ userCodeSha256, nowMs });
@@ -223,20 +228,27 @@ export async function findDevice(
   return { kind: 'found', device };
 }
 
-/** What the token of a command line is to be. */
+/** What the token of a command line is to be. @param input.parent whose holder approves a machine of their own: it ends with that. */
 export function deviceGrant(
   { clock }: Pick<Deps, 'clock'>,
-  { device, ...grant }: Pick<TokenRecord, 'tenant' | 'scope' | 'repos' | 'user'> & { device: DeviceRecord },
-): TokenRecord {
+  input: Parameters<typeof isWithin>[1] & {
+    tenant: string;
+    device: DeviceRecord;
+    parent?: TokenRecord | undefined;
+  },
+): TokenRecord & { expiresAtMs: number } {
+  const { device, parent, ...grant } = input;
   const { tokenId, secretSha256, machine } = device;
   const createdAtMs = clock.nowMs();
+  const expiresAtMs = createdAtMs + deviceTokenLifetimeMs;
   return {
     ...grant,
+    ...(parent && { parentId: parent.tokenId }),
     tokenId,
     secretSha256,
     label: machine,
     createdAtMs,
-    expiresAtMs: createdAtMs + deviceTokenLifetimeMs,
+    expiresAtMs: Math.min(expiresAtMs, parent?.expiresAtMs ?? expiresAtMs),
     lastUsedAtMs: null,
   };
 }
@@ -248,9 +260,11 @@ export function deviceGrant(
  * @throws {LedgerUnavailableError}
  */
 export async function approveDevice(
-  deps: Pick<Deps, 'devices' | 'tokens'>,
+  deps: Pick<Deps, 'devices' | 'tokens' | 'clock'>,
   { device, token }: { device: DeviceRecord; token: TokenRecord },
-): Promise<'approved' | 'absent'> {
+): Promise<'approved' | 'absent' | 'too-many'> {
+  const counted = { what: 'approvals', of: token.parentId ?? '', nowMs: deps.clock.nowMs() } as const;
+  if (token.parentId !== undefined && (await deps.devices.count(counted)) === 'too-many') return 'too-many';
   const outcome = await deps.tokens.put(token);
   await deps.devices.delete(device);
   return outcome === 'created' ? 'approved' : 'absent';

@@ -80,6 +80,7 @@ const tokenItem = z.object({
   user: nullable(z.string()),
   repos: nullable(z.array(z.string())),
   ruleId: z.string().optional(),
+  parentId: z.string().optional(),
   writeRepos: z.array(z.string()).optional(),
   hostUser: z.object({ id: z.string(), login: z.string() }).optional(),
   allowedBy: z
@@ -148,13 +149,14 @@ export function createDynamoDbTokenStore(table: Table) {
 export type TokenStore = ReturnType<typeof createDynamoDbTokenStore>;
 
 /**
- * Strongly consistent, so that a revoked token, or one whose rule or organization isn't allowed any more, is rejected
+ * Strongly consistent, so that a revoked token, or one whose rule, organization or parent isn't there any more, is rejected
  * immediately.
  */
 async function find(table: Table, tokenId: string): Promise<TokenRecord | undefined> {
   const item = await getItem(table, tokenKey(tokenId));
   const token = item && tokenItem.parse(item);
   if (token?.hostUser) return (await isAllowed(table, token)) ? token : undefined;
+  if (token?.parentId !== undefined) return (await getItem(table, tokenKey(token.parentId))) && token;
   if (token?.ruleId === undefined) return token;
   return (await getItem(table, ruleKey({ tenant: token.tenant, id: token.ruleId }))) && token;
 }

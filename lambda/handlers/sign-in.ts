@@ -57,7 +57,8 @@ const operations: Readonly<Record<RouteKey<'signIn'>, Operation>> = {
   'POST /v1/device': async (deps, event) => {
     const decoded = jsonBody(deps, event, invitationContract['POST /v1/device'].body);
     if (!decoded.ok) return decoded.response;
-    const outcome = await startDevice(deps, decoded.body);
+    const address = event.requestContext.http.sourceIp;
+    const outcome = await startDevice(deps, { ...decoded.body, address });
     if (outcome.kind === 'full') {
       const detail = 'Too many logins are waiting. Retry in a minute, or paste a token.';
       return problem('devices-full', detail, { 'retry-after': '60' });

@@ -25,7 +25,7 @@ import type { Fields } from './expressions.ts';
  * | rule        | EXCHANGE#{name} | RULE#{id}             |                               |                               |
  * | invitation  | INVITATION#{name} | {id}                 |                               |                               |
  * | device      | DEVICE#{slot}  | DEVICE                  |                               |                               |
- * | … tries     | DEVICE#{name}  | TRIES                   |                               |                               |
+ * | … counts    | DEVICE#{name, slot, token's id} | TRIES, STARTS, APPROVALS |                               |                               |
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
  * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
  * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |

@@ -187,7 +187,8 @@ const callers = {
   'GET /v1/tenants/{tenant}/invitations': 'manager',
   'POST /v1/tenants/{tenant}/invitations': 'manager',
   'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': 'manager',
-  'POST /v1/tenants/{tenant}/device': 'manager',
+  // What each may approve: test/blackbox/invitations.ts.
+  'POST /v1/tenants/{tenant}/device': 'reader',
   'POST /v1/invitations/accept': 'all',
   'POST /v1/device': 'all',
   'POST /v1/tenants/{tenant}/exchange': 'identity',

@@ -51,6 +51,8 @@ const approvedShape = z.strictObject({
   repos: z.array(z.string()).nullable(),
   user: z.string().nullable(),
   expiresAt: z.iso.datetime(),
+  address: z.string().nullable(),
+  isYourAddress: z.boolean(),
 });
 const sessionShape = z.looseObject({
   tenant: z.string().nullable(),
@@ -307,12 +309,74 @@ export function invitationTests(api: () => Api): void {
       expectProblem(await open('/v1/device', body), status);
     });
 
-    it('is approved by nobody without the right to make tokens', async () => {
-      const { tenant, writeToken } = await api().newTenant();
+    it('is approved by nobody without a token, or with that of another tenant', async () => {
+      const [{ tenant }, other] = [await api().newTenant(), await api().newTenant()];
       const { userCode, token } = await start();
-      expectProblem(await approve(tenant, basic(writeToken), { userCode }), 403);
       expectProblem(await approve(tenant, bearer(token), { userCode }), 401);
+      expectProblem(await approve(tenant, basic(other.writeToken), { userCode }), 404);
       expect(jsonOf(await session(token))).toMatchObject({ code: 'unauthorized' });
+    });
+
+    it('is approved by whoever has a token of the tenant, with their user and rights', async () => {
+      const { tenant } = await api().newTenant();
+      const own = { scope: 'write', repos: ['game', 'film'], user: 'ada', expiresInSeconds: 3600 };
+      const ada = await api().newToken(tenant, own);
+      const cookie = await signIn(api(), bearer(ada.token));
+      const { userCode, token } = await start();
+      const shown = bodyOf(await approve(tenant, cookie, { userCode }, true), 200, approvedShape);
+      expect(shown).toMatchObject({ scope: 'write', repos: own.repos, user: 'ada', isYourAddress: true });
+      expect(secondsUntil(shown.expiresAt)).toBeLessThanOrEqual(3601);
+      expect(bodyOf(await approve(tenant, cookie, { userCode }), 200, approvedShape)).toEqual(shown);
+      expect(bodyOf(await session(token), 200, sessionShape)).toMatchObject({
+        tenant,
+        scope: 'write',
+        repos: own.repos,
+        user: 'ada',
+        label: 'ada on laptop',
+      });
+      const { text } = await api().manage('GET', `/v1/tenants/${tenant}/audit`);
+      expect((JSON.parse(text) as { entries: object[] }).entries[0]).toMatchObject({
+        action: 'device.approve',
+        by: { kind: 'token', tokenId: ada.tokenId, name: 'ada' },
+        after: { tokenId: shown.tokenId, user: 'ada' },
+      });
+      // It can't approve others, and ends with the token that approved it.
+      const next = await start();
+      expectProblem(await approve(tenant, bearer(token), { userCode: next.userCode }), 403, /approved so/);
+      expectStatus(await api().manage('DELETE', `/v1/tenants/${tenant}/tokens/${ada.tokenId}`), 204);
+      expectProblem(await session(token), 401);
+    });
+
+    it.each<[string, object, object, 200 | 403]>([
+      ['less: read', { scope: 'write' }, { scope: 'read' }, 200],
+      ['less: one of the repos', { scope: 'write', repos: ['game', 'film'] }, { repos: ['film'] }, 200],
+      ['its own user by name', { scope: 'write', user: 'ada' }, { user: 'ada' }, 200],
+      ['read with read', { scope: 'read' }, {}, 200],
+      ['another user', { scope: 'write', user: 'ada' }, { user: 'tina' }, 403],
+      ['a user, having none', { scope: 'write' }, { user: 'tina' }, 403],
+      ['manage', { scope: 'write' }, { scope: 'manage' }, 403],
+      ['write with read', { scope: 'read' }, { scope: 'write' }, 403],
+      ['all repos', { scope: 'write', repos: ['game'] }, { repos: null }, 403],
+      ['another repo', { scope: 'write', repos: ['game'] }, { repos: ['game', 'film'] }, 403],
+      ['any user with manage', { scope: 'manage', user: 'tina' }, { user: 'ada', scope: 'manage' }, 200],
+    ])('gets no more than its approver has: %s', async (_what, own, asked, status) => {
+      const { tenant } = await api().newTenant();
+      const { token } = await api().newToken(tenant, own);
+      const { userCode, token: future } = await start();
+      for (const isDryRun of [true, false])
+        expectStatus(await approve(tenant, bearer(token), { userCode, ...asked }, isDryRun), status);
+      expectStatus(await session(future), status === 200 ? 200 : 401);
+      const { text } = await api().manage('GET', `/v1/tenants/${tenant}/audit`);
+      // Who may not change anything fills no audit.
+      expect(text.includes('device.approve')).toBe(status === 200);
+    });
+
+    it('shows where it was started', async () => {
+      const { tenant } = await api().newTenant();
+      const { headers } = await manager(tenant);
+      const { userCode } = await start();
+      const shown = bodyOf(await approve(tenant, headers, { userCode }, true), 200, approvedShape);
+      expect(shown.address).toMatch(/^[\d.]+$|:/);
     });
   });
 }

@@ -178,6 +178,8 @@ export function signInTests(api: () => Api): void {
     it('lets a member only read, and nobody use the session as a token or with git', async () => {
       const session = await sessionOf(grace);
       expectProblem(await asSession(session, 'POST', `${at()}/tokens`, { scope: 'read' }), 403);
+      // A token would outlive what the host says of them.
+      expectProblem(await asSession(session, 'POST', `${at()}/device`, { userCode: 'BCDF-GHJK' }), 403);
       expectProblem(await asSession(session, 'GET', `${at(other.tenant)}/subscription`), 404);
       const secret = session.cookie.slice(session.cookie.indexOf('=') + 1);
       for (const headers of [bearer(secret), basic(secret), basic(secret.split('.')[1] ?? '')])

@@ -175,6 +175,12 @@ export function tokenExchangeTests(api: () => Api): void {
       await push(api(), place, [objectOf(10)]);
       const download = { operation: 'download', objects: [{ oid: newOid(), size: 1 }] };
       expectLfsError(await postBatch(api(), { ...place, repo: 'film' }, download), 404);
+      // A job approves no machine: that would outlive it.
+      const approval = { userCode: 'BCDF-GHJK' };
+      expectProblem(
+        await api().as(basic(made.token), 'POST', `/v1/tenants/${own.tenant}/device`, approval),
+        403,
+      );
       const path = `/v1/tenants/${own.tenant}/tokens/${made.tokenId}`;
       const shown = jsonOf(await api().manage('GET', path));
       expect(shown).toMatchObject({ user: 'repo:acme/game', label: expect.stringMatching(/^rule /) });

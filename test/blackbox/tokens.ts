@@ -313,6 +313,9 @@ export function sessionTests(api: () => Api): void {
       expect((await api().manage('DELETE', `${at()}/tokens/${tokenId}`)).status).toBe(204);
       for (const path of ['/v1/session', `${at()}/tokens`, `${at()}/subscription`])
         expectProblem(await get(session, path), 401);
+      // The page tells whom this happened to. Who has no session isn't told so.
+      expect(jsonOf(await get(session, '/v1/session'))).toMatchObject({ code: 'session-ended' });
+      expect(jsonOf(await get({}, '/v1/session'))).toMatchObject({ code: 'unauthorized' });
     });
 
     it('end at once when somebody signs out, and only that one', async () => {

@@ -93,17 +93,28 @@ export function devicesContract(open: () => Promise<Devices>): void {
 
     it('are tried five times in ten minutes, however many tries come at the same time', async () => {
       const [tenant, other] = [tenantName(), tenantName()];
-      const tries = await Promise.all(Array.from({ length: 9 }, () => devices.addTry({ tenant, nowMs: 1 })));
+      const count = (of: string, nowMs: number) => devices.count({ what: 'tries', of, nowMs });
+      const tries = await Promise.all(Array.from({ length: 9 }, () => count(tenant, 1)));
       expect(tries.filter((each) => each === 'counted')).toHaveLength(5);
-      expect(await devices.addTry({ tenant: other, nowMs: 1 })).toBe('counted');
-      expect(await devices.addTry({ tenant, nowMs: 10 * minute })).toBe('too-many');
-      expect(await devices.addTry({ tenant, nowMs: 10 * minute + 1 })).toBe('counted');
+      expect(await count(other, 1)).toBe('counted');
+      expect(await count(tenant, 10 * minute)).toBe('too-many');
+      expect(await count(tenant, 10 * minute + 1)).toBe('counted');
       await devices.takeBackTry(tenant);
       // One that isn't there can't be taken back.
       await devices.takeBackTry(tenant);
-      for (let count = 0; count < 5; count += 1)
-        expect(await devices.addTry({ tenant, nowMs: 10 * minute + 2 })).toBe('counted');
-      expect(await devices.addTry({ tenant, nowMs: 10 * minute + 2 })).toBe('too-many');
+      for (let times = 0; times < 5; times += 1) expect(await count(tenant, 10 * minute + 2)).toBe('counted');
+      expect(await count(tenant, 10 * minute + 2)).toBe('too-many');
+    });
+
+    it('are counted for each address, and one network of IPv6 is one', async () => {
+      const network = `2001:db8:${tenantName().replace(/\D/g, '').slice(-4) || 1}`;
+      const count = (of: string, nowMs = 1) => devices.count({ what: 'starts', of, nowMs });
+      const starts = await Promise.all(
+        Array.from({ length: 103 }, (_, index) => count(`${network}:1::${index.toString(16)}`)),
+      );
+      expect(starts.filter((each) => each === 'counted')).toHaveLength(100);
+      expect(await count(`${network}:2::1`)).toBe('counted');
+      expect(await count(`${network}:1::1`, 10 * minute + 1)).toBe('counted');
     });
   });
 }

@@ -1,5 +1,5 @@
 import { isTenantName } from '../../rules/names.ts';
-import { type TokenRecord, type TokenScope, tokenIdOf } from './tokens.ts';
+import { isForRepo, type TokenRecord, type TokenScope, tokenIdOf } from './tokens.ts';
 
 /** One-time links that make a token for whoever accepts them, and codes that a manager types for a command line. */
 
@@ -80,8 +80,12 @@ export const deviceLifetimeMs = 10 * 60_000;
 /** Of a token that a manager approved for a command line. */
 export const deviceTokenLifetimeMs = 90 * 24 * 60 * 60_000;
 
-/** Codes that a tenant's managers can try within {@link deviceLifetimeMs}. */
-export const deviceTriesMax = 5;
+/** How many wrong codes a tenant has, logins an address starts, and one who doesn't manage the tenant approves, in what time. */
+export const deviceCounts = {
+  tries: { max: 5, windowMs: deviceLifetimeMs },
+  starts: { max: 100, windowMs: deviceLifetimeMs },
+  approvals: { max: 20, windowMs: deviceTokenLifetimeMs },
+} as const;
 
 /** A command line that waits. Its secret becomes the token once it is approved: until then it's worth nothing. */
 export interface DeviceRecord {
@@ -91,8 +95,20 @@ export interface DeviceRecord {
   readonly secretSha256: string;
   /** As the command line calls the machine that it runs on. */
   readonly machine: string;
+  /** Where it was started from. */
+  readonly address?: string | undefined;
   readonly expiresAtMs: number;
 }
+
+const scopes: readonly TokenScope[] = ['read', 'write', 'manage'];
+
+type Grant = Pick<TokenRecord, 'scope' | 'repos' | 'user'>;
+
+/** Whether what is asked for is no more than what a token's holder has, and stands for the same user. */
+export const isWithin = (own: Grant, asked: Grant): boolean =>
+  asked.user === own.user &&
+  scopes.indexOf(asked.scope) <= scopes.indexOf(own.scope) &&
+  (own.repos === null || asked.repos?.every((repo) => isForRepo(own, repo)) === true);
 
 /** No vowels, so it spells nothing, and nothing that looks like something else. */
 const codeSigns = 'BCDFGHJKLMNPQRSTVWXZ';

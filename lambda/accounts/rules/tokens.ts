@@ -19,6 +19,8 @@ export interface TokenRecord {
   readonly repos: readonly string[] | null;
   /** The exchange rule that it was given by. */
   readonly ruleId?: string | undefined;
+  /** The token by which its user approved it for another machine of theirs. It's worth nothing once that is deleted. */
+  readonly parentId?: string | undefined;
   /** Repos that it can push to although its scope is `read`. */
   readonly writeRepos?: readonly string[] | undefined;
   /** Who signed in with a git host. Nobody has the secret of such a token: only sessions stand below it. */

@@ -119,6 +119,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
   const codes: ProblemCode[] = [
     ...when(access !== 'anyone', 'two-logins', 'unauthorized'),
     ...when(isIdentity, 'issuer-unavailable'),
+    ...when(access === 'session' || access === 'anybody', 'session-ended'),
     ...when(access === 'manager' || access === 'auditor', 'scope-too-small'),
     ...when(needsHostCheck(contract), 'sign-in-again'),
     ...when(!isOpen, 'invalid-query'),

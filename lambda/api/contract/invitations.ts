@@ -66,8 +66,8 @@ const startDeviceBody = z
 
 const startedDeviceSchema = z
   .object({
-    userCode: z.string().describe('Type it in the console at `#_device`. It expires after 10 minutes.'),
-    token: z.string().describe("The secret. It's a valid token once a tenant admin approves the code."),
+    userCode: z.string().describe('Open `/#_device/CODE` to approve it. It expires after 10 minutes.'),
+    token: z.string().describe("The secret. It's a valid token once a user approves the code."),
     expiresAt: time.describe('When the code expires.'),
     intervalSeconds: z.int().min(1).describe('Check `GET /v1/session` with the token this often.'),
   })
@@ -76,8 +76,13 @@ const startedDeviceSchema = z
 const approveDeviceBody = z
   .strictObject({
     userCode: z.string().min(1, "can't be empty").max(40, 'must have at most 40 characters'),
-    scope: scope.optional().meta({ default: 'write', description: 'Scope of the token.' }),
-    repos,
+    scope: scope
+      .optional()
+      .describe("Scope of the token. Default: write, or your token's if it's not manage."),
+    repos: tokenRepos
+      .nullable()
+      .optional()
+      .describe("Its repos. null: all of the tenant. Default: all, or your token's."),
     user: text("User of the token. Default: your token's user.").optional(),
   })
   .refine(isForItsScope, scopeRule)
@@ -90,7 +95,11 @@ const approvedDeviceSchema = z
     scope,
     repos: namesOrNull.describe('null: all.'),
     user: stringOrNull,
-    expiresAt: time.describe('When the token expires: after 90 days.'),
+    expiresAt: time.describe("When the token expires: after 90 days, or with your token if it isn't manage."),
+    address: stringOrNull.describe('IP address that started the login. null: unknown.'),
+    isYourAddress: z
+      .boolean()
+      .describe('It has the address of this request, or one in the same IPv6 network.'),
   })
   .meta({ id: 'ApprovedDevice' });
 
@@ -107,7 +116,7 @@ const invitation: InvitationBody = {
   expiresAt: '2026-11-28T05:00:00Z',
 };
 
-/** Invitations by link, and command lines that a manager logs in. */
+/** Invitations by link, and command lines that a user of the tenant logs in. */
 export const invitationContract = {
   'GET /v1/tenants/{tenant}/invitations': {
     id: 'listInvitations',
@@ -176,7 +185,7 @@ export const invitationContract = {
     id: 'startDevice',
     summary: 'Start logging in a command line',
     description:
-      "Returns a code to type in the console, and the future token. The token isn't valid until a tenant admin approves the code.",
+      "Returns a code for the console, and the future token. The token isn't valid until a user approves the code. Up to 100 per address within 10 minutes.",
     access: 'anyone',
     body: { schema: startDeviceBody, bytesMax: strangerBodyBytesMax, example: { machine: 'ada on laptop' } },
     answers: {
@@ -193,8 +202,10 @@ export const invitationContract = {
     id: 'approveDevice',
     summary: 'Log in a command line by its code',
     description:
-      'Makes its future token valid, for 90 days. First show what `dryRun` returns, and ask whether the user is at that machine. After 5 wrong codes within 10 minutes, wait.',
-    ...managed('device.approve'),
+      "Makes its future token valid, for 90 days. First show what `dryRun` returns, and ask whether the user is at that machine. After 5 wrong codes within 10 minutes, wait. Without the manage scope, you can approve up to 20 machines for yourself, with at most your token's rights. They end with your token. Tokens of CI jobs, of Git host users and of machines approved like this can't.",
+    access: 'reader',
+    onlyOpen: true,
+    action: 'device.approve',
     query: z.strictObject({ dryRun: flag().describe('Only show what would be approved.') }),
     body: { schema: approveDeviceBody, example: { userCode: 'BCDF-GHJK' } },
     answers: {
@@ -205,8 +216,10 @@ export const invitationContract = {
         repos: null,
         user: 'ada',
         expiresAt: '2027-02-19T05:00:00Z',
+        address: '203.0.113.7',
+        isYourAddress: true,
       }),
     },
-    problems: ['device-not-found', 'device-tries'],
+    problems: ['scope-too-small', 'device-not-found', 'device-tries', 'devices-full'],
   },
 } as const satisfies Contract;

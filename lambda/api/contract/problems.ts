@@ -9,6 +9,7 @@ export const problemTypes = {
   'invalid-idempotency-key': { status: 400, title: 'The Idempotency-Key header is invalid' },
   'two-logins': { status: 400, title: 'The request has two logins' },
   unauthorized: { status: 401, title: 'A valid token is needed' },
+  'session-ended': { status: 401, title: 'The session has ended' },
   'scope-too-small': { status: 403, title: "The token's scope is too small" },
   'sign-in-rejected': { status: 403, title: "You can't sign in" },
   'repo-required': { status: 403, title: 'This token needs a repo in the request' },

@@ -57,8 +57,13 @@ export async function sessionAccess(
   event: APIGatewayProxyEventV2,
 ): Promise<Access<HeldSession>> {
   const presented = presentedBy(event);
-  const held = presented?.kind === 'session' ? await findSession(deps, presented.secret) : undefined;
-  return held ? { ok: true, ...held } : { ok: false, response: unauthorized() };
+  if (presented?.kind !== 'session') return { ok: false, response: unauthorized() };
+  const held = await findSession(deps, presented.secret);
+  if (held) return { ok: true, ...held };
+  return {
+    ok: false,
+    response: problem('session-ended', 'Your session or its token expired or was revoked.'),
+  };
 }
 
 /** Lets whoever holds a valid token or a session pass, whatever it is for. */

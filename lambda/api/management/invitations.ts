@@ -1,9 +1,12 @@
 import { approveDevice, deviceGrant, findDevice, invite } from '../../accounts/invitations.ts';
-import { type InvitationRecord, isKept } from '../../accounts/rules/invitations.ts';
+import { type InvitationRecord, isKept, isWithin } from '../../accounts/rules/invitations.ts';
+import { lastingTokenId } from '../../accounts/rules/tokens.ts';
+import { networkOf } from '../../rules/network.ts';
 import { iso } from '../contract/fields.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from '../contract/invitations.ts';
 import { baseUrl, json, noContent, type Response } from '../http.ts';
 import { problem } from '../problems.ts';
+import { isManager } from './access.ts';
 import { operations, pathId } from './operations.ts';
 
 export const invitationOperations = operations(invitationContract, {
@@ -41,8 +44,15 @@ export const invitationOperations = operations(invitationContract, {
     return problem('invitation-not-found', `${tenant} has no open invitation with that id.`);
   },
 
-  'POST /v1/tenants/{tenant}/device': async (deps, { tenant: { tenant }, token, query, body, trail }) => {
-    const { userCode, scope = 'write', repos = null, user = token?.user ?? null } = body;
+  /** Anybody with a token can approve a machine of theirs. Nothing is written, nor audited, before it's known that they may. */
+  'POST /v1/tenants/{tenant}/device': async (deps, { tenant: { tenant }, query, body, event, ...reader }) => {
+    const { token } = reader;
+    const parent = isManager(reader) ? undefined : token;
+    const own = parent ?? { scope: 'write', repos: null };
+    const { userCode, scope = own.scope, repos = own.repos, user = token?.user ?? null } = body;
+    const lasts = parent && lastingTokenId(parent) !== undefined && parent.parentId === undefined;
+    if (parent && !(lasts && isWithin(parent, { scope, repos, user })))
+      return problem('scope-too-small', ownOnly);
     const found = await findDevice(deps, { tenant, typed: userCode });
     if (found.kind === 'too-many-tries') {
       const detail = 'Too many wrong codes. Wait 10 minutes, then start the login again.';
@@ -50,22 +60,34 @@ export const invitationOperations = operations(invitationContract, {
     }
     if (found.kind === 'absent') return deviceNotFound();
     const { device } = found;
-    const made = deviceGrant(deps, { device, tenant, scope, repos, user });
+    const made = deviceGrant(deps, { device, tenant, scope, repos, user, parent });
     const { tokenId, expiresAtMs } = made;
+    const { machine, address = null } = device;
+    const { sourceIp } = event.requestContext.http;
     const shown = {
-      machine: device.machine,
+      machine,
       tokenId,
       scope,
-      repos,
       user,
-      expiresAt: iso(expiresAtMs ?? made.createdAtMs),
+      address,
+      repos: repos && [...repos],
+      expiresAt: iso(expiresAtMs),
+      isYourAddress: address !== null && networkOf(address) === networkOf(sourceIp),
     };
     if (query.dryRun) return json(200, shown);
-    if ((await approveDevice(deps, { device, token: made })) === 'absent') return deviceNotFound();
-    trail.became(shown);
-    return json(200, shown);
+    return async (trail) => {
+      const outcome = await approveDevice(deps, { device, token: made });
+      if (outcome === 'absent') return deviceNotFound();
+      if (outcome === 'too-many')
+        return problem('devices-full', 'You have approved too many machines. Ask a tenant admin.');
+      trail.became(shown);
+      return json(200, shown);
+    };
   },
 });
+
+const ownOnly =
+  'You can approve your own machines with up to your rights, but not from a login that was approved so. Ask a tenant admin.';
 
 function deviceNotFound(): Response {
   return problem(

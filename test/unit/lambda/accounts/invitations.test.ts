@@ -7,7 +7,7 @@ import {
   invite,
   startDevice,
 } from '../../../../lambda/accounts/invitations.ts';
-import { parseUserCode, userCodeFrom } from '../../../../lambda/accounts/rules/invitations.ts';
+import { isWithin, parseUserCode, userCodeFrom } from '../../../../lambda/accounts/rules/invitations.ts';
 import { signedInMs, type TokenRecord } from '../../../../lambda/accounts/rules/tokens.ts';
 import { authenticateToken, createToken } from '../../../../lambda/accounts/tokens.ts';
 import { createDynamoDbUsers } from '../../../../lambda/accounts/user-store.ts';
@@ -240,7 +240,7 @@ describe('an invitation', () => {
 
 describe('a command line', () => {
   const start = async () => {
-    const outcome = await startDevice(deps(), { machine: 'ada on laptop' });
+    const outcome = await startDevice(deps(), { machine: 'ada on laptop', address: '192.0.2.1' });
     if (outcome.kind !== 'started') throw new Error(outcome.kind);
     return outcome;
   };
@@ -289,12 +289,87 @@ describe('a command line', () => {
 
   it('takes another code if its slot is taken, and is refused if all are', async () => {
     const sure = { random: (length: number) => 'BCDFGHJK'.repeat(length).slice(0, length) };
-    const at = (ids: object) => startDevice({ ...deps(), ...ids }, { machine: 'x' });
+    const at = (ids: object) => startDevice({ ...deps(), ...ids }, { machine: 'x', address: '192.0.2.2' });
     expect((await at({ ids: sure })).kind).toBe('started');
     expect((await at({ ids: sure })).kind).toBe('full');
     expect((await start()).userCode).not.toBe('BCDF-GHJK');
     stores.clock.advance(10 * minute);
     expect((await at({ ids: sure })).kind).toBe('started');
+  });
+
+  it('waits beside up to 100 others of its address, so that no address takes the place of all', async () => {
+    const from = async (address: string) => (await startDevice(deps(), { machine: 'x', address })).kind;
+    for (let count = 0; count < 100; count += 1) expect(await from('192.0.2.1')).toBe('started');
+    expect(await from('192.0.2.1')).toBe('full');
+    expect(await from('192.0.2.2')).toBe('started');
+    stores.clock.advance(10 * minute);
+    expect(await from('192.0.2.1')).toBe('started');
+  });
+
+  describe('that somebody approves who does not manage the tenant', () => {
+    const parentOf = async (more: Partial<TokenRecord> = {}) => {
+      const { record } = await createToken(deps(), { tenant, scope: 'write', label: null, user: 'ada' });
+      return { ...record, ...more };
+    };
+    const approve = async (parent: TokenRecord) => {
+      const { userCode, secret } = await start();
+      const found = await find(userCode);
+      if (found.kind !== 'found') throw new Error(found.kind);
+      const { scope, repos, user } = parent;
+      const token = deviceGrant(deps(), { device: found.device, tenant, scope, repos, user, parent });
+      return { outcome: await approveDevice(deps(), { device: found.device, token }), secret };
+    };
+    const kindOf = async (credential: string) =>
+      (await authenticateToken(deps(), { tenant, credential })).kind;
+
+    it('is worth nothing once the token of the approval is revoked', async () => {
+      const parent = await parentOf();
+      const { secret } = await approve(parent);
+      expect(await kindOf(secret)).toBe('granted');
+      await stores.tokens.delete({ tenant, tokenId: parent.tokenId });
+      expect(await kindOf(secret)).toBe('unauthenticated');
+    });
+
+    it.each([
+      ['never', null, 90 * day],
+      ['later', 200 * day, 90 * day],
+      ['sooner', day, day],
+    ])('ends after 90 days, or with that token: %s', async (_what, lifetimeMs, expectedMs) => {
+      const expiresAtMs = lifetimeMs === null ? null : stores.clock.nowMs() + lifetimeMs;
+      const { secret } = await approve(await parentOf({ expiresAtMs }));
+      stores.clock.advance(expectedMs - 1);
+      expect(await kindOf(secret)).toBe('granted');
+      stores.clock.advance(1);
+      expect(await kindOf(secret)).toBe('unauthenticated');
+    });
+
+    it('is one of up to 20 within 90 days', async () => {
+      const parent = await parentOf();
+      for (let count = 0; count < 20; count += 1) expect((await approve(parent)).outcome).toBe('approved');
+      const { outcome, secret } = await approve(parent);
+      expect([outcome, await kindOf(secret)]).toEqual(['too-many', 'unauthenticated']);
+      expect((await approve(await parentOf())).outcome).toBe('approved');
+      stores.clock.advance(90 * day);
+      expect((await approve(parent)).outcome).toBe('approved');
+    });
+  });
+
+  it.each<[string, Partial<TokenRecord>, Partial<TokenRecord>, boolean]>([
+    ['the same', {}, {}, true],
+    ['less', {}, { scope: 'read', repos: ['game'] }, true],
+    ['a larger scope', {}, { scope: 'manage' }, false],
+    ['a larger scope than read', { scope: 'read' }, { scope: 'write' }, false],
+    ['the same repos', { repos: ['game', 'film'] }, { repos: ['film', 'game'] }, true],
+    ['one of the repos', { repos: ['game', 'film'] }, { repos: ['film'] }, true],
+    ['another repo', { repos: ['game'] }, { repos: ['game', 'film'] }, false],
+    ['all repos of some', { repos: ['game'] }, { repos: null }, false],
+    ['another user', {}, { user: 'tina' }, false],
+    ['no user of one', {}, { user: null }, false],
+    ['a user of none', { user: null }, { user: 'ada' }, false],
+    ['none of none', { user: null }, { user: null }, true],
+  ])('can have %s as its own rights', (_what, own, asked, expected) => {
+    const usual = { scope: 'write', repos: null, user: 'ada' } as const;
+    expect(isWithin({ ...usual, ...own }, { ...usual, ...asked })).toBe(expected);
   });
 
   it('has a code that is read as people type it', () => {

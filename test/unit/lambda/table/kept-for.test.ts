@@ -310,16 +310,20 @@ const rows: readonly Row[] = [
     },
   },
   {
-    what: 'a command line that waits once it is over, and the tries of its code ten minutes after the first',
-    by: ['putDevice', 'addTry'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
+    what: 'a command line that waits once it is over, and what is counted of them when its time is over',
+    by: ['putDevice', 'count'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
     async write() {
       const devices = createDynamoDbDevices(table);
       const record = { userCodeSha256: 'abcdef', tokenId: 't', secretSha256: '', machine: 'm' };
       await devices.put({ record: { ...record, expiresAtMs: atMs }, nowMs: 1 });
-      await devices.addTry({ tenant, nowMs: atMs });
+      for (const what of ['tries', 'starts', 'approvals'] as const)
+        await devices.count({ what, of: tenant, nowMs: atMs });
       return [
         { pk: 'DEVICE#abcd', sk: 'DEVICE', end: second },
         { pk: 'DEVICE#acme', sk: 'TRIES', end: second + 10 * 60 },
+        // A slot of many addresses: as many as there are, no more is stored.
+        { pk: expect.stringMatching(/^DEVICE#[0-9a-f]{4}$/), sk: 'STARTS', end: second + 10 * 60 },
+        { pk: 'DEVICE#acme', sk: 'APPROVALS', end: second + 90 * day },
       ];
     },
   },

@@ -28,8 +28,8 @@ interface Asked {
   readonly requestKey?: string;
 }
 
-/** What is done when a request is answered as if nobody had signed in; when a git host must be asked again before a change. */
-export const listeners = { signedOut: () => {}, signInAgain: () => {} };
+/** What is done when a request is answered as if nobody had signed in, or since that has ended; when a git host must be asked again before a change. */
+export const listeners = { signedOut: (_hasEnded: boolean) => {}, signInAgain: () => {} };
 
 export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T>> {
   const { method = 'GET', body, etag, token, requestKey } = asked;
@@ -59,7 +59,7 @@ async function outcomeOf<T>(response: Response, isSession: boolean): Promise<Out
   const text = await response.text();
   if (status === 304) return { kind: 'same' };
   if (status === 401) {
-    if (isSession) listeners.signedOut();
+    if (isSession) listeners.signedOut(text.includes('session-ended'));
     return { kind: 'signed-out' };
   }
   // Too many requests, or something behind the API does not answer: it will again.

@@ -1,16 +1,17 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import { SignIn } from './sign-in.tsx';
 import type { DoorProps } from './view-props.ts';
 
 /**
- * Doors: addresses that aren't views. `#_join/SECRET` is an invitation, `#_device` logs in a command line, and
+ * Doors: addresses that aren't views. `#_join/SECRET` is an invitation, `#_device/CODE` logs in a command line, and
  * `#_email/confirm/KEY` and `#_email/end/KEY` are links in e-mails.
  */
 
 type Doors = typeof import('./views/all-but-overview.ts')['doors'];
 
-const doorOf = () => /^#_(join(?=\/)|device$|email(?=\/(?:confirm|end)\/[\w.-]+$))/.exec(location.hash)?.[1];
+const doorOf = () =>
+  /^#_(join(?=\/)|device(?:\/[\w-]*)?$|email(?=\/(?:confirm|end)\/[\w.-]+$))/.exec(location.hash)?.[1];
 
 /** The door that the address is. */
 export function useDoor(): string | undefined {
@@ -24,8 +25,10 @@ export function useDoor(): string | undefined {
 }
 
 /** One of them, fetched when it is needed. Links need nobody to have signed in. */
-export function Door(props: DoorProps & { door: string; session: SessionBody | null }) {
-  const { door, session, onSignedIn } = props;
+export function Door(
+  props: DoorProps & { door: string; session: SessionBody | null; signIn: ComponentChildren },
+) {
+  const { door, session, signIn, onSignedIn } = props;
   // The address loses its secret once it is used.
   const [secret] = useState(location.hash.slice('#_join/'.length));
   const [doors, setDoors] = useState<Doors>();
@@ -39,5 +42,5 @@ export function Door(props: DoorProps & { door: string; session: SessionBody | n
   const { Join, Device, EmailLink } = doors;
   if (door === 'email') return <EmailLink />;
   if (door === 'join') return <Join secret={secret} onSignedIn={onSignedIn} />;
-  return session ? <Device session={session} onSignedIn={onSignedIn} /> : <SignIn onSignedIn={onSignedIn} />;
+  return session ? <Device session={session} code={door.split('/')[1] ?? ''} /> : signIn;
 }

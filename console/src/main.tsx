@@ -14,14 +14,14 @@ const againMs = 5_000;
 /** Before anything else: a code must not stay in the address. */
 const arrival = takeArrival();
 
-/** Who has signed in. undefined: not known yet. null: nobody. */
-type Whose = SessionBody | null | undefined;
+/** Who has signed in. undefined: not known yet. null: nobody. `ended`: nobody any more, and not because they signed out. */
+type Whose = SessionBody | 'ended' | null | undefined;
 
 function App() {
   const [session, setSession] = useState<Whose>();
   const [back, setBack] = useState<Return>();
   useEffect(() => {
-    listeners.signedOut = () => setSession(null);
+    listeners.signedOut = (hasEnded) => setSession((before) => (hasEnded || before ? 'ended' : null));
     listeners.signInAgain = () => void signInAgain();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const find = async () => {
@@ -38,8 +38,13 @@ function App() {
   }, []);
   const door = useDoor();
   if (session === undefined) return null;
-  if (door !== undefined) return <Door key={door} door={door} session={session} onSignedIn={setSession} />;
-  if (session === null) return <SignIn onSignedIn={setSession} back={back} />;
+  const isOut = session === 'ended' || session === null;
+  const signIn = <SignIn onSignedIn={setSession} back={back} hasEnded={session === 'ended'} />;
+  if (door !== undefined)
+    return (
+      <Door key={door} door={door} session={isOut ? null : session} signIn={signIn} onSignedIn={setSession} />
+    );
+  if (isOut) return signIn;
   return <Console session={session} onSignedOut={() => setSession(null)} />;
 }
 

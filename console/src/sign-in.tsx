@@ -5,18 +5,23 @@ import { GitHosts, type Return } from './git-sign-in.tsx';
 import { Alone, Problem } from './parts.tsx';
 import { tokenIn } from './text.ts';
 
-const messages = {
+const messages: Readonly<Record<string, string>> = {
+  ended: "You're signed out: your session or token expired or was revoked.",
   'signed-out': 'Invalid, expired or revoked token.',
   unreachable: "Can't reach the server. Retry in a few seconds.",
   refused: 'Rejected. Retry.',
   same: 'Retry.',
-} as const;
+};
 
 /** Asks for a token, once: the browser keeps a session instead. */
-export function SignIn(props: { onSignedIn: (session: SessionBody) => void; back?: Return | undefined }) {
-  const { onSignedIn, back } = props;
+export function SignIn(props: {
+  onSignedIn: (session: SessionBody) => void;
+  back: Return | undefined;
+  hasEnded: boolean;
+}) {
+  const { onSignedIn, back, hasEnded } = props;
   const [token, setToken] = useState('');
-  const [problem, setProblem] = useState<string>();
+  const [problem, setProblem] = useState(hasEnded ? messages.ended : undefined);
   const [isAsking, setIsAsking] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => input.current?.focus(), []);

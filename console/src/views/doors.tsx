@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { BodyOf } from '../../../cli/api-client.ts';
 import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
 import { ask } from '../api.ts';
@@ -8,7 +8,7 @@ import { change } from '../requests.ts';
 import { dayText, scopeText } from '../text.ts';
 import type { DoorProps } from '../view-props.ts';
 import { type Field, Form } from './form.tsx';
-import { grantBody, scopeField, usualGrant } from './grant.ts';
+import { scopeField } from './grant.ts';
 
 const newKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -97,39 +97,36 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
 
 type Approved = BodyOf<'approveDevice'>;
 
-/** Logs in a command line by the code that it shows: first it's looked at, then approved. */
-export function Device({ session }: DoorProps & { session: SessionBody }) {
-  const [typed, setTyped] = useState({ tenant: session.tenant ?? '', userCode: '', scope: usualGrant.scope });
+const note = "The machine's user, and owner of its locks.";
+const userField = { name: 'user', label: 'User', note, isRequired: true } as const;
+
+/** Logs in a command line by the code of its link: first it's looked at, then approved. */
+export function Device({ session, code }: { session: SessionBody; code: string }) {
+  const [typed, setTyped] = useState({ tenant: session.tenant ?? '', userCode: code });
   const [found, setFound] = useState<Approved>();
+  const [problem, setProblem] = useState<string>();
   const [isDone, setIsDone] = useState(false);
-  const send = ({ tenant, userCode, scope }: typeof typed, query: string, then: (body: Approved) => void) => {
-    const path = `/v1/tenants/${encodeURIComponent(tenant.trim())}/device${query}`;
-    const { expiresInSeconds: _, ...grant } = grantBody({ ...usualGrant, scope });
-    return change<Approved>(path, { method: 'POST', body: { userCode: userCode.trim(), ...grant } }, then);
+  const send = (of: typeof typed, query: string, grant: object, then: (body: Approved) => void) => {
+    const path = `/v1/tenants/${encodeURIComponent(of.tenant.trim())}/device${query}`;
+    return change<Approved>(path, { method: 'POST', body: { userCode: of.userCode.trim(), ...grant } }, then);
   };
+  const look = (values: typeof typed) => {
+    setTyped(values);
+    return send(values, '?dryRun=true', {}, setFound);
+  };
+  useEffect(() => {
+    if (code !== '' && session.tenant !== null) void look(typed).then(setProblem);
+  }, []);
   const fields: readonly Field<keyof typeof typed>[] = [
     ...(session.tenant === null ? [{ name: 'tenant', label: 'Tenant', isRequired: true } as const] : []),
     { name: 'userCode', label: 'Code', placeholder: 'BCDF-GHJK', isRequired: true },
-    scopeField,
   ];
-  if (session.kind !== 'operator' && session.scope !== 'manage')
-    return (
-      <Alone title="Command line">
-        <p>Only a tenant admin can approve it. Send your code to one, or run lfs-quota login with a token.</p>
-      </Alone>
-    );
   if (!found)
     return (
       <Alone title="Command line">
-        <Form
-          action="Continue"
-          start={typed}
-          fields={() => fields}
-          run={(values) => {
-            setTyped(values);
-            return send(values, '?dryRun=true', setFound);
-          }}
-        />
+        <Form action="Continue" start={typed} fields={() => fields} run={look}>
+          <Problem text={problem} />
+        </Form>
       </Alone>
     );
   if (isDone)
@@ -138,16 +135,27 @@ export function Device({ session }: DoorProps & { session: SessionBody }) {
         <p role="status">{found.machine} is logged in. You can close this page.</p>
       </Alone>
     );
+  const { machine, scope, repos, user, address, isYourAddress, expiresAt } = found;
+  const mayChoose = session.kind === 'operator' || session.scope === 'manage';
+  const rights = mayChoose
+    ? ''
+    : ` to ${scopeText[scope]} ${repos?.join(', ') ?? 'all repos'} as ${user ?? 'you'}`;
   return (
     <Alone title="Command line">
       <p>
-        <strong>{found.machine}</strong> gets a token to {scopeText[found.scope]}, until{' '}
-        {dayText(found.expiresAt.slice(0, 10))}. Approve it only if you started it there.
+        <strong>{machine}</strong> gets a token{rights}, until {dayText(expiresAt.slice(0, 10))}. It has{' '}
+        {isYourAddress ? 'your address' : `the address ${address ?? '(unknown)'}, not yours`}, and shows{' '}
+        <strong>{typed.userCode.toUpperCase()}</strong>.
+      </p>
+      <p class="notice">
+        Approve it only if you see this code on that machine. The sender of a link gets this access.
       </p>
       <Form
         key="approve"
         action="Approve"
-        run={() => send(typed, '', () => setIsDone(true))}
+        start={{ user: session.user ?? '', scope }}
+        fields={() => (mayChoose ? [userField, scopeField] : [])}
+        run={(grant) => send(typed, '', mayChoose ? grant : {}, () => setIsDone(true))}
         cancel="Cancel"
         onCancel={() => setFound(undefined)}
       />

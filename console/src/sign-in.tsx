@@ -5,13 +5,13 @@ import { GitHosts, type Return } from './git-sign-in.tsx';
 import { Alone, Problem } from './parts.tsx';
 import { tokenIn } from './text.ts';
 
-const messages: Readonly<Record<string, string>> = {
+const messages = {
   ended: "You're signed out: your session or token expired or was revoked.",
   'signed-out': 'Invalid, expired or revoked token.',
   unreachable: "Can't reach the server. Retry in a few seconds.",
   refused: 'Rejected. Retry.',
   same: 'Retry.',
-};
+} as const;
 
 /** Asks for a token, once: the browser keeps a session instead. */
 export function SignIn(props: {
@@ -21,7 +21,7 @@ export function SignIn(props: {
 }) {
   const { onSignedIn, back, hasEnded } = props;
   const [token, setToken] = useState('');
-  const [problem, setProblem] = useState(hasEnded ? messages.ended : undefined);
+  const [problem, setProblem] = useState<string>();
   const [isAsking, setIsAsking] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => input.current?.focus(), []);
@@ -53,7 +53,7 @@ export function SignIn(props: {
         <button type="submit" class="primary" disabled={isAsking}>
           {isAsking ? 'Signing in…' : 'Sign in'}
         </button>
-        <Problem text={problem} />
+        <Problem text={problem ?? (hasEnded ? messages.ended : undefined)} />
       </form>
       <p class="note" id="token-note">
         Git's password here, or the admin token. It's sent once, not stored. You stay signed in up to 12

@@ -77,6 +77,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await tabTo(/^Sign out$/, 'Shift+Tab');
     await at.page.keyboard.press('Enter');
     await at.page.getByLabel('Access token').waitFor();
+    expect(await at.page.getByText("You're signed out").count()).toBe(0);
     expect(at.messages).toEqual([]);
     expect(
       await at.page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
@@ -286,7 +287,11 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.waitForLoadState('networkidle');
     await at.fixture.api.manage('DELETE', `/v1/tenants/northlight/tokens/${tokenId}`);
     await at.page.getByRole('button', { name: 'Scan now' }).click();
-    await at.page.getByLabel('Access token').waitFor();
+    const ended = "You're signed out: your session or token expired or was revoked.";
+    await at.page.getByRole('alert').getByText(ended).waitFor();
+    // Not as if nobody had been signed in.
+    await at.page.reload();
+    await at.page.getByRole('alert').getByText(ended).waitFor();
     await at.page.getByLabel('Access token').fill(at.fixture.usual.readToken);
     await at.page.getByRole('button', { name: 'Sign in' }).click();
     await at.page.getByText('from the bucket').waitFor();

@@ -32,6 +32,14 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
       await route.fulfill({ json: change(body) });
     });
 
+  /** Shows a login that was started elsewhere. */
+  const changedDevice = (more: object) =>
+    at.page.route('**/device?dryRun=true', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as object;
+      await route.fulfill({ response, json: { ...body, ...(response.ok() && more) } });
+    });
+
   it.each<{
     limit: string;
     address: string;
@@ -414,26 +422,65 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     expect(at.messages).toEqual([]);
   });
 
-  it('approves a command line by its code, after it shows the machine', async () => {
+  /** A command line that waits. @returns its code, and whose it is once it's approved. */
+  const startLogin = async (machine: string) => {
     const started = await fetch(`${at.fixture.stack.url}/v1/device`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ machine: 'ada on laptop' }),
+      body: JSON.stringify({ machine }),
     });
     const { userCode, token } = (await started.json()) as { userCode: string; token: string };
-    const isValid = async () =>
-      (await fetch(`${at.fixture.stack.url}/v1/session`, { headers: { authorization: `Bearer ${token}` } }))
-        .ok;
+    const whose = async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      const { user, scope, repos } = (await (
+        await fetch(`${at.fixture.stack.url}/v1/session`, { headers })
+      ).json()) as Record<string, unknown>;
+      return { user, scope, repos };
+    };
+    return { userCode, whose };
+  };
+  const nobody = { user: undefined, scope: undefined, repos: undefined };
+
+  it("approves one's own machine by a link, with one's own rights, and types nothing", async () => {
+    const { userCode, whose } = await startLogin('ada on laptop');
+    const own = { scope: 'write', repos: ['atlas-world'], user: 'ada' };
+    const { token } = await at.fixture.api.newToken('northlight', own);
+    await at.open(token, `#_device/${userCode}`);
+    await at.page.getByText('ada on laptop').waitFor();
+    const main = plain(await at.page.locator('main').innerText());
+    expect(main).toContain('gets a token to read and write atlas-world as ada, until');
+    expect(main).toContain(`It has your address, and shows ${userCode}.`);
+    expect(await at.page.getByLabel('User').count()).toBe(0);
+    expect(await whose()).toEqual(nobody);
+    await at.page.getByRole('button', { name: 'Approve' }).click();
+    await at.page.getByRole('heading', { name: 'Logged in' }).waitFor();
+    expect(await whose()).toEqual(own);
+    expect(at.messages).toEqual([]);
+  });
+
+  it("approves another user's machine in their name, by a code or a link", async () => {
+    const { userCode, whose } = await startLogin('ada on desktop');
+    await changedDevice({ address: '203.0.113.7', isYourAddress: false });
     await at.open(at.fixture.usual.manageToken, '#_device');
     await at.page.getByRole('button', { name: 'Continue' }).click();
     await at.page.locator('input:focus:invalid').waitFor();
     await at.page.getByLabel('Code').fill(userCode.toLowerCase());
     await at.page.getByRole('button', { name: 'Continue' }).click();
-    await at.page.getByText('ada on laptop').waitFor();
-    expect(await isValid()).toBe(false);
+    await at.page.getByText('It has the address 203.0.113.7, not yours').waitFor();
+    await at.page.getByLabel('User').fill('');
+    await at.page.getByRole('button', { name: 'Approve' }).click();
+    await at.page.locator('input:focus:invalid').waitFor();
+    expect(await whose()).toEqual(nobody);
+    await at.page.getByLabel('User').fill('ada');
     await at.page.getByRole('button', { name: 'Approve' }).click();
     await at.page.getByRole('heading', { name: 'Logged in' }).waitFor();
-    expect(await isValid()).toBe(true);
+    expect(await whose()).toEqual({ user: 'ada', scope: 'write', repos: null });
+    // A link with another code, in the same tab: it's used now.
+    const used = await startLogin('grace on desktop');
+    await at.page.goto(`${at.fixture.stack.url}/#_device/${used.userCode}`);
+    await at.page.getByText('grace on desktop').waitFor();
+    await at.page.goto(`${at.fixture.stack.url}/#_device/${userCode}`);
+    await at.page.getByRole('alert').getByText('No login is waiting with this code.').waitFor();
     expect(at.messages).toEqual([]);
   });
 

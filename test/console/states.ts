@@ -17,6 +17,18 @@ export interface State {
 }
 
 const dayMs = 86_400_000;
+/** A command line that waits, started elsewhere. */
+const waitingDevice = {
+  machine: 'ada on a laptop with a long name.local',
+  tokenId: '5f0c1e2d3b4a5968',
+  scope: 'write',
+  repos: null,
+  user: 'grace',
+  expiresAt: '2027-02-19T05:00:00Z',
+  address: '2001:db8:85a3:1234:5678:8a2e:370:7334',
+  isYourAddress: false,
+};
+
 type Json = Record<string, unknown>;
 type Stored = { readonly storedBytes: number };
 
@@ -582,6 +594,21 @@ export const states: readonly State[] = [
   },
   { name: 'join', address: '#_join/northlight.lfsi_invitation', shows: 'The link works once' },
   { name: 'device', token: byManager, address: '#_device', shows: 'Continue' },
+  {
+    name: 'device-of-a-link',
+    token: byManager,
+    address: '#_device/BCDF-GHJK',
+    prepare: (page) => page.route('**/device?dryRun=true', (route) => route.fulfill({ json: waitingDevice })),
+    shows: 'The sender of a link gets this access.',
+  },
+  {
+    name: 'session-ended',
+    prepare: (page) =>
+      page.route('**/v1/session', (route) =>
+        route.fulfill({ status: 401, json: { code: 'session-ended', detail: 'It ended.' } }),
+      ),
+    shows: "You're signed out",
+  },
   { name: 'access', token: byManager, address: '#northlight/access', shows: 'administrator' },
   {
     name: 'settings',

@@ -3,7 +3,7 @@
 /** Lets git keep what it asks for, for this server alone, and clones. @param origin of the server. */
 export const cloneLines = (origin: string) =>
   [
-    `git config --global credential.${origin}.helper store`,
+    `git config --global --replace-all credential.${origin}.helper store`,
     'git lfs install',
     'git clone YOUR-REPOSITORY-URL',
   ].join('\n');

@@ -599,7 +599,7 @@ export const states: readonly State[] = [
     token: byManager,
     address: '#_device/BCDF-GHJK',
     prepare: (page) => page.route('**/device?dryRun=true', (route) => route.fulfill({ json: waitingDevice })),
-    shows: 'The sender of a link gets this access.',
+    shows: 'Anyone who sent you this link gets this access.',
   },
   {
     name: 'session-ended',

@@ -32,6 +32,8 @@ const readers: Readonly<Record<string, Before>> = {
       'git config credential.https://lfs.example.com.helper store',
       "printf 'url=https://lfs.example.com\\nusername=me\\npassword=lfsq_…\\n' | git credential approve",
       `${commit('first')} && cd .. && rm -rf first .git-credentials`,
+      // The page had Git store a token instead.
+      'lfs-quota login https://lfs.example.com',
     ].join('\n'),
     'See what takes the space': `mkdir art && ${commit('art/hero')}`,
     'Lock files': 'git config lfs.https://old.example.com/info/lfs.locksverify false',

@@ -147,8 +147,8 @@ export function Device({ session, code }: { session: SessionBody; code: string }
         {isYourAddress ? 'your address' : `the address ${address ?? '(unknown)'}, not yours`}, and shows{' '}
         <strong>{typed.userCode.toUpperCase()}</strong>.
       </p>
-      <p class="notice">
-        Approve it only if you see this code on that machine. The sender of a link gets this access.
+      <p class="notice under">
+        Approve it only if you see this code on that machine. Anyone who sent you this link gets this access.
       </p>
       <Form
         key="approve"

@@ -40,7 +40,7 @@ npm install -g "$(npm pack --silent)"
 
 ## Use
 
-Log in once. A tenant admin approves the code that you see. If you have a token, add \`--with-token\`:
+Log in once, and open the link that you see. If you have a token, add \`--with-token\`:
 
 \`\`\`sh
 lfs-quota login https://lfs.example.com

@@ -6,17 +6,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { npm, npmTimeoutMs, offline, packInto } from '../../support/pack.ts';
 import { plainEnvironment, run } from '../../support/process.ts';
 import { credentials, StoreFixture } from '../../support/store-fixture.ts';
 
-/** For npm on a busy machine. */
-const timeoutMs = 60_000;
+const timeoutMs = npmTimeoutMs;
 const root = path.join(import.meta.dirname, '../../..');
-/** What it is made from. Without Git, so nothing shows a commit. */
-const packed = [
-  ...['bin', 'cli', 'console', 'cost', 'lambda', 'lib', 'local'],
-  ...['LICENSE', 'README.md', 'package.json', 'package-lock.json', 'tsconfig.json'],
-];
 const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
 
 let folder: string;
@@ -25,17 +20,9 @@ let env: Record<string, string>;
 beforeAll(async () => {
   // Real folders have spaces in their names.
   folder = await mkdtemp(path.join(tmpdir(), 'lfs-quota package-'));
-  // An empty cache and no network: nothing can come from a registry.
-  const npmSettings = { npm_config_cache: path.join(folder, 'cache'), npm_config_offline: 'true' };
-  env = { ...plainEnvironment(), ...npmSettings, HOME: folder };
+  env = { ...plainEnvironment(), ...offline(folder), HOME: folder };
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-async function npm(cwd: string, ...args: string[]) {
-  const ended = await run('npm', args, { cwd, env, timeoutMs });
-  if (ended.code !== 0) throw new Error(`npm ${args.join(' ')} exited ${ended.code}:\n${ended.err}`);
-  return ended;
-}
 
 describe('the packed package, installed without a registry', { timeout: timeoutMs }, () => {
   let installed: string;
@@ -45,19 +32,14 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
   let onlyNode: string;
 
   beforeAll(async () => {
-    const copy = path.join(folder, 'copy');
     elsewhere = path.join(folder, 'else where');
     onlyNode = path.join(folder, 'only-node');
-    for (const made of [copy, elsewhere, onlyNode]) await mkdir(made);
+    for (const made of [elsewhere, onlyNode]) await mkdir(made);
     await symlink(process.execPath, path.join(onlyNode, 'node'));
-    // Lanes pack at the same time, and `dist` belongs to the checkout.
-    for (const part of packed) await cp(path.join(root, part), path.join(copy, part), { recursive: true });
-    await symlink(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
-    const ended = await npm(copy, 'pack', '--json', '--pack-destination', folder);
-    const [{ filename, files }] = JSON.parse(ended.out.slice(ended.out.indexOf('[')));
-    paths = files.map((file: { path: string }) => file.path);
-    sbom = JSON.parse(await readFile(path.join(copy, 'dist', 'sbom.json'), 'utf8'));
-    await npm(folder, 'install', '--global', '--prefix', prefix(), path.join(folder, filename));
+    const made = await packInto(folder, env);
+    paths = made.paths;
+    sbom = JSON.parse(await readFile(path.join(made.copy, 'dist', 'sbom.json'), 'utf8'));
+    await npm({ cwd: folder, env }, 'install', '--global', '--prefix', prefix(), made.file);
     installed = path.join(prefix(), 'bin', 'lfs-quota');
   }, timeoutMs);
   const prefix = () => path.join(folder, 'prefix');

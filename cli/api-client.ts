@@ -161,7 +161,7 @@ export class ApiClient {
     return { status, body: parsed.data, text };
   }
 
-  /** The error for an answer without a success status. */
+  /** What an answer without a success status means. */
   refusal(refused: Omit<Parameters<typeof refusalError>[0], 'baseUrl' | 'login'>): CliError {
     return refusalError({ ...refused, baseUrl: this.baseUrl, login: this.#login });
   }

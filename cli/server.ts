@@ -22,8 +22,7 @@ export interface ApiOptions {
  *
  * 1. `--url`, or else LFS_QUOTA_URL. The token is `--token`, LFS_QUOTA_TOKEN, or that of the login there.
  * 2. With a token but no URL, the default URL: a token goes to no server that its user didn't choose.
- * 3. The login at the server of the clone's `lfs.url`, or the token that git has for it. A clone can't name a server that has
- *    neither.
+ * 3. The login at the server of the clone's `lfs.url`, or git's token for it. A clone can't name a server without either.
  * 4. The only login.
  *
  * @param wanted the token that the command needs, for a person. Without it, which one depends on what is asked.

@@ -171,13 +171,11 @@ export const registerAuth: Register = (program, context) => {
       const credentials = readCredentials(context);
       const url = serverOf(credentials, asked);
       if (url === undefined) return;
-      if (action === 'get') {
-        const answer = answerOf(credentials, url, asked);
-        const { tenant, isRejected } = credentials.logins[url] ?? {};
-        if (answer === '' && isRejected) context.err(endedLine(String(tenant), url, context));
-        return context.out(answer);
-      }
-      await keep(context, { action, url, asked });
+      if (action !== 'get') return keep(context, { action, url, asked });
+      const answer = answerOf(credentials, url, asked);
+      const { tenant, isRejected } = credentials.logins[url] ?? {};
+      if (answer === '' && isRejected) context.err(endedLine(String(tenant), url, context));
+      context.out(answer);
     });
 };
 

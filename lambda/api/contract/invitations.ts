@@ -76,13 +76,8 @@ const startedDeviceSchema = z
 const approveDeviceBody = z
   .strictObject({
     userCode: z.string().min(1, "can't be empty").max(40, 'must have at most 40 characters'),
-    scope: scope
-      .optional()
-      .describe("Scope of the token. Default: write, or your token's if it's not manage."),
-    repos: tokenRepos
-      .nullable()
-      .optional()
-      .describe("Its repos. null: all of the tenant. Default: all, or your token's."),
+    scope: scope.optional().describe("Scope of the token. Default: write, or your token's."),
+    repos,
     user: text("User of the token. Default: your token's user.").optional(),
   })
   .refine(isForItsScope, scopeRule)
@@ -202,7 +197,7 @@ export const invitationContract = {
     id: 'approveDevice',
     summary: 'Log in a command line by its code',
     description:
-      "Makes its future token valid, for 90 days. First show what `dryRun` returns, and ask whether the user is at that machine. After 5 wrong codes within 10 minutes, wait. Without the manage scope, you can approve up to 20 machines for yourself, with at most your token's rights. They end with your token. Tokens of CI jobs, of Git host users and of machines approved like this can't.",
+      "Makes its future token valid, for 90 days. First show what `dryRun` returns, and ask whether the user is at that machine. After 5 wrong codes within 10 minutes, wait. Without the manage scope, you can approve up to 20 machines for yourself, with at most your token's rights, which are the default. They end with your token. Tokens of CI jobs, of Git host users and of machines approved like this can't.",
     access: 'reader',
     onlyOpen: true,
     action: 'device.approve',

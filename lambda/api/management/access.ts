@@ -57,13 +57,10 @@ export async function sessionAccess(
   event: APIGatewayProxyEventV2,
 ): Promise<Access<HeldSession>> {
   const presented = presentedBy(event);
-  if (presented?.kind !== 'session') return { ok: false, response: unauthorized() };
-  const held = await findSession(deps, presented.secret);
+  const held = presented?.kind === 'session' ? await findSession(deps, presented.secret) : undefined;
   if (held) return { ok: true, ...held };
-  return {
-    ok: false,
-    response: problem('session-ended', 'Your session or its token expired or was revoked.'),
-  };
+  const ended = () => problem('session-ended', 'Your session or its token expired or was revoked.');
+  return { ok: false, response: presented?.kind === 'session' ? ended() : unauthorized() };
 }
 
 /** Lets whoever holds a valid token or a session pass, whatever it is for. */

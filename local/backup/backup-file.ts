@@ -3,8 +3,11 @@ import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { release } from '../../lambda/rules/release.ts';
 import { parseJson } from '../../lambda/rules/text.ts';
+import { byDueIndex } from '../../lambda/table/table.ts';
 import { StartupError, writeDurably } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
+import { indexes, stored } from '../table/items.ts';
+import { restoredItem } from './restored.ts';
 
 /**
  * A backup of the table: JSON lines, the same of every table.
@@ -103,9 +106,26 @@ async function* readBackup(
   yield { text: `${last}\n`, items: [] };
 }
 
+/** @throws {StartupError} for what no table holds. */
+function itemOf(line: string): Item {
+  const item = fieldsOf(line);
+  const keys = indexes.flatMap(({ pk, sk }) => [pk, sk]).filter((name) => item[name] !== undefined);
+  // The time at which an item is due is a number.
+  const isKey = (name: string) =>
+    typeof item[name] === (name === byDueIndex.sk ? 'number' : 'string') && !`${item[name]}`.includes('\0');
+  try {
+    if (!item['pk'] || !item['sk'] || !keys.every(isKey)) throw new TypeError('No item has this key.');
+    stored(restoredItem(stored(item), { nowMs: 0, uploadsFromMs: 0 }) ?? item);
+    return item;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw damaged('it has an item that no table can hold');
+  }
+}
+
 /** The items of a backup, some at a time. @throws {StartupError} as {@link readBackup}, at the end too. */
 export async function* itemsIn(text: AsyncIterable<string>): AsyncGenerator<readonly Item[]> {
-  for await (const { items } of readBackup(text)) yield items.map((line) => JSON.parse(line) as Item);
+  for await (const { items } of readBackup(text)) yield items.map(itemOf);
 }
 
 /**

@@ -100,10 +100,14 @@ export function itemBytes(item: Item): number {
  * @throws {TypeError} for what no item holds.
  */
 export function stored<T>(value: T): T {
-  return copyOf(value) as T;
+  return copyOf(value, 0) as T;
 }
 
-function copyOf(value: unknown): unknown {
+/** Lists and maps in each other, as in DynamoDB. */
+const levelsMax = 32;
+
+function copyOf(value: unknown, level: number): unknown {
+  if (level > levelsMax) throw new TypeError(`No item has more than ${levelsMax} levels.`);
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
   if (typeof value === 'number') {
     // There is no negative zero.
@@ -113,11 +117,12 @@ function copyOf(value: unknown): unknown {
   if (Array.isArray(value))
     return Object.isFrozen(value)
       ? value
-      : Object.freeze(value.filter((each) => each !== undefined).map(copyOf));
+      : Object.freeze(value.filter((each) => each !== undefined).map((each) => copyOf(each, level + 1)));
   if (typeof value !== 'object' || ![Object.prototype, null].includes(Object.getPrototypeOf(value)))
     throw new TypeError(`No item holds a ${typeof value}.`);
   if (Object.isFrozen(value)) return value;
   const copy: Record<string, unknown> = {};
-  for (const [name, each] of Object.entries(value)) if (each !== undefined) copy[name] = copyOf(each);
+  for (const [name, each] of Object.entries(value))
+    if (each !== undefined) copy[name] = copyOf(each, level + 1);
   return Object.freeze(copy);
 }

@@ -9,6 +9,7 @@ import { allPages } from '../../../../lambda/rules/async.ts';
 import { openKeptReconciles } from '../../../../local/background/queue-items.ts';
 import { backupText, fileText, itemsIn, writeBackup } from '../../../../local/backup/backup-file.ts';
 import { backupOf, restoreBackup } from '../../../../local/data/backups.ts';
+import { openStoppedTable } from '../../../../local/data/data-folder.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
@@ -16,6 +17,7 @@ const tempFolder = useTempFolders();
 const items = Array.from({ length: 25 }, (_, index) => ({
   pk: `TENANT#t${index}`,
   sk: 'TENANT',
+  epoch: 1,
   text: 'ä\n€',
 }));
 
@@ -67,6 +69,39 @@ describe('a backup', () => {
     const text = await textOf(items);
     await expect(readAll(`${text}${text}`)).rejects.toThrow('cut or damaged');
     await expect(readAll(`${text}${'x'.repeat(5_000_000)}`, 100_000)).rejects.toThrow('too long');
+  });
+
+  it.each([
+    ['no JSON', '{"pk":"a","sk":"b"}x'],
+    ['nothing', ''],
+    ['no object', '7'],
+    ['a list', '["pk","sk"]'],
+    ['no key', '{"sk":"b"}'],
+    ['half a key', '{"pk":"a"}'],
+    ['an empty key', '{"pk":"","sk":"b"}'],
+    ['a number as key', '{"pk":7,"sk":"b"}'],
+    ['a zero byte in a key', '{"pk":"a\\u0000","sk":"b"}'],
+    ['a zero byte in a key of an index', '{"pk":"a","sk":"b","gsi1pk":"c\\u0000","gsi1sk":"d"}'],
+    ['a time as text', '{"pk":"a","sk":"b","duepk":"c","dueat":"7"}'],
+    ['a number that is too large', '{"pk":"a","sk":"b","size":1e300}'],
+    ['a tenant without a number', '{"pk":"TENANT#a","sk":"TENANT","tenant":"a","epoch":"x"}'],
+    ['too many levels', `{"pk":"a","sk":"b","deep":${'['.repeat(33)}${']'.repeat(33)}}`],
+    ['levels beyond any stack', `{"pk":"a","sk":"b","deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+  ])('is refused if it has %s for an item, and nothing is restored', async (_, line) => {
+    let text = '';
+    for await (const piece of backupText('serve', Readable.from([[JSON.stringify(items[0]), line]])))
+      text += piece;
+    const data = join(tempFolder(), 'data');
+    const restored = restoreBackup(data, Readable.from([text]), { nowMs: 0, uploadsFromMs: 0 });
+    await expect(restored).rejects.toThrow(
+      'The backup is cut or damaged: it has an item that no table can hold. Use another backup. Nothing was restored.',
+    );
+    await expect(openStoppedTable(data)).rejects.toThrow("isn't a data folder");
+  });
+
+  it('may have an item with as many levels as a table holds', async () => {
+    const item = { pk: 'a', sk: 'b', deep: JSON.parse(`${'['.repeat(32)}${']'.repeat(32)}`) };
+    expect(await readAll(await textOf([item]))).toEqual([item]);
   });
 
   it('of a later format names the release that can read it', async () => {

@@ -204,3 +204,65 @@ describe('dependabot', () => {
     );
   });
 });
+
+describe('the action', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'lfs-quota-action-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Runs it with stand-ins for what it calls. @param answer of the server: what jq finds in it. */
+  function exchange(answer: {
+    readonly detail?: string;
+    readonly token?: string;
+    readonly expiresAt?: string;
+  }) {
+    const said = '*.token*) test -n "$TOKEN" && echo "$TOKEN";; *.expiresAt*) echo "$EXPIRES";;';
+    // Each reads its input to the end, since who writes it would fail.
+    for (const [name, script] of [
+      ['curl', 'echo x'],
+      ['git', 'test "$1" != config || echo "$@" >>configured'],
+      ['jq', `case "$*" in *detail*) printf '%s' "$DETAIL";; ${said} *) echo x;; esac`],
+    ] as const)
+      writeFileSync(path.join(folder, name), `#!/bin/sh\ncat >/dev/null\n${script}\n`, { mode: 0o755 });
+    const script = path.join(root, '.github/actions/setup-lfs-quota/exchange.sh');
+    const output = path.join(folder, 'output');
+    writeFileSync(output, '');
+    const env = {
+      PATH: `${folder}:${process.env['PATH']}`,
+      DETAIL: answer.detail,
+      TOKEN: answer.token,
+      EXPIRES: answer.expiresAt,
+      LFS_QUOTA_SERVER: 'https://lfs.example.com/',
+      LFS_QUOTA_TENANT: 'acme',
+      ACTIONS_ID_TOKEN_REQUEST_URL: 'https://example.com',
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: 't',
+      GITHUB_OUTPUT: output,
+    };
+    const { status, stdout } = spawnSync('bash', [script], { cwd: folder, env, encoding: 'utf8' });
+    return { status, lines: stdout.split('\n'), output: readFileSync(output, 'utf8') };
+  }
+
+  it('shows what a server says as one error, whatever is in it', () => {
+    const detail = '100%\r\n::set-env name=PATH::/evil\n::stop-commands::%0A::error::';
+    const escaped = '100%25%0D%0A::set-env name=PATH::/evil%0A::stop-commands::%250A::error::';
+    const error = `::error::${escaped} See which rules apply: lfs-quota rule list acme`;
+    expect(exchange({ detail })).toEqual({ status: 1, lines: ['::add-mask::x', error, ''], output: '' });
+  });
+
+  it('takes no token with another line', () => {
+    for (const token of ['lfsq_a\n::set-env name=PATH::/evil', 'abc', 'lfsq_'])
+      expect(exchange({ token })).toEqual({
+        status: 1,
+        lines: [
+          '::add-mask::x',
+          '::error::The response of https://lfs.example.com has no token of lfs-quota.',
+          '',
+        ],
+        output: '',
+      });
+  });
+
+  it('has one output', () => {
+    const { status, output } = exchange({ token: 'lfsq_a1', expiresAt: '2026\nevil=x' });
+    expect([status, output]).toEqual([0, 'expires-at=2026evil=x\n']);
+  });
+});

@@ -4,8 +4,11 @@
 # LFS_QUOTA_SERVER is the server's URL, LFS_QUOTA_TENANT the tenant. It needs curl, jq and Git 2.31.
 set -euo pipefail
 
+# A line break in what the server says would begin a command of the runner.
 fail() {
-  echo "::error::$1"
+  local text="${1//'%'/'%25'}"
+  text="${text//$'\r'/'%0D'}"
+  echo "::error::${text//$'\n'/'%0A'}"
   exit 1
 }
 
@@ -25,6 +28,7 @@ answer="$(IDENTITY="$identity" jq -n '{idToken: env.IDENTITY}' |
 if ! token="$(jq -er .token <<<"$answer" 2>/dev/null)"; then
   fail "$(jq -r '.detail // empty' <<<"$answer" 2>/dev/null || true) See which rules apply: lfs-quota rule list $LFS_QUOTA_TENANT"
 fi
+[[ "$token" =~ ^lfsq_[[:alnum:]]+$ ]] || fail "The response of $server has no token of lfs-quota."
 echo "::add-mask::$token"
 
 # Later steps find it in the configuration of this clone. Other helpers are not asked, and get nothing to store.
@@ -32,4 +36,4 @@ helper="credential.$server.helper"
 git config --local --replace-all "$helper" ''
 git config --local --add "$helper" '!f() { [ "$1" = get ] && echo username=ci && echo "password=$(git config lfs-quota.token)"; }; f'
 git config --local lfs-quota.token "$token"
-echo "expires-at=$(jq -r .expiresAt <<<"$answer")" >>"$GITHUB_OUTPUT"
+echo "expires-at=$(jq -r .expiresAt <<<"$answer" | tr -d '\r\n')" >>"$GITHUB_OUTPUT"

@@ -12,14 +12,15 @@ import { parseJson } from '../rules/text.ts';
 import {
   alertText,
   canConfirm,
-  confirmationsPerAddressMax,
   confirmationsPerDayMax,
+  confirmationsPerMailboxMax,
   confirmationText,
   type EmailAddress,
   type EmailMessage,
   emailsMax,
   isSubscribed,
   type Mailer,
+  mailboxOf,
   type Notice,
   noticesOf,
   noticeText,
@@ -46,7 +47,7 @@ export async function addEmail(
 ): Promise<AddEmailOutcome> {
   const nowMs = clock.nowMs();
   let outcome: AddEmailOutcome = { kind: 'full' };
-  const addressSha256 = sha256Hex(address.toLowerCase());
+  const addressSha256 = sha256Hex(mailboxOf(address));
   const added: EmailAddress = {
     address,
     key: `${tenant}.${ids.random(keyCharacters)}`,
@@ -63,7 +64,7 @@ export async function addEmail(
       const known = now.addresses.find((each) => isSame(each, address));
       const others = now.addresses.filter((each) => each !== known);
       const isTooMany =
-        asked.length >= confirmationsPerDayMax || ofAddress.length >= confirmationsPerAddressMax;
+        asked.length >= confirmationsPerDayMax || ofAddress.length >= confirmationsPerMailboxMax;
       if (known && isSubscribed(known)) outcome = { kind: 'confirmed', email: known };
       else if (!known && others.length >= emailsMax) outcome = { kind: 'full' };
       else outcome = isTooMany ? { kind: 'too-many' } : { kind: 'asked', email: added };

@@ -9,8 +9,10 @@ export const emailsMax = 10;
 export const confirmWithinMs = 2 * dayMs;
 /** A tenant can ask for so many confirmations in 24 hours: nobody can use them to flood others. */
 export const confirmationsPerDayMax = 20;
-/** … and so many of them for one address. */
-export const confirmationsPerAddressMax = 2;
+/** … and so many of them for one mailbox. */
+export const confirmationsPerMailboxMax = 2;
+/** What most servers deliver to one mailbox counts as one: `a+b@example.com` is `a@example.com`. E-mails go to the address as written. */
+export const mailboxOf = (address: string) => address.toLowerCase().replace(/(?!^)\+.*(?=@)/, '');
 /** Events of which an address remembers that it got them. */
 const sentMax = 50;
 

@@ -138,6 +138,25 @@ describe('an address', () => {
     expect(await removeEmail(deps, { tenant, address: 'nobody@example.com' })).toBe('absent');
   });
 
+  it('gets two links a day, however it is written', async () => {
+    const { deps, clock, deliver } = await world();
+    const add = async (address: string) => {
+      const kind = await addEmail(deps, { tenant, address });
+      await removeEmail(deps, { tenant, address });
+      return kind;
+    };
+    expect(await add('ada+1@example.com')).toBe('asked');
+    expect(await add('Ada+b+c@Example.com')).toBe('asked');
+    for (const address of ['ada@example.com', 'ada+@example.com', 'ADA+2@example.com'])
+      expect(await add(address), address).toBe('too-many');
+    // Others have their own two.
+    for (const address of ['ada@example.org', '+ada@example.com', 'adam@example.com'])
+      expect(await add(address), address).toBe('asked');
+    clock.advance(dayMs);
+    expect(await addEmail(deps, { tenant, address: 'Ada+1@example.com' })).toBe('asked');
+    expect((await deliver()).map(({ to }) => to)).toEqual(['Ada+1@example.com']);
+  });
+
   it('gets two links a day, though it is removed and added again', async () => {
     const { deps, clock } = await world();
     const add = () => addEmail(deps, { tenant, address: 'ada@example.com' });

@@ -35,7 +35,7 @@ const requestedObject = z.strictObject({
     .max(nameUnitsMax)
     .optional()
     .describe(
-      'Its path in the archive: one that Git accepts, so not `.git/config`. Default: `lfs/objects/ab/cd/OID`, where git-lfs expects it below `.git`.',
+      'Its path in the archive: one that Git, Windows and macOS accept, so not `.git/config` or `aux.c`. Default: `lfs/objects/ab/cd/OID`, where git-lfs expects it below `.git`.',
     ),
 });
 

@@ -1,3 +1,5 @@
+import { isPlainText } from '../../rules/text.ts';
+
 /** An object of the store, as a listing shows it. */
 export interface StoredObject {
   /** SHA-256 of its bytes as 64 lower-case hex digits. */
@@ -91,6 +93,21 @@ function isDotGit(segment: string): boolean {
   return /^(\.git|git~1)[. ]*(:|$)/i.test(segment) || /^\.git$/i.test(segment.replace(ignoredByHfs, ''));
 }
 
+/** What Windows keeps for devices, with any ending, and what no name there can have. */
+const refusedByWindows = /^(con|prn|aux|nul|(com|lpt)[0-9¹²³]|conin\$|conout\$) *(\.|$)|[<>:"|?*]|[. ]$/i;
+
+/**
+ * Whether a name can be that of a file everywhere, as it is shown, and is no option of a command that gets it. Exports of
+ * earlier versions have others.
+ */
+function isPortable(name: string): boolean {
+  if (name.startsWith('-') || !isPlainText(name)) return false;
+  return name.split('/').every((segment) => !refusedByWindows.test(segment));
+}
+
+/** Equal for names that Windows or macOS takes for one: they ignore case, and macOS how a letter is composed. */
+const folded = (name: string) => name.normalize('NFC').toUpperCase().normalize('NFC');
+
 /** False for half of a surrogate pair, which UTF-8 cannot express. */
 function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
@@ -118,15 +135,15 @@ export function wrongRequested(
   for (const [index, { oid, name }] of objects.entries()) {
     if (oids.has(oid)) return { index, field: 'oid', message: 'is in the list twice' };
     oids.add(oid);
-    if (name !== undefined && !isMemberName(name))
+    if (name !== undefined && !(isMemberName(name) && isPortable(name)))
       return {
         index,
         field: 'name',
         message:
-          'must be a relative path that git takes: without empty segments, ., .. and .git in any spelling, without \\, ' +
-          'drive letters and control characters',
+          'must be a relative path that git, Windows and macOS take: without empty segments, ., .. and .git in any spelling, ' +
+          '\\ < > : " | ? *, invisible characters, - at its start, dots or spaces at an end, and names such as CON or aux.c',
       };
-    if (name === ownFolder || name?.startsWith(`${ownFolder}/`))
+    if (name !== undefined && `${folded(name)}/`.startsWith(folded(`${ownFolder}/`)))
       return {
         index,
         field: 'name',
@@ -140,11 +157,12 @@ export function wrongRequested(
 const sortable = (name: string) => name.replaceAll('/', '\0');
 
 function clashing(objects: readonly RequestedObject[]): ReturnType<typeof wrongRequested> {
-  const names = objects.map((object, index) => ({ index, name: sortable(memberName(object)) }));
+  const names = objects.map((object, index) => ({ index, name: sortable(folded(memberName(object))) }));
   names.sort((a, b) => (a.name === b.name ? a.index - b.index : a.name < b.name ? -1 : 1));
   for (const [at, { index, name }] of names.entries()) {
     const before = names[at - 1]?.name;
-    if (before === name) return { index, field: 'name', message: 'is the name of two objects' };
+    if (before === name)
+      return { index, field: 'name', message: 'is the name of two objects, on Windows or macOS' };
     if (before !== undefined && name.startsWith(`${before}\0`))
       return { index, field: 'name', message: 'is below the name of another object' };
   }

@@ -196,6 +196,8 @@ describe('requested objects', () => {
       { names: ['a.psd', 'b/a.psd', 'b/b', undefined] },
       { names: ['a', 'a-b', 'a.b', 'a b', 'ab/c'] },
       { names: ['lfs/exports', 'lfs/objects/x'] },
+      { names: ['console', 'a/null.c', 'com', 'com10.txt', 'auxiliary/x', 'a.b.c', '.x', 'a -- b/-c'] },
+      { names: ['A/x', 'a/y', 'ß', 'Fotos/Übersicht 日本.png', '👩‍🚀.png', 'می‌خواهم.png', '😀'] },
     ])('may have the names $names', ({ names }) => {
       expect(wrongRequested(named(...names))).toBeUndefined();
     });
@@ -212,6 +214,56 @@ describe('requested objects', () => {
     ])('may not have the names $names', ({ names, index, message }) => {
       const wrong = wrongRequested(named(...names));
       expect(wrong).toMatchObject({ index, field: 'name', message: expect.stringMatching(message) });
+    });
+
+    // Each was a file name that Windows or macOS refuses, or that is another one there.
+    it.each([
+      ...[
+        'CON',
+        'nul',
+        'com1',
+        'LPT9.txt',
+        'aux.c',
+        'a/Aux.tar.gz/b',
+        'prn .c',
+        'COM¹',
+        'conin$',
+        'CONOUT$.x',
+      ],
+      ...['a.', 'a ', 'a./b', 'a /b', 'a/b. .', ' ', 'a*b', 'a|b', 'a?b', 'a<b', 'a>b', 'a"b', 'a/b:c'],
+      ...['a\u202eb', 'a\u2066b', '\ufeffa', 'a\u200eb', 'a\u2028b', 'a\u00adb'],
+      ...['--checkpoint-action=exec=sh', '-rf', '-'],
+    ])('may not have the name %j, but an export that has it goes on', (name) => {
+      expect(wrongRequested(named('x', name))).toEqual({
+        index: 1,
+        field: 'name',
+        message: expect.stringContaining('that git, Windows and macOS take'),
+      });
+      const object = { oid: oid('a'), sizeBytes: 1, etag: '"e"', key: 'k', name };
+      expect(decodeObjectList(encodeObjectList([object]))).toEqual([object]);
+      expect(isMemberName(name)).toBe(true);
+    });
+
+    it.each([
+      ['A/x', 'a/x'],
+      ['á', 'a\u0301'],
+      ['STRASSE', 'straße'],
+      ['Ω', '\u2126'],
+      ['ΟΔΟΣ/x', 'οδος/x'],
+      ['\u212a', 'k'],
+      ['A', 'a/b'],
+      [`LFS/objects/11/11/${oid('1')}`, undefined],
+    ])('may not have both %j and %j', (...names) => {
+      expect(wrongRequested(named(...names))).toMatchObject({
+        field: 'name',
+        message: expect.stringMatching(/two objects, on Windows or macOS|below the name of another/),
+      });
+    });
+
+    it.each(['LFS/export/a', 'lfs/EXPORT'])('may not have the name %s', (name) => {
+      expect(wrongRequested(named(name))).toMatchObject({
+        message: expect.stringMatching('below lfs/export'),
+      });
     });
 
     it('has no oid twice', () => {

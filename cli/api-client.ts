@@ -5,6 +5,7 @@ import { parseJson } from '../lambda/rules/text.ts';
 import { CliError, refusalError, unreachableError } from './errors.ts';
 import type { BusyLine } from './progress.ts';
 import { retryAfterMsOf } from './retry-after.ts';
+import { printableIn } from './terminal.ts';
 
 /** Routes of the management API, by the ids that the contract gives them: method, path and schemas come from there. */
 
@@ -149,7 +150,7 @@ export class ApiClient {
     asking: Asking<Id>,
     { status, text }: { status: number; text: string },
   ): ApiAnswer<BodyOf<Id>> {
-    const body = parseJson(text);
+    const body = bodyIn(text);
     if (status < 200 || status > 299) throw this.refusal({ status, body, request: requestOf(id, asking) });
     const parsed = answerOf(id, status, body);
     if (!parsed.success) {
@@ -179,7 +180,7 @@ export class ApiClient {
     mediaType: string;
   }): Promise<{ status: number; body: unknown; retryAfterMs: number | undefined }> {
     const { status, text, retryAfterMs } = await this.#exchange(request);
-    return { status, body: parseJson(text), retryAfterMs };
+    return { status, body: bodyIn(text), retryAfterMs };
   }
 
   async #exchange(request: {
@@ -217,6 +218,9 @@ export class ApiClient {
     }
   }
 }
+
+/** What a server says is printed in many places. None of it may control the terminal. */
+const bodyIn = (text: string) => printableIn(parseJson(text));
 
 /** Only lfs-quota says so as a problem; a 404 of something else at that address is an error. */
 export const isProblem = (body: unknown) => z.object({ code: z.string() }).safeParse(body).success;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { printable } from './terminal.ts';
 
 /** How a command ends, for scripts. The codes never change their meaning. */
 export const exitCodes = {
@@ -67,7 +66,7 @@ export function refusalError(refusal: Refusal): CliError {
     ? endedText(login)
     : reason === undefined
       ? `${request.method} ${request.path} returned ${status}.`
-      : (notFoundText(code, request.path) ?? `${printable(reason)} (${status})`);
+      : (notFoundText(code, request.path) ?? `${reason} (${status})`);
   const hint = hintOf(code) ?? hintFor(refusal, reason);
   return new CliError(message, {
     hint: withNames(hint, request.path),

@@ -34,7 +34,7 @@ import { webhookCommands } from './commands/webhook.ts';
 import { asCalled, type CliContext } from './context.ts';
 import { CliError, exitCodes, UsageError } from './errors.ts';
 import { commandHelp, commandsOf, examples, mainHelp } from './help.ts';
-import { painter, terminalWidth } from './terminal.ts';
+import { escaped, painter, terminalWidth } from './terminal.ts';
 
 /** As the help groups them, in its order. */
 const groups: readonly (readonly [heading: string, commands: readonly Register[]])[] = [
@@ -149,7 +149,12 @@ function asTyped(text: string, { program }: CliContext): string {
  * @param args without the interpreter and the script.
  * @returns the exit code, as docs/command-line.md has them.
  */
-export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+export async function runCli(args: readonly string[], given: CliContext): Promise<number> {
+  const context: CliContext = {
+    ...given,
+    out: (text) => given.out(escaped(text)),
+    err: (text) => given.err(escaped(text)),
+  };
   const program = buildProgram(context);
   try {
     await program.parseAsync(args, { from: 'user' });

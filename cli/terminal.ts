@@ -34,6 +34,23 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }
 
+/** A response with all of its texts, and names, as {@link printable} has them. */
+export function printableIn(value: unknown): unknown {
+  if (typeof value === 'string') return printable(value);
+  if (Array.isArray(value)) return value.map((each) => printableIn(each));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [printable(name), printableIn(each)]),
+  );
+}
+
+/** The last look at each text: JSON, too, leaves in what terminals may take for controls, and reads it like this as well. */
+export const escaped = (text: string) =>
+  text.replace(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 /** How many cells of a terminal a text takes. */
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });

@@ -96,7 +96,7 @@ async function tokenByCode(baseUrl: string, context: CliContext): Promise<string
   if (!started) return readToken(baseUrl, context);
   const { userCode, token, expiresAt, intervalSeconds } = started;
   context.err(
-    `Open this link where you're signed in, or ask a tenant admin to:\n  ${baseUrl}/#_device/${printable(userCode)}\n\n`,
+    `Open this link where you're signed in, or ask a tenant admin to:\n  ${baseUrl}/#_device/${userCode}\n\n`,
   );
   context.err(`Waiting. If you have a token, press Ctrl-C and add --with-token.\n`);
   const client = clientFor(context, { baseUrl, token });
@@ -149,11 +149,11 @@ function sessionText(baseUrl: string, session: SessionBody, { nowMs }: CliContex
   const until = expiresAt === null ? 'never expires' : `expires ${formatUntil(expiresAt, nowMs())}`;
   return [
     `server  ${baseUrl}`,
-    ...(tenant === null ? ['tenant  all: this is the admin token'] : [`tenant  ${printable(tenant)}`]),
-    ...(user === null ? [] : [`user    ${printable(user)}`]),
-    ...(tokenId === null ? [] : [`token   ${printable(tokenId)}: ${scope}, ${until}`]),
-    ...(label === null ? [] : [`label   ${printable(label)}`]),
-    ...(repos === null ? [] : [`repos   ${printable(repos.join(', '))}`]),
+    ...(tenant === null ? ['tenant  all: this is the admin token'] : [`tenant  ${tenant}`]),
+    ...(user === null ? [] : [`user    ${user}`]),
+    ...(tokenId === null ? [] : [`token   ${tokenId}: ${scope}, ${until}`]),
+    ...(label === null ? [] : [`label   ${label}`]),
+    ...(repos === null ? [] : [`repos   ${repos.join(', ')}`]),
     '',
   ].join('\n');
 }

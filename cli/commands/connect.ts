@@ -14,7 +14,6 @@ import { gitSetting, gitText, ownLfsUrl } from '../git/git.ts';
 import type { RepoPlace } from '../lfs-batch.ts';
 import { parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { formatUntil, shellWords } from '../render.ts';
-import { printable } from '../terminal.ts';
 
 type TokenBody = BodyOf<'getToken'>;
 
@@ -104,7 +103,7 @@ export const connectCommand = actionCommand({
 function tokenText({ made, isKept, shown }: ChosenToken, nowMs: number): string {
   const { tokenId, scope, user, expiresAt } = shown;
   const until = expiresAt === null ? 'never expires' : `expires ${formatUntil(expiresAt, nowMs)}`;
-  const owner = user === null ? '' : `, locks belong to ${printable(user)}`;
+  const owner = user === null ? '' : `, locks belong to ${user}`;
   return `${isKept ? 'unchanged' : made ? 'new' : 'yours'}, ${tokenId}: ${scope}, ${until}${owner}`;
 }
 
@@ -246,7 +245,7 @@ async function tryToken(client: ApiClient, { tenant, repo }: RepoPlace): Promise
   });
   if (status === 200) return;
   const said = z.object({ message: z.string() }).safeParse(body);
-  const reason = said.success ? printable(said.data.message) : `the response was ${status}`;
+  const reason = said.success ? said.data.message : `the response was ${status}`;
   throw new CliError(`This token can't access ${tenant}/${repo}: ${reason}`, {
     hint: `Log in with a token of ${tenant} with access to this repo: lfs-quota login ${client.baseUrl}`,
     failure: status === 404 ? 'not-found' : 'unauthorized',

@@ -2,7 +2,6 @@ import type { BodyOf } from '../api-client.ts';
 import { tableOf } from '../columns.ts';
 import { group, operand, routeCommand, tenantOperand } from '../command.ts';
 import { formatAge } from '../render.ts';
-import { printable } from '../terminal.ts';
 
 const addressOperand = operand('<address>', 'e-mail address');
 
@@ -22,8 +21,8 @@ export const emailCommands = group('email', 'E-mail alerts to addresses', [
     body: ({ operands: { address } }) => ({ address }),
     print: ({ address, confirmedAt }) =>
       confirmedAt === null
-        ? `Sending a link to ${printable(address)}. It gets alerts once that's confirmed, within 48 hours.\n`
-        : `${printable(address)} gets alerts already.\n`,
+        ? `Sending a link to ${address}. It gets alerts once that's confirmed, within 48 hours.\n`
+        : `${address} gets alerts already.\n`,
   }),
   routeCommand({
     name: 'list',
@@ -41,7 +40,7 @@ export const emailCommands = group('email', 'E-mail alerts to addresses', [
     route: 'removeEmail',
     operands: { tenant: tenantOperand, address: addressOperand },
     query: ({ operands: { address } }) => ({ address }),
-    print: (_, { operands }) => `${printable(operands.address)} is removed.\n`,
+    print: (_, { operands }) => `${operands.address} is removed.\n`,
   }),
 ]);
 

@@ -34,7 +34,7 @@ import {
   formatRequests,
   shellWords,
 } from '../render.ts';
-import { printable, type View, viewOf } from '../terminal.ts';
+import { type View, viewOf } from '../terminal.ts';
 
 type ExportBody = BodyOf<'getExport'>;
 
@@ -297,8 +297,8 @@ function renderExport(job: ExportBody, view: View): string {
   const lines = [
     `export    ${job.exportId}: ${job.repo === null ? job.tenant : `${job.tenant}/${job.repo}`} as ${job.format}${objects}`,
     `state     ${job.state}${progress.share === null ? '' : `, ${formatShare(job)}`}`,
-    `started   ${formatAge(job.createdAt, nowMs)}, by ${printable(askerOf(job))}`,
-    ...(failure === null ? [] : [`failed    ${printable(failure.message)} (${failure.reason})`]),
+    `started   ${formatAge(job.createdAt, nowMs)}, by ${askerOf(job)}`,
+    ...(failure === null ? [] : [`failed    ${failure.message} (${failure.reason})`]),
     ...(plan === null ? [] : planLines(plan)),
   ];
   const made = progress.copiedBytes + progress.uploadedBytes + progress.hashedBytes;

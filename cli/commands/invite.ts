@@ -9,7 +9,7 @@ import { CliError, UsageError } from '../errors.ts';
 import { eachRepo, managerToken, parseLifetime } from '../options.ts';
 import { formatUntil } from '../render.ts';
 import { clientFor, readBaseUrl } from '../server.ts';
-import { printable, viewOf } from '../terminal.ts';
+import { viewOf } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 import { logIn, noGitOption } from './auth.ts';
 
@@ -54,7 +54,7 @@ export const inviteCommand = actionCommand({
       body: { scope, repos, user, expiresInSeconds },
     });
     for (const repo of repos ?? []) await warnIfAbsent(client, context, { tenant, repo });
-    context.out(json ? `${made.text}\n` : `${printable(made.body.link)}\n`);
+    context.out(json ? `${made.text}\n` : `${made.body.link}\n`);
     if (!json) context.err(linkText(made.body, context));
   },
 });
@@ -62,7 +62,7 @@ export const inviteCommand = actionCommand({
 function linkText(made: BodyOf<'createInvitation'>, context: CliContext): string {
   const { scope, repos, expiresAt } = made;
   const until = formatUntil(expiresAt, context.nowMs());
-  const where = printable(repos?.join(', ') ?? 'all repos');
+  const where = repos?.join(', ') ?? 'all repos';
   return `Send this link. It works once and expires ${until}. It gives ${scope} access to ${where}.\n`;
 }
 

@@ -3,7 +3,7 @@ import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import { choice, group, operand, option, required, routeCommand, tenantOperand } from '../command.ts';
 import { eachRepo, matching, parseLifetime } from '../options.ts';
-import { printable, type View } from '../terminal.ts';
+import type { View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 
 type Match = Record<string, string[]>;
@@ -15,13 +15,13 @@ const rulesTable = tableOf<Rule>([
   ['scope', ({ scope }) => scope],
   ['repos', ({ repos }) => repos?.join(', ') ?? 'all', wraps],
   ['valid', ({ ttlSeconds }) => `${Math.round(ttlSeconds / 60)} min`],
-  ['issuer', ({ issuer }) => new URL(issuer).host, least(12)],
+  ['issuer', ({ issuer }) => (URL.canParse(issuer) ? new URL(issuer).host : issuer), least(12)],
   ['jobs with', ({ match }) => matchText(match), wraps],
 ]);
 
 function renderRules(rules: readonly Rule[], view: View): string {
   const warnings = rules.flatMap(({ ruleId, warning }) =>
-    warning === null ? [] : [`Replace ${ruleId}: it ${printable(warning)}.\n`],
+    warning === null ? [] : [`Replace ${ruleId}: it ${warning}.\n`],
   );
   return [rulesTable(rules, view), ...warnings].join('');
 }

@@ -15,7 +15,7 @@ import {
 import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } from '../confirm.ts';
 import { parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
-import { type Colour, printable, type View } from '../terminal.ts';
+import type { Colour, View } from '../terminal.ts';
 import { readThroughFlag, readThroughText, storageClassOperand } from './repo.ts';
 
 type TenantBody = BodyOf<'getTenant'>;
@@ -216,12 +216,12 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
 function renderTenant(body: TenantBody, nowMs: number): string {
   const lines = [
     `tenant   ${nameOf(body)}`,
-    `plan     ${printable(body.plan ?? '-')}`,
+    `plan     ${body.plan ?? '-'}`,
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'not scanned yet' : formatBytes(body.usage.storedBytes)}`,
     ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
     ...(body.reposMustExist ? ['repos    must be created before a push'] : []),
-    ...(body.storageClass ? [`class    ${printable(body.storageClass)} for new objects`] : []),
+    ...(body.storageClass ? [`class    ${body.storageClass} for new objects`] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;
@@ -270,7 +270,7 @@ function nameOf({ tenant, deleting }: TenantBody): string {
 
 function linkText(link: BodyOf<'linkTenant'>): string {
   const { tenant, host, organization, publicRead } = link;
-  const place = `${printable(organization)}/REPO on ${printable(host)}`;
+  const place = `${organization}/REPO on ${host}`;
   const open = publicRead
     ? `public here. Monthly download limit of each: ${formatLimit(publicRead.monthlyLimitBytes)}`
     : 'private here';

@@ -15,7 +15,7 @@ import {
 import { UsageError } from '../errors.ts';
 import { eachRepo, parseLifetime } from '../options.ts';
 import { formatAge, formatUntil } from '../render.ts';
-import { printable, type View } from '../terminal.ts';
+import type { View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 
 type TokenBody = BodyOf<'getToken'>;
@@ -105,7 +105,7 @@ function renderNew(body: BodyOf<'createToken'>, { view }: { view: View }): strin
     `token  ${token}`,
     `id     ${tokenId}`,
     `scope  ${made.scope}`,
-    ...(made.user === null ? [] : [`user   ${printable(made.user)}`]),
+    ...(made.user === null ? [] : [`user   ${made.user}`]),
     ...(made.repos === null ? [] : [`repos  ${made.repos.join(', ')}`]),
     ...(expiresAt === null ? [] : [`ends   ${formatUntil(expiresAt, view.nowMs)}, at ${expiresAt}`]),
     '',
@@ -117,9 +117,9 @@ function renderToken(token: TokenBody, { nowMs }: View): string {
   return [
     `id       ${token.tokenId}`,
     `scope    ${token.scope}`,
-    `user     ${printable(token.user ?? '-')}`,
+    `user     ${token.user ?? '-'}`,
     `repos    ${token.repos?.join(', ') ?? 'all'}`,
-    `label    ${printable(token.label ?? '-')}`,
+    `label    ${token.label ?? '-'}`,
     `created  ${formatAge(createdAt, nowMs)}, at ${createdAt}`,
     `used     ${lastUsedAt === null ? 'never' : formatAge(lastUsedAt, nowMs)}`,
     `expires  ${expiryOf(token, nowMs)}`,

@@ -5,7 +5,7 @@ import { canDrawBlocks, canRedraw } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { managerToken } from '../options.ts';
 import { forecastText, formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
-import { displayWidth, printable, type View, viewOf, withoutColours } from '../terminal.ts';
+import { displayWidth, type View, viewOf, withoutColours } from '../terminal.ts';
 import { renderRepos } from './repo.ts';
 
 type SubscriptionBody = BodyOf<'getSubscription'>;
@@ -70,7 +70,7 @@ function renderUsage(
   body: SubscriptionBody,
   options: View & { readonly drawBlocks: boolean; readonly program: string },
 ): string {
-  const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${printable(body.plan)})`;
+  const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${body.plan})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
   if (body.limitBytes !== null && (body.usage?.reservedBytes ?? 0) > 0)
     parts.push(`See what is reserved: ${options.program} reservation list ${body.tenant}\n`);

@@ -1,7 +1,6 @@
 import type { BodyOf } from '../api-client.ts';
 import { flag, group, operand, routeCommand, tenantOperand } from '../command.ts';
 import { formatAge, formatUntil } from '../render.ts';
-import { printable } from '../terminal.ts';
 
 /** `webhook set|show|delete|test`. */
 export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
@@ -49,7 +48,7 @@ export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
 
 function renderWebhook({ url, secretChangedAt, last }: BodyOf<'getWebhook'>, nowMs: number): string {
   return [
-    `url     ${printable(url)}`,
+    `url     ${url}`,
     `secret  since ${secretChangedAt}`,
     `last    ${last === null ? 'nothing was sent yet' : lastText(last, nowMs)}`,
     '',
@@ -58,7 +57,7 @@ function renderWebhook({ url, secretChangedAt, last }: BodyOf<'getWebhook'>, now
 
 function lastText(last: NonNullable<BodyOf<'getWebhook'>['last']>, nowMs: number): string {
   const { eventId, type, at, attempt, outcome, status, failure, nextAt } = last;
-  const event = `${printable(type)} ${printable(eventId)}, attempt ${attempt}, ${formatAge(at, nowMs)}`;
+  const event = `${type} ${eventId}, attempt ${attempt}, ${formatAge(at, nowMs)}`;
   if (outcome === 'delivered') return `${event}: delivered (${status})`;
   const why = status === null ? (failure ?? 'no response').replaceAll('-', ' ') : `answered ${status}`;
   const next = nextAt === null ? 'no more retries' : `again ${formatUntil(nextAt, nowMs)}`;

@@ -86,13 +86,19 @@ afterAll(() => examplesServer.close());
 /** Runs the first example of a command on the examples of the API. */
 async function onExamples(
   words: string,
-  options: { more?: readonly string[]; change?: (body: unknown) => unknown; columns?: number } = {},
+  options: {
+    more?: readonly string[];
+    change?: (body: unknown) => unknown;
+    columns?: number | undefined;
+    url?: string;
+  } = {},
 ) {
   const { more = [], columns } = options;
   const example = examples[words]?.[0]?.[0] ?? '';
   const line = more.includes('--by') ? example.replace(/ --by \S+/, '') : example;
   changed = options.change;
-  const { url, asked } = examplesServer;
+  const { asked } = examplesServer;
+  const { url = examplesServer.url } = options;
   const before = asked.length;
   const env = { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: 'x' };
   const args = [...wordsOf(line).filter((word) => !['--watch', '--wait'].includes(word)), ...more];
@@ -354,6 +360,108 @@ describe('on a terminal', () => {
       const pictures = out.split('\n').filter((line) => /[█▁▂▃▄▅▆▇|]/.test(line));
       expect(pictures.length).toBeGreaterThan(0);
       for (const line of pictures) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+    }
+  });
+});
+
+/** As a hostile server would write it: colours, a link, a title, 8-bit controls, another line, and letters in another order. */
+const hostile = '\u001b[31m\u001b]8;;http://evil\u0007\u009b2J\u0090\r\nevil\u202e';
+/** What of it no terminal may get. A line feed is ours. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that must not be there.
+const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+
+/** The body with each of its texts, and names of a map, hostile where the contract lets them be. @returns how many are. */
+function poisoned(body: unknown, isTaken: (body: unknown) => boolean): { body: unknown; count: number } {
+  let count = 0;
+  /** @param put the body with something else in place of this value. */
+  const poison = (value: unknown, put: (value: unknown) => unknown): unknown => {
+    const taken = (next: unknown) => isTaken(put(next));
+    if (typeof value === 'string' || value === null) {
+      const texts = [`${value ?? ''}${hostile}`, `https://example.com/${hostile}`];
+      const found = texts.find(taken);
+      count += found === undefined ? 0 : 1;
+      return found ?? value;
+    }
+    if (typeof value !== 'object') return value;
+    let now: unknown = Array.isArray(value) ? [...value] : { ...value };
+    for (const key of Object.keys(value)) {
+      // With one more page each time, a list has no end.
+      if (key === 'nextCursor') continue;
+      const withValue = (each: unknown) =>
+        Array.isArray(now) ? now.with(Number(key), each) : { ...(now as object), [key]: each };
+      now = withValue(poison((now as Record<string, unknown>)[key], (each) => put(withValue(each))));
+      if (Array.isArray(now)) continue;
+      const { [key]: held, ...others } = now as Record<string, unknown>;
+      const renamed = { ...others, [`${key}${hostile}`]: held };
+      // A field that is only left out says nothing: this is a name that somebody chose.
+      if (!isField(key) && taken(renamed)) now = renamed;
+    }
+    return now;
+  };
+  return { body: poison(body, (value) => value), count };
+}
+
+/** Names of fields are ours. */
+const isField = (name: string) => fieldNames.has(name);
+const fieldNames = new Set<string>();
+(function note(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  for (const [name, value] of Object.entries(schema)) {
+    if (name === 'properties') for (const field of Object.keys(value as object)) fieldNames.add(field);
+    note(value);
+  }
+})(
+  Object.values<RouteContract>(contract).flatMap(({ answers }) =>
+    Object.values(answers).flatMap(({ schema }) =>
+      schema ? [z.toJSONSchema(schema, { unrepresentable: 'any' })] : [],
+    ),
+  ),
+);
+
+describe('what a server says', () => {
+  it('reaches no terminal as controls, whatever the command and the field', async () => {
+    const found: unknown[] = [];
+    const answers = new Map<string, ReturnType<typeof poisoned>>();
+    const server = await startServer((asked) => {
+      const operation = operationOf(asked);
+      const doc: RouteContract | undefined = operation && contract[operation];
+      const [answer] = Object.values(doc?.answers ?? {});
+      const isTaken = (body: unknown) => answer?.schema?.safeParse(body).success === true;
+      return exampleAnswer(asked, (example) => {
+        const made = answers.get(`${operation}`) ?? poisoned(example, isTaken);
+        answers.set(`${operation}`, made);
+        return made.body;
+      });
+    });
+    try {
+      for (const { words } of apiLeaves)
+        for (const args of [...(moreRows[words] ?? [[]]), ['--json']])
+          for (const columns of [undefined, 80]) {
+            const { out, err } = await onExamples(words, { more: args, columns, url: server.url });
+            const lines = withoutColours(out + err).split('\n');
+            found.push(
+              ...lines
+                .filter((line) => controls.test(line) || line.startsWith('evil'))
+                .map((line) => [words, line]),
+            );
+          }
+      expect(found).toEqual([]);
+      expect([...answers.values()].reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(100);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('of an error reaches none, either', async () => {
+    const body = { code: hostile, title: hostile, detail: hostile };
+    const server = await startServer(() => ({ status: 409, body }));
+    try {
+      for (const { words } of apiLeaves) {
+        const { out, err } = await onExamples(words, { url: server.url });
+        expect(controls.test((out + err).replaceAll('\n', '')), words).toBe(false);
+      }
+    } finally {
+      await server.close();
     }
   });
 });

@@ -31,6 +31,7 @@ export function create(
     const beganMs = deps.clock.nowMs();
     const reader = await authenticateReader(deps, event);
     if (!reader.ok) return reader.response;
+    const accessEndedMs = deps.clock.nowMs();
     const today = dayOf(beganMs);
     const [record, repos, publicReads, noted] = await Promise.all([
       deps.ledger.readTenant(reader.name),
@@ -41,20 +42,28 @@ export function create(
     ]);
     const access = readableTenant(record, reader);
     if (!access.ok) return access.response;
-    const cacheReadMs = deps.clock.nowMs() - beganMs;
+    const cacheEndedMs = deps.clock.nowMs();
     const query = contract.query.safeParse(event.queryStringParameters ?? {});
     if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
     const refresh = isManager(access) && query.data.refresh === true;
-    const subscription = await getSubscription(deps, { cached: { tenant: access.tenant, repos }, refresh });
-    const totalMs = deps.clock.nowMs() - beganMs;
+    const { taken, ...watched } = watchLists(deps);
+    const cached = { tenant: access.tenant, repos };
+    const subscription = await getSubscription({ ...deps, ...watched }, { cached, refresh });
+    const endedMs = deps.clock.nowMs();
+    const { beganMs: listsBeganMs = endedMs, endedMs: listsEndedMs = endedMs } = taken;
     deps.log.info('subscription', {
       tenant: access.tenant.tenant,
       source: subscription.source,
       refreshing: subscription.refreshing,
       objectCount: subscription.tenant.scanned?.objectCount ?? null,
-      accessAndCacheMs: cacheReadMs,
-      scanMs: totalMs - cacheReadMs,
-      totalMs,
+      lists: taken.lists,
+      accessMs: accessEndedMs - beganMs,
+      cacheMs: cacheEndedMs - accessEndedMs,
+      // The lease, and what the ledger has. Without a LIST of its own: another reconcile that it waited for.
+      planMs: listsBeganMs - cacheEndedMs,
+      listMs: listsEndedMs - listsBeganMs,
+      commitMs: endedMs - listsEndedMs,
+      totalMs: endedMs - beganMs,
     });
     const isShown = (repo: string) => seesRepo(reader, repo);
     const seen = subscription.repos.filter(({ repo }) => isShown(repo));
@@ -67,6 +76,29 @@ export function create(
     return subscription.refreshing ? json(202, body) : ifChanged(event, json(200, body));
   };
   return guard(deps, respondProblem, withMetrics(deps.metrics, handle));
+}
+
+/** Notes the LISTs that were answered, and from when to when they ran. */
+function watchLists({ listing, scan, clock }: Pick<Deps, 'listing' | 'scan' | 'clock'>) {
+  const taken: { lists: number; beganMs?: number; endedMs?: number } = { lists: 0 };
+  const watch = async <T>(list: () => Promise<T>, listsOf = (_: T) => 1) => {
+    taken.beganMs ??= clock.nowMs();
+    try {
+      const result = await list();
+      taken.lists += listsOf(result);
+      return result;
+    } finally {
+      taken.endedMs = clock.nowMs();
+    }
+  };
+  const listPage: typeof listing.listPage = (request) => watch(() => listing.listPage(request));
+  const listFolders: typeof listing.listFolders = (request) => watch(() => listing.listFolders(request));
+  const watched: typeof scan.scan = async (input) =>
+    watch(
+      () => scan.scan(input),
+      (done) => done.requests,
+    );
+  return { taken, listing: { listPage, listFolders }, scan: { scan: watched } };
 }
 
 export const handler = await deployed(create, subscriptionDeps, warmUpTableAndScan);

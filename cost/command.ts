@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { defaultSettings } from '../lambda/rules/settings.ts';
 import { type MonthAt, monthEverywhere, teams } from './hosts.ts';
+import { breakEvenSeconds, waiting, waysToList } from './lists.ts';
 import {
   type Cost,
   defaultWorkload,
@@ -30,7 +31,7 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
 
 /** A number with as many digits as matter. */
 function formatNumber(value: number | undefined): string {
-  if (value === undefined || Number.isNaN(value)) return '–';
+  if (value === undefined || !Number.isFinite(value)) return '–';
   const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? ',' : '');
 }
@@ -72,11 +73,11 @@ const monthOptions = {
   help,
 } as const;
 const scanOptions = {
-  objects: { type: 'string', help: 'objects; without it 10⁷ to 6.7 × 10¹⁰' },
+  objects: { type: 'string', help: 'objects; without it 10⁷ to 6.7 × 10¹⁰, and 1,000 to 100,000' },
   store,
   help,
 } as const;
-type Texts = Partial<Record<keyof typeof monthOptions, string | boolean>>;
+type Texts = Partial<Record<keyof typeof monthOptions | keyof typeof scanOptions, string | boolean>>;
 
 /** An option makes no sense. The message says what to give instead. */
 export class UsageError extends Error {
@@ -149,6 +150,30 @@ const roundDays = defaultSettings.shardRoundMs / 86_400_000;
 /** LISTs a second: by default (`protocol.shardListsPerHour`), and of one function with 512 MB and with a whole core. */
 const rates = [100, 290, 1000];
 
+/** Objects of the first question, those on both sides of where 16 at once pays, and others. */
+const listed = [1000, 3936, 5000, 5001, 15_500, 17_000];
+
+/** Whether 16 LISTs at once cost more than the time that they save, and ours. */
+function lists(texts: Texts): string {
+  const given = numberOf(texts, 'objects', 0, 1);
+  const scans = (given > 0 ? [given] : listed).map((objects) => ({ objects, ways: waysToList(objects) }));
+  const names = ['16 at once', 'ours, first', 'ours, later'];
+  const tables = storesOf(texts).map((store) => {
+    const rows = scans.map(({ objects, ways: [inTurn, ...others] }) => [
+      formatNumber(objects),
+      ...[inTurn, ...others].map((way) => `${formatNumber(way.lists)} in ${formatNumber(way.rounds)}`),
+      ...waiting.flatMap(({ perSecond }) =>
+        others.map((way) => formatNumber(breakEvenSeconds(inTurn, way, store, perSecond))),
+      ),
+    ]);
+    const pay = waiting.flatMap(({ mb }) => names.map((name) => `${name}, ${formatNumber(mb)} MB`));
+    return formatTable([`objects on ${store.toUpperCase()}`, 'in turn', ...names, ...pay], rows);
+  });
+  const head =
+    'LISTs in rounds, on average, and the seconds of a page above which they cost less than in turn:';
+  return [head, ...tables].join('\n\n');
+}
+
 /** Counts of large repos. */
 function scan(texts: Texts): string {
   const given = numberOf(texts, 'objects', 0, 1);
@@ -179,7 +204,8 @@ function scan(texts: Texts): string {
       rows,
     );
   });
-  return tables.join('\n\n');
+  // A large repo is listed by shards.
+  return [...tables, ...(given < defaultSettings.largeRepoObjects ? [lists(texts)] : [])].join('\n\n');
 }
 
 /** Three teams at hosts, and here. */
@@ -204,8 +230,8 @@ function parse(args: readonly string[], options: typeof monthOptions | typeof sc
 }
 
 /**
- * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count large repos. With `hosts` alone: a
- * month elsewhere.
+ * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count repos, large and small. With
+ * `hosts` alone: a month elsewhere.
  *
  * @throws {UsageError}
  */

@@ -6,12 +6,25 @@ import type { DeploymentSettings } from '../lib/settings/deployment-settings.ts'
 import { parseDeploymentSettings } from '../lib/settings/stages.ts';
 
 /**
- * Prices in US dollars: on demand, first price tier, no free tier. Copied from public price lists on the day of
- * {@link pricesAsOf}. Recheck them before quoting.
+ * Prices in US dollars: on demand, without what is free each month. Bytes have their tiers; no other amount here reaches a
+ * second one, such as 10 TB of logs. Copied from public price lists on the day of {@link pricesAsOf}. Recheck them before quoting.
  */
 export const pricesAsOf = '2026-11-21';
 
 const perMillion = (dollars: number) => dollars / 1e6;
+
+/** A GB as AWS bills it: 2³⁰ bytes. Its TB has 1,024 of them. */
+const GiB = 1024 ** 3;
+
+/** The price of a GB, up to each of some TB, and behind the last. */
+type Tiers = { readonly tb: readonly number[]; readonly perGb: readonly number[] };
+
+/** Dollars for GB, each at the price of its tier. */
+const tiered = (gb: number, { tb, perGb }: Tiers): number =>
+  perGb.reduce((sum, price, tier) => {
+    const [from, to] = [1024 * (tb[tier - 1] ?? 0), 1024 * (tb[tier] ?? Number.POSITIVE_INFINITY)];
+    return sum + price * Math.max(0, Math.min(gb, to) - from);
+  }, 0);
 
 /** Prices of an object store, per request and per byte. Deletes and bytes in are free on both. */
 interface StorePrices {
@@ -19,34 +32,46 @@ interface StorePrices {
   readonly putOrList: number;
   /** GET and HEAD. R2 calls them class B. */
   readonly getOrHead: number;
-  /** A GB (10⁹ bytes) stored for a month, in the class for frequent access. */
-  readonly storedGbMonth: number;
+  readonly bytesOfGb: number;
+  /** A GB stored for a month, in the class for frequent access. */
+  readonly storedGbMonth: Tiers;
   /** A GB that clients on the internet get. */
-  readonly gbToInternet: number;
+  readonly gbToInternet: Tiers;
 }
 
 export const s3Prices: StorePrices = {
   putOrList: perMillion(5),
   getOrHead: perMillion(0.4),
-  storedGbMonth: 0.023,
-  gbToInternet: 0.09,
+  bytesOfGb: GiB,
+  storedGbMonth: { tb: [50, 500], perGb: [0.023, 0.022, 0.021] },
+  gbToInternet: { tb: [10, 50, 150], perGb: [0.09, 0.085, 0.07, 0.05] },
 };
 export const r2Prices: StorePrices = {
   putOrList: perMillion(4.5),
   getOrHead: perMillion(0.36),
-  storedGbMonth: 0.015,
-  gbToInternet: 0,
+  // Assumed, as its price list doesn't define a GB. With 2³⁰ bytes, what is stored costs 7 % less.
+  bytesOfGb: 1e9,
+  storedGbMonth: { tb: [], perGb: [0.015] },
+  gbToInternet: { tb: [], perGb: [0] },
 };
 
 /**
  * CloudFront in the US. Unconfirmed: on 2026-11-27, of a copy of its price list without a date. What is free in each month is
  * subtracted, because that doesn't end after a year. What it gets from S3 is free.
  */
-const cdnPrices = { gbToInternet: 0.085, httpsRequest: perMillion(1), freeGb: 1000, freeRequests: 10e6 };
+const cdnPrices = {
+  gbToInternet: {
+    tb: [1, 10, 50, 150, 500, 1024, 5120],
+    perGb: [0, 0.085, 0.08, 0.06, 0.04, 0.03, 0.025, 0.02],
+  },
+  httpsRequest: perMillion(1),
+  freeRequests: 10e6,
+};
 
 /** Prices of AWS in us-east-1. */
 export const cloudPrices = {
   lambdaGbSecondArm64: 0.0000133334,
+  lambdaGbSecondX86: 0.0000166667,
   lambdaRequest: perMillion(0.2),
   /** A write of up to 1 KB. */
   tableWriteUnit: perMillion(0.625),
@@ -65,11 +90,12 @@ export const cloudPrices = {
   metricMonth: 0.3,
   dashboardMonth: 3,
   secretMonth: 0.4,
+  secretRequest: perMillion(5),
 };
 
 export type StoreName = 's3' | 'r2';
 
-const pricesOf = (store: StoreName) => (store === 's3' ? s3Prices : r2Prices);
+export const pricesOf = (store: StoreName) => (store === 's3' ? s3Prices : r2Prices);
 
 /**
  * What an operation takes: with 20 objects of a repo of 1,000, in a tenant that has four such repos.
@@ -187,9 +213,9 @@ export const services = ['store', 'table', 'functions', 'api', 'queue', 'logs', 
 export type Cost = Readonly<Record<(typeof services)[number], number>>;
 
 /** The memory of each function, by default. */
-const { memoryMb } = parseDeploymentSettings('prod', {});
+export const { memoryMb } = parseDeploymentSettings('prod', {});
 /** Assumed: what Lambda, the function and the API log for one run. */
-const logGb = 1200 / 1e9;
+const logGb = 1200 / GiB;
 
 const runMs = ({ waitMs, objects }: Operation) => assumedMs.run + waitMs + objects * assumedMs.object;
 
@@ -252,6 +278,8 @@ const repos = 4;
 const readsOfUsage = 30;
 const monthMinutes = 30 * 24 * 60;
 const monthHours = monthMinutes / 60;
+/** Assumed: ten functions stay warm. Each reads the secret of an external store once in five minutes, if it runs. */
+const secretReadsMax = (10 * monthMinutes) / 5;
 /** A count is due up to a tenth before its time. */
 const dueEarly = 0.95;
 /** A push of 30 s. storeEvents gathers events for 20 s. */
@@ -283,7 +311,8 @@ interface Line {
 
 /**
  * Dollars a month in us-east-1, without the table's storage and backups, cold starts, data transfer from functions to a
- * store outside AWS, and free tiers. The simple rules, and what they differ from the product by:
+ * store outside AWS, and what is free each month, such as AWS's first 100 GB to the internet. The simple rules, and what they
+ * differ from the product by:
  *
  * - *A push* has one reconcile that lists its repo, one that finds nothing more, one or two that are deferred, and one after its
  *   reservation is dead. Nearly right for pushes of up to a minute, an hour apart. A longer one has about one more each minute.
@@ -314,7 +343,11 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
   const affordable = Math.min(1, (monthHours * listRequestsPerHour) / lists);
 
   const prices = pricesOf(store);
-  const gb = (objectMb * 1024 ** 2) / 1e9;
+  const objectGb = (objectMb * 1024 ** 2) / prices.bytesOfGb;
+  const bytes = (what: string, gb: number, tiers: Tiers) =>
+    line(what, gb, { bytes: gb === 0 ? 0 : tiered(gb, tiers) / gb });
+  const storeRuns = pushes * (1 + verifies + affordable) + fetches + counts * affordable;
+  const secret = Math.min(storeRuns, secretReadsMax) * cloudPrices.secretRequest + cloudPrices.secretMonth;
   const run = (what: string, times: number, operation: Operation) =>
     line(what, times, costOf(operation, store));
   const events = [
@@ -338,19 +371,19 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
     run('schedule: run', monthMinutes, operations.schedule),
     ...(storeEvents ? events : []),
     line('alarms, metrics, idle queues, …', 1, standingCost(workload, isIdle)),
-    line('GB stored', tenants * workload.objects * gb, { bytes: prices.storedGbMonth }),
+    ...(store === 's3' ? [] : [line('store: its secret', 1, { fixed: secret })]),
+    bytes('GB stored', tenants * workload.objects * objectGb, prices.storedGbMonth),
     ...(workload.cdn && store === 's3'
-      ? cdnLines(gets, gb)
-      : [line('GB fetched over the internet', gets * gb, { bytes: prices.gbToInternet })]),
+      ? [...cdnLines(gets), bytes('CloudFront: GB, 1,024 are free', gets * objectGb, cdnPrices.gbToInternet)]
+      : [bytes('GB fetched over the internet', gets * objectGb, prices.gbToInternet)]),
   ];
 }
 
 /** CloudFront and its key. It asks S3 for each object, as if it kept none. */
-function cdnLines(gets: number, gb: number): Line[] {
-  const { gbToInternet, httpsRequest, freeGb, freeRequests } = cdnPrices;
+function cdnLines(gets: number): Line[] {
+  const { httpsRequest, freeRequests } = cdnPrices;
   return [
     line('CloudFront: GETs above 10 million', Math.max(0, gets - freeRequests), { bytes: httpsRequest }),
-    line('CloudFront: GB above 1,000', Math.max(0, gets * gb - freeGb), { bytes: gbToInternet }),
     line('CloudFront: key', 1, { fixed: cloudPrices.secretMonth }),
   ];
 }

@@ -10,7 +10,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'docs/team-admins.md', most: 2590, isForUsers: true },
   { page: 'docs/saas-builders.md', most: 1500, isForUsers: true },
   { page: 'docs/deploy.md', most: 2000, isForUsers: true },
-  { page: 'docs/costs.md', most: 690, isForUsers: true },
+  { page: 'docs/costs.md', most: 950, isForUsers: true },
   { page: 'docs/serve.md', most: 1040, isForUsers: true },
   { page: 'docs/runbook.md', most: 2480, isForUsers: true },
   { page: 'docs/migrate.md', most: 1400, isForUsers: true },

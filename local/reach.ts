@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 import { StartupError } from './system/durable-file.ts';
 
 /** Where clients reach this server, and whose word on them counts. */
@@ -54,9 +54,12 @@ export function clientAddress(
   return address;
 }
 
-/** Without the port that some proxies add. IPv4 as such, though a socket for both families shows it as IPv6. */
-const plainAddress = (address: string) =>
-  address.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/^::ffff:(?=\d+\.)/i, '');
+/** Without the port that some proxies add, and in one spelling. IPv4 as such, though a socket for both families shows it as IPv6. */
+function plainAddress(text: string): string {
+  const address = text.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2');
+  if (isIP(address) !== 6) return address;
+  return new SocketAddress({ address, family: 'ipv6' }).address.replace(/^::ffff:(?=\d+\.)/, '');
+}
 
 /** @param address without a port. */
 function isProxy({ trusts }: Reach, address: string): boolean {

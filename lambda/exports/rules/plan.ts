@@ -243,7 +243,7 @@ export function pricesOf(
   const dollars =
     figures.gets * prices.read +
     writes * prices.write +
-    (figures.throughBytes / 1e9) * prices.gbToStore +
+    (figures.throughBytes / 1024 ** 3) * prices.gbToStore +
     workerSeconds * prices.workerSecond;
   return { requests: figures.gets + writes, dollars, seconds: workerSeconds / pace.workers };
 }

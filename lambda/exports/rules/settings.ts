@@ -107,7 +107,7 @@ interface ExportPrices {
   /** A request that writes, lists, or is about an upload. */
   readonly write: number;
   readonly read: number;
-  /** A GB (10⁹ bytes) from the workers to the store. */
+  /** A GB from the workers to the store: 2³⁰ bytes, as AWS bills it. */
   readonly gbToStore: number;
   /** A worker for a second. */
   readonly workerSecond: number;

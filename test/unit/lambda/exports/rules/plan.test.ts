@@ -292,7 +292,7 @@ describe('what a plan takes', () => {
     [
       'bytes to a store outside cost',
       { prices: { gbToStore: 0.09 } },
-      { requests: 80, seconds: 2, dollars: 40 * 4e-7 + 40 * 5e-6 + 8e-3 + 0.6 * 0.09 },
+      { requests: 80, seconds: 2, dollars: 40 * 4e-7 + 40 * 5e-6 + 8e-3 + (0.6e9 / 2 ** 30) * 0.09 },
     ],
   ])('%s', (_title, changes, { requests, seconds, dollars }) => {
     const taken = priced(changes);

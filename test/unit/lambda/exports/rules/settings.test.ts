@@ -23,7 +23,7 @@ it('has the prices of the cost model', () => {
   expect(settings('r2').prices).toMatchObject({
     write: expect.closeTo(r2Prices.putOrList, 12),
     read: expect.closeTo(r2Prices.getOrHead, 12),
-    gbToStore: s3Prices.gbToInternet,
+    gbToStore: s3Prices.gbToInternet.perGb[0],
   });
   expect(settings('s3').prices.workerSecond).toBeCloseTo(workerSecond, 9);
   expect(functionSpecs.exportArchive.timeoutSeconds).toBeGreaterThan(0);

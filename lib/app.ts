@@ -23,6 +23,7 @@ import { Functions, objectsBelow, ownScopesOf } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
+import { workersOf } from './settings/concurrency.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
 
@@ -56,23 +57,8 @@ class LfsQuotaStack extends Stack {
         ? new Cdn(this, 'Cdn', { bucket: this.storage.bucket, settings: objectStore.cdn })
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
-    const reconciles = new ReconcileQueue(this, 'ReconcileQueue', settings.reconcile);
-    const webhooks = workIn(this, 'Webhook');
-    const chunks = workIn(this, 'Chunk', settings.chunkWorkers);
-    const emails = settings.email && workIn(this, 'Email');
-    const feedback = emails && new EmailFeedback(this, 'EmailFeedback', emails);
-    const queues = {
-      reconciles,
-      webhooks,
-      chunks,
-      ...(emails && { emails }),
-      ...(exports.workers > 0 && { exports: workIn(this, 'Export', exports.workers) }),
-      ...(settings.gitHosts.length > 0 && { copies: workIn(this, 'Copy') }),
-      ...(settings.storeEvents &&
-        this.storage.bucket && {
-          'store-events': new StoreEvents(this, 'StoreEvents', this.storage.bucket),
-        }),
-    };
+    const { queues, configurationSet } = this.#queues(settings);
+    const { reconciles } = queues;
 
     this.functions = new Functions(this, 'Functions', {
       settings,
@@ -81,9 +67,14 @@ class LfsQuotaStack extends Stack {
         storage: this.storage,
         cdn: this.cdn,
         queues,
-        email: settings.email &&
-          feedback && { from: settings.email.from, configurationSet: feedback.configurationSet },
-        exports: exports.workers > 0 ? { store: exportStoreOf(objectStore), settings: exports } : undefined,
+        email:
+          settings.email && configurationSet !== undefined
+            ? { from: settings.email.from, configurationSet }
+            : undefined,
+        exports: queues.exports && {
+          store: exportStoreOf(objectStore),
+          settings: { ...exports, workers: queues.exports.maxConcurrency },
+        },
         adminSecretArn: this.adminToken.secretArn,
         signInSecretArns: signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn),
         adoptedRepos: settings.adoptedRepos,
@@ -97,7 +88,8 @@ class LfsQuotaStack extends Stack {
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: reconciles });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
-    if (emails) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
+    if (queues.emails)
+      functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
     for (const work of Object.values(queues)) if (work !== reconciles) work.deliverTo(functions);
 
     const { api } = this;
@@ -106,6 +98,25 @@ class LfsQuotaStack extends Stack {
     const alarms = settings.monitoring === 'none' ? undefined : new Alarms(this, 'Alarms', watched);
     this.canary = alarms && settings.canary ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
     if (alarms && settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
+  }
+
+  /** Those that the stage has. */
+  #queues(settings: DeploymentSettings) {
+    const workers = workersOf(settings);
+    const { bucket } = this.storage;
+    const emails = workers.emails ? workIn(this, 'Email', workers.emails) : undefined;
+    const queues = {
+      reconciles: new ReconcileQueue(this, 'ReconcileQueue', settings.reconcile, workers.reconciles),
+      webhooks: workIn(this, 'Webhook', workers.webhooks),
+      chunks: workIn(this, 'Chunk', workers.chunks),
+      ...(emails && { emails }),
+      ...(workers.exports && { exports: workIn(this, 'Export', workers.exports) }),
+      ...(workers.copies && { copies: workIn(this, 'Copy', workers.copies) }),
+      ...(workers['store-events'] &&
+        bucket && { 'store-events': new StoreEvents(this, 'StoreEvents', bucket, workers['store-events']) }),
+    };
+    const feedback = emails && new EmailFeedback(this, 'EmailFeedback', emails);
+    return { queues, configurationSet: feedback?.configurationSet };
   }
 }
 
@@ -135,16 +146,17 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
     'Server access logs would record the query strings of presigned URLs, which are credentials until they expire.',
   ]);
   const { defaultChild } = bucket.node;
-  if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
-  const bucketId = stack.getLogicalId(defaultChild);
+  const arn =
+    defaultChild && CfnElement.isCfnElement(defaultChild)
+      ? `<${stack.getLogicalId(defaultChild)}.Arn>`
+      : `arn:<AWS::Partition>:s3:::${bucket.bucketName}`;
   for (const [name, handler] of stack.functions.entries()) {
     const spec = functionSpecs[name];
     const scopes = [
       ...[...new Set(spec.objects?.map(objectsBelow))].map((below) => ({ below, why: objectKeys })),
       ...ownScopesOf(spec),
     ];
-    for (const { below, why } of scopes)
-      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [why]);
+    for (const { below, why } of scopes) acknowledge(handler, `IAM5[Resource::${arn}${below}]`, [why]);
   }
 }
 

@@ -3,7 +3,7 @@ import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
-import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
+import { CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import {
@@ -70,6 +70,11 @@ export class WorkQueue extends Construct {
     new CfnOutput(this, output, { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(output);
   }
 
+  /** How many functions at once receive from it. */
+  get maxConcurrency(): number {
+    return this.#delivery.maxConcurrency;
+  }
+
   /** By default one message at a time: each gets a whole run, and one that is slow or fails affects no other. */
   deliverTo(functions: Functions, scope: Construct = this, id = 'Source'): void {
     const { consumer, ...options } = this.#delivery;
@@ -83,6 +88,9 @@ export class WorkQueue extends Construct {
   }
 }
 
+/** Of a run of the schedule: the next one comes soon, and finds the same tenants. */
+const onlyOnce = { retryAttempts: 0, maxEventAge: Duration.minutes(1) };
+
 const timeoutOf = (name: FunctionName) => functionSpecs[name].timeoutSeconds ?? 0;
 
 /**
@@ -93,8 +101,12 @@ const timeoutOf = (name: FunctionName) => functionSpecs[name].timeoutSeconds ?? 
  * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a reconcile.
  */
 export class ReconcileQueue extends WorkQueue {
-  constructor(scope: Construct, id: string, settings: DeploymentSettings['reconcile']) {
-    const { timeoutMinutes, delaySeconds, attemptsMax, concurrency: maxConcurrency } = settings;
+  constructor(
+    scope: Construct,
+    id: string,
+    { timeoutMinutes, delaySeconds, attemptsMax }: DeploymentSettings['reconcile'],
+    maxConcurrency: number,
+  ) {
     super(scope, id, {
       kind: '',
       delivery: { consumer: 'reconcile', maxConcurrency },
@@ -132,11 +144,12 @@ export class Background extends Construct {
       schedule: ScheduleExpression.rate(Duration.minutes(props.settings.refreshEveryMinutes)),
       target: new LambdaInvoke(refresh, {
         role: this.#schedulerRole(refresh.functionArn),
-        // The next run comes soon, and finds the same tenants.
-        retryAttempts: 0,
-        maxEventAge: Duration.minutes(1),
+        ...onlyOnce,
       }),
     });
+    // The scheduler only hands it to Lambda, which by default runs what failed twice more, and retries what it throttled for
+    // six hours. Then an hour without free functions would be followed by 60 runs.
+    refresh.configureAsyncInvoke(onlyOnce);
   }
 
   /** Defined here because the role that the CDK would create accepts later grants. */
@@ -155,8 +168,6 @@ export class Background extends Construct {
 const gatherSeconds = 20;
 /** Most events in one run. Each has about 1 kB, and Lambda passes at most 6 MB. */
 const eventsPerRunMax = 500;
-/** Most runs at a time: the minimum of Lambda. More would look up and record the same tenants in parallel. */
-const runsAtOnce = 2;
 /** How many characters of a stack's name are sure to begin the name of its bucket. */
 const sureNameLength = 20;
 
@@ -167,14 +178,14 @@ const sureNameLength = 20;
  * change the notifications of every bucket.
  */
 export class StoreEvents extends WorkQueue {
-  constructor(scope: Construct, id: string, bucket: Bucket) {
+  constructor(scope: Construct, id: string, bucket: IBucket, maxConcurrency: number) {
     super(scope, id, {
       kind: 'StoreEvents',
       delivery: {
         consumer: 'storeEvents',
         batchSize: eventsPerRunMax,
         maxBatchingWindow: Duration.seconds(gatherSeconds),
-        maxConcurrency: runsAtOnce,
+        maxConcurrency,
       },
       // Lambda's recommendation: six times the consumer's timeout, plus the time that it gathers.
       visibilityTimeout: Duration.seconds(6 * timeoutOf('storeEvents') + gatherSeconds),
@@ -211,10 +222,6 @@ export class StoreEvents extends WorkQueue {
   }
 }
 
-/** Receivers that are waited for at a time, each for some seconds at most. Lambda runs a queue by two or more. */
-const sendersAtOnce = 2;
-/** Objects that are copied from other servers at a time. */
-const copiesAtOnce = 10;
 /** A step that was killed comes back so long after the longest run. */
 const spareSeconds = 60;
 
@@ -228,12 +235,12 @@ const consumers = {
 } as const;
 
 /** Dead letters of what is to be sent can't be read, or nobody could try: what a receiver does not take is given up before. */
-export function workIn(scope: Construct, kind: keyof typeof consumers, workers?: number): WorkQueue {
+export function workIn(scope: Construct, kind: keyof typeof consumers, maxConcurrency: number): WorkQueue {
   const consumer = consumers[kind];
   const isSent = kind === 'Webhook' || kind === 'Email';
   return new WorkQueue(scope, `${kind}Work`, {
     kind,
-    delivery: { consumer, maxConcurrency: workers ?? (isSent ? sendersAtOnce : copiesAtOnce) },
+    delivery: { consumer, maxConcurrency },
     // Lambda recommends six times. Not for the others: somebody waits for the step, and one that comes twice does no harm.
     visibilityTimeout: Duration.seconds(
       isSent ? 6 * timeoutOf(consumer) : timeoutOf(consumer) + spareSeconds,

@@ -9,7 +9,7 @@ import {
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { S3BucketOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
-import type { Bucket, IBucket } from 'aws-cdk-lib/aws-s3';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import { publicKeyIn } from '../lambda/store/rules/cdn-keys.ts';
@@ -23,7 +23,7 @@ export class Cdn extends Construct {
   /** Environment variables of a function that signs downloads. */
   readonly environment: Readonly<Record<string, string>>;
 
-  constructor(scope: Construct, id: string, props: { bucket: Bucket; settings: CdnSettings }) {
+  constructor(scope: Construct, id: string, props: { bucket: IBucket; settings: CdnSettings }) {
     super(scope, id);
     const { publicKeys, privateKeyArn } = props.settings;
     const { stackName, region } = Stack.of(this);
@@ -45,7 +45,7 @@ export class Cdn extends Construct {
       priceClass: PriceClass.PRICE_CLASS_100,
       defaultBehavior: {
         // It may read objects, and not list the bucket.
-        origin: S3BucketOrigin.withOriginAccessControl(props.bucket as IBucket, { originAccessControl }),
+        origin: S3BucketOrigin.withOriginAccessControl(props.bucket, { originAccessControl }),
         trustedKeyGroups: [keyGroup],
         viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
         compress: false,

@@ -18,7 +18,10 @@ export class DataInUse extends Construct {
     const { objectStore, restoredTableName } = settings;
     this.#keep('ObjectStoreInUse', {
       what: 'object store',
-      now: objectStore.kind === 'bucket' ? stacksOwn : `${objectStore.endpoint}/${objectStore.bucket}`,
+      now:
+        objectStore.kind === 'bucket'
+          ? (objectStore.existingBucket ?? stacksOwn)
+          : `${objectStore.endpoint}/${objectStore.bucket}`,
     });
     this.#keep('TableInUse', { what: 'table', now: restoredTableName ?? stacksOwn });
   }

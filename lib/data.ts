@@ -1,9 +1,12 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AttributeType, Billing, type ITableV2, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { AnyPrincipal, Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
   BlockPublicAccess,
   Bucket,
   BucketEncryption,
+  BucketPolicy,
+  type IBucket,
   type LifecycleRule,
   ObjectOwnership,
 } from 'aws-cdk-lib/aws-s3';
@@ -100,6 +103,8 @@ function leftovers(days: Readonly<Record<keyof typeof ownFolders, number>>): Lif
   }));
 }
 
+const minimumTlsVersion = 1.2;
+
 interface ObjectStorageProps {
   readonly objectStore: DeploymentSettings['objectStore'];
   readonly keepData: boolean;
@@ -107,10 +112,10 @@ interface ObjectStorageProps {
   readonly archiveDays: number;
 }
 
-/** Where objects are stored: the stack's own bucket, or an external S3-compatible store. */
+/** Where objects are stored: the stack's own bucket, one that an earlier stack kept, or an external S3-compatible store. */
 export class ObjectStorage extends Construct {
   /** Undefined if the store is external: IAM can grant nothing there. */
-  readonly bucket: Bucket | undefined;
+  readonly bucket: IBucket | undefined;
   /** Undefined if the store is the stack's own bucket: the function's role is the credential. */
   readonly credentialsSecretArn: string | undefined;
   /** Environment variables of a function that reaches the store. */
@@ -128,7 +133,12 @@ export class ObjectStorage extends Construct {
         LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN: store.credentialsSecretArn,
       };
     } else {
-      const bucket = this.#ownBucket({ ...props, keepDeletedDays: store.keepDeletedDays });
+      const { existingBucket, keepDeletedDays } = store;
+      const bucket = (
+        existingBucket === undefined
+          ? this.#ownBucket({ ...props, keepDeletedDays })
+          : this.#existingBucket(existingBucket)
+      ) as IBucket;
       this.bucket = bucket;
       this.environment = {
         LFS_QUOTA_BUCKET: bucket.bucketName,
@@ -138,6 +148,29 @@ export class ObjectStorage extends Construct {
     new CfnOutput(this, 'BucketName', {
       value: this.environment['LFS_QUOTA_BUCKET'] ?? '',
     }).overrideLogicalId('BucketName');
+  }
+
+  /**
+   * A bucket that an earlier deployment kept, with its versions, lifecycle rules and public access as that left them. Its
+   * policy went with that stack. The CDK changes no imported bucket, except for what it takes as its policy.
+   */
+  #existingBucket(name: string): IBucket {
+    const bucket = Bucket.fromBucketName(this, 'ExistingBucket', name);
+    bucket.policy = new BucketPolicy(this, 'ExistingBucketPolicy', { bucket });
+    for (const conditions of [
+      { Bool: { 'aws:SecureTransport': 'false' } },
+      { NumericLessThan: { 's3:TlsVersion': minimumTlsVersion } },
+    ])
+      bucket.addToResourcePolicy(
+        new PolicyStatement({
+          effect: Effect.DENY,
+          principals: [new AnyPrincipal()],
+          actions: ['s3:*'],
+          resources: [bucket.bucketArn, bucket.arnForObjects('*')],
+          conditions,
+        }),
+      );
+    return bucket;
   }
 
   /**
@@ -151,7 +184,7 @@ export class ObjectStorage extends Construct {
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
-      minimumTLSVersion: 1.2,
+      minimumTLSVersion: minimumTlsVersion,
       versioned: keepDeletedDays > 0,
       lifecycleRules: [
         {

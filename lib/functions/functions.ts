@@ -274,7 +274,7 @@ interface FunctionResources {
 /** How a stage makes exports. */
 interface ExportResources {
   readonly store: ExportStoreKind;
-  readonly settings: DeploymentSettings['exports'];
+  readonly settings: DeploymentSettings['exports'] & { readonly workers: number };
 }
 
 /** How a stage sends e-mails. */

@@ -53,6 +53,8 @@ const cdn = z.strictObject({
   privateKeyArn: secretArn.describe('Secret with the private key as PEM.'),
 });
 
+const bucketName = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "isn't a bucket name");
+
 const ownBucket = z.strictObject({
   kind: z.literal('bucket').describe('An S3 bucket that the stack creates.'),
   keepDeletedDays: whole(
@@ -60,6 +62,11 @@ const ownBucket = z.strictObject({
     0,
     'Days a deleted or replaced object can be restored. Billed, but not counted as usage. 0: none.',
   ),
+  existingBucket: bucketName
+    .optional()
+    .describe(
+      "A bucket that an earlier deployment kept, used instead of the stack's own. It keeps its versions and lifecycle rules.",
+    ),
   cdn: cdn
     .optional()
     .describe('Downloads through CloudFront: docs/deploy.md#downloads-through-cloudfront. Default: from S3.'),
@@ -75,10 +82,7 @@ const externalShape = {
     )
     .describe('URL of its S3 API, without the bucket.'),
   region: z.string().min(1).max(64).describe('Region to sign requests for. R2 expects `auto`.'),
-  bucket: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "isn't a bucket name")
-    .describe('An existing bucket for lfs-quota alone, or the one in `adoptedRepos`.'),
+  bucket: bucketName.describe('An existing bucket for lfs-quota alone, or the one in `adoptedRepos`.'),
   credentialsSecretArn: secretArn.describe(
     'Secret with a key for that bucket, as JSON: {"accessKeyId": "…", "secretAccessKey": "…"}.',
   ),
@@ -143,6 +147,21 @@ const memoryOfFunctions = section(
   'Memory of each function. 1,769 MB is one CPU core.',
 );
 
+/** What AWS gives an account that asked for it. A new one has 10. */
+export const usualConcurrency = 1_000;
+
+/** Functions at once for each kind of work, with {@link usualConcurrency}. In a smaller account they are fewer. */
+export const usualWorkers = { reconciles: 5, chunks: 4, exports: 40, copies: 10 } as const;
+
+/** How many functions do one kind of work. Left out, it depends on `accountConcurrency`. */
+const workers = (kind: keyof typeof usualWorkers, what: string, least = 2) =>
+  z
+    .int()
+    .min(least)
+    .max(1_000)
+    .optional()
+    .describe(`${what} Default: ${usualWorkers[kind]}, or fewer with a low \`accountConcurrency\`.`);
+
 const reservedConcurrency = section(
   {
     lfsBatch: z
@@ -158,8 +177,14 @@ const throttle = section(
   {
     requestsPerSecond: whole([0, 10_000], 100, 'Sustained rate of each LFS route. 0, with burst 0: closed.'),
     burst: whole([0, 5_000], 1_000, 'Burst of each LFS route.'),
-    otherRequestsPerSecond: whole([0, 10_000], 50, 'Sustained rate of all other routes.'),
-    otherBurst: whole([0, 5_000], 100, 'Burst of all other routes.'),
+    managementRequestsPerSecond: whole([0, 10_000], 10, 'Sustained rate of each management route.'),
+    managementBurst: whole([0, 5_000], 100, 'Burst of each management route.'),
+    otherRequestsPerSecond: whole(
+      [0, 10_000],
+      50,
+      'Sustained rate of each other route: console, sign-in, CI tokens.',
+    ),
+    otherBurst: whole([0, 5_000], 100, 'Burst of each other route.'),
   },
   'Limits of API Gateway for all tenants together. Above: 429.',
 );
@@ -192,11 +217,7 @@ const reconcile = section(
       'Longest run of the function. A failed reconcile is retried after 1 to 10 minutes, a crashed one after six times this.',
       { min: 'a run spends up to one minute deleting, and then reconciles' },
     ),
-    concurrency: whole(
-      [2, 1_000],
-      5,
-      'Concurrent reconciles. A new account runs 10 functions at once in total.',
-    ),
+    concurrency: workers('reconciles', 'Concurrent reconciles.'),
     delaySeconds: whole([31, 900], 35, 'Delay before a reconcile. Requests within 30 s share one message.'),
     attemptsMax: whole(
       [1, 100],
@@ -209,13 +230,11 @@ const reconcile = section(
 
 const exportsOfDeployment = section(
   {
-    workers: z
-      .int()
-      .min(0)
-      .max(1_000)
-      .refine((workers) => workers !== 1, 'must be 0, or 2 or more: Lambda runs a queue by two or more')
-      .default(40)
-      .describe('Concurrent functions that build archives. 0: exports are disabled. Use 2 in a new account.'),
+    workers: workers(
+      'exports',
+      'Concurrent functions that build archives. 0: exports are disabled.',
+      0,
+    ).refine((count) => count !== 1, 'must be 0, or 2 or more: Lambda runs a queue by two or more'),
     perTenant: whole([1, 100], 3, 'Archives per tenant, in progress or stored.'),
     keepDays: whole([1, 30], 7, 'Days an archive is stored. Billed, but not counted as usage.'),
   },
@@ -398,9 +417,15 @@ export const everySetting = z.strictObject({
         .string()
         .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, "isn't the ARN of an ACM certificate")
         .describe("Its ACM certificate, in the stack's region."),
+      keepDefaultUrl: z
+        .boolean()
+        .optional()
+        .describe(
+          "Whether the API's own URL stays open. Close it once all clients use the domain, so none gets around what protects that. Default: open, with a warning.",
+        ),
     })
     .optional()
-    .describe('Your own domain. The API then has no other URL.'),
+    .describe('Your own domain.'),
   publicUrl: origin
     .regex(/^https:/, 'must start with https: tokens pass through it')
     .optional()
@@ -418,15 +443,17 @@ export const everySetting = z.strictObject({
     .describe('Web origins that can call the API. git-lfs needs none.'),
   throttle,
   table,
+  accountConcurrency: whole(
+    [10, 100_000],
+    usualConcurrency,
+    'Functions that your AWS account runs at once, in this region: `aws lambda get-account-settings`. A new account has 10.',
+  ),
   memoryMb: memoryOfFunctions,
   reservedConcurrency,
   reconcile,
   exports: exportsOfDeployment,
-  chunkWorkers: whole(
-    [2, 1_000],
-    4,
-    'Concurrent functions that check and assemble files uploaded in chunks.',
-  ),
+  chunkWorkers: workers('chunks', 'Concurrent functions that check and assemble files uploaded in chunks.'),
+  copyWorkers: workers('copies', 'Concurrent functions that copy objects from Git hosts.'),
   alerts: alertsOfDeployment,
   email: emailOfDeployment,
   identityIssuers: z

@@ -4,6 +4,7 @@ import { type StoreProfile, storeProfileSchema } from '../../cli/doctor/profile.
 import { type ExportStoreKind, exportStoreKindOf } from '../../lambda/exports/rules/settings.ts';
 import { reconcileCollapseMs } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { conflictsOfAdopted } from '../../lambda/store/rules/adopted-repos.ts';
+import { concurrencyConflict } from './concurrency.ts';
 import {
   type DeploymentSettings,
   type DeploymentSettingsInput,
@@ -24,8 +25,7 @@ const collapseSeconds = reconcileCollapseMs / 1000;
  * counted too low, or a reconcile may be lost.
  */
 function conflictsOf(settings: DeploymentSettings): Conflict[] {
-  const { alarms, domain, objectStore, protocol, reconcile, refreshEveryMinutes, storeEvents, throttle } =
-    settings;
+  const { alarms, domain, objectStore, protocol, reconcile, refreshEveryMinutes, throttle } = settings;
   const conflicts: Conflict[] = [];
   const conflict = (path: string, message: string) => conflicts.push({ path: path.split('.'), message });
 
@@ -46,8 +46,12 @@ function conflictsOf(settings: DeploymentSettings): Conflict[] {
         `triggers in the same ${collapseSeconds} s share one message, which must start after all of them`,
     );
 
+  const tooFew = concurrencyConflict(settings);
+  if (tooFew) conflict('accountConcurrency', tooFew);
+
   for (const [rate, burst] of [
     ['requestsPerSecond', 'burst'],
+    ['managementRequestsPerSecond', 'managementBurst'],
     ['otherRequestsPerSecond', 'otherBurst'],
   ] as const)
     if ((throttle[rate] === 0) !== (throttle[burst] === 0))
@@ -80,15 +84,35 @@ function conflictsOf(settings: DeploymentSettings): Conflict[] {
 
   if (objectStore.kind === 'bucket' && objectStore.cdn)
     compareArn('objectStore.cdn.privateKeyArn', objectStore.cdn.privateKeyArn);
-
-  if (storeEvents && objectStore.kind === 'external')
-    conflict(
-      'storeEvents',
-      "must be false with an external store: events come only from the stack's own bucket",
-    );
+  for (const [path, message] of bucketConflicts(settings)) conflict(path, message);
   for (const { index, message } of conflictsOfAdopted(settings.adoptedRepos))
     conflict(`adoptedRepos.${index}`, message);
   return conflicts;
+}
+
+/** Regions without CloudFront, or without the access control that a bucket behind it needs. */
+const withoutCdn = /^(us-gov|cn|us-iso\w?|eu-isoe)-/;
+
+function* bucketConflicts({ objectStore, region, storeEvents }: DeploymentSettings) {
+  const isOwn = objectStore.kind === 'bucket' && objectStore.existingBucket === undefined;
+  if (storeEvents && !isOwn)
+    yield [
+      'storeEvents',
+      "must be false with an external store or objectStore.existingBucket: events come only from the stack's own bucket",
+    ] as const;
+  if (objectStore.kind === 'external') return;
+  if (!isOwn && objectStore.keepDeletedDays > 0)
+    yield [
+      'objectStore.keepDeletedDays',
+      'must be left out with existingBucket: it keeps its own versions',
+    ] as const;
+  // The command line of the CDK sets the variable.
+  const place = region ?? process.env['CDK_DEFAULT_REGION'] ?? '';
+  if (objectStore.cdn && withoutCdn.test(place))
+    yield [
+      'objectStore.cdn',
+      `must be left out in ${place}, which lacks CloudFront or a part of it`,
+    ] as const;
 }
 
 const mib = 1024 ** 2;
@@ -130,7 +154,7 @@ function conflictsWithProfile(settings: DeploymentSettings, profile: StoreProfil
   const conflicts = unusable(profile).map((message) => ({ path, message }));
   const behind = clockConflict(settings, profile);
   if (behind !== undefined) conflicts.push({ path, message: behind });
-  if (profile.holds.partRules.multipart === false && settings.exports.workers > 0) {
+  if (profile.holds.partRules.multipart === false && settings.exports.workers !== 0) {
     const message =
       'must be 0: by its profile the store takes no uploads in parts, and archives are made of them';
     conflicts.push({ path: ['exports', 'workers'], message });
@@ -272,9 +296,7 @@ const stages: Readonly<Record<string, DeploymentSettingsInput>> = {
     keepData: false,
     canary: false,
     logRetentionDays: 7,
-    reconcile: { concurrency: 2 },
-    exports: { workers: 2 },
-    chunkWorkers: 2,
+    accountConcurrency: 10,
     monitoring: 'basic',
   },
   prod: { objectStore: { kind: 'bucket', keepDeletedDays: 7 } },

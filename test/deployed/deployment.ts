@@ -106,6 +106,21 @@ export class Deployment {
     return { outputs, printed };
   }
 
+  /** Removes the stack as the runbook does it, with the settings of the last deployment. What it keeps stays. */
+  async destroy(): Promise<void> {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const unprotect = {
+      Action: 'UpdateTerminationProtection',
+      EnableTerminationProtection: 'false',
+      StackName: stackName,
+      Version: '2010-05-15',
+    };
+    const body = new URLSearchParams(unprotect).toString();
+    await awsCall(this.emulator, { service: 'cloudformation', headers, body });
+    const settingsFile = join(this.emulator.folder, 'settings.json');
+    await this.#cdk(['destroy', '--force', '-c', 'stage=lane', '-c', `settings=${settingsFile}`]);
+  }
+
   async adminToken(outputs: Outputs): Promise<string> {
     const secret = await this.#secrets.send(new GetSecretValueCommand({ SecretId: outputs.AdminSecretArn }));
     return secret.SecretString ?? '';

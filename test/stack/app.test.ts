@@ -66,6 +66,7 @@ describe('the app', () => {
     const fromQueues = sources.map(({ Properties }) => Properties.ScalingConfig.MaximumConcurrency);
     // Reconciles, exports, chunks and webhooks, of which SQS runs two at least, and the schedule.
     expect(fromQueues).toEqual([2, 2, 2, 2]);
+    expect(deploymentSettings('dev').accountConcurrency).toBe(10);
   });
 
   it('costs little while nobody uses it, in stage dev', () => {
@@ -85,6 +86,16 @@ describe('the app', () => {
     const settings = write('settings.json', { region: 'eu-central-1', account: '111122223333' });
     const [stack] = appWith({ stage: 'trial', settings }).synth().stacks;
     expect(stack?.environment).toMatchObject({ region: 'eu-central-1', account: '111122223333' });
+  });
+
+  it('takes the table and the bucket of an earlier stack', () => {
+    const objectStore = { kind: 'bucket', existingBucket: 'kept-bucket' };
+    const settings = write('kept.json', { objectStore, restoredTableName: 'kept-table' });
+    const { template } = appWith({ stage: 'trial', settings }).synth().getStackByName('lfs-quota-trial');
+    expect(template.Outputs).toMatchObject({
+      TableName: { Value: 'kept-table' },
+      BucketName: { Value: 'kept-bucket' },
+    });
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { metricUnits } from '../../lambda/rules/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { arnOf, backgroundFunctions, givesUpTo, liveOf, templateOf } from './stack-template.ts';
+import { fixtures } from './stage-fixtures.ts';
 
 const names = functionNamesOf(parseDeploymentSettings('dev', {}));
 
@@ -68,12 +69,15 @@ describe('the queue of exports', () => {
   });
 
   it.each([2, 8, 1_000])('delivers one step to a run, to %i at a time', (workers) => {
-    templateOf({ exports: { workers } }).hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      BatchSize: 1,
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-      ScalingConfig: { MaximumConcurrency: workers },
-      EventSourceArn: arnOf('ExportWorkQueue'),
-    });
+    templateOf({ exports: { workers }, accountConcurrency: 10_000 }).hasResourceProperties(
+      'AWS::Lambda::EventSourceMapping',
+      {
+        BatchSize: 1,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: workers },
+        EventSourceArn: arnOf('ExportWorkQueue'),
+      },
+    );
   });
 
   it('is there only if the stage makes exports', () => {
@@ -94,20 +98,19 @@ describe('the queue of chunked uploads', () => {
   });
 
   it.each([2, 4, 1_000])('delivers one message to a run, to %i at a time', (chunkWorkers) => {
-    templateOf({ chunkWorkers }).hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      BatchSize: 1,
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-      ScalingConfig: { MaximumConcurrency: chunkWorkers },
-      EventSourceArn: arnOf('ChunkWorkQueue'),
-    });
+    templateOf({ chunkWorkers, accountConcurrency: 10_000 }).hasResourceProperties(
+      'AWS::Lambda::EventSourceMapping',
+      {
+        BatchSize: 1,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: chunkWorkers },
+        EventSourceArn: arnOf('ChunkWorkQueue'),
+      },
+    );
   });
 });
 
-it('reconciles leave a new account, which may run 10 functions at once, half of them', () => {
-  const sources = Object.values(
-    templateOf({ exports: { workers: 0 } }).findResources('AWS::Lambda::EventSourceMapping'),
-  );
-  expect(sources.map((source) => source['Properties'].ScalingConfig.MaximumConcurrency)).toEqual([2, 4, 5]);
+it('reserves no functions, of which a new account may run 10 at once', () => {
   // AWS refuses a reservation that leaves the account less than 100, so such an account could not deploy.
   template.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
 });
@@ -126,6 +129,37 @@ describe('the schedule', () => {
       ScheduleExpression: 'rate(20 minutes)',
     });
   });
+});
+
+describe('what is invoked without waiting', () => {
+  /** Aliases that a schedule, a rule, a topic or a bucket invokes: Lambda queues what they send, and retries it. */
+  const invokedBy = [
+    'AWS::Scheduler::Schedule',
+    'AWS::Events::Rule',
+    'AWS::SNS::Subscription',
+    'AWS::S3::Bucket',
+  ];
+
+  it.each(fixtures.map(({ name, settings }) => [name, settings] as const))(
+    'runs once, and not a minute later: %s',
+    (_, settings) => {
+      const { Resources } = templateOf(settings).toJSON() as {
+        Resources: Record<string, { Type: string; Properties: object }>;
+      };
+      const aliases = Object.values(Resources)
+        .filter(({ Type }) => invokedBy.includes(Type))
+        .flatMap(({ Properties }) => JSON.stringify(Properties).match(/Functions\w+Alias\w+/g) ?? []);
+      expect(aliases).toEqual([expect.stringMatching(/^FunctionsrefreshFunctionAliaslive/)]);
+      for (const alias of aliases) {
+        const [config, ...others] = Object.values(Resources).filter(
+          ({ Type, Properties }) =>
+            Type === 'AWS::Lambda::EventInvokeConfig' && JSON.stringify(Properties).includes(`"${alias}"`),
+        );
+        expect(config?.Properties).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 });
+        expect(others).toEqual([]);
+      }
+    },
+  );
 });
 
 describe('the alarms', () => {
@@ -160,10 +194,10 @@ describe('the alarms', () => {
     const alarms = Object.entries(template.findResources('AWS::CloudWatch::Alarm'));
     const [, alarm] = alarms.find(([id]) => id.startsWith(`Alarms${name}`)) ?? [];
     const toTopic = expect.arrayContaining([{ Ref: expect.stringMatching(/^AlarmsTopic/) }]);
+    expect(JSON.stringify(alarm?.['Properties'].OKActions ?? [])).not.toContain('AlarmsTopic');
     expect(alarm?.['Properties']).toMatchObject({
       Threshold: threshold,
       AlarmActions: toTopic,
-      OKActions: toTopic,
     });
     expect(alarms).toHaveLength(metrics.length);
   });

@@ -1,5 +1,5 @@
 import { Match } from 'aws-cdk-lib/assertions';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { newCdnKey } from '../support/cdn.ts';
 import { grantsOf } from './grants-of.ts';
@@ -120,6 +120,24 @@ describe('CloudFront before the bucket', () => {
 });
 
 describe('its settings', () => {
+  it.each(['us-gov-west-1', 'us-gov-east-1', 'cn-north-1', 'us-iso-east-1', 'us-isob-east-1'])(
+    'are rejected in %s, where a deployment would fail, also if the region is that of the command line',
+    (region) => {
+      const settings = withCdn([first.publicKey], {
+        privateKeyArn: `arn:aws:secretsmanager:${region}:111122223333:secret:cdn-AbCdEf`,
+      });
+      const message = `objectStore.cdn: must be left out in ${region}`;
+      expectRefused({ ...settings, region }, message);
+      expect(() => parseDeploymentSettings('prod', settings)).not.toThrow();
+      vi.stubEnv('CDK_DEFAULT_REGION', region);
+      try {
+        expectRefused(settings, message);
+      } finally {
+        vi.unstubAllEnvs();
+      }
+    },
+  );
+
   const isNoKey = "objectStore.cdn.publicKeys.0: isn't the PEM of a P-256 public key";
 
   it.each([

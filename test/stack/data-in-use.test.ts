@@ -34,6 +34,7 @@ function refusals(
 }
 
 const external = { objectStore: externalStore };
+const attached = { objectStore: { kind: 'bucket' as const, existingBucket: 'kept-bucket' } };
 const restored = { restoredTableName: 'lfs-quota-restored' };
 const place = 'https://store.example.com/lfs-objects';
 
@@ -46,6 +47,13 @@ describe('a deployment that would leave data behind', () => {
       external,
       { objectStore: { ...externalStore, bucket: 'other' } },
       '--parameters ObjectStoreInUse=https://store.example.com/other',
+    ],
+    ['without the bucket that was attached', attached, {}, /object store to "own"/],
+    [
+      'with a bucket that was kept instead of its own',
+      {},
+      attached,
+      '--parameters ObjectStoreInUse=kept-bucket',
     ],
     ['without its restored table', restored, {}, /table to "own".*-c settings=FILE\.json/],
   ])('is refused: %s', (_, before, after, message) => {

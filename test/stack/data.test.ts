@@ -2,8 +2,9 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isTenantName } from '../../lambda/rules/names.ts';
 import { tableDefinition } from '../../lambda/table/table.ts';
+import { newCdnKey } from '../support/cdn.ts';
 import { grantsOf } from './grants-of.ts';
-import { externalStore, templateOf } from './stack-template.ts';
+import { expectRefused, externalStore, templateOf } from './stack-template.ts';
 
 let template: Template;
 
@@ -194,6 +195,71 @@ describe('the bucket', () => {
         },
       },
     });
+  });
+});
+
+describe('a bucket that an earlier deployment kept', () => {
+  const kept = { objectStore: { kind: 'bucket' as const, existingBucket: 'lfs-quota-prod-kept' } };
+  const attached = templateOf(kept);
+
+  it('is used instead of one of its own', () => {
+    attached.resourceCountIs('AWS::S3::Bucket', 0);
+    attached.hasOutput('BucketName', { Value: 'lfs-quota-prod-kept' });
+    const variables = Object.values(attached.findResources('AWS::Lambda::Function')).flatMap(
+      ({ Properties }) => Properties.Environment.Variables.LFS_QUOTA_BUCKET ?? [],
+    );
+    expect(new Set(variables)).toEqual(new Set(['lfs-quota-prod-kept']));
+    expect(variables).toHaveLength(
+      JSON.stringify(template.findResources('AWS::Lambda::Function')).split('"LFS_QUOTA_BUCKET"').length - 1,
+    );
+  });
+
+  it('is granted as one of its own is, and has the same policy', () => {
+    const arn = 'arn:AWS::Partition:s3:::lfs-quota-prod-kept';
+    const own = [...grantsOf(template)].map(([name, lines]) => [
+      name,
+      lines.map((line) => line.replace(' on ObjectStorageBucket', ` on ${arn}`)).sort(),
+    ]);
+    expect([...grantsOf(attached)]).toEqual(own);
+    const statementsOf = (of: Template): { Resource: unknown }[] =>
+      only(of, 'AWS::S3::BucketPolicy')['Properties'].PolicyDocument.Statement;
+    const name = (resources: unknown) =>
+      JSON.stringify(resources).match(/:s3:::lfs-quota-prod-kept(?:\/\*)?"/g)?.length;
+    expect(statementsOf(attached).map(({ Resource, ...rest }) => [rest, name(Resource)])).toEqual(
+      statementsOf(template).map(({ Resource: _, ...rest }) => [rest, 2]),
+    );
+  });
+
+  it('can be downloaded from through CloudFront', () => {
+    const { publicKey } = newCdnKey();
+    const cdn = { publicKeys: [publicKey], privateKeyArn: externalStore.credentialsSecretArn };
+    const behind = templateOf({ objectStore: { ...kept.objectStore, cdn } });
+    const [policy] = Object.values(behind.findResources('AWS::S3::BucketPolicy'));
+    expect(policy?.['Properties'].PolicyDocument.Statement.at(-1)).toMatchObject({
+      Effect: 'Allow',
+      Principal: { Service: 'cloudfront.amazonaws.com' },
+      Action: 's3:GetObject',
+    });
+    expect(JSON.stringify(behind.findResources('AWS::CloudFront::Distribution'))).toContain(
+      'lfs-quota-prod-kept.s3.',
+    );
+  });
+
+  it.each([
+    [
+      { ...kept, storeEvents: true },
+      'storeEvents: must be false with an external store or objectStore.existing',
+    ],
+    [
+      { objectStore: { ...kept.objectStore, keepDeletedDays: 7 } },
+      'objectStore.keepDeletedDays: must be left out with existingBucket',
+    ],
+    [
+      { objectStore: { kind: 'bucket', existingBucket: 'No_Name' } },
+      "objectStore.existingBucket: isn't a bucket name",
+    ],
+  ])('is refused with what the stack cannot set up of it: %j', (settings, message) => {
+    expectRefused(settings, message);
   });
 });
 

@@ -15,7 +15,8 @@ describe('the settings of a stage', () => {
       objectStore: { kind: 'bucket', keepDeletedDays: 0 },
       corsOrigins: [],
       refreshEveryMinutes: 1,
-      reconcile: { timeoutMinutes: 5, concurrency: 5, delaySeconds: 35, attemptsMax: 20 },
+      reconcile: { timeoutMinutes: 5, delaySeconds: 35, attemptsMax: 20 },
+      accountConcurrency: 1_000,
     });
   });
 
@@ -30,6 +31,7 @@ describe('the settings of a stage', () => {
     [{ exports: { keepDays: 0 } }, 'exports.keepDays: Too small'],
     [{ throttle: { burst: 0 } }, 'throttle.burst: must be 0 if throttle.requestsPerSecond is 0'],
     [{ throttle: { otherRequestsPerSecond: 0 } }, 'throttle.otherBurst: must be 0 if'],
+    [{ throttle: { managementBurst: 0 } }, 'throttle.managementBurst: must be 0 if'],
     [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],
     [{ memoryMb: { lfsbatch: 256 } }, 'memoryMb: Unrecognized key: "lfsbatch"'],
     // Of earlier versions: nothing that was set is ignored.

@@ -74,7 +74,7 @@ const most: DeploymentSettingsInput = {
   ...atMaximum(shape),
   alarms: { email: `${'e'.repeat(50)}@example.com`, reconcileAgeHours: 1_000, reconcileFailures: 12 },
   email: { from: `${'e'.repeat(60)}@example.com` },
-  domain: { name: longestHost, certificateArn },
+  domain: { name: longestHost, certificateArn, keepDefaultUrl: false },
   objectStore: {
     kind: 'bucket',
     keepDeletedDays: 3_650,
@@ -116,6 +116,13 @@ export const fixtures: readonly DeploymentFixture[] = [
   {
     name: 'a stage in China with a restored table',
     settings: { region: 'cn-northwest-1', account: '111122223333', restoredTableName: 't'.repeat(255) },
+  },
+  {
+    name: 'a stage with the table and the bucket of an earlier one',
+    settings: {
+      restoredTableName: 't'.repeat(255),
+      objectStore: { kind: 'bucket', existingBucket: 'b'.repeat(63) },
+    },
   },
   { name: 'a stage with every setting at its maximum', settings: most },
   {

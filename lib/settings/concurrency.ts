@@ -1,0 +1,42 @@
+import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
+import { type DeploymentSettings, usualConcurrency, usualWorkers } from './deployment-settings.ts';
+
+/** Lambda runs a queue by two or more. */
+const least = 2;
+
+/** The queues that a stage has, and how many functions at once receive from each. */
+export function workersOf(settings: DeploymentSettings) {
+  const { accountConcurrency, reconcile, exports, chunkWorkers, copyWorkers } = settings;
+  const { email, gitHosts, storeEvents } = settings;
+  const part = Math.min(1, accountConcurrency / usualConcurrency);
+  const or = (given: number | undefined, kind: keyof typeof usualWorkers) =>
+    given ?? Math.max(least, Math.floor(usualWorkers[kind] * part));
+  return {
+    reconciles: or(reconcile.concurrency, 'reconciles'),
+    webhooks: least,
+    chunks: or(chunkWorkers, 'chunks'),
+    ...(email && { emails: least }),
+    ...(exports.workers !== 0 && { exports: or(exports.workers, 'exports') }),
+    ...(gitHosts.length > 0 && { copies: or(copyWorkers, 'copies') }),
+    // More would look up and record the same tenants in parallel.
+    ...(storeEvents && { 'store-events': least }),
+  } satisfies Partial<Record<GaugedQueue, number>>;
+}
+
+/** Functions that may run at once without a request: those, and the schedule's. */
+export const backgroundFunctionsOf = (settings: DeploymentSettings): number =>
+  Object.values(workersOf(settings)).reduce((sum, count) => sum + count, 1);
+
+/** Why the account's functions are too few. undefined: they are enough. */
+export function concurrencyConflict(settings: DeploymentSettings): string | undefined {
+  const { accountConcurrency, reservedConcurrency } = settings;
+  // A tenth is for requests. The reserved ones are for pushes alone.
+  const free = accountConcurrency - (reservedConcurrency.lfsBatch ?? 0) - Math.ceil(accountConcurrency / 10);
+  const busy = backgroundFunctionsOf(settings);
+  if (busy <= free) return undefined;
+  const kinds = Object.entries(workersOf(settings)).map(([name, count]) => `${name} ${count}`);
+  return (
+    `leaves too few functions to the API: the schedule and work in the background (${kinds.join(', ')}) can take ${busy}, and must take ${free} or less. ` +
+    "Set it to your account's limit, ask AWS for a higher one, or set fewer workers (exports.workers 0 disables exports)"
+  );
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { backgroundFunctionsOf, workersOf } from '../../lib/settings/concurrency.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
+import { expectRefused, templateOf } from './stack-template.ts';
+import { fixtures } from './stage-fixtures.ts';
+
+const newAccount = { accountConcurrency: 10 };
+const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
+
+/** Functions that a template lets run at once without a request. */
+function inTemplate(settings: DeploymentSettingsInput): number {
+  const template = templateOf(settings);
+  const sources = Object.values(template.findResources('AWS::Lambda::EventSourceMapping'));
+  const schedules = Object.keys(template.findResources('AWS::Scheduler::Schedule'));
+  return sources.reduce(
+    (sum, { Properties }) => sum + Properties.ScalingConfig.MaximumConcurrency,
+    schedules.length,
+  );
+}
+
+describe.each([
+  ...fixtures.map(({ name, settings }) => [name, settings] as const),
+  ['a stage in a new account', newAccount] as const,
+])('%s', (_, settings) => {
+  const parsed = parseDeploymentSettings('test', settings);
+
+  it('runs as many functions in the background as are counted', () => {
+    expect(inTemplate(settings)).toBe(backgroundFunctionsOf(parsed));
+  });
+
+  it('leaves a tenth of the functions of the account, and one at least, to the API', () => {
+    const { accountConcurrency } = parsed;
+    expect(accountConcurrency - inTemplate(settings)).toBeGreaterThanOrEqual(
+      Math.max(1, accountConcurrency / 10),
+    );
+  });
+});
+
+it('an export takes two functions of a new account, and forty of a usual one', () => {
+  const exportsOf = (settings: DeploymentSettingsInput) =>
+    workersOf(parseDeploymentSettings('test', settings)).exports;
+  expect([newAccount, { accountConcurrency: 500 }, {}].map(exportsOf)).toEqual([2, 20, 40]);
+  // More than the usual number makes nothing faster unasked.
+  expect(exportsOf({ accountConcurrency: 10_000 })).toBe(40);
+  expect(exportsOf({ ...newAccount, exports: { workers: 0 } })).toBeUndefined();
+});
+
+it('tells the functions how many workers make exports', () => {
+  const told = (settings: DeploymentSettingsInput) =>
+    new Set(
+      Object.values(templateOf(settings).findResources('AWS::Lambda::Function')).flatMap(
+        ({ Properties }) => Properties.Environment.Variables.LFS_QUOTA_EXPORT_WORKERS ?? [],
+      ),
+    );
+  expect(told({})).toEqual(new Set(['40']));
+  expect(told(newAccount)).toEqual(new Set(['2']));
+});
+
+describe('settings that would let work in the background take all functions', () => {
+  it.each<[DeploymentSettingsInput, RegExp]>([
+    [
+      { ...newAccount, gitHosts },
+      /accountConcurrency: leaves too few functions to the API: .*\(reconciles 2, webhooks 2, chunks 2, exports 2, copies 2\) can take 11, and must take 9 or less.*ask AWS for a higher one.*exports\.workers 0/,
+    ],
+    [{ ...newAccount, reconcile: { concurrency: 3 } }, /can take 10, and must take 9/],
+    [{ exports: { workers: 900 } }, /can take 912, and must take 900/],
+    [{ reservedConcurrency: { lfsBatch: 850 } }, /can take 52, and must take 50/],
+  ])('are refused: %j', (settings, message) => {
+    expectRefused(settings, message);
+  });
+
+  it.each<DeploymentSettingsInput>([
+    { ...newAccount, gitHosts, exports: { workers: 0 } },
+    { accountConcurrency: 20, gitHosts, email: { from: 'quota@example.com' }, storeEvents: true },
+    { accountConcurrency: 10_000, exports: { workers: 900 } },
+  ])('are accepted once they leave enough: %j', (settings) => {
+    expect(() => parseDeploymentSettings('test', settings)).not.toThrow();
+  });
+});

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnStage,
@@ -8,6 +8,7 @@ import {
   HttpMethod,
   type HttpRouteIntegrationBindOptions,
   HttpStage,
+  IpAddressType,
   LogGroupLogDestination,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
@@ -61,11 +62,13 @@ export class Api extends Construct {
     this.httpApi = new HttpApi(this, 'HttpApi', {
       apiName: Stack.of(this).stackName,
       createDefaultStage: false,
-      // Whoever could reach it there would go around what stands before the domain.
-      ...(settings.domain && { disableExecuteApiEndpoint: true }),
+      ipAddressType: IpAddressType.DUAL_STACK,
+      ...(settings.domain?.keepDefaultUrl === false && { disableExecuteApiEndpoint: true }),
       defaultIntegration: integration(defaultRouteFunction),
       ...corsFor(settings.corsOrigins),
     });
+    if (settings.domain && settings.domain.keepDefaultUrl === undefined)
+      Annotations.of(this).addWarningV2('lfs-quota:defaultUrl', defaultUrlStaysOpen);
     const added = routes.flatMap((route) =>
       this.httpApi.addRoutes({
         path: checkedPath(route),
@@ -103,10 +106,10 @@ export class Api extends Construct {
   }
 
   /**
-   * Gives routes limits of their own, so that junk to those that need no token leaves pushes alone. The others, which
-   * all need one, share the default of the stage.
+   * Gives each route a limit of its own: junk to one leaves the others alone, and all together have a known price.
+   * AWS doesn't say whether the default of a stage is one limit for all routes without their own, or one for each.
    *
-   * Only routes that no release will ever remove: API Gateway keeps what a removed route was given, and then refuses
+   * So no release can remove a route: API Gateway keeps what a removed route was given, and then refuses
    * every change of the stage ("Unable to find Route by key").
    *
    * @param added every route. Neither may a route be limited that does not exist yet.
@@ -114,16 +117,19 @@ export class Api extends Construct {
   #limitRoutes({ throttle }: DeploymentSettings, added: readonly IDependable[]): void {
     const resource = this.stage.node.defaultChild;
     if (!(resource instanceof CfnStage)) throw new Error('A stage is no longer one resource.');
-    const lfs = { ThrottlingRateLimit: throttle.requestsPerSecond, ThrottlingBurstLimit: throttle.burst };
-    const open = {
-      ThrottlingRateLimit: throttle.otherRequestsPerSecond,
-      ThrottlingBurstLimit: throttle.otherBurst,
+    const limit = (ThrottlingRateLimit: number, ThrottlingBurstLimit: number) => ({
+      ThrottlingRateLimit,
+      ThrottlingBurstLimit,
+    });
+    const lfs = limit(throttle.requestsPerSecond, throttle.burst);
+    const management = limit(throttle.managementRequestsPerSecond, throttle.managementBurst);
+    const open = limit(throttle.otherRequestsPerSecond, throttle.otherBurst);
+    const limitOf = (route: Route) => {
+      if (lfsFunctions.has(route.function)) return lfs;
+      return isOpen(route) ? open : management;
     };
-    const limitOf = (name: HttpFunction) => (lfsFunctions.has(name) ? lfs : open);
     resource.routeSettings = Object.fromEntries([
-      ...routes
-        .filter((route) => lfsFunctions.has(route.function) || isOpen(route))
-        .map((route) => [`${route.method} ${route.path}`, limitOf(route.function)]),
+      ...routes.map((route) => [`${route.method} ${route.path}`, limitOf(route)]),
       ['$default', open],
     ]);
     resource.node.addDependency(...added);
@@ -143,6 +149,7 @@ export class Api extends Construct {
     const name = new DomainName(this, 'DomainName', {
       domainName: domain.name,
       certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
+      ipAddressType: IpAddressType.DUAL_STACK,
     });
     new CfnOutput(this, 'DomainTarget', {
       value: name.regionalDomainName,
@@ -157,6 +164,9 @@ export class Api extends Construct {
   }
 }
 
+const defaultUrlStaysOpen =
+  'The API can also be reached by its own URL, around what may protect the domain. Once all clients use the domain, set domain.keepDefaultUrl to false. To keep both, set it to true.';
+
 /** The gateway's own metric of 5xx has 509 in it. */
 const failedPattern = FilterPattern.all(
   FilterPattern.stringValue('$.status', '=', '5*'),
@@ -170,8 +180,14 @@ const throttledPattern = FilterPattern.all(
 
 /** Take part in every push and fetch. */
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsChunks', 'lfsLocks']);
-/** Answer without a token. */
-const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'exchangeToken', 'signIn']);
+/** Answer without a token, or, as usage, are polled for many tenants. */
+const openFunctions: ReadonlySet<HttpFunction> = new Set([
+  'console',
+  'health',
+  'exchangeToken',
+  'signIn',
+  'getSubscription',
+]);
 const isOpen = (route: Route) =>
   openFunctions.has(route.function) || ['/openapi.json', '/v1/sign-in'].includes(route.path);
 

@@ -22,15 +22,18 @@ export class Canary extends Construct {
     super(scope, id);
     const application = new LambdaApplication(this, 'Application');
     const role = this.#role(tried.map((name) => functions.get(name).function.functionArn));
+    // A handler answers 500 to an error that it did not expect. Of that only the API knows, not Lambda. And with
+    // `monitoring: basic` there are no alarms of functions. The same for all: if one alarm stopped one deployment alone,
+    // CloudFormation's rollback would find the other still in progress.
+    const ids = ['ApiErrors', ...tried.map((name) => `${name}Errors`)];
+    const rolledBackBy = alarms.all.filter(({ node }) => ids.includes(node.id));
     for (const name of tried) {
       new LambdaDeploymentGroup(this, name, {
         application,
         role,
         alias: functions.get(name).live,
         deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
-        // A handler answers 500 to an error that it did not expect. Of that only the API knows, not Lambda. And with
-        // `monitoring: basic` there are no alarms of functions.
-        alarms: alarms.all.filter(({ node }) => ['ApiErrors', `${name}Errors`].includes(node.id)),
+        alarms: rolledBackBy,
       });
     }
   }

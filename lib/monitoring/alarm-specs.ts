@@ -248,7 +248,7 @@ function queueAlarms({ settings, queues }: Watched): AlarmSpec[] {
   });
 }
 
-/** Lambda retries a throttled run of the schedule eight times in five minutes. One or two retries do no harm. */
+/** Lambda retries a throttled run of the schedule six times in its minute. One or two retries do no harm. */
 const backgroundThrottles = 3;
 
 /**

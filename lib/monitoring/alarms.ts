@@ -42,7 +42,9 @@ export class Alarms extends Construct {
     const topics = [this.#topic, ...(severity === 'page' ? [this.#pages] : [])];
     const actions = topics.map((topic) => new SnsAction(topic));
     alarm.addAlarmAction(...actions);
-    alarm.addOkAction(...actions);
+    // An alarm that was just created becomes OK, too: a first deployment would send dozens of messages. What receives pages
+    // needs them to close an incident, and ignores those without one.
+    alarm.addOkAction(...actions.slice(1));
     if (ringsWithoutData) alarm.addInsufficientDataAction(...actions);
     return alarm;
   }

@@ -1,11 +1,36 @@
-import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { App } from 'aws-cdk-lib';
+import { Annotations, Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../lambda/routes.ts';
 import { checkedPath } from '../../lib/api.ts';
-import { templateOf } from './stack-template.ts';
+import { addStack } from '../../lib/app.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
+import { fileOfLastRelease } from '../support/last-release.ts';
+import { templateOf, testContext } from './stack-template.ts';
 
 interface RouteResource {
   readonly Properties: { readonly RouteKey: string; readonly Target: unknown };
+}
+
+const ownDomain = {
+  name: 'lfs.example.com',
+  certificateArn: 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b',
+};
+
+/** Places at which paths have variables of several names. */
+function conflictsIn(paths: readonly string[]): string[] {
+  const names = new Map<string, Set<string>>();
+  for (const path of paths) {
+    let place = '';
+    for (const segment of path.replace(/^\w+ /, '').split('/').slice(1)) {
+      place += '/';
+      if (segment.startsWith('{')) names.set(place, (names.get(place) ?? new Set()).add(segment));
+      place += segment.startsWith('{') ? '{}' : segment;
+    }
+  }
+  return [...names].flatMap(([place, found]) =>
+    found.size > 1 ? [`${place}: ${[...found].join(' ')}`] : [],
+  );
 }
 
 describe('the API', () => {
@@ -78,14 +103,46 @@ describe('the API', () => {
     },
   );
 
+  /** Of the last release, too: a route that is renamed is created before the old one goes. */
+  async function everyPath(): Promise<{ old: string[]; now: string[] }> {
+    const source = await fileOfLastRelease('lambda/routes.ts');
+    const old = [...source.matchAll(/\{ method: '(\w+)', path: '([^']+)'/g)].map(
+      ([, method, path]) => `${method} ${path}`,
+    );
+    return { old, now: routes.map(({ method, path }) => `${method} ${path}`) };
+  }
+
+  it('has no two names for a variable at one place, which API Gateway refuses', async () => {
+    const { old, now } = await everyPath();
+    expect(conflictsIn([...old, ...now])).toEqual([]);
+  });
+
+  it.each([
+    [['GET /v1/tenants/{tenant}', 'GET /v1/tenants/{name}/repos'], ['/v1/tenants/: {tenant} {name}']],
+    [['GET /{a}/x/{b}', 'PUT /{a}/x/{c}/d'], ['/{}/x/: {b} {c}']],
+    [['GET /{a}/x/{b}', 'PUT /{a}/y/{c}', 'GET /x/{d}', 'GET /v1/{e}'], []],
+  ])('knows which of %j conflict', (paths, conflicts) => {
+    expect(conflictsIn(paths)).toEqual(conflicts);
+  });
+
+  it('has each route of the last release: API Gateway would keep the limit of one that is removed, and then change no stage', async () => {
+    const { old, now } = await everyPath();
+    expect(old.length).toBeGreaterThan(50);
+    expect(old.filter((route) => !now.includes(route))).toEqual([]);
+  });
+
   const stageOf = (of: Template) => Object.values(of.findResources('AWS::ApiGatewayV2::Stage'))[0] ?? {};
 
-  it('gives LFS routes the most, and those that need no token little, each a limit of its own', () => {
+  it('gives each route a limit of its own: LFS routes the most, those that need no token little, management least', () => {
     const { DefaultRouteSettings, RouteSettings } = stageOf(template)['Properties'];
     const lfs = { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 1000 };
     const other = { ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 };
-    // No route of the management API: if a release removed one, API Gateway would refuse to change the stage.
+    const management = { ThrottlingRateLimit: 10, ThrottlingBurstLimit: 100 };
+    const every = Object.fromEntries(
+      routes.map(({ method, path }) => [`${method} ${path}`, management] as const),
+    );
     expect(RouteSettings).toEqual({
+      ...every,
       'POST /{tenant}/{repo}/info/lfs/objects/batch': lfs,
       'POST /{tenant}/{repo}/info/lfs/objects/copies': lfs,
       'POST /{tenant}/{repo}/info/lfs/verify': lfs,
@@ -106,6 +163,7 @@ describe('the API', () => {
       'GET /v1/sign-in': other,
       'POST /v1/sign-in': other,
       'POST /v1/sign-in/finish': other,
+      'GET /v1/tenants/{tenant}/subscription': other,
       $default: other,
     });
     expect(DefaultRouteSettings).toEqual(other);
@@ -118,11 +176,39 @@ describe('the API', () => {
   });
 
   it('has the limits of the stage, down to none', () => {
-    const throttle = { requestsPerSecond: 0, burst: 0, otherRequestsPerSecond: 7, otherBurst: 8 };
+    const throttle = {
+      requestsPerSecond: 0,
+      burst: 0,
+      otherRequestsPerSecond: 7,
+      otherBurst: 8,
+      managementRequestsPerSecond: 5,
+      managementBurst: 6,
+    };
     const limits = stageOf(templateOf({ throttle }))['Properties'].RouteSettings;
     const closed = { ThrottlingRateLimit: 0, ThrottlingBurstLimit: 0 };
     expect(limits['POST /{tenant}/{repo}/info/lfs/objects/batch']).toEqual(closed);
     expect(limits['$default']).toEqual({ ThrottlingRateLimit: 7, ThrottlingBurstLimit: 8 });
+    expect(limits['GET /v1/tenants']).toEqual({ ThrottlingRateLimit: 5, ThrottlingBurstLimit: 6 });
+  });
+
+  it('takes no more requests than all routes together', () => {
+    const limits = Object.values<{ ThrottlingRateLimit: number }>(
+      stageOf(template)['Properties'].RouteSettings,
+    );
+    const total = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);
+    expect(total).toBe(9 * 100 + 13 * 50 + (routes.length - 9 - 12) * 10);
+    expect(total).toBe(2_190);
+  });
+
+  it('can be reached by IPv6, also by its own domain', () => {
+    for (const settings of [{}, { domain: { ...ownDomain, keepDefaultUrl: true } }])
+      templateOf(settings).hasResourceProperties('AWS::ApiGatewayV2::Api', { IpAddressType: 'dualstack' });
+    templateOf({ domain: { ...ownDomain, keepDefaultUrl: true } }).hasResourceProperties(
+      'AWS::ApiGatewayV2::DomainName',
+      {
+        DomainNameConfigurations: [Match.objectLike({ IpAddressType: 'dualstack' })],
+      },
+    );
   });
 
   it('counts the 429 that the gateway answers itself, and alarms', () => {
@@ -194,17 +280,33 @@ describe('the API', () => {
   });
 
   it('answers on its own domain if one is set', () => {
-    const certificateArn = 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b';
-    const own = templateOf({ domain: { name: 'lfs.example.com', certificateArn } });
+    const own = templateOf({ domain: { ...ownDomain, keepDefaultUrl: true } });
     own.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
       DomainName: 'lfs.example.com',
-      DomainNameConfigurations: [Match.objectLike({ CertificateArn: certificateArn })],
+      DomainNameConfigurations: [Match.objectLike({ CertificateArn: ownDomain.certificateArn })],
     });
     own.hasResourceProperties('AWS::ApiGatewayV2::ApiMapping', { DomainName: Match.anyValue() });
     own.hasOutput('ApiUrl', { Value: 'https://lfs.example.com' });
-    // Otherwise it could be reached around whatever stands before the domain.
-    own.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: true });
-    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: Match.absent() });
+  });
+
+  it('can be reached by its own URL until a setting closes it, with a warning if nothing is said', () => {
+    const isClosed = (settings: Parameters<typeof templateOf>[0]) =>
+      Object.values(templateOf(settings).findResources('AWS::ApiGatewayV2::Api'))[0]?.['Properties']
+        .DisableExecuteApiEndpoint;
+    // The target of the domain's record is known only after the deployment that adds it.
+    expect(isClosed({ domain: ownDomain })).toBeUndefined();
+    expect(isClosed({ domain: { ...ownDomain, keepDefaultUrl: true } })).toBeUndefined();
+    expect(isClosed({ domain: { ...ownDomain, keepDefaultUrl: false } })).toBe(true);
+    expect(isClosed({})).toBeUndefined();
+    const warnings = (domain: object) => {
+      const app = new App({ analyticsReporting: false, context: testContext() });
+      const stack = addStack(app, 'test', parseDeploymentSettings('test', domain));
+      return Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('keepDefaultUrl')).length;
+    };
+    expect(warnings({ domain: ownDomain })).toBe(1);
+    for (const keepDefaultUrl of [true, false])
+      expect(warnings({ domain: { ...ownDomain, keepDefaultUrl } })).toBe(0);
+    expect(warnings({})).toBe(0);
   });
 
   it('tells the functions that answer links where clients reach the API, if something stands before it', () => {

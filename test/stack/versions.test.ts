@@ -65,6 +65,8 @@ describe.each(fixtures.map(({ name, settings }) => [name, settings] as const))('
     // What counts all runs of a function, and CodeDeploy, which moves aliases of it.
     const ofAllVersions = ['Version', 'Alias'].map((each) => `AWS::Lambda::${each}`);
     ofAllVersions.push('AWS::CloudWatch::Alarm', 'AWS::CloudWatch::Dashboard');
+    // It names the alias beside the function.
+    ofAllVersions.push('AWS::Lambda::EventInvokeConfig');
     const referring = resources().filter(([, { Type }]) => !ofAllVersions.includes(Type));
     const bare = referring.filter(([, resource]) =>
       [...referredBy(resource)].some((id) => functions.has(id)),
@@ -121,10 +123,14 @@ describe('a canary', () => {
     expect(groups).toHaveLength(2);
     for (const [id, { Properties }] of groups) {
       const [, name] = /^Canary(lfsBatch|lfsVerify)/.exec(id) ?? [];
+      // The same of both: if an alarm stopped one alone, the rollback would find the other in progress.
       const alarm = (its: string) => ({ Name: { Ref: expect.stringMatching(`^Alarms${its}[0-9A-F]{8}$`) } });
       expect(Properties).toMatchObject({
         DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
-        AlarmConfiguration: { Enabled: true, Alarms: [alarm('ApiErrors'), alarm(`${name}Errors`)] },
+        AlarmConfiguration: {
+          Enabled: true,
+          Alarms: ['ApiErrors', 'lfsBatchErrors', 'lfsVerifyErrors'].map(alarm),
+        },
         AutoRollbackConfiguration: {
           Enabled: true,
           Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'],

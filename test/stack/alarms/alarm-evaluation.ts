@@ -54,7 +54,7 @@ function plain(properties: Record<string, unknown>): Record<string, unknown> {
 const alarmShape = z.strictObject({
   AlarmDescription: z.string().regex(/^\[(?:page|ticket)\] \w.+/),
   AlarmActions: z.array(z.unknown()).min(1),
-  OKActions: z.array(z.unknown()).min(1),
+  OKActions: z.array(z.unknown()).default([]),
   InsufficientDataActions: z.array(z.unknown()).default([]),
   Tags: z.array(z.unknown()),
   ...metricShape,

@@ -113,14 +113,15 @@ describe('the severity of an alarm', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('decides who is notified: of a page a second topic, too', () => {
+  it('decides who is notified: of a page a second topic, too, and that alone of its end', () => {
     for (const [name, alarm] of alarms) {
       const isPage = alarm.AlarmDescription.startsWith('[page] ');
       const refs = alarm.AlarmActions.map((action) =>
         (action as { Ref: string }).Ref.replace(/[0-9A-F]{8}$/, ''),
       );
       expect(refs, name).toEqual(['AlarmsTopic', ...(isPage ? ['AlarmsPageTopic'] : [])]);
-      expect(alarm.OKActions, name).toEqual(alarm.AlarmActions);
+      // An alarm is OK, too, when it was just created: a topic that people read would get dozens of messages.
+      expect(alarm.OKActions, name).toEqual(alarm.AlarmActions.slice(1));
     }
     expect(alarmNamed('RefreshStopped').InsufficientDataActions).toHaveLength(2);
   });

@@ -103,8 +103,8 @@ export class MetricStreams {
   }
 
   /**
-   * A run of the schedule. It is invoked asynchronously: Lambda retries a run that failed after one minute, and after
-   * two more. While it is throttled, Lambda retries after 1 s, 2 s, 4 s and so on.
+   * A run of the schedule. It is invoked asynchronously, and one that failed is not retried. While it is throttled, Lambda
+   * retries after 1 s, 2 s, 4 s and so on, for a minute.
    */
   refresh(minute: number, outcome: 'succeeds' | 'throws' | 'times out' | 'is throttled'): void {
     switch (outcome) {
@@ -114,15 +114,11 @@ export class MetricStreams {
         this.publish('TenantsQueued', minute, 0);
         return;
       case 'throws':
-        for (const after of [0, 1, 3]) this.invoke('refresh', minute + after, 'fails');
+      case 'times out':
+        this.invoke('refresh', minute, 'fails');
         return;
-      case 'times out': {
-        const took = timeLimitMinutes;
-        for (const after of [0, took + 1, 2 * took + 3]) this.invoke('refresh', minute + after, 'fails');
-        return;
-      }
       case 'is throttled':
-        for (let retry = 0; retry < 8; retry++)
+        for (let retry = 0; retry < 6; retry++)
           this.invoke('refresh', minute + (2 ** retry - 1) / 60, outcome);
     }
   }

@@ -9,7 +9,8 @@ interface RoleCredentials {
 
 /**
  * The credentials of the function's role. Lambda puts them into the environment, and starts a new process before they
- * expire.
+ * expire. It doesn't say when that is. URLs that were signed with them end with them, so maybe before their own time, and
+ * clients ask for others.
  *
  * @throws {Error} when the variables are missing.
  */

@@ -1,6 +1,14 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { defaultWorkload, monthOf, standing, sumOf, totalOf } from '../../cost/operations.ts';
+import {
+  costOf,
+  defaultWorkload,
+  monthOf,
+  operations,
+  standing,
+  sumOf,
+  totalOf,
+} from '../../cost/operations.ts';
 import { metricUnits } from '../../lambda/rules/metrics.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { templateOf } from './stack-template.ts';
@@ -66,5 +74,15 @@ describe('a deployment that nobody uses', () => {
     const dollars = dollarsOf(templateOf({ monitoring }));
     expect(totalOf(sumOf(monthOf(idle, 's3')))).toBeCloseTo(dollars, 6);
     expect(dollars).toBeLessThan(most);
+  });
+});
+
+describe('a flood of requests without a token', () => {
+  it('costs no more a day than all routes let through', () => {
+    const dollars = totalOf(costOf(operations.withoutToken, 's3'));
+    const [stage] = Object.values(templateOf().findResources('AWS::ApiGatewayV2::Stage'));
+    const limits = Object.values<{ ThrottlingRateLimit: number }>(stage?.['Properties'].RouteSettings);
+    const perSecond = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);
+    expect(Math.round(86_400 * perSecond * dollars)).toBe(431);
   });
 });

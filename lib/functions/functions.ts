@@ -29,6 +29,7 @@ import { settingsOf } from '../settings/protocol-settings.ts';
 import {
   type FunctionSpec,
   functionSpecs,
+  type ItemGrant,
   type ObjectAction,
   ownScopes,
   type QueueUse,
@@ -365,8 +366,8 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
   const indexArns = (spec.indexes ?? []).map((index) => `${table.tableArn}/index/${index}`);
   return [
     ...allow(onTable(spec.table), [table.tableArn]),
-    ...(spec.items ?? []).flatMap(({ actions, partitions }) =>
-      allow(onTable(actions), [table.tableArn], withinPartitions(partitions)),
+    ...(spec.items ?? []).flatMap((items) =>
+      allow(onTable(items.actions), [table.tableArn], conditionOf(items)),
     ),
     ...allow(['dynamodb:Query'], indexArns),
     ...(storage.bucket ? bucketStatements(spec, storage.bucket.bucketArn, resources) : []),
@@ -491,11 +492,14 @@ function allow(
   ];
 }
 
-/** Only items whose partition key is like one of these. */
-function withinPartitions(patterns: readonly string[]): Record<string, unknown> {
+/** Only items whose partition key is like one of these, and only these attributes of them. */
+function conditionOf({ partitions, attributes }: ItemGrant): Record<string, unknown> {
   return {
-    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
+    'ForAllValues:StringLike': {
+      'dynamodb:LeadingKeys': partitions,
+      ...(attributes && { 'dynamodb:Attributes': attributes }),
+    },
     // Without keys in the request, "all of them" would hold as well.
-    Null: { 'dynamodb:LeadingKeys': 'false' },
+    Null: { 'dynamodb:LeadingKeys': 'false', ...(attributes && { 'dynamodb:Attributes': 'false' }) },
   };
 }

@@ -1,6 +1,12 @@
 import type { FunctionName } from '../../lambda/routes.ts';
+import { functionSpecs } from '../../lib/functions/function-specs.ts';
+import { functionNamesOf } from '../../lib/functions/functions.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { awsCall } from './aws-call.ts';
 import type { Emulator } from './emulator.ts';
+
+/** Functions that any stage has which makes exports. */
+const everywhere = functionNamesOf(parseDeploymentSettings('lane', {}));
 
 /** Grants that the emulator needs beyond those of AWS: which functions, and which actions. */
 const grants: readonly {
@@ -20,7 +26,7 @@ const grants: readonly {
    * it: `test/stack/grants.test.ts` has them.
    */
   {
-    functions: ['lfsChunks', 'exchangeToken', 'signIn', 'sendWebhook', 'assembleUpload'],
+    functions: (Object.keys(functionSpecs) as FunctionName[]).filter((name) => functionSpecs[name].items),
     actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'].map(
       (action) => `dynamodb:${action}`,
     ),
@@ -44,7 +50,7 @@ export async function allowAsOnAws(emulator: Emulator, { isOlder }: { isOlder: b
     const PolicyDocument = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
     for (const name of functions) {
       const RoleName = new RegExp(`<RoleName>([^<]*Functions${name}Role[^<]*)<`).exec(roles)?.[1];
-      if (RoleName === undefined && isOlder) continue;
+      if (RoleName === undefined && (isOlder || !everywhere.includes(name))) continue;
       if (RoleName === undefined) throw new Error(`The role of ${name} is not among these: ${roles}`);
       await iam({ Action: 'PutRolePolicy', RoleName, PolicyName: 'as-on-aws', PolicyDocument });
     }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { adoptedReposOf } from '../blackbox/adopted-repos.ts';
 import { newName } from '../blackbox/api.ts';
@@ -9,6 +9,7 @@ import { blackboxSuite } from '../blackbox/suite.ts';
 import { startStandInHost } from '../support/git-host.ts';
 import { startTestIssuer } from '../support/identity-issuer.ts';
 import { recordingLog } from '../support/recording-log.ts';
+import { tableUse } from '../support/table-grants.ts';
 import { ListCounter } from './list-counter.ts';
 import { StoreAccess } from './store-access.ts';
 
@@ -23,6 +24,12 @@ const settings = {
   hostUserKeptMs: 1_500,
 };
 const queueTiming = { quietMs: 500, quietMaxMs: 1_000, spacingMs: 500 };
+
+/** What a function does here, its grants allow it on AWS. */
+vi.mock(import('../../local/compose.ts'), async (original) => {
+  const { withTableGrants } = await import('../support/table-grants.ts');
+  return withTableGrants(await original());
+});
 
 describe('the embedded stack as its clients see it', () => {
   const adminToken = 'admin-token-of-the-black-box-suite';
@@ -66,6 +73,8 @@ describe('the embedded stack as its clients see it', () => {
     // The log of all tests, whichever they were: no error, no token, no verify token and no signature.
     expect(entries.length).toBeGreaterThan(0);
     expect(entries.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(entries.filter((entry) => JSON.stringify(entry).includes('AccessDenied'))).toEqual([]);
+    expect(tableUse.size).toBeGreaterThan(0);
     for (const entry of entries) {
       const line = JSON.stringify(entry);
       expect(line).not.toContain(adminToken);

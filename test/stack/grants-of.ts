@@ -7,9 +7,11 @@ interface Statement {
   readonly Action: string | readonly string[];
   readonly Resource: Intrinsic | readonly Intrinsic[];
   readonly Condition?: {
-    readonly 'ForAllValues:StringLike'?: { readonly 'dynamodb:LeadingKeys'?: readonly string[] };
+    readonly 'ForAllValues:StringLike'?: Readonly<
+      Partial<Record<'dynamodb:LeadingKeys' | 'dynamodb:Attributes', readonly string[]>>
+    >;
     readonly StringEquals?: { readonly 'ses:FromAddress'?: string };
-    readonly Null?: { readonly 'dynamodb:LeadingKeys'?: string };
+    readonly Null?: Readonly<Partial<Record<'dynamodb:LeadingKeys' | 'dynamodb:Attributes', string>>>;
   };
 }
 
@@ -41,14 +43,26 @@ export function grantsOf(template: Template): Map<string, string[]> {
 function linesOf({ Effect, Action, Resource, Condition }: Statement): string[] {
   if (Effect !== 'Allow')
     throw new Error(`A statement with effect ${Effect}: the table of grants can't show it.`);
-  const keys = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? [];
+  const {
+    'dynamodb:LeadingKeys': keys = [],
+    'dynamodb:Attributes': attributes = [],
+    ...more
+  } = Condition?.['ForAllValues:StringLike'] ?? {};
+  if (Object.keys(more).length > 0) throw new Error('A condition on something else.');
   const from = Condition?.StringEquals?.['ses:FromAddress'];
   if (Condition && keys.length === 0 && from === undefined)
     throw new Error("A statement with another condition: the table of grants can't show it.");
   if (keys.length > 0 && Condition?.Null?.['dynamodb:LeadingKeys'] !== 'false')
     throw new Error('Keys that hold for a request without keys as well.');
+  if (attributes.length > 0 && Condition?.Null?.['dynamodb:Attributes'] !== 'false')
+    throw new Error('Attributes that hold for a request without attributes as well.');
+  const ofAttributes = attributes.length === 0 ? '' : `, attributes ${attributes.join(' and ')}`;
   const where =
-    from !== undefined ? `, from ${from}` : keys.length === 0 ? '' : `, partitions ${keys.join(' and ')}`;
+    from !== undefined
+      ? `, from ${from}`
+      : keys.length === 0
+        ? ''
+        : `, partitions ${keys.join(' and ')}${ofAttributes}`;
   return [Action]
     .flat()
     .flatMap((action) => [Resource].flat().map((each) => `${action} on ${shown(each)}${where}`));

@@ -4,21 +4,45 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { requestKey } from '../../lambda/exports/rules/job.ts';
 import { candidatesKey, reachableSetKey } from '../../lambda/gc/rules/gc.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
+import { mayDo } from '../support/table-grants.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
 
+const countPartitions = 'TENANT#* and SHARDS#* and HISTORY#* and ALERT#*';
 const signInPartitions = 'LOGIN#* and TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*';
+
+/** The partitions of items that only some functions write, as docs/security.md names them. */
+const itemKinds: Readonly<Record<string, string>> = {
+  'webhook-items': 'WEBHOOK#*',
+  'token-items': 'TOKEN#* and REQUEST#* and AUDIT#*',
+  'sign-in-items': signInPartitions,
+  'session-items': 'LOGIN#* and TOKEN#*',
+  'known-tokens': 'TOKEN#*',
+  'token-use': 'TOKEN#*, attributes pk and sk and lastUsedAtMs',
+  'upload-items': 'UPLOAD#*',
+  'assembled-items': 'UPLOAD#* and TENANT#*',
+  'copy-items': 'COPY#*',
+  'email-items': 'EMAIL#*',
+  'count-items': countPartitions,
+  'push-items': `${countPartitions} and SEEN#* and UPLOAD#* and COPY#* and DOWNLOADS#* and PUBLIC#* and GRANT#* and MAPPED#* and LINK#* and PINNED#*`,
+  'lock-items': 'LOCKS#*',
+  'lock-notes': 'AUDIT#* and GRANT#*',
+  'link-items': 'MAPPED#* and LINK#* and PINNED#*',
+  'tenant-items': 'TENANT#*',
+  'schedule-item': 'SCHEDULE',
+  'alert-items': 'ALERT#* and EMAIL#*',
+  'export-items': 'EXPORTS#*',
+  'failure-item': 'FAILURES',
+};
 
 const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
-  'webhook-items': (action) => `dynamodb:${action} on DataTable, partitions WEBHOOK#*`,
-  'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
-  'sign-in-items': (action) => `dynamodb:${action} on DataTable, partitions ${signInPartitions}`,
-  'session-items': (action) => `dynamodb:${action} on DataTable, partitions LOGIN#* and TOKEN#*`,
-  'known-tokens': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#*`,
-  'upload-items': (action) => `dynamodb:${action} on DataTable, partitions UPLOAD#*`,
-  'copy-items': (action) => `dynamodb:${action} on DataTable, partitions COPY#*`,
-  'email-items': (action) => `dynamodb:${action} on DataTable, partitions EMAIL#*`,
+  ...Object.fromEntries(
+    Object.entries(itemKinds).map(([kind, partitions]) => [
+      kind,
+      (action: string) => `dynamodb:${action} on DataTable, partitions ${partitions}`,
+    ]),
+  ),
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
@@ -230,22 +254,54 @@ describe('grants', () => {
 
   it('have no wildcard except for objects in the bucket, and for items of some kinds', () => {
     const wild = [...grants].flatMap(([name, lines]) =>
-      lines.filter((line) => line.includes('*') && !isOwn(line)).map((line) => ({ name, line })),
+      lines
+        .filter((line) => line.includes('*') && !isOwn(line) && !line.startsWith('dynamodb:'))
+        .map((line) => ({ name, line })),
     );
     const others = wild.filter(({ line }) => !/ on ObjectStorageBucket(\/\*){2,3}$/.test(line));
-    const on = (name: string, partitions: string, actions: string[]) =>
-      actions.map((action) => ({ name, line: `dynamodb:${action} on DataTable, partitions ${partitions}` }));
-    expect(others).toEqual([
-      ...on('lfsChunks', 'TOKEN#*', ['GetItem']),
-      ...on('lfsChunks', 'UPLOAD#*', ['GetItem', 'Query', 'UpdateItem']),
-      ...on('exchangeToken', 'TOKEN#* and REQUEST#* and AUDIT#*', ['PutItem', 'UpdateItem']),
-      ...on('signIn', 'LOGIN#* and TOKEN#*', ['DeleteItem']),
-      ...on('signIn', signInPartitions, ['PutItem', 'UpdateItem']),
-      ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
-      ...on('sendEmail', 'EMAIL#*', ['GetItem', 'UpdateItem']),
-      ...on('assembleUpload', 'UPLOAD#*', ['DeleteItem', 'PutItem', 'Query']),
-      ...on('copyObject', 'COPY#*', ['DeleteItem', 'UpdateItem']),
-      { name: 'CanaryRole', line: 'cloudwatch:DescribeAlarms on *' },
+    expect(others).toEqual([{ name: 'CanaryRole', line: 'cloudwatch:DescribeAlarms on *' }]);
+  });
+
+  it('let each function write items of a few kinds, and only two of any kind', () => {
+    const kindOf = new Map(Object.entries(itemKinds).map(([kind, partitions]) => [partitions, kind]));
+    const written = [...grants].flatMap(([name, lines]) => {
+      const wheres = lines.flatMap((line) => {
+        const [, where] =
+          /^dynamodb:(?:Put|Update|Delete)Item on DataTable(?:, partitions (.+))?$/.exec(line) ?? [];
+        return /^dynamodb:(?:Put|Update|Delete)Item/.test(line) ? [where ? kindOf.get(where) : 'any'] : [];
+      });
+      return wheres.length > 0 ? [[name, [...new Set(wheres)].sort()]] : [];
+    });
+    expect(Object.fromEntries(written)).toEqual({
+      lfsBatch: ['push-items', 'token-use'],
+      lfsChunks: ['upload-items'],
+      lfsLocks: ['link-items', 'lock-items', 'lock-notes', 'token-use'],
+      getSubscription: ['count-items', 'token-use'],
+      exchangeToken: ['token-items'],
+      signIn: ['session-items', 'sign-in-items'],
+      management: ['any'],
+      reconcile: ['any'],
+      refresh: ['alert-items', 'schedule-item'],
+      sendWebhook: ['webhook-items'],
+      sendEmail: ['email-items'],
+      exportArchive: ['export-items', 'failure-item'],
+      assembleUpload: ['assembled-items', 'upload-items'],
+      storeEvents: ['tenant-items'],
+      copyObject: ['copy-items'],
+    });
+    // A token that manages a tenant is made by these alone.
+    const makers = [...grants].filter(([, lines]) =>
+      lines.some((line) =>
+        /^dynamodb:(?:Put|Update)Item on DataTable(?:$|, partitions (?:.* )?TOKEN#\*(?!, attributes))/.test(
+          line,
+        ),
+      ),
+    );
+    expect(makers.map(([name]) => name).sort()).toEqual([
+      'exchangeToken',
+      'management',
+      'reconcile',
+      'signIn',
     ]);
   });
 
@@ -259,6 +315,32 @@ describe('grants', () => {
     expect(grantsOf(Template.fromJSON(widened)).get('lfsVerify')).not.toEqual(
       documentedGrants().get('lfsVerify'),
     );
+  });
+});
+
+describe('the grants of lfsLocks on items', () => {
+  const TableName = 'table';
+  const update = (pk: string, names: Record<string, string>) => ({
+    TableName,
+    Key: { pk, sk: 'TOKEN' },
+    UpdateExpression: '',
+    ExpressionAttributeNames: names,
+  });
+
+  it('let it take a lock, and note that a token was used', () => {
+    expect(mayDo('lfsLocks', 'PutItem', { TableName, Item: { pk: 'LOCKS#acme', sk: 'game#0' } })).toBe(true);
+    const use = update('TOKEN#a', { '#pk': 'pk', '#lastUsedAtMs': 'lastUsedAtMs' });
+    expect(mayDo('lfsLocks', 'UpdateItem', use)).toBe(true);
+    expect(mayDo('lfsLocks', 'GetItem', { TableName, Key: { pk: 'TENANT#acme', sk: 'TENANT' } })).toBe(true);
+  });
+
+  it('let it neither make a token nor change what one may do, nor reach a tenant or an index', () => {
+    expect(mayDo('lfsLocks', 'PutItem', { TableName, Item: { pk: 'TOKEN#a', sk: 'TOKEN' } })).toBe(false);
+    expect(mayDo('lfsLocks', 'UpdateItem', update('TOKEN#a', { '#scope': 'scope' }))).toBe(false);
+    expect(mayDo('lfsLocks', 'UpdateItem', update('TENANT#acme', { '#pk': 'pk' }))).toBe(false);
+    expect(mayDo('lfsLocks', 'DeleteItem', update('XLOCKS#acme', {}))).toBe(false);
+    const query = { TableName, IndexName: 'by-kind', KeyConditionExpression: '' };
+    expect(mayDo('lfsLocks', 'Query', query)).toBe(false);
   });
 });
 

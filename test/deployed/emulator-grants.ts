@@ -52,7 +52,9 @@ export async function allowAsOnAws(emulator: Emulator, { isOlder }: { isOlder: b
       const RoleName = new RegExp(`<RoleName>([^<]*Functions${name}Role[^<]*)<`).exec(roles)?.[1];
       if (RoleName === undefined && (isOlder || !everywhere.includes(name))) continue;
       if (RoleName === undefined) throw new Error(`The role of ${name} is not among these: ${roles}`);
-      await iam({ Action: 'PutRolePolicy', RoleName, PolicyName: 'as-on-aws', PolicyDocument });
+      // A function can need several, and one with the same name would replace the other.
+      const PolicyName = `as-on-aws-${String(actions[0]).replace(/:.*/, '')}`;
+      await iam({ Action: 'PutRolePolicy', RoleName, PolicyName, PolicyDocument });
     }
   }
 }

@@ -68,6 +68,7 @@ const needs: Readonly<Record<string, Needs>> = {
   'AWS::Lambda::Alias': {
     own: '*Alias GetProvisionedConcurrencyConfig',
   },
+  'AWS::Lambda::EventInvokeConfig': { own: '*FunctionEventInvokeConfig' },
   'AWS::Lambda::EventSourceMapping': { any: '*EventSourceMapping' },
   'AWS::Lambda::Function': {
     own: `CreateFunction GetFunction UpdateFunctionCode UpdateFunctionConfiguration DeleteFunction PutFunctionConcurrency

@@ -9,7 +9,7 @@ import { Bodies, drain } from './bodies.ts';
 import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';
 import type { RequestLimits } from './limits.ts';
-import { clientAddress, originOf, type Reach } from './reach.ts';
+import { arrivedHeader, arrivedText, clientAddress, originOf, type Reach } from './reach.ts';
 import type { ConnectionLimits } from './system/connections.ts';
 import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
@@ -182,8 +182,10 @@ async function answer(
   const { path } = splitTarget(incoming.url);
   const { authorization, cookie, host } = incoming.headers;
   const credential = authorization ?? cookie;
-  const retryAfter = options.limits?.retryAfterSeconds({ address: sourceIp, credential });
-  if (retryAfter !== undefined) return tooMany(retryAfter, incoming);
+  // It touches nothing, and proxies ask it before they pass on a request.
+  const isHealth = path === '/health';
+  const retryAfter = !isHealth && options.limits?.retryAfterSeconds({ address: sourceIp, credential });
+  if (retryAfter) return tooMany(retryAfter, incoming);
   try {
     const match = matchRoute(routes, { method, path });
     const name = match.kind === 'matched' ? match.route.function : defaultRouteFunction;
@@ -208,7 +210,9 @@ async function answer(
     const response = await options.turns.during({ bodyBytes: received.body.length }, () =>
       invoke(options, name, event),
     );
-    return { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } };
+    const arrived = isHealth ? arrivedText(reach, port, incoming) : undefined;
+    const own = { 'apigw-requestid': requestId, ...(arrived !== undefined && { [arrivedHeader]: arrived }) };
+    return { ...response, headers: { ...response.headers, ...own } };
   } catch (error) {
     options.log.error('request failed', { method, path, requestId, error });
     return gatewayResponse(500, 'Internal Server Error');

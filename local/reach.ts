@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { StartupError } from './system/durable-file.ts';
 
@@ -54,6 +55,21 @@ export function clientAddress(
   return address;
 }
 
+/** Header of `/health`. */
+export const arrivedHeader = 'lfs-quota-arrived';
+
+/** Which headers a proxy passes on, for `check`. undefined: there is none. @param port on which the request came. */
+export function arrivedText(
+  { publicUrl, trusts }: Reach,
+  port: number,
+  { headers, socket }: IncomingMessage,
+): string | undefined {
+  if (!publicUrl || publicUrl.origin === `http://${publicUrl.hostname}:${port}`) return undefined;
+  const isBelieved =
+    headers['x-forwarded-for'] && isProxy({ trusts }, plainAddress(`${socket.remoteAddress}`));
+  return [headers.authorization && 'authorization', isBelieved && 'x-forwarded-for'].filter(Boolean).join();
+}
+
 /** Without the port that some proxies add, and in one spelling. IPv4 as such, though a socket for both families shows it as IPv6. */
 function plainAddress(text: string): string {
   const address = text.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2');
@@ -69,6 +85,8 @@ function isProxy({ trusts }: Reach, address: string): boolean {
 
 /** @param text such as `https://lfs.example.com`. @throws {StartupError} */
 export function readPublicUrl(text: string): URL {
+  if (text === '')
+    throw new StartupError('Pass --public-url, the URL that clients use, such as https://lfs.example.com.');
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (!isOrigin)

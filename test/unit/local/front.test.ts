@@ -543,6 +543,27 @@ describe('connections', () => {
     for (const { status } of await Promise.all(others)) expect(status).toBe(200);
   });
 
+  it('for /health have no limit, and say what a proxy passes on', async () => {
+    const reach = {
+      publicUrl: new URL('https://lfs.example.com'),
+      trusts: readTrustedProxies('127.0.0.1'),
+    };
+    const { front } = await setUp(undefined, { limits: new RequestLimits(0.1), reach });
+    const arrived = async (headers: Record<string, string>) => {
+      const answer = await send(front.port, { path: '/health', headers });
+      expect(answer.status).toBe(200);
+      return answer.headers['lfs-quota-arrived'];
+    };
+    const [authorization, forwarded] = [{ authorization: 'Bearer x' }, { 'x-forwarded-for': '192.0.2.7' }];
+    expect(await arrived({})).toBe('');
+    expect(await arrived(authorization)).toBe('authorization');
+    expect(await arrived({ ...authorization, ...forwarded })).toBe('authorization,x-forwarded-for');
+    const others = [1, 2].map(() => send(front.port, { path: '/v1/tenants' }));
+    const [first, second] = await Promise.all(others);
+    expect([first?.status, second?.status].sort()).toEqual([200, 429]);
+    expect(second?.headers['lfs-quota-arrived']).toBeUndefined();
+  });
+
   it('serve requests at once one after the other, however many there are', async () => {
     let [running, most] = [0, 0];
     const { front } = await setUp(async () => {

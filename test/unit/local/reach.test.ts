@@ -1,5 +1,12 @@
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { clientAddress, originOf, readPublicUrl, readTrustedProxies } from '../../../local/reach.ts';
+import {
+  arrivedText,
+  clientAddress,
+  originOf,
+  readPublicUrl,
+  readTrustedProxies,
+} from '../../../local/reach.ts';
 import { StartupError } from '../../../local/system/durable-file.ts';
 
 describe('where links lead', () => {
@@ -42,6 +49,37 @@ describe('where links lead', () => {
 
   it('may be plain HTTP on this machine', () => {
     expect(readPublicUrl('http://127.0.0.1:8787').origin).toBe('http://127.0.0.1:8787');
+  });
+});
+
+describe('what a proxy passes on', () => {
+  const request = (remoteAddress: string, forwarded?: string) =>
+    ({
+      headers: { authorization: 'Bearer x', ...(forwarded && { 'x-forwarded-for': forwarded }) },
+      socket: { remoteAddress },
+    }) as unknown as IncomingMessage;
+  const publicUrl = new URL('https://lfs.example.com');
+  const trusts = readTrustedProxies('10.0.0.0/8');
+
+  it.each([
+    [
+      'of a proxy that is trusted',
+      { publicUrl, trusts },
+      request('10.1.2.3', '192.0.2.7'),
+      'authorization,x-forwarded-for',
+    ],
+    ['of one that says nothing', { publicUrl, trusts }, request('10.1.2.3'), 'authorization'],
+    ['of one that is not trusted', { publicUrl, trusts }, request('127.0.0.1', '192.0.2.7'), 'authorization'],
+    ['without a public URL', {}, request('127.0.0.1'), undefined],
+    [
+      'where the server itself is reached',
+      { publicUrl: new URL('http://localhost:8787') },
+      request('127.0.0.1'),
+      undefined,
+    ],
+    ['on another port', { publicUrl: new URL('http://localhost:80') }, request('127.0.0.1'), 'authorization'],
+  ])('%s, is told', (_, reach, incoming, expected) => {
+    expect(arrivedText(reach, 8787, incoming)).toBe(expected);
   });
 });
 

@@ -23,7 +23,8 @@ type Row = [settings: Partial<ServeSettings>, env: Record<string, string>, why: 
 
 it.each<Row>([
   [{ publicUrl: 'http://lfs.example.com' }, {}, /must start with https:/],
-  [{ publicUrl: '' }, {}, /--public-url must be like/],
+  [{ publicUrl: '' }, {}, /^Pass --public-url, the URL that clients use, such as https:/],
+  [{ publicUrl: 'lfs.example.com' }, {}, /--public-url must be like .* not 'lfs.example.com'/],
   [{ listen: 'http' }, {}, /--listen takes an address and a port/],
   [{ listen: '65536' }, {}, /--listen takes an address and a port/],
   [{ gcWatch: '1h' }, {}, /--gc-watch takes a number of minutes/],

@@ -178,9 +178,9 @@ export class ApiClient {
     path: string;
     body?: unknown;
     mediaType: string;
-  }): Promise<{ status: number; body: unknown; retryAfterMs: number | undefined }> {
-    const { status, text, retryAfterMs } = await this.#exchange(request);
-    return { status, body: bodyIn(text), retryAfterMs };
+  }): Promise<{ status: number; body: unknown; headers: Headers; retryAfterMs: number | undefined }> {
+    const { text, ...answer } = await this.#exchange(request);
+    return { ...answer, body: bodyIn(text) };
   }
 
   async #exchange(request: {
@@ -208,6 +208,7 @@ export class ApiClient {
       });
       return {
         status: response.status,
+        headers: response.headers,
         text: await response.text(),
         retryAfterMs: retryAfterMsOf(response.headers),
       };

@@ -1,44 +1,52 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { isTenantName } from '../../lambda/rules/names.ts';
 import { releaseText } from '../../lambda/rules/release.ts';
-import { errorCode } from '../../local/system/durable-file.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { arrivedHeader } from '../../local/reach.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { type DownloadDeps, retrying } from '../export/transfer.ts';
-import { askBatch, type BatchAction, mediaType, ownRepo, type RepoPlace } from '../lfs-batch.ts';
+import { type DownloadDeps, idleTimer, TransferError } from '../export/transfer.ts';
+import { askBatch, type BatchAction, type LfsObject, ownRepo, type RepoPlace } from '../lfs-batch.ts';
+import { putObject, RefusedError, read, sendAgain } from '../move/put.ts';
+import { verifyObject } from '../move/relay.ts';
 import { parseRepo, parseTenant } from '../options.ts';
+import { addressWarning, credentialCure, transferCure, uploadWarnings } from '../proxy.ts';
 import { formatUntil } from '../render.ts';
 import { clientFor, openClient } from '../server.ts';
 import { printable } from '../terminal.ts';
+import { parsePutSize } from './doctor.ts';
 
-/** `check`: pushes and pulls a small object through a deployment, as git-lfs does, and says which step failed. */
+/** `check`: pushes and pulls an object through a deployment, as git-lfs does, and says which step failed. */
 
-const objectBytes = 1000;
+const defaultBytes = 64 * 1024 ** 2;
+/** Of one that stays, or where no more fits. */
+const smallBytes = 1000;
 const repoDefault = 'lfs-quota-check';
 /** Of the token that the admin token makes for it. It expires by itself if the check is killed. */
-const tokenSeconds = 300;
-/** The store gets as long as the API. */
-const transferMs = 35_000;
+const tokenSeconds = 3600;
 
 interface CheckOptions {
   readonly token?: string;
   readonly tenant?: string;
   readonly repo?: string;
+  readonly size?: number;
   readonly json?: boolean;
 }
 
 export const registerCheck: Register = (program, context) => {
   program
     .command('check')
-    .summary('Test a deployment: push and pull 1 kB')
-    .description('Test a deployment: push and pull 1 kB, and delete it again')
+    .summary('Test a deployment: push and pull 64 MiB')
+    .description('Test a deployment: push and pull 64 MiB, and delete it again')
     .argument('[url]', 'server URL (env: LFS_QUOTA_URL; default: your login)')
     .option('--token <token>', 'admin token, or one that can push (env: LFS_QUOTA_TOKEN)')
     .option('--tenant <name>', 'where to push, with the admin token', parseTenant)
     .option('--repo <repo>', `where to push (default: ${repoDefault})`, parseRepo)
+    .option('--size <size>', 'how much (default: 64MiB, or half of what is free)', parsePutSize)
     .option('--json', 'print one JSON object at the end')
     .action(async (url: string | undefined, options: CheckOptions) => {
       const client = await openClient({ ...options, ...(url !== undefined && { url }) }, context);
@@ -47,23 +55,28 @@ export const registerCheck: Register = (program, context) => {
 };
 
 /** Runs a step, and prints what it says of itself. */
-type RunStep = <T extends { readonly says: string }>(step: string, run: () => Promise<T>) => Promise<T>;
+type RunStep = <T extends { readonly says: string; readonly warnings?: readonly string[] }>(
+  step: string,
+  run: () => Promise<T>,
+) => Promise<T>;
 
 /** @throws {CliError} what the first step failed with. */
 async function check(client: ApiClient, options: CheckOptions, context: CliContext): Promise<void> {
-  const steps: { step: string; ok: boolean; detail: string }[] = [];
-  const note = (step: string, ok: boolean, detail: string) => {
-    steps.push({ step, ok, detail });
+  const steps: { step: string; ok: boolean; detail: string; warning?: true }[] = [];
+  const note = (how: 'ok' | 'warn' | 'FAIL', step: string, detail: string) => {
+    steps.push({ step, ok: how !== 'FAIL', detail, ...(how === 'warn' && { warning: true }) });
     if (options.json) return;
-    context.out(`${(ok ? 'ok' : 'FAIL').padEnd(6)}${step.padEnd(10)}${printable(detail)}\n`);
+    context.out(`${how.padEnd(6)}${step.padEnd(10)}${printable(detail)}\n`);
   };
   const runStep: RunStep = async (step, run) => {
     try {
       const value = await run();
-      note(step, true, value.says);
+      const { warnings = [] } = value;
+      for (const warning of warnings) note('warn', step, warning);
+      if (warnings.length === 0) note('ok', step, value.says);
       return value;
     } catch (error) {
-      note(step, false, error instanceof CliError ? error.message : '');
+      note('FAIL', step, error instanceof CliError ? error.message : '');
       throw error;
     }
   };
@@ -72,19 +85,22 @@ async function check(client: ApiClient, options: CheckOptions, context: CliConte
     abort.abort(new CliError('Stopped.', { hint: 'Run it again.', failure: 'interrupted' })),
   );
   try {
-    await runStep('health', () => readHealth(client));
+    const { arrived } = await runStep('health', () => readHealth(client));
     const pusher = await runStep('token', () => pusherOf(client, options, context));
-    const object = new CheckedObject({ stop: abort.signal, sleep: context.sleep }, pusher);
+    const push = new CheckedPush({ stop: abort.signal, sleep: context.sleep }, pusher);
     // What is left is removed first, and what failed is said at the end.
-    const [failed] = await Promise.allSettled([object.pushAndPull(runStep)]);
-    const cleaning = runStep('clean up', () => cleanUp(client, { pusher, object, context }));
+    const [failed] = await Promise.allSettled([push.pushAndPull(runStep, options.size, arrived)]);
+    const cleaning = runStep('clean up', () => cleanUp(client, { pusher, oid: push.sentOid, context }));
     const [left] = await Promise.allSettled([cleaning]);
     for (const ended of [failed, left]) if (ended.status === 'rejected') throw ended.reason;
   } finally {
     release?.();
     const works = steps.every(({ ok }) => ok);
     if (options.json) context.out(`${JSON.stringify({ url: client.baseUrl, works, steps })}\n`);
-    else if (works) context.out(`\n${client.baseUrl} works.\n`);
+    else if (works)
+      context.out(
+        `\n${client.baseUrl} works${steps.some(({ warning }) => warning) ? ', but not well' : ''}.\n`,
+      );
   }
 }
 
@@ -94,11 +110,15 @@ const healthShape = z.object({
   commit: z.string().nullable().default(null),
 });
 
-async function readHealth(client: ApiClient): Promise<{ says: string }> {
+/** @returns arrived: the headers that get through a proxy, as the server says. */
+async function readHealth(client: ApiClient): Promise<{ says: string; arrived: string }> {
   const asked = { method: 'GET', path: '/health', mediaType: 'application/json' } as const;
-  const { status, body } = await client.exchange(asked);
+  const { status, body, headers } = await client.exchange(asked);
   const health = healthShape.safeParse(body);
-  if (status === 200 && health.success) return { says: releaseText(health.data) };
+  const arrived = headers.get(arrivedHeader) ?? 'authorization,x-forwarded-for';
+  if (!arrived.includes('authorization'))
+    throw new CliError('A proxy removes the header Authorization.', { hint: credentialCure });
+  if (status === 200 && health.success) return { says: releaseText(health.data), arrived };
   throw new CliError(`${client.baseUrl} doesn't answer as lfs-quota does: /health returned ${status}.`, {
     hint: "Check the URL. On AWS it's the stack's output ApiUrl, or your publicUrl.",
     failure: status >= 500 || status === 429 ? 'unavailable' : 'failed',
@@ -143,55 +163,102 @@ async function pusherOf(client: ApiClient, options: CheckOptions, context: CliCo
 }
 
 /** What is pushed and pulled. It's random, so that no store has it already. */
-class CheckedObject {
+function randomObject(sizeBytes: number) {
+  const block = randomBytes(1024 ** 2);
+  const length = Math.ceil(sizeBytes / block.length);
+  const pieces = Array.from({ length }, (_, at) => block.subarray(0, sizeBytes - at * block.length));
+  const hash = createHash('sha256');
+  for (const piece of pieces) hash.update(piece);
+  return { sizeBytes, pieces, oid: hash.digest('hex') };
+}
+
+class CheckedPush {
   readonly #deps: DownloadDeps;
   readonly #pusher: Pusher;
-  readonly #bytes = randomBytes(objectBytes);
-  readonly oid = createHash('sha256').update(this.#bytes).digest('hex');
+  /** It has the objects, too. */
+  #isServe = false;
   /** It may be in the store. */
-  isSent = false;
+  sentOid: string | undefined;
 
   constructor(deps: DownloadDeps, pusher: Pusher) {
     this.#deps = deps;
     this.#pusher = pusher;
   }
 
-  async pushAndPull(runStep: RunStep): Promise<void> {
-    const { upload, verify } = await runStep('batch', async () => {
-      const { upload: found, verify } = await this.#offer('upload');
-      return { says: `${this.#pusher.tenant}/${this.#pusher.repo}`, upload: offered(found), verify };
+  async pushAndPull(runStep: RunStep, size: number | undefined, arrived: string): Promise<void> {
+    const { stop } = this.#deps;
+    const { object, upload, verify } = await runStep('batch', () => this.#offerUpload(size));
+    const { oid, sizeBytes } = object;
+    const says = formatBytes(sizeBytes);
+    this.#isServe = new URL(upload.href).origin === new URL(this.#pusher.client.baseUrl).origin;
+    await runStep('proxy', async () => {
+      const ofAddress = arrived.includes('x-forwarded-for') ? [] : [addressWarning];
+      const probe = async () => (this.#isServe ? uploadWarnings(upload, stop) : []);
+      const ofUploads = await this.#pusher.client.busy.during(() => 'testing the proxy', probe);
+      return { says: 'fine', warnings: [...ofAddress, ...ofUploads] };
     });
-    this.isSent = true;
-    const says = `${objectBytes} bytes`;
+    this.sentOid = oid;
     await runStep('upload', async () => {
-      await this.#send('store', upload, { method: 'PUT', body: this.#bytes });
+      const put = { open: async () => Readable.from(object.pieces), to: 'store', upload, object } as const;
+      await this.#transfer(upload, sizeBytes, (onBytes) => putObject({ stop }, { ...put, onBytes }));
       return { says };
     });
     if (verify)
       await runStep('verify', async () => {
-        const body = JSON.stringify({ oid: this.oid, size: objectBytes });
-        const headers = { accept: mediaType, 'content-type': mediaType };
-        await this.#send('server', verify, { method: 'POST', body, headers });
+        await this.#transfer(verify, 0, () => verifyObject('server', { stop, verify, object }));
         return { says: 'the server finds it' };
       });
     await runStep('download', async () => {
-      const { download } = await this.#offer('download');
-      const pulled = await this.#send('store', offered(download), {});
-      if (this.#bytes.equals(pulled)) return { says };
-      throw new CliError(`The store returned ${pulled.length} other bytes.`, { hint: testStore });
+      const { download } = await this.#offer('download', object);
+      await this.#transfer(required(download), sizeBytes, async (onBytes) => {
+        const { signal, gotOn, end } = idleTimer(stop);
+        const hash = createHash('sha256');
+        try {
+          for await (const piece of await read(required(download), signal, 'store')) {
+            gotOn();
+            onBytes(piece.length);
+            hash.update(piece);
+          }
+        } finally {
+          end();
+        }
+        if (hash.digest('hex') !== oid)
+          throw new CliError('The store returned other bytes.', { hint: testStore });
+      });
+      return { says };
     });
   }
 
-  async #offer(operation: 'upload' | 'download'): Promise<Record<string, BatchAction | undefined>> {
+  /** Until it's deleted, it counts: half of what is free is left to others, unless a size was asked for. */
+  async #offerUpload(size: number | undefined) {
+    const { client, tenant, repo, canDelete } = this.#pusher;
+    const wanted = size ?? (canDelete ? defaultBytes : smallBytes);
+    const { limitBytes, usage } = (await client.ask('getSubscription', { params: { tenant } })).body;
+    const free = limitBytes === null ? wanted * 2 : limitBytes - (usage?.committedBytes ?? 0);
+    const most = Math.floor(size === undefined ? free / 2 : free);
+    // The disk may have less space than the limit.
+    for (let bytes = Math.min(wanted, most); ; bytes = Math.floor(bytes / 8)) {
+      const object = randomObject(Math.max(bytes, Math.min(wanted, smallBytes)));
+      const offer = await this.#offer('upload', object).catch((error: unknown) => {
+        if (bytes <= smallBytes || !(error instanceof CliError && error.failure === 'refused')) throw error;
+      });
+      if (!offer) continue;
+      const why = !canDelete ? ", as you can't delete it" : bytes < wanted ? ': little space is left' : '';
+      const says = `${tenant}/${repo}, ${formatBytes(object.sizeBytes)}${why}`;
+      return { ...offer, says, object, upload: required(offer.upload) };
+    }
+  }
+
+  async #offer(operation: 'upload' | 'download', object: LfsObject) {
     const { tenant, repo, client } = this.#pusher;
-    const objects = [{ oid: this.oid, sizeBytes: objectBytes }];
-    const answers = await askBatch(this.#deps, ownRepo(client, { tenant, repo }), { operation, objects });
+    const asked = { operation, objects: [object] };
+    const answers = await askBatch(this.#deps, ownRepo(client, { tenant, repo }), asked);
     if (answers === 'absent')
       throw new CliError(`${tenant}/${repo} not found.`, {
         failure: 'not-found',
         hint: `Create it, or pass another --repo: lfs-quota repo create ${tenant} ${repo}`,
       });
-    const { actions = {}, error } = answers.get(this.oid) ?? {};
+    const { actions = {}, error } = answers.get(object.oid) ?? {};
     if (!error) return actions;
     throw new CliError(`The server rejected it: ${printable(error.message)} (${error.code})`, {
       failure: 'refused',
@@ -200,33 +267,25 @@ class CheckedObject {
   }
 
   /** Again while the other side is busy. The URL is a secret: of it the host alone is told. */
-  #send(to: 'store' | 'server', { href, header }: BatchAction, init: RequestInit): Promise<Buffer> {
-    const { stop } = this.#deps;
-    const hint = to === 'store' ? testStore : readLogs;
-    const other = `The ${to} at ${new URL(href).host}`;
-    return retrying(this.#deps, async () => {
-      try {
-        const headers = { ...header, ...(init.headers as Record<string, string> | undefined) };
-        const signal = AbortSignal.any([stop, AbortSignal.timeout(transferMs)]);
-        const response = await fetch(href, { ...init, headers, redirect: 'manual', signal });
-        const body = Buffer.from(await response.arrayBuffer());
-        const { status } = response;
-        if (status === 200) return { kind: 'done', value: body };
-        const [, code] = /<Code>(\w+)<\/Code>/.exec(body.toString('latin1')) ?? [];
-        const isForNow = status >= 500 || status === 429;
-        const message = `${other} returned ${status}${code === undefined ? '' : ` (${code})`}.`;
-        const error = new CliError(message, { hint, failure: isForNow ? 'unavailable' : 'failed' });
-        if (!isForNow) throw error;
-        return { kind: 'failed', error };
-      } catch (error) {
-        stop.throwIfAborted();
-        if (error instanceof CliError) throw error;
-        const why = errorCode(error) ?? (error instanceof Error ? error.name : '');
-        return {
-          kind: 'failed',
-          error: new CliError(`${other} doesn't respond (${why}).`, { hint, failure: 'unavailable' }),
-        };
-      }
+  async #transfer(
+    action: BatchAction,
+    sizeBytes: number,
+    attempt: (onBytes: (bytes: number) => void) => Promise<unknown>,
+  ): Promise<void> {
+    const { host } = new URL(action.href);
+    let sent = 0;
+    const onBytes = (bytes: number) => {
+      sent += bytes;
+    };
+    const says = () => `${host}: ${formatBytes(sent)} of ${formatBytes(sizeBytes)}`;
+    const sending = this.#pusher.client.busy.during(says, () => sendAgain(this.#deps, { onBytes, attempt }));
+    await sending.catch((error: unknown) => {
+      if (!(error instanceof TransferError)) throw error;
+      const usual = error.message.includes(' server ') ? readLogs : testStore;
+      throw new CliError(`${host}: ${error.message}`, {
+        hint: this.#isServe ? transferCure(error.message) : usual,
+        failure: error instanceof RefusedError ? 'failed' : 'unavailable',
+      });
     });
   }
 }
@@ -236,7 +295,7 @@ const testStore =
   'Does your network let this machine reach it? Test the store: lfs-quota doctor s3://BUCKET --endpoint URL';
 
 /** @throws {CliError} */
-function offered(action: BatchAction | undefined): BatchAction {
+function required(action: BatchAction | undefined): BatchAction {
   if (action) return action;
   throw new CliError('The server offered no URL of the store.', { hint: readLogs });
 }
@@ -244,14 +303,12 @@ function offered(action: BatchAction | undefined): BatchAction {
 /** @param client as it was given: the token of the check manages nothing. */
 async function cleanUp(
   client: ApiClient,
-  { pusher, object, context }: { pusher: Pusher; object: CheckedObject; context: CliContext },
+  { pusher, oid, context }: { pusher: Pusher; oid: string | undefined; context: CliContext },
 ): Promise<{ says: string }> {
   const { tenant, repo, tokenId, canDelete } = pusher;
-  const { oid, isSent } = object;
   const plan =
-    canDelete && isSent ? await client.find('deleteObject', { params: { tenant, repo, oid } }) : undefined;
+    canDelete && oid ? await client.find('deleteObject', { params: { tenant, repo, oid } }) : undefined;
   if (tokenId !== undefined) await client.find('revokeToken', { params: { tenant, tokenId } });
-  if (isSent && !canDelete)
-    return { says: `kept: only an admin can delete ${oid.slice(0, 12)}… from ${repo}` };
+  if (oid && !canDelete) return { says: `kept: only an admin can delete ${oid.slice(0, 12)}… from ${repo}` };
   return { says: plan ? `deleted ${formatUntil(plan.dueAt, context.nowMs())}` : 'nothing is left' };
 }

@@ -33,7 +33,7 @@ export function registerDoctor(program: Command, context: CliContext): void {
     .option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object at the end')
     .option('--profile <file>', 'write the result as JSON')
-    .option('--largest <size>', 'also find the largest upload, from this size down', parseLargest)
+    .option('--largest <size>', 'also find the largest upload, from this size down', parsePutSize)
     .option('--thorough', 'more rounds, and pages of 1,000 keys: about 2,700 requests')
     .action(async (url: string, options: DoctorOptions) => doctor(url, options, context));
 }
@@ -187,7 +187,8 @@ function readTarget(url: string, options: DoctorOptions, context: CliContext): P
   };
 }
 
-function parseLargest(text: string): number {
+/** A size that one PUT may have. */
+export function parsePutSize(text: string): number {
   const bytes = parseBytes(text);
   const { objectBytesMax } = defaultSettings;
   if (bytes < 1 || bytes > objectBytesMax)

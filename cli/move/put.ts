@@ -15,13 +15,17 @@ const answerBytesMax = 4_000_000;
 type Side = 'source' | 'target' | 'store' | 'server';
 
 /** Begins to read what is downloaded. @throws {TransferError} unless it is answered with success. */
-export async function read(action: BatchAction, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+export async function read(
+  action: BatchAction,
+  signal: AbortSignal,
+  from: Side = 'source',
+): Promise<AsyncIterable<Uint8Array>> {
   const headers = headersOf(action, { 'accept-encoding': 'identity' });
   const response = await fetch(action.href, { headers, signal }).catch((error) =>
-    throwBroken(' to the source', error),
+    throwBroken(` to the ${from}`, error),
   );
   if (!response.ok) await response.body?.cancel();
-  requireSuccess('source', response.status, response.headers);
+  requireSuccess(from, response.status, response.headers);
   return response.body ?? ReadableStream.from<Uint8Array>([]);
 }
 
@@ -38,9 +42,11 @@ function headersOf({ header }: BatchAction, own: RequestInit['headers']): Header
   return headers;
 }
 
-function requireSuccess(whose: Side, status: number, headers: Headers): void {
+/** @param body of an error: S3 has a word in it that says which. */
+function requireSuccess(whose: Side, status: number, headers: Headers, body = ''): void {
   if (status >= 200 && status <= 299) return;
-  const text = `The ${whose} returned ${status}.`;
+  const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1];
+  const text = `The ${whose} returned ${status}${code === undefined ? '' : ` (${code})`}.`;
   if (status >= 500 || status === 408 || status === 429) throw new BusyError(text, retryAfterMsOf(headers));
   throw new RefusedError(text, status);
 }
@@ -180,11 +186,14 @@ export async function requestByHand(
       if (response) break;
     }
     if (!response) request.end();
-    const { statusCode = 0, headers: told } = await answered;
+    const answer = await answered;
+    const { statusCode = 0, headers: told } = answer;
     const retryAfter = told['retry-after'];
-    requireSuccess(to, statusCode, new Headers(retryAfter ? { 'retry-after': retryAfter } : {}));
+    const text = textOf(to, answer);
+    const error = statusCode > 299 ? await text.catch(() => '') : '';
+    requireSuccess(to, statusCode, new Headers(retryAfter ? { 'retry-after': retryAfter } : {}), error);
     if (!request.writableEnded) throw new TransferError(`The ${to} answered too early.`);
-    return await textOf(to, await answered);
+    return await text;
   } catch (error) {
     request.destroy();
     throwBroken(` to the ${to}`, error);

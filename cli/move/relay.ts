@@ -252,10 +252,17 @@ async function stream(
   { source, upload, verify, object, onBytes }: Streamed & Pick<Relay, 'onBytes'> & { object: LfsObject },
 ): Promise<void> {
   await putObject({ stop }, { open: source.open, to: 'target', upload, object, onBytes });
-  if (!verify) return;
+  if (verify) await verifyObject('target', { stop, verify, object });
+}
+
+/** @throws {TransferError} */
+export async function verifyObject(
+  to: 'server' | 'target',
+  { stop, verify, object }: { stop: AbortSignal; verify: BatchAction; object: LfsObject },
+): Promise<void> {
   const { oid, sizeBytes: size } = object;
   const body = Buffer.from(JSON.stringify({ oid, size }));
   const headers = { accept: mediaType, 'content-type': mediaType, 'content-length': `${body.length}` };
   const signal = AbortSignal.any([stop, AbortSignal.timeout(idleMs)]);
-  await requestByHand('target', { method: 'POST', action: verify, headers, pieces: [body], signal });
+  await requestByHand(to, { method: 'POST', action: verify, headers, pieces: [body], signal });
 }

@@ -1,22 +1,59 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { readTrustedProxies } from '../../../local/reach.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../local/start.ts';
 import { cli, startServer } from './harness.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-check-'));
 let stack: EmbeddedStack;
+
+/** A request as it's passed on; what is answered instead; `reset`: the connection ends. */
+type Change = (asked: {
+  method: string;
+  path: string;
+  headers: Record<string, string | string[] | undefined>;
+}) => { status: number; body?: string } | 'reset' | undefined;
+let change: Change | undefined;
+
+/** A proxy before the stack, which the test changes. By itself it passes all on, and says who asked. */
+const proxy = createServer((incoming, outgoing) => {
+  const { method = '', url: path = '' } = incoming;
+  const headers = { ...incoming.headers, 'x-forwarded-for': '192.0.2.7' };
+  const changed = change?.({ method, path, headers });
+  if (changed === 'reset') return void incoming.socket.destroy();
+  if (changed) return void outgoing.writeHead(changed.status).end(changed.body);
+  const onward = request({ port: stack.port, host: '127.0.0.1', method, path, headers });
+  onward.on('response', (answer: IncomingMessage) => {
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(outgoing);
+  });
+  onward.on('error', () => outgoing.destroy());
+  incoming.pipe(onward);
+});
 beforeAll(async () => {
-  stack = await startEmbeddedStack({ port: 0, dataDir, createDemo: false });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const publicUrl = new URL(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+  stack = await startEmbeddedStack({
+    port: 0,
+    dataDir,
+    createDemo: false,
+    reach: { publicUrl, trusts: readTrustedProxies('127.0.0.1') },
+  });
 });
 afterAll(async () => {
+  proxy.closeAllConnections();
+  proxy.close();
   await stack.close();
   rmSync(dataDir, { recursive: true });
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  change = undefined;
 });
 
 /** Asks as the operator does. */
@@ -55,15 +92,12 @@ async function leftOf(tenant: string) {
   };
 }
 
-/** Changes what the store answers. undefined: as it is. */
-function inStore(change: (method: string) => Response | undefined | Error): void {
-  const { fetch } = globalThis;
-  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
-    const isOfStore = String(input).includes('X-Amz-Signature');
-    const changed = isOfStore ? change(init?.method ?? 'GET') : undefined;
-    if (changed instanceof Error) throw changed;
-    return changed ?? fetch(input, init);
-  });
+const zeros = '0'.repeat(64);
+
+/** Changes what the store answers. The requests that only look for a proxy are left alone. */
+function inStore(changed: (method: string) => ReturnType<Change>): void {
+  change = ({ method, path }) =>
+    path.includes('X-Amz-Signature') && !path.includes(zeros) ? changed(method) : undefined;
 }
 
 describe('check', () => {
@@ -75,17 +109,20 @@ describe('check', () => {
       [
         'ok    health    dev',
         `ok    token     made one for ${tenant}`,
-        `ok    batch     ${tenant}/lfs-quota-check`,
-        'ok    upload    1000 bytes',
+        `ok    batch     ${tenant}/lfs-quota-check, 64 MiB`,
+        'ok    proxy     fine',
+        'ok    upload    64 MiB',
         'ok    verify    the server finds it',
-        'ok    download  1000 bytes',
+        'ok    download  64 MiB',
         'ok    clean up  deleted',
         '\nURL works.\n',
       ].join('\n'),
     );
     const { tokens, deletions, objects } = await leftOf(tenant);
     expect(tokens).toEqual([]);
-    expect(objects).toEqual([expect.objectContaining({ repo: 'lfs-quota-check', sizeBytes: 1000 })]);
+    expect(objects).toEqual([
+      expect.objectContaining({ repo: 'lfs-quota-check', sizeBytes: 64 * 1024 ** 2 }),
+    ]);
     expect(deletions).toEqual([expect.objectContaining({ oid: objects[0]?.oid })]);
     expect((await asAdmin(tenant)).code).toBe(0);
   });
@@ -100,6 +137,7 @@ describe('check', () => {
       'health',
       'token',
       'batch',
+      'proxy',
       'upload',
       'verify',
       'download',
@@ -162,12 +200,12 @@ describe('check', () => {
   it('of a store that refuses the upload says so, without the URL, and cleans up', async () => {
     const tenant = await tenantWith();
     const body = '<Error><Code>SignatureDoesNotMatch</Code></Error>';
-    inStore((method) => (method === 'PUT' ? new Response(body, { status: 403 }) : undefined));
+    inStore((method) => (method === 'PUT' ? { status: 403, body } : undefined));
     const { code, out, err } = await asAdmin(tenant);
     expect(code).toBe(1);
     expect(out).toContain('FAIL  upload');
-    expect(err).toMatch(/^error: The store at 127\.0\.0\.1:\d+ returned 403 \(SignatureDoesNotMatch\)\.\n/);
-    expect(err).toContain('Test the store: lfs-quota doctor s3://BUCKET');
+    expect(err).toMatch(/^error: 127\.0\.0\.1:\d+: The store returned 403 \(SignatureDoesNotMatch\)\.\n/);
+    expect(err).toContain('Does a proxy change path, headers or body? nginx: proxy_pass without a path.');
     expect(out + err).not.toContain('X-Amz');
     expect((await leftOf(tenant)).tokens).toEqual([]);
   });
@@ -176,12 +214,13 @@ describe('check', () => {
     let puts = 0;
     inStore((method) => {
       if (method === 'PUT') puts += 1;
-      return method === 'PUT'
-        ? new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ENOTFOUND' }) })
-        : undefined;
+      return method === 'PUT' ? 'reset' : undefined;
     });
     const { code, err } = await asAdmin(await tenantWith());
-    expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining("doesn't respond (ENOTFOUND).") });
+    expect({ code, err }).toEqual({
+      code: 6,
+      err: expect.stringContaining('The connection to the store failed (ECONNRESET).'),
+    });
     expect(puts).toBe(6);
   });
 
@@ -190,7 +229,7 @@ describe('check', () => {
     inStore((method) => {
       if (method !== 'PUT') return undefined;
       puts += 1;
-      return puts < 3 ? new Response('', { status: 503 }) : undefined;
+      return puts < 3 ? { status: 503 } : undefined;
     });
     expect((await asAdmin(await tenantWith())).code).toBe(0);
     expect(puts).toBe(3);
@@ -198,11 +237,104 @@ describe('check', () => {
 
   it('of a store that returns other bytes fails at the download', async () => {
     const tenant = await tenantWith();
-    inStore((method) => (method === 'GET' ? new Response('x'.repeat(1000)) : undefined));
+    inStore((method) => (method === 'GET' ? { status: 200, body: 'x'.repeat(1000) } : undefined));
     const { code, out, err } = await asAdmin(tenant);
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('returned 1000 other bytes.') });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('The store returned other bytes.'),
+    });
     expect(out).toContain('FAIL  download');
     expect((await leftOf(tenant)).deletions).toHaveLength(1);
+  });
+
+  it('sends half of what the limit leaves, and deletes it', async () => {
+    const tenant = await tenantWith(10 * 1024 ** 2);
+    const { code, out } = await asAdmin(tenant);
+    expect(code).toBe(0);
+    expect(out).toContain(`ok    batch     ${tenant}/lfs-quota-check, 5 MiB: little space is left\n`);
+    expect(out).toContain('ok    download  5 MiB\n');
+    const { objects, deletions } = await leftOf(tenant);
+    expect(deletions).toEqual([expect.objectContaining({ oid: objects[0]?.oid })]);
+    // All that is left is sent only if that is asked for.
+    const asked = await check(stack.adminToken, '--tenant', tenant, '--size', '5MiB');
+    expect(asked.out).toContain(`ok    batch     ${tenant}/lfs-quota-check, 5 MiB\n`);
+  });
+
+  it('sends what the disk has space for', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-check-disk-'));
+    const mebibyte = 1024 ** 2;
+    const disk = await startEmbeddedStack({
+      port: 0,
+      dataDir: folder,
+      createDemo: false,
+      diskOf: () => ({ folder, freeBytes: (256 + 20) * mebibyte, sizeBytes: 1e12 }),
+    });
+    const env = { LFS_QUOTA_URL: disk.url, LFS_QUOTA_TOKEN: disk.adminToken };
+    await cli(['tenant', 'create', 'acme'], { env });
+    const { code, out } = await cli(['check', '--tenant', 'acme'], { env });
+    await disk.close();
+    rmSync(folder, { recursive: true });
+    expect(code).toBe(0);
+    expect(out).toContain('ok    batch     acme/lfs-quota-check, 8 MiB: little space is left\n');
+  });
+
+  it('sends as much as it was asked for, even if it stays', async () => {
+    const token = await tokenOf(await tenantWith(), 'write');
+    const { code, out } = await check(token, '--size', '2MiB');
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('ok    upload    2 MiB\n') });
+    for (const size of ['0', '6GiB']) expect((await check(token, '--size', size)).code).toBe(2);
+  });
+
+  describe('through a proxy', () => {
+    it.each([
+      [
+        'limits uploads to 1 MB',
+        ({ method }) => (method === 'PUT' ? { status: 413 } : undefined),
+        1,
+        /FAIL {2}upload .*returned 413\.\n[\s\S]*A proxy limits bodies\. nginx: client_max_body_size 0;/,
+      ],
+      [
+        'limits uploads to 1 GB',
+        ({ path }) => (path.includes(zeros) ? { status: 413 } : undefined),
+        0,
+        /warn {2}proxy {5}A proxy limits uploads: 5 GiB got 413\. .*\n[\s\S]*works, but not well\.\n/,
+      ],
+      [
+        'removes the credential',
+        ({ headers }) => void delete headers['authorization'],
+        1,
+        /FAIL {2}health .*\n[\s\S]*nginx: proxy_set_header Authorization \$http_authorization;/,
+      ],
+      [
+        "doesn't say who asks",
+        ({ headers }) => void delete headers['x-forwarded-for'],
+        0,
+        /warn {2}proxy {5}All clients share one rate limit\. nginx: proxy_set_header X-Forwarded-For/,
+      ],
+      [
+        'removes a signed header',
+        ({ headers }) => void delete headers['x-amz-checksum-sha256'],
+        1,
+        /FAIL {2}upload .*\(SignatureDoesNotMatch\)\.\n[\s\S]*Does a proxy change path, headers or body\?/,
+      ],
+      [
+        'is in the way of what is verified',
+        ({ path }) => (path.endsWith('/verify') ? { status: 502 } : undefined),
+        6,
+        /FAIL {2}verify .*The server returned 502\.\n[\s\S]*Read the logs of the proxy and the server\./,
+      ],
+    ] satisfies [string, Change, number, RegExp][])(
+      'that %s, names what to change',
+      async (_, changed, code, says) => {
+        change = changed;
+        const env = { LFS_QUOTA_TOKEN: stack.adminToken };
+        const tenant = await tenantWith();
+        const ended = await cli(['check', stack.url, '--tenant', tenant, '--size', '1MiB'], { env });
+        expect({ ...ended, code: ended.code }).toMatchObject({ code });
+        expect(ended.out + ended.err).toMatch(says);
+        if (code !== 0) expect(ended.out).not.toContain('works');
+      },
+    );
   });
 
   it('stops at Ctrl-C, and cleans up', async () => {
@@ -247,9 +379,11 @@ describe('check', () => {
       repos: null,
       expiresAt: null,
     };
+    const subscription = await manage(`/${await tenantWith()}/subscription`);
     const server = await startServer(({ path }) => {
       if (path === '/health') return { status: 200, body: { status: 'ok' } };
       if (path === '/v1/session') return { status: 200, body: session };
+      if (path.endsWith('/subscription')) return { status: 200, body: subscription };
       return { status: 200, body: { objects: [] } };
     });
     const { code, out, err } = await cli(['check', server.url, '--json'], { env: { LFS_QUOTA_TOKEN: 'x' } });

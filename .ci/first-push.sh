@@ -19,9 +19,9 @@ install() {
   { git lfs version >/dev/null 2>&1 && have ip; } || apt_install git git-lfs iproute2
 }
 
-# block PAGE TEXT: the first block of shell on the page that has this text. Fails if none has.
+# block PAGE TEXT [LANGUAGE]: the first block of shell, or of a language, on the page that has this text. Fails if none has.
 block() {
-  awk -v text="$2" '/^```sh$/ { inside = 1; lines = ""; next }
+  awk -v text="$2" -v fence="^\`\`\`${3:-sh}$" '$0 ~ fence { inside = 1; lines = ""; next }
     /^```$/ { if (inside && index(lines, text)) { found = 1; printf "%s", lines; exit } inside = 0 }
     inside { lines = lines $0 "\n" }
     END { exit !found }' "$1"
@@ -63,7 +63,7 @@ inside() {
 
   local start proxy tenant credentials connect
   start="$(block docs/serve.md 'npm install -g')"
-  proxy="$(block docs/serve.md 'caddy reverse-proxy')"
+  proxy="$(block docs/serve.md reverse_proxy caddyfile)"
   tenant="$(block docs/serve.md 'tenant create')"
   credentials="$(block docs/git-users.md 'git credential approve')"
   connect="$(block docs/git-users.md 'git config -f .lfsconfig')"
@@ -98,7 +98,8 @@ served() {
 
 # In there too: it has a CA of its own, and would have this machine trust that.
 proxied() {
-  "${chrooted[@]}" sh -euc "exec $proxy --internal-certs" >"$work/proxy" 2>&1 &
+  printf '{\n\tlocal_certs\n\tskip_install_trust\n}\n%s' "$proxy" >"$root/root/Caddyfile"
+  "${chrooted[@]}" sh -euc 'exec caddy run --config /root/Caddyfile' >"$work/proxy" 2>&1 &
   wait_for_port 443 $! 30 || { cat "$work/proxy"; return 1; }
   cp "$root/root/.local/share/caddy/pki/authorities/local/root.crt" "$root/srv/ca.crt"
   chrooted+=(NODE_EXTRA_CA_CERTS=/srv/ca.crt)

@@ -2,10 +2,18 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { commandsOf } from '../../cli/help.ts';
+import { docBlocks } from '../support/doc-blocks.ts';
 import { programForTest } from './cli/harness.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../packaging/${name}`, import.meta.url), 'utf8');
-const files = ['Dockerfile', 'compose.yaml', 'lfs-quota.service', 'kubernetes.yaml'];
+const files = [
+  'Caddyfile',
+  'Dockerfile',
+  'compose.yaml',
+  'lfs-quota.service',
+  'kubernetes.yaml',
+  'nginx.conf',
+];
 const serve = commandsOf(programForTest()).find(({ words }) => words === 'serve');
 const known = new Set([
   ...(serve?.command.options ?? []).flatMap(({ envVar }) => envVar ?? []),
@@ -16,7 +24,7 @@ const known = new Set([
 
 describe.each(files)('%s', (name) => {
   it('sets only what the server knows', () => {
-    const host = name === 'compose.yaml' ? ['LFS_QUOTA_HOST'] : [];
+    const host = /Caddyfile|compose/.test(name) ? ['LFS_QUOTA_HOST', 'LFS_QUOTA_SERVER'] : [];
     const named = [...read(name).matchAll(/LFS_QUOTA_[A-Z_]+/g)].map(([variable]) => variable);
     expect(named.filter((variable) => !known.has(variable) && !host.includes(variable))).toEqual([]);
   });
@@ -28,11 +36,12 @@ it('names each variable of the server in docs/serve.md', () => {
 });
 
 describe('the image', () => {
-  it('runs as nobody special, and is asked whether it is ready', () => {
+  it('runs as nobody special, and is asked whether it answers', () => {
     const text = read('Dockerfile');
     expect(text).toMatch(/^USER 1000:1000$/m);
     expect(text).toMatch(/^VOLUME \/data$/m);
-    expect(text).toMatch(/^HEALTHCHECK .*\n.*9090\/ready/m);
+    // A full disk is no reason to end it: downloads work.
+    expect(text).toMatch(/^HEALTHCHECK .*\n.*9090\/live/m);
   });
 
   it('of compose has a read-only root, and trusts the proxy of its own network alone', () => {
@@ -52,9 +61,19 @@ describe('the image', () => {
     expect(securityContext.runAsNonRoot).toBe(true);
     // Longer than the server waits for what runs.
     expect(terminationGracePeriodSeconds).toBeGreaterThan(33);
-    expect(containers[0].readinessProbe.httpGet).toEqual({ path: '/ready', port: 'metrics' });
+    // A full disk is no reason to send nobody there: downloads work.
+    expect(containers[0].readinessProbe.httpGet).toEqual({ path: '/live', port: 'metrics' });
     expect(containers[0].livenessProbe.httpGet).toEqual({ path: '/live', port: 'metrics' });
   });
+});
+
+it.each(['Caddyfile', 'nginx.conf'])('%s is shown in docs/serve.md, and is the one of compose', (name) => {
+  const shown = docBlocks('docs/serve.md').find(
+    ({ language }) => language === name.replace('.conf', '').toLowerCase(),
+  );
+  expect(shown?.text).toBe(read(name));
+  const { proxy } = parse(read('compose.yaml')).services;
+  expect(proxy.volumes).toContain('./Caddyfile:/etc/caddy/Caddyfile:ro');
 });
 
 it('the unit of systemd may write to its own folder alone', () => {

@@ -79,6 +79,9 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
     for (const [file] of text.matchAll(/\b(?:test|lambda|lib|cli|docs)\/\S+\.\w+/g))
       expect(existsSync(path.join(root, file)), file).toBe(true);
   },
+  /** Files of packaging/, as packaging.test.ts says. The lane `proxies` runs them. */
+  caddyfile: ({ text }) => expect(text).toContain('reverse_proxy'),
+  nginx: ({ text }) => expect(text).toContain('proxy_pass'),
   /** What a command prints, or a list that other tests read. */
   text({ text }) {
     expect(text).not.toMatch(/^\s*(?:[$>] )?(?:npx|npm|git|aws|curl|export|lfs-quota) /m);

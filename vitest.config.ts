@@ -117,6 +117,15 @@ export default defineConfig({
         },
       },
       {
+        // The real git-lfs through nginx and Caddy, with the files of packaging/. Each test sends 70 MB and restarts a server.
+        test: {
+          name: 'proxies',
+          include: ['test/proxies/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
         // A server of the image: .ci/image.sh builds and starts it.
         test: {
           name: 'image',

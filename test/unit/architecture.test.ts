@@ -320,6 +320,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['*'],
   },
   'test/image': { imports: ['test/blackbox'], packages: ['vitest'] },
+  'test/proxies': { imports: ['test/support'], packages: ['node:*', 'vitest'] },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/clients': { imports: ['test/e2e', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['console/src', 'local', 'rules', 'test/support'], packages: ['*'] },

@@ -1,0 +1,217 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packedInto } from '../support/child-stack.ts';
+import { describeWith } from '../support/describe-with.ts';
+import { GitUser } from '../support/git-user.ts';
+import { bytesOf, digests, type Files, readFiles } from '../support/payload.ts';
+import { nginx, ProxiedServer, type ProxyKind, shippedCaddy, shippedNginx } from './proxied-server.ts';
+
+const megabyte = 1_000_000;
+const made = mkdtempSync(join(tmpdir(), 'lfs-quota-proxies-'));
+let program = '';
+beforeAll(async () => {
+  program = await packedInto(join(made, 'packed'));
+});
+afterAll(() => rmSync(made, { recursive: true, force: true }));
+
+/** Somebody of the tenant `acme`, with an empty repo, behind a proxy. */
+function usePlace(proxy: ProxyKind) {
+  const place = {} as {
+    server: ProxiedServer;
+    user: GitUser;
+    workTree: string;
+    remote: string;
+    token: string;
+  };
+  beforeAll(async () => {
+    const server = await ProxiedServer.start(program, mkdtempSync(join(made, 'server-')), proxy);
+    place.server = server;
+    const token = await server.newTenant();
+    const user = await GitUser.create({ url: server.url, token });
+    const remote = await user.createRemote('game');
+    const lfsUrl = `${server.url}/acme/game/info/lfs`;
+    const workTree = await user.createWorkTree('work', { remote, lfsUrl });
+    Object.assign(place, { user, workTree, remote, token });
+  });
+  afterAll(() => place.server?.close());
+  return {
+    place,
+    /** Commits a file of this size, and pushes it. */
+    async push(name: string, sizeBytes: number) {
+      const { user, workTree } = place;
+      const files: Files = new Map([[`${name}.bin`, bytesOf(name, sizeBytes)]]);
+      await user.commitFiles(workTree, files, name);
+      return user.tryGit(workTree, ['push', 'origin', 'HEAD']);
+    },
+    check: (...args: string[]) => place.server.cli('check', '--tenant', 'acme', ...args),
+  };
+}
+
+const programs = ['nginx', 'caddy', 'git-lfs'] as const;
+const find = (name: string) =>
+  spawnSync('sh', ['-c', `PATH=$PATH:/usr/sbin:/usr/local/sbin; command -v ${name}`]).status === 0;
+const missing = programs.filter((name) => !find(name));
+
+describeWith(
+  {
+    title: 'a proxy before the server',
+    found: missing.length === 0 || undefined,
+    missing: `Not installed: ${missing.join(', ')}. On Debian: apt-get install ${missing.join(' ')}`,
+  },
+  () => {
+    afterAll(() => GitUser.closeAll());
+
+    describe('nginx as it comes', () => {
+      const { place, push, check } = usePlace(nginx('location / { proxy_pass SERVER; }'));
+
+      it('is no use for large files, and check says which setting is missing', async () => {
+        expect(await push('small', megabyte / 2)).toMatchObject({ code: 0 });
+        await place.user.git(place.workTree, 'config', 'lfs.transfer.maxretries', '1');
+        expect((await push('large', 3 * megabyte)).code).not.toBe(0);
+        const { code, out, err } = await check();
+        expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('client_max_body_size 0;') });
+        expect(out).toMatch(
+          /^warn {2}proxy {5}All clients share one rate limit\. nginx: proxy_set_header X-Forwarded-For/m,
+        );
+        expect(out).toMatch(/^warn {2}proxy {5}.*5 GiB got 413/m);
+        expect(out).toMatch(/^FAIL {2}upload {4}127\.0\.0\.1:\d+: The store returned 413\.$/m);
+        expect(out).toContain('ok    clean up');
+        expect(out).not.toContain('works');
+      });
+
+      it('lets a push fail that meets a restart', async () => {
+        await place.server.killServer();
+        expect((await push('down', 1000)).code).not.toBe(0);
+        await place.server.startServer();
+      });
+    });
+
+    describe.each([
+      {
+        what: 'stores uploads before it sends them on',
+        body: 'location / { client_max_body_size 0; proxy_pass SERVER; }',
+        says: [/^warn {2}proxy .*proxy_request_buffering off;$/m, /works, but not well\.$/m],
+        code: 0,
+      },
+      {
+        what: 'removes Authorization',
+        body: 'location / { proxy_set_header Authorization ""; proxy_pass SERVER; }',
+        says: [/^FAIL {2}health .*removes the header Authorization\.$/m],
+        hint: 'nginx: proxy_set_header Authorization $http_authorization;',
+        code: 1,
+      },
+      {
+        what: 'changes signed headers',
+        body: 'location / { client_max_body_size 0; proxy_request_buffering off; proxy_set_header x-amz-checksum-sha256 ""; proxy_pass SERVER; }',
+        says: [/^FAIL {2}upload .*returned 403 \(SignatureDoesNotMatch\)\.$/m],
+        hint: 'Does a proxy change path, headers or body?',
+        code: 1,
+      },
+    ])('nginx that $what', ({ body, says, code, hint = '' }) => {
+      const { check } = usePlace(nginx(body));
+
+      it('is named by check, with what to change', async () => {
+        const ended = await check('--size', '2MiB');
+        expect(ended).toMatchObject({ code, err: expect.stringContaining(hint) });
+        for (const line of says) expect(ended.out).toMatch(line);
+      });
+    });
+
+    const cache =
+      'proxy_cache c; proxy_cache_valid 200 1s; proxy_cache_revalidate on; proxy_ignore_headers Cache-Control; add_header x-cache $upstream_cache_status;';
+
+    describe('nginx that caches and revalidates', () => {
+      const { place, push } = usePlace(shippedNginx(cache, 'proxy_cache_path FOLDER/cache keys_zone=c:1m;'));
+
+      it('answers a download from its cache, and asks whether it is still right', async () => {
+        const content = bytesOf('cached', 3 * megabyte);
+        expect(await push('cached', content.length)).toMatchObject({ code: 0 });
+        const { user, remote, server, token, workTree } = place;
+        const { out } = await user.git(workTree, 'lfs', 'ls-files', '--long');
+        const oid = out.split(' ')[0];
+        const answer = await fetch(`${server.url}/acme/game/info/lfs/objects/batch`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${token}`,
+            accept: 'application/vnd.git-lfs+json',
+            'content-type': 'application/vnd.git-lfs+json',
+          },
+          body: JSON.stringify({ operation: 'download', objects: [{ oid, size: content.length }] }),
+        });
+        const { objects } = (await answer.json()) as {
+          objects: [{ actions: { download: { href: string } } }];
+        };
+        const found: [string | null, boolean][] = [];
+        for (const waitMs of [0, 0, 2500]) {
+          await sleep(waitMs);
+          const response = await fetch(objects[0].actions.download.href);
+          const isRight = Buffer.from(await response.arrayBuffer()).equals(content);
+          found.push([response.headers.get('x-cache'), isRight]);
+        }
+        expect(found[0]).toEqual(['MISS', true]);
+        // A busy machine takes longer than the second that it's fresh.
+        expect(found[1]).toEqual([expect.stringMatching(/^(HIT|REVALIDATED)$/), true]);
+        expect(found[2]).toEqual(['REVALIDATED', true]);
+        await user.git(user.home, 'clone', '--quiet', remote, 'clone');
+        const cloned = await readFiles(join(user.home, 'clone'));
+        expect(cloned.get('cached.bin')?.equals(content)).toBe(true);
+      });
+    });
+
+    describe.each([
+      { name: 'nginx.conf', proxy: shippedNginx() },
+      { name: 'Caddyfile', proxy: shippedCaddy },
+    ])('packaging/$name', ({ proxy }) => {
+      const { place, push, check } = usePlace(proxy);
+
+      it('passes what check sends, and its temporary object is deleted', async () => {
+        const { code, out, err } = await check();
+        expect({ code, err }).toEqual({ code: 0, err: '' });
+        expect(out).toMatch(/^ok {4}proxy {5}fine$/m);
+        expect(out).toMatch(/^ok {4}upload {4}64 MiB$/m);
+        expect(out).toMatch(/^ok {4}clean up {2}deleted /m);
+        expect(out).toContain(`\n${place.server.url} works.\n`);
+      });
+
+      it('passes pushes and clones of any size', async () => {
+        const files = new Map<string, Buffer>();
+        for (const [name, sizeBytes] of [
+          ['half', megabyte / 2],
+          ['three', 3 * megabyte],
+          ['seventy', 70 * megabyte],
+        ] as const) {
+          expect(await push(name, sizeBytes)).toMatchObject({ code: 0 });
+          files.set(`${name}.bin`, bytesOf(name, sizeBytes));
+        }
+        const { user, remote } = place;
+        await user.git(user.home, 'clone', '--quiet', remote, 'clone');
+        expect(digests(await readFiles(join(user.home, 'clone')))).toEqual(digests(files));
+      });
+
+      it('lets a push wait while the server restarts', async () => {
+        await place.server.killServer();
+        const pushing = push('waits', 1000);
+        await sleep(1000);
+        await place.server.startServer();
+        expect(await pushing).toMatchObject({ code: 0 });
+      });
+
+      it('lets a push go on whose server is killed during an upload', async () => {
+        const { server } = place;
+        const pushing = push('killed', 70 * megabyte);
+        while (server.uploads().length === 0) await sleep(1);
+        await server.killServer();
+        expect(server.uploads()).toHaveLength(1);
+        await sleep(1000);
+        await server.startServer();
+        expect(await pushing).toMatchObject({ code: 0 });
+        expect((await place.user.git(place.workTree, 'lfs', 'fsck')).code).toBe(0);
+        await place.user.git(place.user.home, 'clone', '--quiet', place.remote, 'after');
+      });
+    });
+  },
+);

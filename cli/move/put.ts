@@ -189,11 +189,10 @@ export async function requestByHand(
     const answer = await answered;
     const { statusCode = 0, headers: told } = answer;
     const retryAfter = told['retry-after'];
-    const text = textOf(to, answer);
-    const error = statusCode > 299 ? await text.catch(() => '') : '';
+    const error = statusCode > 299 ? await textOf(to, answer).catch(() => '') : '';
     requireSuccess(to, statusCode, new Headers(retryAfter ? { 'retry-after': retryAfter } : {}), error);
     if (!request.writableEnded) throw new TransferError(`The ${to} answered too early.`);
-    return await text;
+    return await textOf(to, answer);
   } catch (error) {
     request.destroy();
     throwBroken(` to the ${to}`, error);

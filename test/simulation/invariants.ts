@@ -299,7 +299,9 @@ export class Invariants {
   reportStored(object: { repo: string; oid: string }, beganMs: number): void {
     const name = `${object.repo}/${object.oid}`;
     const { stored, around } = this.#truth;
-    if (!stored.has(name) && !this.#mayGo(object.repo, beganMs) && !around.isRemoved(name, beganMs)) {
+    const isAsked = (this.#deletedAtMs.get(name) ?? 0) >= beganMs;
+    const mayGo = isAsked || this.#mayGo(object.repo, beganMs) || around.isRemoved(name, beganMs);
+    if (!stored.has(name) && !mayGo) {
       throw new Violation(`I7: a client was told that ${name.slice(0, 12)} is stored, and it is gone`);
     }
     this.#reported.set(name, beganMs);

@@ -148,7 +148,8 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     items: [
       { actions: ['PutItem', 'DeleteItem'], partitions: ['LOCKS#*'] },
       { actions: ['PutItem'], partitions: ['AUDIT#*', 'GRANT#*'] },
-      { actions: ['UpdateItem'], partitions: links },
+      // The last release puts them.
+      { actions: ['PutItem', 'UpdateItem'], partitions: links },
       tokenUse,
     ],
   },
@@ -255,7 +256,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
         actions: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
         partitions: ['EXPORTS#*'],
       },
-      { actions: ['GetItem', 'UpdateItem'], partitions: ['FAILURES'] },
+      { actions: ['GetItem', 'PutItem', 'UpdateItem'], partitions: ['FAILURES'] },
     ],
     objects: ['GetObject'],
     bucket: ['ListBucket', 'ListBucketMultipartUploads'],

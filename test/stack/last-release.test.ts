@@ -23,7 +23,7 @@ const takenAway: readonly { readonly roles: string[]; readonly grant: RegExp; re
   {
     roles: ['lfsBatch', 'lfsLocks', 'getSubscription', 'refresh', 'exportArchive', 'storeEvents'],
     grant: /^dynamodb:\w+ on (DataTable|arn:aws-cn:dynamodb:.*)$/,
-    why: 'They have these on the partitions that they work on. The release works on the same ones.',
+    why: 'They have these on the partitions that they work on: of the release, each write of its stores was read.',
   },
 ];
 

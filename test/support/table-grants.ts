@@ -10,6 +10,9 @@ const running = new AsyncLocalStorage<FunctionName>();
 /** What a function did with the table: `Action PARTITION#`. */
 export const tableUse = new Map<FunctionName, Set<string>>();
 
+/** What functions tried with the table, and their grants forbid on AWS: most who are refused only log it. */
+export const tableDenied: string[] = [];
+
 type Input = Operations[keyof Operations][0];
 
 /** A pattern of IAM, in which * stands for anything. */
@@ -62,6 +65,7 @@ function granted(client: TableClient): TableClient {
       for (const pk of partitionsOf(input)) use.add(`${operation} ${pk.replace(/#.*/s, '#')}`);
       if (mayDo(name, operation, input)) return client.send(operation, input);
       const message = `${name} may not ${operation} ${partitionsOf(input)} (${attributesOf(input)})`;
+      tableDenied.push(message);
       return Promise.reject(new AwsServiceError({ message, code: 'AccessDeniedException', status: 400 }));
     },
   };

@@ -76,6 +76,7 @@ type Fields = Record<PropertyKey, unknown>;
 const whereAbsent: Readonly<Record<string, unknown>> = {
   atLeast: false,
   commit: null,
+  gitHosts: [],
   limitContactUrl: null,
   maxUsedBytes: 0,
   repoRefusals: 0,

@@ -235,8 +235,12 @@ async function keep(
   const login = all.logins[url];
   const isOfGit = ownValue(all.git[url], username) === password;
   if (action === 'store') {
-    if (login?.token === password || isOfGit) return;
-    return changeCredentials(context, (now) => withGitToken(now, { url, username, token: password }));
+    if (isOfGit || (login?.token === password && !login.isRejected)) return;
+    return changeCredentials(context, (now) =>
+      login?.token === password
+        ? withLogin(now, url, { token: password, tenant: login.tenant })
+        : withGitToken(now, { url, username, token: password }),
+    );
   }
   if (isOfGit) await changeCredentials(context, (now) => withGitToken(now, { url, username, token: null }));
   // It's kept, to say what became of it.

@@ -209,22 +209,22 @@ type FindDeviceOutcome =
   | { readonly kind: 'found'; readonly device: DeviceRecord }
   /** No command line waits with such a code. */
   | { readonly kind: 'absent' }
-  /** The tenant's users mistyped too many. */
+  /** The approver, or the tenant's managers, mistyped too many. */
   | { readonly kind: 'too-many-tries' };
 
-/** The command line that waits with a code, as a tenant's user typed it. @throws {LedgerUnavailableError} */
+/** The command line that waits with a code, as it was typed. @param input.by whose wrong codes count together. @throws {LedgerUnavailableError} */
 export async function findDevice(
   deps: Pick<Deps, 'devices' | 'clock'>,
-  { tenant, typed }: { tenant: string; typed: string },
+  { by, typed }: { by: string; typed: string },
 ): Promise<FindDeviceOutcome> {
   const nowMs = deps.clock.nowMs();
-  if ((await deps.devices.count({ what: 'tries', of: tenant, nowMs })) === 'too-many')
+  if ((await deps.devices.count({ what: 'tries', of: by, nowMs })) === 'too-many')
     return { kind: 'too-many-tries' };
   const userCode = parseUserCode(typed);
   const userCodeSha256 = sha256Hex(userCode ?? '');
   const device = userCode === undefined ? undefined : await deps.devices.find({ userCodeSha256, nowMs });
   if (!device) return { kind: 'absent' };
-  await deps.devices.takeBackTry(tenant);
+  await deps.devices.takeBackTry(by);
   return { kind: 'found', device };
 }
 

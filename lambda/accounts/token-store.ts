@@ -292,7 +292,11 @@ async function readTokens(
   table: Table,
   keys: readonly Record<string, string>[],
 ): Promise<readonly TokenRecord[]> {
-  const records = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
+  const found = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
+  const parentIds = new Set(found.flatMap(({ parentId }) => parentId ?? []));
+  const parents = await batchGet(table, [...parentIds].map(tokenKey));
+  const isThere = new Set<unknown>([undefined, ...parents.map((item) => tokenItem.parse(item).tokenId)]);
+  const records = found.filter(({ parentId }) => isThere.has(parentId));
   return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
 }
 

@@ -121,15 +121,13 @@ async function ofOtherCase(
   const found = (await ledger.listRepos({ tenant, pageSize: reposListed })).find(
     (each) =>
       each.repo.toLowerCase() === repo.toLowerCase() &&
+      each.closedAtMs === null &&
       (isThere(each) || each.dirtyToken !== null) &&
       isForRepo({ repos }, each.repo),
   );
   if (!found) return undefined;
-  return lfsError({
-    statusCode: 404,
-    message: repoOfOtherCase({ tenant, repo, other: found.repo }),
-    requestId,
-  });
+  const message = repoOfOtherCase({ tenant, repo, other: found.repo });
+  return lfsError({ statusCode: 404, message, requestId });
 }
 
 /** For whom what is admitted in which repo. */

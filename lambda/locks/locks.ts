@@ -31,6 +31,9 @@ export async function takeLock(
   const path = lockPathOf(input.path);
   if (!isRepoKnown && (await locks.hasAtLeast({ tenant, count: locksBeforePushMax })))
     return { kind: 'no-repo' };
+  // Older versions stored a path with its backslashes.
+  const older = path === input.path ? undefined : await locks.findFile({ tenant, repo, path: input.path });
+  if (older) return { kind: 'held', lock: older };
   const lock: FileLock = {
     id: `${lockHashOf(path)}${ids.random(lockIdRandomLength)}`,
     path,

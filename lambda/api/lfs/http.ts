@@ -81,6 +81,8 @@ export function lfsBody(
   });
   const notAccepted = lfsNotAccepted(event);
   if (notAccepted) return { ok: false, response: notAccepted };
+  // A browser adds a login that it knows to what another site's page sends as text, without a preflight.
+  if (header(event, 'sec-fetch-site') === 'cross-site') return refuse(403, invalid.otherSite);
   const body = bodyText(event, settings.bodyBytesMax);
   if (body === undefined) {
     return refuse(413, invalid.bodyTooLarge(settings.bodyBytesMax));

@@ -312,5 +312,6 @@ export const invalid = {
   tooLarge: (bytes: number, maxBytes: number) =>
     `File too large: ${formatBytes(bytes)}. The maximum is ${formatBytes(maxBytes)}.`,
   bodyTooLarge: (maxBytes: number) => `The body is larger than ${formatBytes(maxBytes)}. Send fewer objects.`,
+  otherSite: "Pages of other sites can't use this API.",
   accept: (type: string) => `Responses are ${type}. Accept that media type.`,
 } as const;

@@ -53,7 +53,7 @@ export const invitationOperations = operations(invitationContract, {
     const lasts = parent && lastingTokenId(parent) !== undefined && parent.parentId === undefined;
     if (parent && !(lasts && isWithin(parent, { scope, repos, user })))
       return problem('scope-too-small', ownOnly);
-    const found = await findDevice(deps, { tenant, typed: userCode });
+    const found = await findDevice(deps, { by: parent?.tokenId ?? tenant, typed: userCode });
     if (found.kind === 'too-many-tries') {
       const detail = 'Too many wrong codes. Wait 10 minutes, then start the login again.';
       return problem('device-tries', detail, { 'retry-after': '600' });

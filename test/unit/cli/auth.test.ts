@@ -391,6 +391,13 @@ describe('auth git-credential', () => {
     expect(JSON.stringify(stored())).not.toContain('isRejected');
   });
 
+  it('takes a token again that was rejected once, if git says that it works', async () => {
+    await logIn();
+    await ask('erase', { ...of(), username: 'acme', password: token });
+    await ask('store', { ...of(), username: 'acme', password: token });
+    expect(await ask('get', of())).toBe(`username=acme\npassword=${token}\n`);
+  });
+
   it('tells it of a token that connect gave git, unless a login takes its place', async () => {
     const ofGit = { ...of(), username: 'acme.game', password: 'lfsq_git' };
     const said = `lfs-quota: Your token for acme.game was revoked or expired. Run: lfs-quota login ${server.url}\n`;

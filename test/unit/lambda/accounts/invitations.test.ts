@@ -244,7 +244,7 @@ describe('a command line', () => {
     if (outcome.kind !== 'started') throw new Error(outcome.kind);
     return outcome;
   };
-  const find = (typed: string) => findDevice(deps(), { tenant, typed });
+  const find = (typed: string) => findDevice(deps(), { by: tenant, typed });
 
   it('waits for ten minutes', async () => {
     const { userCode, expiresAtMs } = await start();

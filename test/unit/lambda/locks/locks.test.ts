@@ -6,6 +6,25 @@ import { MemoryAuditLog } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 
+it('takes no second lock of a file whose lock has backslashes, as older versions stored it', async () => {
+  const deps = memoryDeps();
+  const place = { tenant: 'acme', repo: 'game' };
+  const path = 'Content\\A.umap';
+  const lock = {
+    id: `${lockHashOf(path)}${'x'.repeat(12)}`,
+    path,
+    ownerId: 'user:ada',
+    ownerName: 'ada',
+    lockedAtMs: 1,
+  };
+  await deps.locks.take({ ...place, lock });
+  const token = tokenRecord('bob', { tenant: 'acme', user: 'bob' });
+  expect(await takeLock(deps, { ...place, isRepoKnown: true, path, token })).toMatchObject({
+    kind: 'held',
+    lock: { ownerName: 'ada' },
+  });
+});
+
 describe('release lock', () => {
   const place = { tenant: 'acme', repo: 'game' };
   const tokenOf = (secret: string, user: string) => tokenRecord(secret, { tenant: 'acme', user });

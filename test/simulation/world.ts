@@ -262,13 +262,14 @@ export class World {
     this.#failure ??= error;
   }
 
-  async run(): Promise<void> {
+  /** @param eventsMax a schedule of a minute goes on through outages of days, and large repos are counted in many steps. */
+  async run(
+    eventsMax = this.scheduleMs < 5 * 60_000 || this.hasLargeRepos ? 500_000 : 100_000,
+  ): Promise<void> {
     const check = () => {
       if (this.#failure) throw this.#failure;
       for (const { invariants } of this.accounts) invariants.check(this.scheduler.nowMs);
     };
-    // A schedule of a minute goes on through outages of days, and large repos are counted in many steps.
-    const eventsMax = this.scheduleMs < 5 * 60_000 || this.hasLargeRepos ? 500_000 : 100_000;
     await this.scheduler.run({ eventsMax, check }).catch((error: unknown) => {
       throw error instanceof EndlessRunError ? new Violation(`I6: ${error.message}`) : error;
     });

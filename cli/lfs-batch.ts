@@ -3,7 +3,6 @@ import { lfsCopiesContract, type WireCopy } from '../lambda/api/contract/lfs-cop
 import type { ApiClient } from './api-client.ts';
 import { CliError } from './errors.ts';
 import { type DownloadDeps, retrying } from './export/transfer.ts';
-import { printable } from './terminal.ts';
 
 /** Batches of the LFS API, as git-lfs asks for them. */
 
@@ -178,5 +177,5 @@ function refusal({ tenant }: RepoPlace, operation: Operation, { status, body }: 
 /** What an answer says of itself, after a colon. */
 export function whyOf(body: unknown): string {
   const parsed = errorShape.safeParse(body);
-  return parsed.success ? `: ${printable(parsed.data.message)}` : '.';
+  return parsed.success ? `: ${parsed.data.message}` : '.';
 }

@@ -10,7 +10,6 @@ import {
   ownRepo,
   type RepoPlace,
 } from '../lfs-batch.ts';
-import { printable } from '../terminal.ts';
 import { transferEach } from './at-once.ts';
 import { type DownloadDeps, downloadFile, type Fetched, type Offer } from './transfer.ts';
 
@@ -142,5 +141,5 @@ function offerOf(answer: BatchAnswer | undefined): Offer {
   const download = answer?.actions?.download;
   if (download) return { kind: 'offered', ...download };
   if (answer?.error?.code === 404) return gone;
-  return { kind: 'refused', message: printable(answer?.error?.message ?? 'The server offered no download.') };
+  return { kind: 'refused', message: answer?.error?.message ?? 'The server offered no download.' };
 }

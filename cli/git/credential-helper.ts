@@ -40,12 +40,9 @@ export async function unsetHelper(baseUrl: string, user: User): Promise<void> {
 /** What is said if git lacks what downloads large files. */
 export async function missingLfs(user: User): Promise<string> {
   const git = gitOf(user);
-  const filter = () => git('config', 'filter.lfs.smudge');
-  const isThere = await git('lfs', 'version')
-    .then(filter)
-    .catch(() => '');
+  const isThere = git('lfs', 'version').then(() => git('config', 'filter.lfs.smudge'));
   const missing = "git-lfs isn't set up. Install it, then run git lfs install: https://git-lfs.com\n";
-  return isThere === '' ? missing : '';
+  return (await isThere.catch(() => '')) === '' ? missing : '';
 }
 
 /** The token of a server that git has from elsewhere, such as a page. No question is asked. undefined: it has none. */

@@ -4,6 +4,7 @@ import { TransferError } from '../export/transfer.ts';
 import { gitText } from '../git/git.ts';
 import { type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
+import { printableIn } from '../terminal.ts';
 import { textOf } from './put.ts';
 
 /** A repo of another LFS server, asked as git-lfs asks it: with the login that git has for it. */
@@ -110,7 +111,7 @@ export class OtherRepo implements LfsRepo {
       });
       const retryAfterMs = retryAfterMsOf(response.headers);
       const text = await textOf('server', response.body ?? []);
-      const said = redirectIn(response) ?? parseJson(text, withoutNull);
+      const said = redirectIn(response) ?? printableIn(parseJson(text, withoutNull));
       return { status: response.status, body: said, retryAfterMs };
     } catch (error) {
       if (error instanceof TransferError) throw error;

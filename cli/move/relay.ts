@@ -10,7 +10,6 @@ import {
   mediaType,
   type Operation,
 } from '../lfs-batch.ts';
-import { printable } from '../terminal.ts';
 import { putObject, RefusedError, read, requestByHand, sendAgain } from './put.ts';
 
 /**
@@ -221,7 +220,7 @@ function judge({ source, target }: OfferedCopy): Copied | Streamed {
   if (!target) return { kind: 'refused', message: "the target's answer leaves it out" };
   const { error, actions } = target;
   if (error) {
-    const message = `${printable(error.message)} (${error.code})`;
+    const message = `${error.message} (${error.code})`;
     return { kind: fullCodes.has(error.code) ? 'full' : 'refused', message };
   }
   // Somebody else has uploaded it meanwhile.
@@ -243,7 +242,7 @@ function offerOf({ actions, error }: BatchAnswer): SourceOffer {
   const download = actions?.download;
   if (download) return { kind: 'found', open: (signal) => read(download, signal) };
   if (error === undefined || error.code === 404 || error.code === 410) return absent;
-  return { kind: 'refused', message: `the source: ${printable(error.message)} (${error.code})` };
+  return { kind: 'refused', message: `the source: ${error.message} (${error.code})` };
 }
 
 /** Sends the bytes of a download as the body of an upload, and tells the target that it's there. @throws {TransferError} */

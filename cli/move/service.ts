@@ -10,7 +10,6 @@ import {
   type LfsRepo,
   type OwnRepo,
 } from '../lfs-batch.ts';
-import { printable } from '../terminal.ts';
 import { fullCodes, nothingYet, type Relay, type Relayed, relay } from './relay.ts';
 
 /**
@@ -109,8 +108,8 @@ async function copyGroup(deps: DownloadDeps, copying: Copying, objects: readonly
       if (state === 'stored') {
         relayed[tries === 0 ? 'present' : 'copied'].push(object);
         onBytes(object.sizeBytes);
-      } else if (error && fullCodes.has(error.code)) relayed.full ??= printable(error.message);
-      else if (error) own.set(object, printable(error.message));
+      } else if (error && fullCodes.has(error.code)) relayed.full ??= error.message;
+      else if (error) own.set(object, error.message);
       else if (why) own.set(object, why);
       else if (tries < triesMax) left.push(object);
       else noteFailed(copying, object, textOf(reason));
@@ -150,7 +149,7 @@ async function linksOf(
     const { href = '', header = {}, expires_in } = actions?.download ?? {};
     if (!actions?.download) {
       if (!error || error.code === 404 || error.code === 410) copying.relayed.absent.push(object);
-      else noteFailed(copying, object, `the source: ${printable(error.message)} (${error.code})`);
+      else noteFailed(copying, object, `the source: ${error.message} (${error.code})`);
     } else if (Object.keys(header).length > 0 || !isHref(href)) copying.own.set(object, needHeaders);
     else links.set(object.oid, { href, expires_in });
   }

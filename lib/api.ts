@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnStage,
@@ -67,8 +67,6 @@ export class Api extends Construct {
       defaultIntegration: integration(defaultRouteFunction),
       ...corsFor(settings.corsOrigins),
     });
-    if (settings.domain && settings.domain.keepDefaultUrl === undefined)
-      Annotations.of(this).addWarningV2('lfs-quota:defaultUrl', defaultUrlStaysOpen);
     const added = routes.flatMap((route) =>
       this.httpApi.addRoutes({
         path: checkedPath(route),
@@ -163,9 +161,6 @@ export class Api extends Construct {
     return settings.domain === undefined ? this.httpApi.apiEndpoint : `https://${settings.domain.name}`;
   }
 }
-
-const defaultUrlStaysOpen =
-  'The API can also be reached by its own URL, around what may protect the domain. Once all clients use the domain, set domain.keepDefaultUrl to false. To keep both, set it to true.';
 
 /** The gateway's own metric of 5xx has 509 in it. */
 const failedPattern = FilterPattern.all(

@@ -17,7 +17,7 @@ import type { DeploymentSettings } from './settings/deployment-settings.ts';
 
 type CdnSettings = NonNullable<Extract<DeploymentSettings['objectStore'], { kind: 'bucket' }>['cdn']>;
 
-/** CloudFront before the stack's own bucket. It answers only URLs that the stage signed. */
+/** CloudFront before the stage's bucket. It answers only URLs that the stage signed. */
 export class Cdn extends Construct {
   readonly secretArn: string;
   /** Environment variables of a function that signs downloads. */

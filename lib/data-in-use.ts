@@ -32,11 +32,12 @@ export class DataInUse extends Construct {
       description: `The ${what} of the last deployment. Only --parameters ${name}=… changes it.`,
     });
     inUse.overrideLogicalId(name);
+    const used = now === stacksOwn ? `the stack's own ${what}` : `the ${what} ${now}`;
     new CfnRule(this, `${name}Stays`, {
       assertions: [
         {
           assert: Fn.conditionEquals(inUse.valueAsString, now),
-          assertDescription: `These settings change the ${what} to "${now}", and its data stays behind. Did you forget -c settings=FILE.json? To change it, deploy with --parameters ${name}=${now}`,
+          assertDescription: `These settings use ${used}, and the last deployment used another one: its data would stay behind. Did you forget -c settings=FILE.json? To change it, deploy with --parameters ${name}=${now}`,
         },
       ],
     }).overrideLogicalId(`${name}Stays`);

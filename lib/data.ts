@@ -116,7 +116,7 @@ interface ObjectStorageProps {
 export class ObjectStorage extends Construct {
   /** Undefined if the store is external: IAM can grant nothing there. */
   readonly bucket: IBucket | undefined;
-  /** Undefined if the store is the stack's own bucket: the function's role is the credential. */
+  /** Undefined unless the store is external: otherwise the function's role is the credential. */
   readonly credentialsSecretArn: string | undefined;
   /** Environment variables of a function that reaches the store. */
   readonly environment: Readonly<Record<string, string>>;

@@ -37,6 +37,6 @@ export function concurrencyConflict(settings: DeploymentSettings): string | unde
   const kinds = Object.entries(workersOf(settings)).map(([name, count]) => `${name} ${count}`);
   return (
     `leaves too few functions to the API: the schedule and work in the background (${kinds.join(', ')}) can take ${busy}, and must take ${free} or less. ` +
-    "Set it to your account's limit, ask AWS for a higher one, or set fewer workers (exports.workers 0 disables exports)"
+    "Set it to your account's limit, ask AWS for a higher one, or set fewer workers (exports.workers 0 disables exports) or a lower reservedConcurrency.lfsBatch"
   );
 }

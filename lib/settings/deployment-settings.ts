@@ -65,7 +65,7 @@ const ownBucket = z.strictObject({
   existingBucket: bucketName
     .optional()
     .describe(
-      "A bucket that an earlier deployment kept, used instead of the stack's own. It keeps its versions and lifecycle rules.",
+      "A bucket that an earlier deployment kept, used instead of the stack's own. It keeps its versions and lifecycle rules: don't raise `exports.keepDays`, or S3 deletes archives early.",
     ),
   cdn: cdn
     .optional()
@@ -103,7 +103,7 @@ const externalShape = {
 const externalStore = z.strictObject(externalShape, {
   error: ({ code, keys }) =>
     code === 'unrecognized_keys' && keys.includes('cdn')
-      ? "can't have cdn: CloudFront serves only the stack's own bucket. R2 needs none: its downloads are free"
+      ? "can't have cdn: CloudFront serves only a store of kind bucket. R2 needs none: its downloads are free"
       : undefined,
 });
 
@@ -418,10 +418,11 @@ export const everySetting = z.strictObject({
         .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, "isn't the ARN of an ACM certificate")
         .describe("Its ACM certificate, in the stack's region."),
       keepDefaultUrl: z
-        .boolean()
-        .optional()
+        .boolean(
+          "must be set: true if you add the domain now, false once all clients use it. Before this setting, a domain closed the API's own URL: false keeps that",
+        )
         .describe(
-          "Whether the API's own URL stays open. Close it once all clients use the domain, so none gets around what protects that. Default: open, with a warning.",
+          "Required. Whether the API's own URL stays open. Close it once all clients use the domain, so none gets around what protects that.",
         ),
     })
     .optional()

@@ -37,13 +37,13 @@ fs.writeFileSync(file, JSON.stringify(state));
 process.stdout.write(answer === undefined ? '' : typeof answer === 'string' ? answer + '\\n' : JSON.stringify(answer));
 `;
   writeFileSync(join(folder, 'aws'), aws, { mode: 0o700 });
-  const { status, stderr } = spawnSync('bash', ['--norc', '-c', block], {
+  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', block], {
     cwd: folder,
     env: { PATH: `${folder}:${process.env['PATH']}`, ...env },
     encoding: 'utf8',
   });
   const { calls } = JSON.parse(readFileSync(join(folder, 'state.json'), 'utf8'));
-  return { status, stderr, calls };
+  return { status, stdout, stderr, calls };
 }
 
 describe('docs/runbook.md, without AWS', () => {
@@ -60,6 +60,7 @@ describe('docs/runbook.md, without AWS', () => {
       state.calls.push([command, valueOf('--route-key')]);`;
     expect(paste(blockWith('delete-route-settings'), { answers })).toEqual({
       status: 0,
+      stdout: '',
       stderr: '',
       calls: gone.map((route) => ['delete-route-settings', route]),
     });
@@ -90,12 +91,33 @@ describe('docs/runbook.md, without AWS', () => {
       state.calls.push([Quiet, ...Objects.map(({ Key, VersionId, ...rest }) => [Key, VersionId, Object.keys(rest)])]);`;
     expect(paste(blockWith('delete-objects'), { answers, env: { BucketName: 'objects' } })).toEqual({
       status: 0,
+      stdout: '',
       stderr: '',
       calls: [
         [true, ['a/b/"1"', '1', []], ['a/b/2', '2', []]],
         [true, ['a/b/3', '3', []]],
       ],
     });
+  });
+
+  const held = { Key: 'a/b/1', VersionId: '1', Code: 'AccessDenied', Message: 'Held until 2027' };
+  it.each([
+    ['a deletion', 'delete-objects', `return { Errors: [${JSON.stringify(held)}] };`, held],
+    ['each deletion', 'delete-objects', 'process.exit(254);', undefined],
+    ['to list', 'list-object-versions', 'process.exit(254);', undefined],
+  ])('stops emptying a bucket once S3 refuses %s', (_, refused, refuse, shown) => {
+    const answers = `
+      state.calls.push(command);
+      fs.writeFileSync(file, JSON.stringify(state));
+      if (state.calls.length > 5) process.kill(process.ppid);
+      if (command === '${refused}') { ${refuse} }
+      if (command === 'list-object-versions') return { Versions: [{ Key: 'a/b/1', VersionId: '1' }] };`;
+    const { status, stdout } = paste(blockWith('delete-objects'), {
+      answers,
+      env: { BucketName: 'objects' },
+    });
+    expect(status).toBe(refused === 'delete-objects' ? 1 : 0);
+    expect(stdout && JSON.parse(stdout)).toEqual(shown ?? '');
   });
 
   it('shows why a rollback failed before it continues', () => {

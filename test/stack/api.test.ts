@@ -1,12 +1,9 @@
-import { App } from 'aws-cdk-lib';
-import { Annotations, Match, type Template } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../lambda/routes.ts';
 import { checkedPath } from '../../lib/api.ts';
-import { addStack } from '../../lib/app.ts';
-import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { fileOfLastRelease } from '../support/last-release.ts';
-import { templateOf, testContext } from './stack-template.ts';
+import { expectRefused, templateOf } from './stack-template.ts';
 
 interface RouteResource {
   readonly Properties: { readonly RouteKey: string; readonly Target: unknown };
@@ -289,24 +286,20 @@ describe('the API', () => {
     own.hasOutput('ApiUrl', { Value: 'https://lfs.example.com' });
   });
 
-  it('can be reached by its own URL until a setting closes it, with a warning if nothing is said', () => {
+  it('can be reached by its own URL, beside a domain as its setting says', () => {
     const isClosed = (settings: Parameters<typeof templateOf>[0]) =>
       Object.values(templateOf(settings).findResources('AWS::ApiGatewayV2::Api'))[0]?.['Properties']
         .DisableExecuteApiEndpoint;
-    // The target of the domain's record is known only after the deployment that adds it.
-    expect(isClosed({ domain: ownDomain })).toBeUndefined();
     expect(isClosed({ domain: { ...ownDomain, keepDefaultUrl: true } })).toBeUndefined();
     expect(isClosed({ domain: { ...ownDomain, keepDefaultUrl: false } })).toBe(true);
     expect(isClosed({})).toBeUndefined();
-    const warnings = (domain: object) => {
-      const app = new App({ analyticsReporting: false, context: testContext() });
-      const stack = addStack(app, 'test', parseDeploymentSettings('test', domain));
-      return Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('keepDefaultUrl')).length;
-    };
-    expect(warnings({ domain: ownDomain })).toBe(1);
-    for (const keepDefaultUrl of [true, false])
-      expect(warnings({ domain: { ...ownDomain, keepDefaultUrl } })).toBe(0);
-    expect(warnings({})).toBe(0);
+  });
+
+  it('has no domain of which nobody said whether its own URL stays open: an upgrade may neither open nor close it', () => {
+    expectRefused(
+      { domain: ownDomain },
+      /domain\.keepDefaultUrl: must be set: true if you add the domain now, false once .*: false keeps that/,
+    );
   });
 
   it('tells the functions that answer links where clients reach the API, if something stands before it', () => {

@@ -153,7 +153,7 @@ describe('its settings', () => {
     ],
     [
       { objectStore: { ...externalStore, cdn: withCdn([first.publicKey]).objectStore.cdn } },
-      "objectStore: can't have cdn: CloudFront serves only the stack's own bucket.",
+      "objectStore: can't have cdn: CloudFront serves only a store of kind bucket.",
     ],
   ])('are rejected if they cannot work: %j', (settings, message) => {
     expectRefused(settings, message);

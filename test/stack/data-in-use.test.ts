@@ -40,7 +40,12 @@ const place = 'https://store.example.com/lfs-objects';
 
 describe('a deployment that would leave data behind', () => {
   it.each([
-    ['without its external store', external, {}, /object store to "own".*-c settings=FILE\.json/],
+    [
+      'without its external store',
+      external,
+      {},
+      /use the stack's own object store, and the last .*-c settings=FILE\.json.*ObjectStoreInUse=own$/,
+    ],
     ['with an external store instead of its bucket', {}, external, `--parameters ObjectStoreInUse=${place}`],
     [
       'with another bucket',
@@ -48,14 +53,19 @@ describe('a deployment that would leave data behind', () => {
       { objectStore: { ...externalStore, bucket: 'other' } },
       '--parameters ObjectStoreInUse=https://store.example.com/other',
     ],
-    ['without the bucket that was attached', attached, {}, /object store to "own"/],
+    [
+      'without the bucket that was attached',
+      attached,
+      {},
+      /use the stack's own object store, and the last deployment used another one/,
+    ],
     [
       'with a bucket that was kept instead of its own',
       {},
       attached,
-      '--parameters ObjectStoreInUse=kept-bucket',
+      /use the object store kept-bucket, and the last .*--parameters ObjectStoreInUse=kept-bucket$/,
     ],
-    ['without its restored table', restored, {}, /table to "own".*-c settings=FILE\.json/],
+    ['without its restored table', restored, {}, /use the stack's own table, and .*-c settings=FILE\.json/],
   ])('is refused: %s', (_, before, after, message) => {
     expect(refusals(before, after)).toEqual([expect.stringMatching(message)]);
   });

@@ -14,7 +14,7 @@ describe('the outputs of the stack', () => {
     storeEvents: true,
     email: { from: 'quota@example.com' },
     gitHosts: [{ id: 'github', kind: 'github', url: 'https://api.github.com' }],
-    domain: { name: 'lfs.example.com', certificateArn },
+    domain: { name: 'lfs.example.com', certificateArn, keepDefaultUrl: true },
   });
 
   it('lead to all that the pages for operators have them look at', () => {

@@ -80,6 +80,7 @@ describe('the settings of a stage', () => {
     domain: {
       name: 'lfs.example.com',
       certificateArn: `arn:aws:acm:${region}:111122223333:certificate/0a1b`,
+      keepDefaultUrl: false,
     },
   });
   const here = { account: '111122223333', region: 'eu-central-1' };

@@ -75,18 +75,20 @@ export const ownScopes = {
 } as const;
 type OwnScope = keyof typeof ownScopes;
 
-/** What a reconcile reads, corrects and cleans up. */
-const reconcile = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
+const readsObjects = { objects: ['GetObject'], bucket: ['ListBucket'] } as const;
+const on = (partitions: readonly string[], ...actions: TableAction[]): ItemGrant => ({ partitions, actions });
+const queues = (uses: readonly QueueUse[], ...names: GaugedQueue[]) =>
+  Object.fromEntries(names.map((name) => [name, uses]));
+
 /** What it corrects while somebody waits. */
 const counts = ['TENANT#*', 'SHARDS#*', 'HISTORY#*', 'ALERT#*'];
 /** Notes that a token was used: no token is made, and none gets other rights. */
-const tokenUse: ItemGrant = {
-  actions: ['UpdateItem'],
-  partitions: ['TOKEN#*'],
-  attributes: ['pk', 'sk', 'lastUsedAtMs'],
-};
+const tokenUse: ItemGrant = { ...on(['TOKEN#*'], 'UpdateItem'), attributes: ['pk', 'sk', 'lastUsedAtMs'] };
 /** The repositories of git hosts that users are let in by. */
 const links = ['MAPPED#*', 'LINK#*', 'PINNED#*'];
+/** What a batch notes of what it offers. */
+const offers = ['SEEN#*', 'UPLOAD#*', 'COPY#*', 'DOWNLOADS#*', 'PUBLIC#*', 'GRANT#*'];
+const signIns = ['LOGIN#*', 'TOKEN#*', 'REQUEST#*', 'INVITATION#*', 'DEVICE#*', 'AUDIT#*'];
 
 /**
  * The one place of grants. docs/security.md shows them, and a test compares it with the templates. The black-box tests run under
@@ -100,22 +102,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
     timeoutSeconds: 25,
     table: ['GetItem', 'Query', 'BatchGetItem'],
-    items: [
-      {
-        actions: ['UpdateItem', 'DeleteItem', 'PutItem'],
-        partitions: [
-          ...counts,
-          'SEEN#*',
-          'UPLOAD#*',
-          'COPY#*',
-          'DOWNLOADS#*',
-          'PUBLIC#*',
-          'GRANT#*',
-          ...links,
-        ],
-      },
-      tokenUse,
-    ],
+    items: [on([...counts, ...offers, ...links], 'UpdateItem', 'DeleteItem', 'PutItem'), tokenUse],
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
     queues: { reconciles: ['send'], copies: ['send'] },
@@ -126,17 +113,13 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Git LFS verify: checks whether an upload arrived in the store.',
     timeoutSeconds: 25,
     table: ['GetItem'],
-    objects: ['GetObject'],
-    bucket: ['ListBucket'],
+    ...readsObjects,
     queues: { reconciles: ['send'] },
   },
   lfsChunks: {
     description: 'Chunked uploads: shows their progress, presigns URLs of chunks and queues proofs.',
     timeoutSeconds: 25,
-    items: [
-      { actions: ['GetItem', 'Query', 'UpdateItem'], partitions: ['UPLOAD#*'] },
-      { actions: ['GetItem'], partitions: ['TOKEN#*'] },
-    ],
+    items: [on(['UPLOAD#*'], 'GetItem', 'Query', 'UpdateItem'), on(['TOKEN#*'], 'GetItem')],
     own: { chunks: ['PutObject'] },
     bucket: ['ListBucket'],
     queues: { chunks: ['send'] },
@@ -146,10 +129,10 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     timeoutSeconds: 25,
     table: ['GetItem', 'Query'],
     items: [
-      { actions: ['PutItem', 'DeleteItem'], partitions: ['LOCKS#*'] },
-      { actions: ['PutItem'], partitions: ['AUDIT#*', 'GRANT#*'] },
+      on(['LOCKS#*'], 'PutItem', 'DeleteItem'),
+      on(['AUDIT#*', 'GRANT#*'], 'PutItem'),
       // The last release puts them.
-      { actions: ['PutItem', 'UpdateItem'], partitions: links },
+      on(links, 'PutItem', 'UpdateItem'),
       tokenUse,
     ],
   },
@@ -157,9 +140,8 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: "Answers a tenant's limit and usage.",
     timeoutSeconds: 29,
     table: ['GetItem', 'Query'],
-    items: [{ actions: ['UpdateItem', 'DeleteItem'], partitions: counts }, tokenUse],
-    objects: ['GetObject'],
-    bucket: ['ListBucket'],
+    items: [on(counts, 'UpdateItem', 'DeleteItem'), tokenUse],
+    ...readsObjects,
     queues: { reconciles: ['send'] },
     secrets: ['admin token'],
   },
@@ -167,20 +149,14 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Gives CI jobs short-lived tokens for the identity that their host vouches for.',
     timeoutSeconds: 15,
     table: ['GetItem', 'Query'],
-    items: [{ actions: ['PutItem', 'UpdateItem'], partitions: ['TOKEN#*', 'REQUEST#*', 'AUDIT#*'] }],
+    items: [on(['TOKEN#*', 'REQUEST#*', 'AUDIT#*'], 'PutItem', 'UpdateItem')],
     answersLinks: true,
   },
   signIn: {
     description: 'Signs users in: by git hosts, invitations, and for command lines.',
     timeoutSeconds: 29,
     table: ['GetItem', 'BatchGetItem', 'Query'],
-    items: [
-      {
-        actions: ['PutItem', 'UpdateItem'],
-        partitions: ['LOGIN#*', 'TOKEN#*', 'REQUEST#*', 'INVITATION#*', 'DEVICE#*', 'AUDIT#*'],
-      },
-      { actions: ['DeleteItem'], partitions: ['LOGIN#*', 'TOKEN#*'] },
-    ],
+    items: [on(signIns, 'PutItem', 'UpdateItem'), on(['LOGIN#*', 'TOKEN#*'], 'DeleteItem')],
     secrets: ['sign-in apps'],
     answersLinks: true,
   },
@@ -189,18 +165,12 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     timeoutSeconds: 29,
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     indexes: [byKindIndex.name, byDueIndex.name],
-    objects: ['GetObject'],
-    bucket: ['ListBucket'],
+    ...readsObjects,
     own: { 'export requests': ['PutObject'], 'reachable sets': ['PutObject'] },
     knowsExports: true,
     queues: {
-      reconciles: ['send', 'gauge'],
-      webhooks: ['send', 'gauge'],
-      emails: ['send', 'gauge'],
-      exports: ['send', 'gauge'],
-      chunks: ['gauge'],
-      copies: ['gauge'],
-      'store-events': ['gauge'],
+      ...queues(['send', 'gauge'], 'reconciles', 'webhooks', 'emails', 'exports'),
+      ...queues(['gauge'], 'chunks', 'copies', 'store-events'),
     },
     secrets: ['admin token'],
     answersLinks: true,
@@ -208,7 +178,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   reconcile: {
     description: 'Recounts a tenant by listing the store, deletes what is due, and cleans up.',
     timeoutSeconds: undefined,
-    table: [...reconcile, 'PutItem'],
+    table: ['GetItem', 'Query', 'UpdateItem', 'DeleteItem', 'PutItem'],
     objects: ['GetObject', 'DeleteObject'],
     bucket: ['ListBucket'],
     own: { candidates: ['PutObject'] },
@@ -219,32 +189,23 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       'Queues reconciles of the tenants that are due, and steps of exports and chunked uploads that nothing moves. Sends warnings.',
     timeoutSeconds: 300,
     table: ['GetItem', 'BatchGetItem', 'Query'],
-    items: [
-      { actions: ['PutItem'], partitions: ['SCHEDULE'] },
-      { actions: ['UpdateItem'], partitions: ['ALERT#*', 'EMAIL#*'] },
-    ],
+    items: [on(['SCHEDULE'], 'PutItem'), on(['ALERT#*', 'EMAIL#*'], 'UpdateItem')],
     indexes: [byDueIndex.name, byKindIndex.name],
     knowsExports: true,
-    queues: {
-      reconciles: ['send'],
-      webhooks: ['send'],
-      emails: ['send'],
-      exports: ['send'],
-      chunks: ['send'],
-    },
+    queues: queues(['send'], 'reconciles', 'webhooks', 'emails', 'exports', 'chunks'),
     publishesEvents: true,
   },
   sendWebhook: {
     description:
       'Sends warnings to the addresses that tenants gave. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 30,
-    items: [{ actions: ['GetItem', 'UpdateItem'], partitions: ['WEBHOOK#*'] }],
+    items: [on(['WEBHOOK#*'], 'GetItem', 'UpdateItem')],
     queues: { webhooks: ['receive', 'delay'] },
   },
   sendEmail: {
     description: 'E-mails alerts. It reaches SES, and of the table its own items.',
     timeoutSeconds: 60,
-    items: [{ actions: ['GetItem', 'UpdateItem'], partitions: ['EMAIL#*'] }],
+    items: [on(['EMAIL#*'], 'GetItem', 'UpdateItem')],
     queues: { emails: ['receive', 'delay'] },
     sendsEmail: true,
   },
@@ -252,11 +213,8 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Makes the archives of exports, and removes what is left of them.',
     timeoutSeconds: 300,
     items: [
-      {
-        actions: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-        partitions: ['EXPORTS#*'],
-      },
-      { actions: ['GetItem', 'PutItem', 'UpdateItem'], partitions: ['FAILURES'] },
+      on(['EXPORTS#*'], 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'),
+      on(['FAILURES'], 'GetItem', 'PutItem', 'UpdateItem'),
     ],
     objects: ['GetObject'],
     bucket: ['ListBucket', 'ListBucketMultipartUploads'],
@@ -268,10 +226,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Reads the chunks of large uploads, assembles them, and removes what is left of them.',
     timeoutSeconds: 900,
     table: ['GetItem'],
-    items: [
-      { actions: ['Query', 'PutItem', 'DeleteItem'], partitions: ['UPLOAD#*'] },
-      { actions: ['UpdateItem'], partitions: ['UPLOAD#*', 'TENANT#*'] },
-    ],
+    items: [on(['UPLOAD#*'], 'Query', 'PutItem', 'DeleteItem'), on(['UPLOAD#*', 'TENANT#*'], 'UpdateItem')],
     objects: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
     own: { chunks: ['DeleteObject'] },
     bucket: ['ListBucket'],
@@ -281,14 +236,14 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Records what changed in the bucket, and queues reconciles.',
     timeoutSeconds: 60,
     table: ['GetItem', 'Query'],
-    items: [{ actions: ['PutItem'], partitions: ['TENANT#*'] }],
+    items: [on(['TENANT#*'], 'PutItem')],
     queues: { reconciles: ['send'], 'store-events': ['receive'] },
   },
   copyObject: {
     description:
       'Copies objects from other servers by signed URLs. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 900,
-    items: [{ actions: ['UpdateItem', 'DeleteItem'], partitions: ['COPY#*'] }],
+    items: [on(['COPY#*'], 'UpdateItem', 'DeleteItem')],
     queues: { copies: ['receive', 'delay'] },
   },
 };

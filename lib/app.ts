@@ -44,7 +44,7 @@ class LfsQuotaStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, ...props }: LfsQuotaStackProps) {
     super(scope, id, props);
-    const { keepData, objectStore, restoredTableName, exports } = settings;
+    const { keepData, objectStore, restoredTableName, exports, refreshEveryMinutes } = settings;
     new DataInUse(this, 'DataInUse', settings);
     const data = new Data(this, 'Data', { keepData, restoredTableName, limits: settings.table });
     this.storage = new ObjectStorage(this, 'ObjectStorage', {
@@ -57,8 +57,10 @@ class LfsQuotaStack extends Stack {
         ? new Cdn(this, 'Cdn', { bucket: this.storage.bucket, settings: objectStore.cdn })
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
-    const { queues, configurationSet } = this.#queues(settings);
-    const { reconciles } = queues;
+    const workers = workersOf(settings);
+    const queues = this.#queues(settings, workers);
+    const { reconciles, ...delivered } = queues;
+    const feedback = queues.emails && new EmailFeedback(this, 'EmailFeedback', queues.emails);
 
     this.functions = new Functions(this, 'Functions', {
       settings,
@@ -67,14 +69,11 @@ class LfsQuotaStack extends Stack {
         storage: this.storage,
         cdn: this.cdn,
         queues,
-        email:
-          settings.email && configurationSet !== undefined
-            ? { from: settings.email.from, configurationSet }
-            : undefined,
-        exports: queues.exports && {
-          store: exportStoreOf(objectStore),
-          settings: { ...exports, workers: queues.exports.maxConcurrency },
-        },
+        email: settings.email &&
+          feedback && { ...settings.email, configurationSet: feedback.configurationSet },
+        exports: workers.exports
+          ? { store: exportStoreOf(objectStore), settings: { ...exports, workers: workers.exports } }
+          : undefined,
         adminSecretArn: this.adminToken.secretArn,
         signInSecretArns: signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn),
         adoptedRepos: settings.adoptedRepos,
@@ -86,11 +85,11 @@ class LfsQuotaStack extends Stack {
     });
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
-    new Background(this, 'Background', { settings, functions, queue: reconciles });
+    new Background(this, 'Background', { refreshEveryMinutes, functions, reconciles });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
     if (queues.emails)
       functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
-    for (const work of Object.values(queues)) if (work !== reconciles) work.deliverTo(functions);
+    for (const work of Object.values(delivered)) work.deliverTo(functions);
 
     const { api } = this;
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
@@ -101,22 +100,18 @@ class LfsQuotaStack extends Stack {
   }
 
   /** Those that the stage has. */
-  #queues(settings: DeploymentSettings) {
-    const workers = workersOf(settings);
+  #queues({ reconcile }: DeploymentSettings, workers: ReturnType<typeof workersOf>) {
     const { bucket } = this.storage;
-    const emails = workers.emails ? workIn(this, 'Email', workers.emails) : undefined;
-    const queues = {
-      reconciles: new ReconcileQueue(this, 'ReconcileQueue', settings.reconcile, workers.reconciles),
+    const events = workers['store-events'];
+    return {
+      ...(workers.emails && { emails: workIn(this, 'Email', workers.emails) }),
+      reconciles: new ReconcileQueue(this, 'ReconcileQueue', reconcile, workers.reconciles),
       webhooks: workIn(this, 'Webhook', workers.webhooks),
       chunks: workIn(this, 'Chunk', workers.chunks),
-      ...(emails && { emails }),
       ...(workers.exports && { exports: workIn(this, 'Export', workers.exports) }),
       ...(workers.copies && { copies: workIn(this, 'Copy', workers.copies) }),
-      ...(workers['store-events'] &&
-        bucket && { 'store-events': new StoreEvents(this, 'StoreEvents', bucket, workers['store-events']) }),
+      ...(events && bucket && { 'store-events': new StoreEvents(this, 'StoreEvents', bucket, events) }),
     };
-    const feedback = emails && new EmailFeedback(this, 'EmailFeedback', emails);
-    return { queues, configurationSet: feedback?.configurationSet };
   }
 }
 

@@ -2,7 +2,7 @@ import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { EventSourceMapping, type EventSourceMappingOptions } from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
@@ -33,19 +33,11 @@ const queueDefaults = {
   retentionPeriod: Duration.days(14),
 };
 
-/** What a queue's messages are brought to, and how. */
-interface Delivery {
-  readonly consumer: FunctionName;
-  readonly maxConcurrency: number;
-  readonly batchSize?: number;
-  readonly maxBatchingWindow?: Duration;
-}
-
 interface WorkQueueProps extends QueueProps {
   readonly visibilityTimeout: Duration;
   /** Begins the names of its alarms, and of the output with the URL of its dead letters. */
   readonly kind: string;
-  readonly delivery: Delivery;
+  readonly delivery: EventSourceMappingOptions & { readonly consumer: FunctionName };
   /** By default twenty times six minutes: outlasts two hours without store or table. */
   readonly attemptsMax?: number;
 }
@@ -55,7 +47,7 @@ export class WorkQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
   readonly kind: string;
-  readonly #delivery: Delivery;
+  readonly #delivery: WorkQueueProps['delivery'];
 
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
     super(scope, id);
@@ -68,11 +60,6 @@ export class WorkQueue extends Construct {
     this.queue = new Queue(this, 'Queue', { ...queueDefaults, ...own, deadLetterQueue });
     const output = `${kind}DlqUrl`;
     new CfnOutput(this, output, { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(output);
-  }
-
-  /** How many functions at once receive from it. */
-  get maxConcurrency(): number {
-    return this.#delivery.maxConcurrency;
   }
 
   /** By default one message at a time: each gets a whole run, and one that is slow or fails affects no other. */
@@ -127,25 +114,20 @@ export class ReconcileQueue extends WorkQueue {
   }
 }
 
-interface BackgroundProps {
-  readonly settings: DeploymentSettings;
-  readonly queue: WorkQueue;
-  readonly functions: Functions;
-}
-
 /** What runs without a request: reconciles from the queue, and the schedule that looks for tenants that are due. */
 export class Background extends Construct {
-  constructor(scope: Construct, id: string, props: BackgroundProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    props: { refreshEveryMinutes: number; reconciles: WorkQueue; functions: Functions },
+  ) {
     super(scope, id);
-    props.queue.deliverTo(props.functions, this, 'ReconcileSource');
+    props.reconciles.deliverTo(props.functions, this, 'ReconcileSource');
     const refresh = props.functions.get('refresh').live;
     new Schedule(this, 'RefreshSchedule', {
       description: 'Queues reconciles of the tenants that are due.',
-      schedule: ScheduleExpression.rate(Duration.minutes(props.settings.refreshEveryMinutes)),
-      target: new LambdaInvoke(refresh, {
-        role: this.#schedulerRole(refresh.functionArn),
-        ...onlyOnce,
-      }),
+      schedule: ScheduleExpression.rate(Duration.minutes(props.refreshEveryMinutes)),
+      target: new LambdaInvoke(refresh, { role: this.#schedulerRole(refresh.functionArn), ...onlyOnce }),
     });
     // The scheduler only hands it to Lambda, which by default runs what failed twice more, and retries what it throttled for
     // six hours. Then an hour without free functions would be followed by 60 runs.

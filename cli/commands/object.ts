@@ -72,7 +72,7 @@ export const objectCommands = group('object', 'List or delete objects', [
     description: 'Delete objects of a repo after a grace time; a push before then keeps them',
     operands: {
       ...ofRepo,
-      oids: operand('<oid...>', 'SHA-256 of an object, as `git lfs ls-files --long` shows it', collectOids),
+      oids: operand('<oid...>', 'SHA-256 of an object, as `git lfs ls-files -al` shows it', collectOids),
     },
     isExplicit: true,
     options: {
@@ -126,11 +126,7 @@ async function printObjects(context: CliContext, { busy }: ApiClient, pages: Pag
 
 async function printExtremes(
   context: CliContext,
-  {
-    pages,
-    first,
-    isJson = false,
-  }: { pages: Pages; first: FirstItems<ObjectBody>; isJson: boolean | undefined },
+  { pages, first, isJson = false }: { pages: Pages; first: FirstObjects; isJson: boolean | undefined },
 ): Promise<void> {
   const sum = { objectCount: 0, bytes: 0 };
   const others: ObjectPageBody['others'] = [];
@@ -161,11 +157,11 @@ interface Extremes {
 }
 
 /** Those that come first. undefined: all are listed. */
-function extremesOf({ largest, oldest }: Extremes): FirstItems<ObjectBody> | undefined {
-  if (largest !== undefined) return new FirstItems(largest, (a, b) => b.sizeBytes - a.sizeBytes);
+function extremesOf({ largest, oldest }: Extremes): FirstObjects | undefined {
+  if (largest !== undefined) return firstObjects(largest, (a, b) => b.sizeBytes - a.sizeBytes);
   // ISO dates of one form compare as text. What has none comes last.
   const compare = (a: ObjectBody, b: ObjectBody) => ((a.storedAt ?? '~') < (b.storedAt ?? '~') ? -1 : 1);
-  return oldest === undefined ? undefined : new FirstItems(oldest, compare);
+  return oldest === undefined ? undefined : firstObjects(oldest, compare);
 }
 
 const extremesTable = tableOf<ObjectBody>([
@@ -191,27 +187,18 @@ function collectOids(text: string, before: readonly string[] = []): readonly str
   return before.includes(oid) ? before : [...before, oid];
 }
 
-/** Keeps the first `countMax` of many items in an order, without holding them all. */
-class FirstItems<T> {
-  readonly #countMax: number;
-  readonly #compare: (a: T, b: T) => number;
-  #items: T[] = [];
+type FirstObjects = ReturnType<typeof firstObjects>;
 
-  constructor(countMax: number, compare: (a: T, b: T) => number) {
-    this.#countMax = countMax;
-    this.#compare = compare;
-  }
-
-  add(item: T): void {
-    this.#items.push(item);
-    // Sorted now and then: each item costs as little as it would if all were sorted at the end.
-    if (this.#items.length >= 2 * this.#countMax + 100) this.#items = this.sorted();
-  }
-
-  /** In order. */
-  sorted(): T[] {
-    return this.#items.sort(this.#compare).slice(0, this.#countMax);
-  }
+/** Keeps the first `countMax` of many objects in an order, without holding them all. */
+function firstObjects(countMax: number, compare: (a: ObjectBody, b: ObjectBody) => number) {
+  let objects: ObjectBody[] = [];
+  const sorted = () => objects.sort(compare).slice(0, countMax);
+  const add = (object: ObjectBody) => {
+    objects.push(object);
+    // Sorted now and then: each costs as little as it would if all were sorted at the end.
+    if (objects.length >= 2 * countMax + 100) objects = sorted();
+  };
+  return { add, sorted };
 }
 
 const redrawMs = 1000;

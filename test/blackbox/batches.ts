@@ -236,7 +236,7 @@ export function batchObjectTests(api: () => Api): void {
       for (const answer of answers) {
         if (answer.oid === once) continue;
         const message = expect.stringMatching(
-          new RegExp(`twice.* File: git lfs ls-files -l \\| grep ${twice.slice(0, 7)}$`),
+          new RegExp(`twice.* File: git lfs ls-files -al \\| grep ${twice.slice(0, 7)}$`),
         );
         expect(answer).toEqual({ ...pointer(answer), error: { code: 422, message } });
       }

@@ -88,7 +88,7 @@ export function limitTests(api: () => Api): void {
       expect(answers[3]).not.toHaveProperty('actions');
       expect(answers[3]?.error).toEqual({
         code: 507,
-        message: `Storage limit reached (see above). File: git lfs ls-files -l | grep ${objects[3]?.oid.slice(0, 7)}`,
+        message: `Storage limit reached (see above). File: git lfs ls-files -al | grep ${objects[3]?.oid.slice(0, 7)}`,
       });
     });
 

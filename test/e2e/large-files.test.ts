@@ -83,7 +83,7 @@ describeWithGitLfs('a file above the limit of one PUT', () => {
     const refused = await ada.tryGit(workTree, ['push', 'origin', 'main']);
     expect(refused.code).not.toBe(0);
     expect(refused.err).toMatch(
-      /Run: lfs-quota connect acme game, then push again\. File: git lfs ls-files -l/,
+      /Run: lfs-quota connect acme game, then push again\. File: git lfs ls-files -al/,
     );
     await ada.git(workTree, 'config', name, out.trim());
   });

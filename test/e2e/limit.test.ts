@@ -69,7 +69,7 @@ describeWithGitLfs('a push over the limit', () => {
     for (const part of told) expect(lineOf(first)).toContain(part);
     for (const oid of others)
       expect(lineOf(oid)).toMatch(
-        /] Storage limit reached \(see above\)\. File: git lfs ls-files -l \| grep \w{7}$/,
+        /] Storage limit reached \(see above\)\. File: git lfs ls-files -al \| grep \w{7}$/,
       );
     const expected = new Map([...objectsOf(before), ...admitted]);
     expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(expected);

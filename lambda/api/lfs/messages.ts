@@ -61,7 +61,7 @@ function wayOut(input: { refusal: Refusal; nowMs: number; consoleUrl: string }):
     return `If the other uploads don't finish by ${until}, their space is free again. Push again then, or ask your admin for a higher limit.`;
   }
   const ask = storedBytes > 0 ? 'Free up space or ask' : 'Ask';
-  return `${ask} your admin for a higher limit, then push again: ${input.consoleUrl}`;
+  return `${ask} your admin for a higher limit, then push again: ${input.consoleUrl}.`;
 }
 
 /** 507 for a file that the disk of a server has no space for. @param input.freeBytes that nobody was promised. */
@@ -193,8 +193,8 @@ export function tooManyRepos(tenant: string, reposMax: number): string {
   return `${tenant} has ${count(reposMax)} repos, the maximum. Push to an existing one, or delete some: each frees its slot after two days.`;
 }
 
-/** Ends what is said of one object, of which git-lfs shows the hash alone. */
-export const fileOf = (oid: string) => `File: git lfs ls-files -l | grep ${oid.slice(0, 7)}`;
+/** Ends what is said of one object, of which git-lfs shows the hash alone. It may be in an older commit, or another branch. */
+export const fileOf = (oid: string) => `File: git lfs ls-files -al | grep ${oid.slice(0, 7)}`;
 
 /** 404 for a download. */
 export const objectNotFound = 'Object not found. Run git lfs push --all origin in a clone that has it.';

@@ -154,7 +154,7 @@ describe('a refusal', () => {
     const [first = '', ...others] = [...messages.values()];
     expect(first).toBe(
       "Storage limit reached: acme uses 400 B of 1000 B. 150 of 150 files don't fit: 101.95 KiB short. Free up space or " +
-        'ask your admin for a higher limit, then push again: https://lfs.example.com/#acme',
+        'ask your admin for a higher limit, then push again: https://lfs.example.com/#acme.',
     );
     expect(new Set(others)).toEqual(new Set(['Storage limit reached (see above).']));
     expect([...messages.values()].join('\n').length).toBeLessThan(12_000);

@@ -5,7 +5,7 @@ import { parseJson } from '../lambda/rules/text.ts';
 import { CliError, refusalError, unreachableError } from './errors.ts';
 import type { BusyLine } from './progress.ts';
 import { retryAfterMsOf } from './retry-after.ts';
-import { printableIn } from './terminal.ts';
+import { asPrintable } from './terminal.ts';
 
 /** Routes of the management API, by the ids that the contract gives them: method, path and schemas come from there. */
 
@@ -151,7 +151,7 @@ export class ApiClient {
     asking: Asking<Id>,
     { status, text }: { status: number; text: string },
   ): ApiAnswer<BodyOf<Id>> {
-    const body = bodyIn(text);
+    const body = parseJson(text, asPrintable);
     if (status < 200 || status > 299) throw this.refusal({ status, body, request: requestOf(id, asking) });
     const parsed = answerOf(id, status, body);
     if (!parsed.success) {
@@ -181,7 +181,7 @@ export class ApiClient {
     mediaType: string;
   }): Promise<{ status: number; body: unknown; headers: Headers; retryAfterMs: number | undefined }> {
     const { text, ...answer } = await this.#exchange(request);
-    return { ...answer, body: bodyIn(text) };
+    return { ...answer, body: parseJson(text, asPrintable) };
   }
 
   async #exchange(request: {
@@ -220,9 +220,6 @@ export class ApiClient {
     }
   }
 }
-
-/** What a server says is printed in many places. None of it may control the terminal. */
-const bodyIn = (text: string) => printableIn(parseJson(text));
 
 /** Only lfs-quota says so as a problem; a 404 of something else at that address is an error. */
 export const isProblem = (body: unknown) => z.object({ code: z.string() }).safeParse(body).success;

@@ -130,6 +130,10 @@ export async function askCopies(
 
 const copiesShape = lfsCopiesContract['POST /{tenant}/{repo}/info/lfs/objects/copies'].answers[200].schema;
 
+/** Whether it can be another answer a little later. 509: the downloads of a month are used up. */
+export const isForNow = (status: number) =>
+  status === 429 || (status >= 500 && status !== 501 && status !== 509);
+
 /** Asks again while a server is busy or out of reach. @throws {CliError} */
 function untilAnswered(
   deps: DownloadDeps,
@@ -139,8 +143,7 @@ function untilAnswered(
   return retrying<Answer>(deps, async () => {
     const answer = await ask().catch(connectionError);
     if (answer instanceof CliError) return { kind: 'failed', error: answer };
-    const isForNow = answer.status === 429 || (answer.status >= 500 && answer.status !== 501);
-    return isForNow
+    return isForNow(answer.status)
       ? { kind: 'failed', error: refusal(answer), waitMs: answer.retryAfterMs }
       : { kind: 'done', value: answer };
   });
@@ -167,15 +170,17 @@ function refusal({ tenant }: RepoPlace, operation: Operation, { status, body }: 
       failure: 'refused',
       hint: 'Leave out --via service: then your machine copies.',
     });
-  const isForNow = status >= 500 || status === 429;
-  return new CliError(`The LFS API returned ${status}${whyOf(body)}`, {
-    failure: isForNow ? 'unavailable' : 'failed',
-    hint: isForNow ? 'Retry in a few seconds.' : 'Check --url or LFS_QUOTA_URL.',
+  const text = `The LFS API returned ${status}${whyOf(body)}`;
+  if (status === 509)
+    return new CliError(text, { failure: 'refused', hint: `See them: lfs-quota downloads ${tenant}` });
+  return new CliError(text, {
+    failure: isForNow(status) ? 'unavailable' : 'failed',
+    hint: isForNow(status) ? 'Retry in a few seconds.' : 'Check --url or LFS_QUOTA_URL.',
   });
 }
 
 /** What an answer says of itself, after a colon. */
-export function whyOf(body: unknown): string {
+export function whyOf(body: unknown, otherwise = '.'): string {
   const parsed = errorShape.safeParse(body);
-  return parsed.success ? `: ${parsed.data.message}` : '.';
+  return parsed.success ? `: ${parsed.data.message}` : otherwise;
 }

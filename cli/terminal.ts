@@ -34,14 +34,11 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }
 
-/** A response with all of its texts, and names, as {@link printable} has them. */
-export function printableIn(value: unknown): unknown {
+/** Reads JSON of other origin with all of its texts, and names, as {@link printable} has them. For `JSON.parse`. */
+export function asPrintable(_: string, value: unknown): unknown {
   if (typeof value === 'string') return printable(value);
-  if (Array.isArray(value)) return value.map((each) => printableIn(each));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [printable(name), printableIn(each)]),
-  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [printable(name), each]));
 }
 
 /** The last look at each text: JSON, too, leaves in what terminals may take for controls, and reads it like this as well. */

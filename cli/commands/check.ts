@@ -190,8 +190,12 @@ class CheckedPush {
     const { object, upload, verify } = await runStep('batch', () => this.#offerUpload(size));
     const { oid, sizeBytes } = object;
     const says = formatBytes(sizeBytes);
-    this.#isServe = new URL(upload.href).origin === new URL(this.#pusher.client.baseUrl).origin;
+    const { origin } = new URL(this.#pusher.client.baseUrl);
+    const isHere = ({ href }: BatchAction) => new URL(href).origin === origin;
+    this.#isServe = isHere(upload);
     await runStep('proxy', async () => {
+      // A proxy isn't asked by who asks the server itself, on its machine: its URLs have another origin.
+      if (!isHere(verify ?? upload)) return { says: 'not asked: clients use another URL' };
       const ofAddress = arrived.includes('x-forwarded-for') ? [] : [addressWarning];
       const probe = async () => (this.#isServe ? uploadWarnings(upload, stop) : []);
       const ofUploads = await this.#pusher.client.busy.during(() => 'testing the proxy', probe);
@@ -229,13 +233,17 @@ class CheckedPush {
     });
   }
 
-  /** Until it's deleted, it counts: half of what is free is left to others, unless a size was asked for. */
+  /** It counts: half of what is left of the limits is for others, unless a size was asked for. */
   async #offerUpload(size: number | undefined) {
     const { client, tenant, repo, canDelete } = this.#pusher;
     const wanted = size ?? (canDelete ? defaultBytes : smallBytes);
     const { limitBytes, usage } = (await client.ask('getSubscription', { params: { tenant } })).body;
-    const free = limitBytes === null ? wanted * 2 : limitBytes - (usage?.committedBytes ?? 0);
+    const { month } = (await client.ask('listDownloads', { params: { tenant }, query: { limit: 1 } })).body;
+    const space = (limitBytes ?? Infinity) - (usage?.committedBytes ?? 0);
+    const downloads = (month.limitBytes ?? Infinity) - month.bytes;
+    const free = Math.min(space, downloads, wanted * 2);
     const most = Math.floor(size === undefined ? free / 2 : free);
+    const little = downloads < space ? ': few downloads are left' : ': little space is left';
     // The disk may have less space than the limit.
     for (let bytes = Math.min(wanted, most); ; bytes = Math.floor(bytes / 8)) {
       const object = randomObject(Math.max(bytes, Math.min(wanted, smallBytes)));
@@ -243,7 +251,7 @@ class CheckedPush {
         if (bytes <= smallBytes || !(error instanceof CliError && error.failure === 'refused')) throw error;
       });
       if (!offer) continue;
-      const why = !canDelete ? ", as you can't delete it" : bytes < wanted ? ': little space is left' : '';
+      const why = !canDelete ? ", as you can't delete it" : bytes < wanted ? little : '';
       const says = `${tenant}/${repo}, ${formatBytes(object.sizeBytes)}${why}`;
       return { ...offer, says, object, upload: required(offer.upload) };
     }

@@ -2,9 +2,9 @@ import { parseJson } from '../../lambda/rules/text.ts';
 import { CliError, UsageError, unreachableError } from '../errors.ts';
 import { TransferError } from '../export/transfer.ts';
 import { gitText } from '../git/git.ts';
-import { type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
+import { isForNow, type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
-import { printableIn } from '../terminal.ts';
+import { asPrintable } from '../terminal.ts';
 import { textOf } from './put.ts';
 
 /** A repo of another LFS server, asked as git-lfs asks it: with the login that git has for it. */
@@ -85,12 +85,13 @@ export class OtherRepo implements LfsRepo {
         failure: 'unauthorized',
         hint: `Give git a login that can ${operation === 'upload' ? 'push' : 'fetch'} there: git credential approve, or git ${operation === 'upload' ? 'push' : 'fetch'} once.`,
       });
-    const isForNow = status >= 500 || status === 429;
     return new CliError(said, {
-      failure: isForNow ? 'unavailable' : 'failed',
-      hint: isForNow
+      failure: isForNow(status) ? 'unavailable' : 'failed',
+      hint: isForNow(status)
         ? 'Run the command again in a few minutes: it continues.'
-        : "Check the URL, and that your login can see the repository: other servers answer 404 if it can't.",
+        : status === 509
+          ? 'Get a higher limit there, or wait until it resets. Then run the command again: it continues.'
+          : "Check the URL, and that your login can see the repository: other servers answer 404 if it can't.",
     });
   }
 
@@ -111,7 +112,7 @@ export class OtherRepo implements LfsRepo {
       });
       const retryAfterMs = retryAfterMsOf(response.headers);
       const text = await textOf('server', response.body ?? []);
-      const said = redirectIn(response) ?? printableIn(parseJson(text, withoutNull));
+      const said = redirectIn(response) ?? parseJson(text, readBody);
       return { status: response.status, body: said, retryAfterMs };
     } catch (error) {
       if (error instanceof TransferError) throw error;
@@ -144,6 +145,6 @@ function redirectIn({ status, url, headers }: Response): { message: string } | u
 }
 
 /** Some servers write null for what others leave out. */
-const withoutNull = (_: string, value: unknown) => value ?? undefined;
+const readBody = (name: string, value: unknown) => asPrintable(name, value) ?? undefined;
 
 const basicOf = ({ username, password }: Login) => Buffer.from(`${username}:${password}`).toString('base64');

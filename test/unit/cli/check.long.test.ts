@@ -260,6 +260,23 @@ describe('check', () => {
     expect(asked.out).toContain(`ok    batch     ${tenant}/lfs-quota-check, 5 MiB\n`);
   });
 
+  it('pulls half of what is left of the month, and says what used it up', async () => {
+    const tenant = await tenantWith();
+    const env = { LFS_QUOTA_URL: stack.url, LFS_QUOTA_TOKEN: stack.adminToken };
+    await cli(['tenant', 'download-limit', tenant, '10MiB'], { env });
+    const { code, out } = await asAdmin(tenant);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringContaining(`${tenant}/lfs-quota-check, 5 MiB: few downloads are left\n`),
+    });
+    await cli(['tenant', 'download-limit', tenant, '5MiB'], { env });
+    const used = await asAdmin(tenant);
+    expect(used).toMatchObject({ code: 5, out: expect.stringContaining('ok    upload    1000 B\n') });
+    expect(used.out).toMatch(/^FAIL {2}download .*Monthly download limit reached: .* used 5 MiB of 5 MiB/m);
+    expect(used.out).toContain('ok    clean up  deleted');
+    expect(used.err).toContain(`See them: lfs-quota downloads ${tenant}`);
+  });
+
   it('sends what the disk has space for', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-check-disk-'));
     const mebibyte = 1024 ** 2;
@@ -283,6 +300,17 @@ describe('check', () => {
     const { code, out } = await check(token, '--size', '2MiB');
     expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('ok    upload    2 MiB\n') });
     for (const size of ['0', '6GiB']) expect((await check(token, '--size', size)).code).toBe(2);
+  });
+
+  it('misses no proxy where none is: on the machine of the server', async () => {
+    const direct = `http://127.0.0.1:${stack.port}`;
+    const env = { LFS_QUOTA_URL: direct, LFS_QUOTA_TOKEN: stack.adminToken };
+    const { code, out } = await cli(['check', '--tenant', await tenantWith(), '--size', '1MiB'], { env });
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringContaining('ok    proxy     not asked: clients use another URL\n'),
+    });
+    expect(out).toContain(`\n${direct} works.\n`);
   });
 
   describe('through a proxy', () => {
@@ -379,11 +407,14 @@ describe('check', () => {
       repos: null,
       expiresAt: null,
     };
-    const subscription = await manage(`/${await tenantWith()}/subscription`);
+    const tenant = await tenantWith();
+    const subscription = await manage(`/${tenant}/subscription`);
+    const downloads = await manage(`/${tenant}/downloads`);
     const server = await startServer(({ path }) => {
       if (path === '/health') return { status: 200, body: { status: 'ok' } };
       if (path === '/v1/session') return { status: 200, body: session };
       if (path.endsWith('/subscription')) return { status: 200, body: subscription };
+      if (path.includes('/downloads')) return { status: 200, body: downloads };
       return { status: 200, body: { objects: [] } };
     });
     const { code, out, err } = await cli(['check', server.url, '--json'], { env: { LFS_QUOTA_TOKEN: 'x' } });

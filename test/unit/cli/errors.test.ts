@@ -49,14 +49,16 @@ describe('a request that the server refuses', () => {
     expect(result.err).toContain('no \ufffd[2Jplan (422)');
   });
 
-  it.each(['<html>', '{"hello":1}', ''])(
-    'a 200 with the body %j is not a response of lfs-quota',
-    async (body) => {
-      const result = await ask({ status: 200, body }, 'tenant', 'list', '--json');
-      expect(result).toMatchObject({ code: 1, out: '' });
-      expect(result.err).toContain("isn't lfs-quota's");
-    },
-  );
+  it.each([
+    ['a page', '<html>'],
+    ['other JSON', '{"hello":1}'],
+    ['nothing', ''],
+    ['JSON that is too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+  ])('a 200 with %s is not a response of lfs-quota', async (_, body) => {
+    const result = await ask({ status: 200, body }, 'tenant', 'list', '--json');
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.err).toContain("isn't lfs-quota's");
+  });
 
   it('follows no redirect, which would send the token elsewhere', async () => {
     const result = await ask({ status: 302 }, 'tenant', 'list');

@@ -29,7 +29,7 @@ export type Login = z.output<typeof loginItem>;
 export type Credentials = z.output<typeof fileShape>;
 
 /** The file, whether or not it exists. undefined: this user has no folder for settings. */
-function fileOf({ env }: Pick<CliContext, 'env'>): string | undefined {
+export function fileOf({ env }: Pick<CliContext, 'env'>): string | undefined {
   const own = env['LFS_QUOTA_CONFIG'];
   if (own) return own;
   const folder =

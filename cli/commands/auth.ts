@@ -13,15 +13,15 @@ import {
   withoutServer,
 } from '../credentials.ts';
 import { CliError, endedText, UsageError } from '../errors.ts';
-import { missingLfs, setHelper, unsetHelper } from '../git/credential-helper.ts';
+import { lasting, missingLfs, setHelper, unsetHelper } from '../git/credential-helper.ts';
 import { formatUntil } from '../render.ts';
 import { checkedToken, clientFor, defaultUrl, readBaseUrl } from '../server.ts';
 import { printable } from '../terminal.ts';
 
 type SessionBody = BodyOf<'showSession'>;
 
-/** Of a machine's name. */
-const machineMax = 100;
+/** Of a user, as the server shows it. */
+export const machineName = () => `${userInfo().username} on ${hostname()}`.slice(0, 100);
 
 /** `login`: the token of a server, once for all commands and for git. */
 export const registerLogin: Register = (program, context) => {
@@ -70,7 +70,7 @@ export async function logIn(
   // Git gets no admin token.
   if (!forGit || body.tenant === null) return said;
   try {
-    await setHelper(baseUrl, context);
+    await setHelper(baseUrl, await lasting(context));
     context.err(await missingLfs(context));
     return `${said}git     uses this login\n`;
   } catch (error) {
@@ -91,8 +91,8 @@ async function readToken(baseUrl: string, context: CliContext): Promise<string> 
 
 /** Waits until an admin has approved a code. A server that has no such codes gets a token that's pasted. */
 async function tokenByCode(baseUrl: string, context: CliContext): Promise<string> {
-  const machine = `${userInfo().username} on ${hostname()}`.slice(0, machineMax);
-  const started = await clientFor(context, { baseUrl, token: '' }).find('startDevice', { body: { machine } });
+  const body = { machine: machineName() };
+  const started = await clientFor(context, { baseUrl, token: '' }).find('startDevice', { body });
   if (!started) return readToken(baseUrl, context);
   const { userCode, token, expiresAt, intervalSeconds } = started;
   context.err(

@@ -1,25 +1,21 @@
 import { existsSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
 import { Option } from 'commander';
-import * as z from 'zod';
 import { tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
 import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
 import { actionCommand, flag, given, operand, option } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { changeCredentials, readCredentials, withGitToken } from '../credentials.ts';
 import { CliError } from '../errors.ts';
-import { missingLfs, setHelper } from '../git/credential-helper.ts';
+import { lasting, missingLfs, setHelper } from '../git/credential-helper.ts';
 import { gitSetting, gitText, ownLfsUrl } from '../git/git.ts';
-import type { RepoPlace } from '../lfs-batch.ts';
+import { ownRepo, type RepoPlace, whyOf } from '../lfs-batch.ts';
 import { parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { formatUntil, shellWords } from '../render.ts';
+import { machineName } from './auth.ts';
 
 type TokenBody = BodyOf<'getToken'>;
 
-/** Of a token's label. */
-const labelMax = 100;
-const mediaType = 'application/vnd.git-lfs+json';
 /** An object that isn't stored: asking for it shows whether a token works. */
 const absentObject = { oid: '0'.repeat(64), size: 1 };
 const day = 86_400;
@@ -73,9 +69,10 @@ export const connectCommand = actionCommand({
         await changeCredentials(context, (all) =>
           withGitToken(all, { url: baseUrl, username, token: ofGit }),
         );
-      await setHelper(baseUrl, context, ['-C', path.resolve(clone), 'config']);
+      const user = await lasting(context);
+      await setHelper(baseUrl, user, ['-C', path.resolve(clone), 'config']);
       await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, username]);
-      await setAgent(clone, context);
+      await setAgent(clone, user);
     } catch (error) {
       if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
       throw error;
@@ -189,7 +186,7 @@ async function chooseToken(
     body: {
       scope: readOnly ? 'read' : 'write',
       repos: [repo],
-      label: label(),
+      label: machineName(),
       ...(typeof owner === 'string' && { user: owner }),
       expiresInSeconds: expires === undefined ? lifetimeSeconds : expires.seconds,
     },
@@ -197,7 +194,7 @@ async function chooseToken(
   const { status, body } = await client.exchange({ ...request, mediaType: 'application/json' });
   const made = answerOf('createToken', status, body);
   if (status === 201 && made.success) {
-    const isOfConnect = known?.label === label() && known.repos?.join() === repo;
+    const isOfConnect = known?.label === machineName() && known.repos?.join() === repo;
     const replaces = isOfConnect ? known.tokenId : undefined;
     return { token: made.data.token, isKept: false, made: made.data, shown: made.data, replaces };
   }
@@ -208,8 +205,6 @@ async function chooseToken(
   }
   throw client.refusal({ status, body, request });
 }
-
-const label = () => `${userInfo().username} on ${hostname()}`.slice(0, labelMax);
 
 /** What the service knows of a token. undefined: nothing, or the client's token can't see it. */
 async function findToken(client: ApiClient, tenant: string, token: string): Promise<TokenBody | undefined> {
@@ -237,16 +232,11 @@ async function revoke(
 }
 
 async function tryToken(client: ApiClient, { tenant, repo }: RepoPlace): Promise<void> {
-  const { status, body } = await client.exchange({
-    method: 'POST',
-    path: `/${tenant}/${repo}/info/lfs/objects/batch`,
-    body: { operation: 'download', objects: [absentObject] },
-    mediaType,
-  });
+  const asked = { operation: 'download', objects: [absentObject] };
+  const { status, body } = await ownRepo(client, { tenant, repo }).batch(asked);
   if (status === 200) return;
-  const said = z.object({ message: z.string() }).safeParse(body);
-  const reason = said.success ? said.data.message : `the response was ${status}`;
-  throw new CliError(`This token can't access ${tenant}/${repo}: ${reason}`, {
+  const why = whyOf(body, `: the response was ${status}.`);
+  throw new CliError(`This token can't access ${tenant}/${repo}${why}`, {
     hint: `Log in with a token of ${tenant} with access to this repo: lfs-quota login ${client.baseUrl}`,
     failure: status === 404 ? 'not-found' : 'unauthorized',
   });

@@ -14,6 +14,7 @@ describeWithGitLfs('somebody who has git, git-lfs, the command line and a link',
   const wall = bytesOf('wall', 300_000);
   let folder: string;
   let tools: string;
+  let packed: string;
   let stack: Stack;
   let remote: string;
 
@@ -22,8 +23,8 @@ describeWithGitLfs('somebody who has git, git-lfs, the command line and a link',
     tools = join(folder, 'my tools');
     await mkdir(tools);
     const env = { ...gitEnvironment(folder), ...offline(folder) };
-    const { file } = await packInto(folder, env);
-    await npm({ cwd: tools, env }, 'install', file);
+    packed = (await packInto(folder, env)).file;
+    await npm({ cwd: tools, env }, 'install', packed);
     stack = await Stack.start();
     await stack.cliJson('tenant', 'create', 'acme');
     const ada = await GitUser.create({ url: stack.url, token: await stack.newToken('acme', 'write') });
@@ -40,8 +41,13 @@ describeWithGitLfs('somebody who has git, git-lfs, the command line and a link',
     await user.git(user.home, 'config', '--global', 'credential.helper', '!echo asked >&2; false');
     return user;
   }
-  const cli = ({ home }: GitUser, args: readonly string[], cwd = home): Promise<Ended> =>
-    run('npx', ['--prefix', tools, 'lfs-quota', ...args], {
+  const cli = (
+    { home }: GitUser,
+    args: readonly string[],
+    cwd = home,
+    from = ['--prefix', tools],
+  ): Promise<Ended> =>
+    run('npx', [...from, 'lfs-quota', ...args], {
       cwd,
       env: { ...gitEnvironment(home), ...offline(folder) },
       timeoutMs: 60_000,
@@ -52,9 +58,9 @@ describeWithGitLfs('somebody who has git, git-lfs, the command line and a link',
     return ended;
   };
   /** Joins by a link. */
-  async function accept(user: GitUser, name: string) {
+  async function accept(user: GitUser, name: string, from?: string[]) {
     const { link } = await stack.cliJson('invite', 'acme', '--repo', 'game', '--user', name);
-    return done(user, ['join', String(link)]);
+    return done(user, ['join', String(link)], user.home, from);
   }
   const clone = (user: GitUser, name: string) => user.tryGit(user.home, ['clone', '--quiet', remote, name]);
   const hasWall = async ({ home }: GitUser, name: string) =>
@@ -82,6 +88,23 @@ describeWithGitLfs('somebody who has git, git-lfs, the command line and a link',
     expect(await cleo.paste(early, [next])).toMatchObject({ code: 0 });
     expect(await hasWall(cleo, 'early')).toBe(true);
     expect((await cleo.git(early, 'status', '--porcelain')).out).toBe('');
+  });
+
+  it('needs no install: what npx ran from its cache works after that is deleted', async () => {
+    const gus = await newcomer();
+    const inCache = ['--yes', '--package', packed];
+    await accept(gus, 'gus', inCache);
+    expect(await clone(gus, 'game')).toEqual({ code: 0, out: '', err: '' });
+    const game = join(gus.home, 'game');
+    await done(gus, ['connect', 'acme', 'game'], game, inCache);
+    await rm(join(folder, 'cache', '_npx'), { recursive: true });
+    await gus.commitFiles(game, new Map([['gus.bin', bytesOf('gus', 9_000)]]), 'Of Gus');
+    expect(await gus.tryGit(game, ['push', '--quiet', 'origin', 'HEAD:gus'])).toMatchObject({ code: 0 });
+    expect(await clone(gus, 'again')).toEqual({ code: 0, out: '', err: '' });
+    const settings = async () => (await gus.git(gus.home, 'config', '--global', '--list')).out;
+    expect(await settings()).toContain(stack.url);
+    await done(gus, ['logout']);
+    expect(await settings()).not.toContain(stack.url);
   });
 
   it('reads that the token was revoked, from git and from commands, and is ready after the next link', async () => {

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
@@ -81,6 +81,29 @@ describe("git's settings", () => {
     expect(execFileSync('sh', ['-c', words], { encoding: 'utf8' })).toBe(`${self.join('|')}|`);
   });
 
+  it('have a copy of what npx runs from its cache', async () => {
+    const cached = join(home, '.npm/_npx/c277/node_modules');
+    const bin = join(cached, 'lfs-quota/bin/lfs-quota.js');
+    const copied = join(home, 'lfs-quota/lfs-quota-npx/bin/lfs-quota.js');
+    mkdirSync(dirname(bin), { recursive: true });
+    mkdirSync(join(cached, '.bin'));
+    symlinkSync(bin, join(cached, '.bin/lfs-quota'));
+    for (const text of ['older', 'newer']) {
+      writeFileSync(bin, text);
+      await logInAs(['/usr/bin/node', join(cached, '.bin/lfs-quota')]);
+      expect(helpers()).toBe(`\n!/usr/bin/node '${copied}' auth git-credential\n`);
+      expect(readFileSync(copied, 'utf8')).toBe(text);
+    }
+    rmSync(bin);
+    expect((await logInAs(['/usr/bin/node', join(cached, '.bin/lfs-quota')])).err).toMatch(
+      /^Git can't use this login yet\. Can't copy lfs-quota to .*ENOENT/,
+    );
+    // npx of a folder links it into its cache.
+    symlinkSync(join(home, 'git-lfs'), bin);
+    await logInAs(['/usr/bin/node', join(cached, '.bin/lfs-quota')]);
+    expect(helpers()).toContain(`'${join(home, 'git-lfs')}' auth git-credential`);
+  });
+
   it('are set by an invitation too', async () => {
     const accepted = { ...session, createdAt: '2026-11-21T05:00:00Z', lastUsedAt: null, token };
     answerTo = ({ path }) =>
@@ -101,6 +124,22 @@ describe("git's settings", () => {
     gitConfig('--add', `credential.${server.url}.helper`, 'cache');
     await cli(['logout'], { env: env() });
     expect(helpers()).toBe('cache\n');
+  });
+
+  it.each([
+    ['since', '!/usr/bin/gh auth git-credential', '\n!/usr/bin/gh auth git-credential\n'],
+    ['by another install', "!'/opt/my node/node' '/srv/my tools/bin/lfs-quota.js' auth git-credential", ''],
+  ])('lose at a logout what a login has set, and nothing else: %s', async (_, line, left) => {
+    const key = `credential.${server.url}.helper`;
+    await logInAs(['/usr/bin/node', '/srv/node_modules/.bin/lfs-quota']);
+    gitConfig('--add', key, line);
+    await cli(['logout'], { env: env() });
+    expect(helpers()).toBe(left);
+    await logInAs(['lfs-quota']);
+    gitConfig('--replace-all', key, '');
+    gitConfig('--add', key, '!gh auth git-credential');
+    await cli(['logout'], { env: env() });
+    expect(helpers()).toBe('\n!gh auth git-credential\n');
   });
 
   it.each([

@@ -36,7 +36,9 @@ To install what's in a clone of the repository, run \`npm ci\` in it once. Then:
 npm install -g "$(npm pack --silent)"
 \`\`\`
 
-\`npx lfs-quota\` works in the clone without an install.
+\`npx lfs-quota\` works in the clone without an install. npx can run a package without an install, too:
+\`npx --package ./lfs-quota-0.1.0.tgz lfs-quota\`. npm might delete what it ran, and Git needs it later. So \`login\`, \`join\` and
+\`connect\` then copy it (7 MB) next to your login. To update the copy, log in with a newer package.
 
 ## Use
 

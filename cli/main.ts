@@ -9,8 +9,11 @@ import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';
 
 /** Asks on standard error, so that the question never gets into piped output. Ctrl-C and Ctrl-D answer ''. */
-export async function askAtTerminal(question: string): Promise<string> {
-  const dialog = createInterface({ input: process.stdin, output: process.stderr });
+async function askAtTerminal(
+  question: string,
+  output: NodeJS.WritableStream = process.stderr,
+): Promise<string> {
+  const dialog = createInterface({ input: process.stdin, output, terminal: true });
   try {
     const ended = new Promise<string>((resolve) => dialog.once('close', () => resolve('')));
     // When the dialog is closed, some versions of Node reject the question and others never settle it.
@@ -24,14 +27,7 @@ export async function askAtTerminal(question: string): Promise<string> {
 async function askSecretAtTerminal(question: string): Promise<string> {
   process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const dialog = createInterface({ input: process.stdin, output: silent, terminal: true });
-  try {
-    const ended = new Promise<string>((resolve) => dialog.once('close', () => resolve('')));
-    return await Promise.race([dialog.question('').catch(() => ''), ended]);
-  } finally {
-    dialog.close();
-    process.stderr.write('\n');
-  }
+  return askAtTerminal('', silent).finally(() => process.stderr.write('\n'));
 }
 
 /** A token has some 50 bytes, and what git says to a helper less than this. */

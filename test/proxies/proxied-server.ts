@@ -37,7 +37,7 @@ export const shippedNginx = (more = '', http = ''): ProxyKind => ({
   config: ({ proxy, server }) => {
     const text = packaged('nginx.conf')
       .replace('listen 443 ssl;', `listen 127.0.0.1:${proxy};`)
-      .replaceAll(/^ *ssl_.*\n/gm, '')
+      .replaceAll(/^ *(ssl_|listen \[).*\n/gm, '')
       .replaceAll('127.0.0.1:8787', `127.0.0.1:${server}`);
     return `${http}\n${text.replace('    location / {\n', (found) => `${found}${more}`)}`;
   },

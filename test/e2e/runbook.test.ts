@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { describeWithJq } from '../support/describe-with.ts';
 import { docBlocks } from '../support/doc-blocks.ts';
 
 /** The block of docs/runbook.md that has this command, which is there once. */
@@ -46,7 +47,7 @@ process.stdout.write(answer === undefined ? '' : typeof answer === 'string' ? an
   return { status, stdout, stderr, calls };
 }
 
-describe('docs/runbook.md, without AWS', () => {
+describeWithJq('docs/runbook.md, without AWS', () => {
   it('deletes the limits of routes that are gone, and of no other', () => {
     const kept = ['GET /', 'GET /health', 'POST /{tenant}/{repo}/info/lfs/objects/batch'];
     const gone = ['POST /{tenant}/{repo}/objects/new', 'PUT /v1/new/{id}'];

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, it } from 'vitest';
 
 /**
@@ -23,4 +24,10 @@ export function describeWith<T>(
     process.stderr.write(`Skipped: ${title}. ${missing}\n`);
     it.skip(`${title}: ${missing}`);
   }
+}
+
+/** Tests of scripts that call jq. */
+export function describeWithJq(title: string, body: () => void): void {
+  const found = spawnSync('jq', ['--version']).status === 0 || undefined;
+  describeWith({ title, found, missing: 'jq is not installed. On Debian: apt-get install jq' }, body);
 }

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { describeWithJq } from '../../support/describe-with.ts';
 
 const script = path.resolve('docs/git-lfs-authenticate.sh');
 
@@ -30,7 +31,7 @@ function run(asked: string, operation = 'upload') {
   return { status, stdout, stderr, sent: existsSync(file) ? readFileSync(file, 'utf8') : undefined };
 }
 
-describe('git-lfs-authenticate.sh', () => {
+describeWithJq('git-lfs-authenticate.sh', () => {
   it.each(['acme/game', '/acme/game.git', 'acme/game.git'])('gives a token for the repo of %s', (asked) => {
     const { status, stdout, stderr, sent } = run(asked);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

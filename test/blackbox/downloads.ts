@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Api, basic, bodyOf, expectLfsError, expectProblem, expectStatus, jsonOf } from './api.ts';
 import { ask, batch, newOid, objectOf, objectsIn, type Place, pointer, postBatch, push } from './lfs.ts';
@@ -136,7 +136,7 @@ export function downloadMeterTests(api: () => Api): void {
       return postBatch(api(), { ...place, repo }, body, basic(token));
     };
 
-    beforeAll(async () => {
+    beforeEach(async () => {
       place = await api().newPlace();
       for (const repo of ['game', 'film']) await push(api(), { ...place, repo }, [large, small]);
     });
@@ -169,6 +169,7 @@ export function downloadMeterTests(api: () => Api): void {
     });
 
     it('ends downloads at the limit of the month with one answer, and no push', async () => {
+      for (const _ of [1, 2]) objectsIn(await pull([large, small]));
       const limit = (downloadLimitBytes: number | null) =>
         api().manage('PATCH', `/v1/tenants/${place.tenant}`, { downloadLimitBytes });
       const changed = await limit(2900);

@@ -52,7 +52,6 @@ const approvedShape = z.strictObject({
   user: z.string().nullable(),
   expiresAt: z.iso.datetime(),
   address: z.string().nullable(),
-  isYourAddress: z.boolean(),
 });
 const sessionShape = z.looseObject({
   tenant: z.string().nullable(),
@@ -324,7 +323,7 @@ export function invitationTests(api: () => Api): void {
       const cookie = await signIn(api(), bearer(ada.token));
       const { userCode, token } = await start();
       const shown = bodyOf(await approve(tenant, cookie, { userCode }, true), 200, approvedShape);
-      expect(shown).toMatchObject({ scope: 'write', repos: own.repos, user: 'ada', isYourAddress: true });
+      expect(shown).toMatchObject({ scope: 'write', repos: own.repos, user: 'ada' });
       expect(secondsUntil(shown.expiresAt)).toBeLessThanOrEqual(3601);
       expect(bodyOf(await approve(tenant, cookie, { userCode }), 200, approvedShape)).toEqual(shown);
       expect(bodyOf(await session(token), 200, sessionShape)).toMatchObject({

@@ -449,7 +449,7 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.getByText('ada on laptop').waitFor();
     const main = plain(await at.page.locator('main').innerText());
     expect(main).toContain('gets a token to read and write atlas-world as ada, until');
-    expect(main).toContain(`It has your address, and shows ${userCode}.`);
+    expect(main).toContain(`Its login came from 127.0.0.1, and it shows ${userCode}.`);
     expect(await at.page.getByLabel('User').count()).toBe(0);
     expect(await whose()).toEqual(nobody);
     await at.page.getByRole('button', { name: 'Approve' }).click();
@@ -460,13 +460,13 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
 
   it("approves another user's machine in their name, by a code or a link", async () => {
     const { userCode, whose } = await startLogin('ada on desktop');
-    await changedDevice({ address: '203.0.113.7', isYourAddress: false });
+    await changedDevice({ address: '203.0.113.7' });
     await at.open(at.fixture.usual.manageToken, '#_device');
     await at.page.getByRole('button', { name: 'Continue' }).click();
     await at.page.locator('input:focus:invalid').waitFor();
     await at.page.getByLabel('Code').fill(userCode.toLowerCase());
     await at.page.getByRole('button', { name: 'Continue' }).click();
-    await at.page.getByText('It has the address 203.0.113.7, not yours').waitFor();
+    await at.page.getByText('Its login came from 203.0.113.7, and it shows').waitFor();
     await at.page.getByLabel('User').fill('');
     await at.page.getByRole('button', { name: 'Approve' }).click();
     await at.page.locator('input:focus:invalid').waitFor();

@@ -26,7 +26,6 @@ const waitingDevice = {
   user: 'grace',
   expiresAt: '2027-02-19T05:00:00Z',
   address: '2001:db8:85a3:1234:5678:8a2e:370:7334',
-  isYourAddress: false,
 };
 
 type Json = Record<string, unknown>;

@@ -135,7 +135,7 @@ export function Device({ session, code }: { session: SessionBody; code: string }
         <p role="status">{found.machine} is logged in. You can close this page.</p>
       </Alone>
     );
-  const { machine, scope, repos, user, address, isYourAddress, expiresAt } = found;
+  const { machine, scope, repos, user, address, expiresAt } = found;
   const mayChoose = session.kind === 'operator' || session.scope === 'manage';
   const rights = mayChoose
     ? ''
@@ -143,8 +143,8 @@ export function Device({ session, code }: { session: SessionBody; code: string }
   return (
     <Alone title="Command line">
       <p>
-        <strong>{machine}</strong> gets a token{rights}, until {dayText(expiresAt.slice(0, 10))}. It has{' '}
-        {isYourAddress ? 'your address' : `the address ${address ?? '(unknown)'}, not yours`}, and shows{' '}
+        <strong>{machine}</strong> gets a token{rights}, until {dayText(expiresAt.slice(0, 10))}. Its login
+        came from {address ?? 'an unknown address'}, and it shows{' '}
         <strong>{typed.userCode.toUpperCase()}</strong>.
       </p>
       <p class="notice under">

@@ -92,9 +92,6 @@ const approvedDeviceSchema = z
     user: stringOrNull,
     expiresAt: time.describe("When the token expires: after 90 days, or with your token if it isn't manage."),
     address: stringOrNull.describe('IP address that started the login. null: unknown.'),
-    isYourAddress: z
-      .boolean()
-      .describe('It has the address of this request, or one in the same IPv6 network.'),
   })
   .meta({ id: 'ApprovedDevice' });
 
@@ -212,7 +209,6 @@ export const invitationContract = {
         user: 'ada',
         expiresAt: '2027-02-19T05:00:00Z',
         address: '203.0.113.7',
-        isYourAddress: true,
       }),
     },
     problems: ['scope-too-small', 'device-not-found', 'device-tries', 'devices-full'],

@@ -1,7 +1,6 @@
 import { approveDevice, deviceGrant, findDevice, invite } from '../../accounts/invitations.ts';
 import { type InvitationRecord, isKept, isWithin } from '../../accounts/rules/invitations.ts';
 import { lastingTokenId } from '../../accounts/rules/tokens.ts';
-import { networkOf } from '../../rules/network.ts';
 import { iso } from '../contract/fields.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from '../contract/invitations.ts';
 import { baseUrl, json, noContent, type Response } from '../http.ts';
@@ -45,7 +44,7 @@ export const invitationOperations = operations(invitationContract, {
   },
 
   /** Anybody with a token can approve a machine of theirs. Nothing is written, nor audited, before it's known that they may. */
-  'POST /v1/tenants/{tenant}/device': async (deps, { tenant: { tenant }, query, body, event, ...reader }) => {
+  'POST /v1/tenants/{tenant}/device': async (deps, { tenant: { tenant }, query, body, ...reader }) => {
     const { token } = reader;
     const parent = isManager(reader) ? undefined : token;
     const own = parent ?? { scope: 'write', repos: null };
@@ -63,7 +62,6 @@ export const invitationOperations = operations(invitationContract, {
     const made = deviceGrant(deps, { device, tenant, scope, repos, user, parent });
     const { tokenId, expiresAtMs } = made;
     const { machine, address = null } = device;
-    const { sourceIp } = event.requestContext.http;
     const shown = {
       machine,
       tokenId,
@@ -72,7 +70,6 @@ export const invitationOperations = operations(invitationContract, {
       address,
       repos: repos && [...repos],
       expiresAt: iso(expiresAtMs),
-      isYourAddress: address !== null && networkOf(address) === networkOf(sourceIp),
     };
     if (query.dryRun) return json(200, shown);
     return async (trail) => {

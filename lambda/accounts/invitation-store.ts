@@ -129,6 +129,7 @@ const deviceItem = z.object({
   machine: z.string(),
   address: z.string().optional(),
   expiresAtMs: z.number(),
+  approvedBy: z.string().optional(),
 });
 
 /** 65,536 slots: however many strangers ask, no more is stored. */
@@ -143,7 +144,7 @@ const countKey = ({ what, of }: Counted) => ({
 
 /** Command lines that wait to be approved. On the ledger's table, in a bounded number of slots. */
 export function createDynamoDbDevices(table: Table) {
-  return methodsOn(table, { put: putDevice, find: findDevice, delete: deleteDevice, count, takeBackTry });
+  return methodsOn(table, { put: putDevice, find: findDevice, approve: markApproved, count, takeBackTry });
 }
 
 export type Devices = ReturnType<typeof createDynamoDbDevices>;
@@ -161,7 +162,7 @@ async function putDevice(
   return ok ? 'stored' : 'taken';
 }
 
-/** One that still waits. */
+/** One that still waits, or was approved while it could. */
 async function findDevice(
   table: Table,
   { userCodeSha256, nowMs }: { userCodeSha256: string; nowMs: number },
@@ -171,10 +172,15 @@ async function findDevice(
   return record?.userCodeSha256 === userCodeSha256 && record.expiresAtMs > nowMs ? record : undefined;
 }
 
-async function deleteDevice(table: Table, { userCodeSha256 }: DeviceRecord): Promise<void> {
-  await deleteItem(table, {
+/** It keeps its slot until it ends: its code is no wrong one to its approver. */
+async function markApproved(
+  table: Table,
+  { userCodeSha256, approvedBy }: DeviceRecord & { approvedBy: string },
+): Promise<void> {
+  await updateItem(table, {
     key: deviceKey(userCodeSha256),
-    condition: '#userCodeSha256 = :code',
+    change: [setting({ approvedBy })],
+    condition: all('#userCodeSha256 = :code', 'attribute_not_exists(#approvedBy)'),
     values: { ':code': userCodeSha256 },
   });
 }

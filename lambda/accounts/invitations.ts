@@ -206,7 +206,8 @@ export async function startDevice(
 }
 
 type FindDeviceOutcome =
-  | { readonly kind: 'found'; readonly device: DeviceRecord }
+  /** `approved`: by whoever looks for it. */
+  | { readonly kind: 'found' | 'approved'; readonly device: DeviceRecord }
   /** No command line waits with such a code. */
   | { readonly kind: 'absent' }
   /** The approver, or the tenant's managers, mistyped too many. */
@@ -223,9 +224,10 @@ export async function findDevice(
   const userCode = parseUserCode(typed);
   const userCodeSha256 = sha256Hex(userCode ?? '');
   const device = userCode === undefined ? undefined : await deps.devices.find({ userCodeSha256, nowMs });
-  if (!device) return { kind: 'absent' };
+  const { approvedBy = by } = device ?? {};
+  if (!device || approvedBy !== by) return { kind: 'absent' };
   await deps.devices.takeBackTry(by);
-  return { kind: 'found', device };
+  return { kind: device.approvedBy === undefined ? 'found' : 'approved', device };
 }
 
 /** What the token of a command line is to be. @param input.parent whose holder approves a machine of their own: it ends with that. */
@@ -266,6 +268,6 @@ export async function approveDevice(
   const counted = { what: 'approvals', of: token.parentId ?? '', nowMs: deps.clock.nowMs() } as const;
   if (token.parentId !== undefined && (await deps.devices.count(counted)) === 'too-many') return 'too-many';
   const outcome = await deps.tokens.put(token);
-  await deps.devices.delete(device);
+  await deps.devices.approve({ ...device, approvedBy: token.parentId ?? token.tenant });
   return outcome === 'created' ? 'approved' : 'absent';
 }

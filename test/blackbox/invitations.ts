@@ -275,7 +275,10 @@ export function invitationTests(api: () => Api): void {
         scope: 'read',
         user: 'ada',
       });
-      expectProblem(await approve(tenant, headers, { userCode }), 404);
+      // To look at its link again isn't a wrong code, and it stays as it was approved.
+      for (let times = 0; times < 6; times += 1)
+        expectProblem(await approve(tenant, headers, { userCode }, times < 5), 404, /already approved: ada/);
+      expect(bodyOf(await session(token), 200, sessionShape)).toMatchObject({ scope: 'read', user: 'ada' });
     });
 
     it('ends after five wrong codes, for the managers of that tenant', async () => {

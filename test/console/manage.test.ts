@@ -480,7 +480,10 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.goto(`${at.fixture.stack.url}/#_device/${used.userCode}`);
     await at.page.getByText('grace on desktop').waitFor();
     await at.page.goto(`${at.fixture.stack.url}/#_device/${userCode}`);
-    await at.page.getByRole('alert').getByText('No login is waiting with this code.').waitFor();
+    const alert = at.page.getByRole('alert');
+    await alert.getByText('This login is already approved: ada on desktop got its token.').waitFor();
+    await at.page.goto(`${at.fixture.stack.url}/#_device/BBBB-BBBB`);
+    await alert.getByText('No login is waiting with this code.').waitFor();
     expect(at.messages).toEqual([]);
   });
 

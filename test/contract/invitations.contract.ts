@@ -76,7 +76,7 @@ export function devicesContract(open: () => Promise<Devices>): void {
       expiresAtMs,
     });
 
-    it('have a slot until they end, or are approved', async () => {
+    it('have a slot until they end, also once they are approved', async () => {
       const slot = tenantName().slice(-4).padStart(4, '0');
       const [first, second] = [device(`${slot}1`), device(`${slot}2`, 30)];
       expect(await devices.put({ record: first, nowMs: 1 })).toBe('stored');
@@ -85,10 +85,13 @@ export function devicesContract(open: () => Promise<Devices>): void {
       expect(await devices.find({ userCodeSha256: `${slot}2`, nowMs: 9 })).toBeUndefined();
       expect(await devices.find({ userCodeSha256: `${slot}1`, nowMs: 10 })).toBeUndefined();
       expect(await devices.put({ record: second, nowMs: 10 })).toBe('stored');
-      await devices.delete(first);
+      await devices.approve({ ...first, approvedBy: 'ada' });
       expect(await devices.find({ userCodeSha256: `${slot}2`, nowMs: 11 })).toEqual(second);
-      await devices.delete(second);
-      expect(await devices.find({ userCodeSha256: `${slot}2`, nowMs: 11 })).toBeUndefined();
+      for (const approvedBy of ['ada', 'mallory']) await devices.approve({ ...second, approvedBy });
+      expect(await devices.find({ userCodeSha256: `${slot}2`, nowMs: 11 })).toEqual({
+        ...second,
+        approvedBy: 'ada',
+      });
     });
 
     it('are tried five times in ten minutes, however many tries come at the same time', async () => {

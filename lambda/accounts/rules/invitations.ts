@@ -98,6 +98,8 @@ export interface DeviceRecord {
   /** Where it was started from. */
   readonly address?: string | undefined;
   readonly expiresAtMs: number;
+  /** Whose wrong codes count together with those of its approver. Absent: it waits. */
+  readonly approvedBy?: string | undefined;
 }
 
 const scopes: readonly TokenScope[] = ['read', 'write', 'manage'];

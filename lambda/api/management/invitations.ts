@@ -3,7 +3,7 @@ import { type InvitationRecord, isKept, isWithin } from '../../accounts/rules/in
 import { lastingTokenId } from '../../accounts/rules/tokens.ts';
 import { iso } from '../contract/fields.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from '../contract/invitations.ts';
-import { baseUrl, json, noContent, type Response } from '../http.ts';
+import { baseUrl, json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
 import { isManager } from './access.ts';
 import { operations, pathId } from './operations.ts';
@@ -59,6 +59,8 @@ export const invitationOperations = operations(invitationContract, {
     }
     if (found.kind === 'absent') return deviceNotFound();
     const { device } = found;
+    if (found.kind === 'approved')
+      return deviceNotFound(`This login is already approved: ${device.machine} got its token.`);
     const made = deviceGrant(deps, { device, tenant, scope, repos, user, parent });
     const { tokenId, expiresAtMs } = made;
     const { machine, address = null } = device;
@@ -86,12 +88,8 @@ export const invitationOperations = operations(invitationContract, {
 const ownOnly =
   'You can approve your own machines with up to your rights, but not from a login that was approved so. Ask a tenant admin.';
 
-function deviceNotFound(): Response {
-  return problem(
-    'device-not-found',
-    'No login is waiting with this code. Check it, or start the login again.',
-  );
-}
+const unknownCode = 'No login is waiting with this code. Check it, or start the login again.';
+const deviceNotFound = (detail = unknownCode) => problem('device-not-found', detail);
 
 function invitationBody(record: InvitationRecord): InvitationBody {
   const { invitationId, scope, repos, user, inviter, lifetimeMs, createdAtMs, expiresAtMs } = record;

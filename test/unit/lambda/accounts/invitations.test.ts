@@ -287,6 +287,23 @@ describe('a command line', () => {
     expect((await find('wrong')).kind).toBe('absent');
   });
 
+  it('counts no try of whoever approved it, and one of everybody else', async () => {
+    const { userCode } = await start();
+    const found = await find(userCode);
+    if (found.kind !== 'found') throw new Error(found.kind);
+    const { device } = found;
+    const token = deviceGrant(deps(), { device, tenant, scope: 'read', repos: null, user: 'ada' });
+    await approveDevice(deps(), { device, token });
+    for (let times = 0; times < 9; times += 1) expect((await find(userCode)).kind).toBe('approved');
+    const other = () => findDevice(deps(), { by: 'other', typed: userCode });
+    for (let times = 0; times < 5; times += 1) expect((await other()).kind).toBe('absent');
+    expect((await other()).kind).toBe('too-many-tries');
+    await stores.tokens.delete({ tenant, tokenId: device.tokenId });
+    expect((await find(userCode)).kind).toBe('approved');
+    stores.clock.advance(10 * minute);
+    expect((await find(userCode)).kind).toBe('absent');
+  });
+
   it('takes another code if its slot is taken, and is refused if all are', async () => {
     const sure = { random: (length: number) => 'BCDFGHJK'.repeat(length).slice(0, length) };
     const at = (ids: object) => startDevice({ ...deps(), ...ids }, { machine: 'x', address: '192.0.2.2' });

@@ -10,7 +10,8 @@ type NoAnswer =
   | { readonly kind: 'same' }
   | { readonly kind: 'signed-out' }
   | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
-  | { readonly kind: 'unreachable' };
+  /** It will answer again. `detail`: what to do until then. */
+  | { readonly kind: 'unreachable'; readonly detail?: string | undefined };
 
 export type Answer<T> = { readonly kind: 'ok'; readonly body: T } | NoAnswer;
 
@@ -62,9 +63,9 @@ async function outcomeOf<T>(response: Response, isSession: boolean): Promise<Out
     if (isSession) listeners.signedOut(text.includes('session-ended'));
     return { kind: 'signed-out' };
   }
-  // Too many requests, or something behind the API does not answer: it will again.
-  if (status === 429 || status >= 500) return { kind: 'unreachable' };
   const body = text === '' ? undefined : JSON.parse(text);
+  // Too many requests, or something behind the API does not answer.
+  if (status === 429 || status >= 500) return { kind: 'unreachable', detail: body?.detail };
   if (body?.code === 'sign-in-again') listeners.signInAgain();
   if (status >= 400) return { kind: 'refused', status, detail: body?.detail ?? 'Rejected.' };
   return { kind: 'ok', status, body, etag: headers.get('etag') };

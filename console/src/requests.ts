@@ -1,6 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, ask, askPages, type Listed, usePoll } from './api.ts';
-import { notDone } from './text.ts';
 
 /** What a view reads besides the tenant's figures, and what it changes. */
 
@@ -95,7 +94,8 @@ export async function change<T>(
   then?: (body: T) => void,
 ): Promise<string | undefined> {
   const outcome = await ask<T>(path, asked);
-  if (outcome.kind !== 'ok') return outcome.kind === 'refused' ? outcome.detail : notDone;
+  // The answer to a click was lost, or was none.
+  if (outcome.kind !== 'ok') return ('detail' in outcome && outcome.detail) || "Couldn't save. Retry.";
   then?.(outcome.body);
   return undefined;
 }

@@ -83,9 +83,6 @@ export function tokenIn(pasted: string): string {
   return (inUrl?.[1] ?? text).replace(/[^!-~]/g, '');
 }
 
-/** The answer to a click was lost, or was none. */
-export const notDone = "Couldn't save. Retry.";
-
 /** Tables as CSV (RFC 4180), for spreadsheets and programs. */
 
 type CsvCell = string | number | boolean | null | undefined | readonly string[];

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Request } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
-import { jsonOf } from '../blackbox/api.ts';
+import { bearer, jsonOf } from '../blackbox/api.ts';
 import { ask, objectOf, push } from '../blackbox/lfs.ts';
 import { describeInBrowser } from './browser.ts';
 import { NewPages } from './new-pages.ts';
@@ -484,6 +484,18 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await alert.getByText('This login is already approved: ada on desktop got its token.').waitFor();
     await at.page.goto(`${at.fixture.stack.url}/#_device/BBBB-BBBB`);
     await alert.getByText('No login is waiting with this code.').waitFor();
+    expect(at.messages).toEqual([]);
+  });
+
+  it('says what to do after too many wrong codes', async () => {
+    const { tenant, writeToken } = await at.fixture.api.newTenant();
+    for (let tries = 0; tries < 5; tries += 1)
+      await at.fixture.api.as(bearer(writeToken), 'POST', `/v1/tenants/${tenant}/device`, { userCode: 'x' });
+    await at.open(writeToken, '#_device/BBBB-BBBB');
+    await at.page
+      .getByRole('alert')
+      .getByText('Too many wrong codes. Wait 10 minutes, then start the login again.')
+      .waitFor();
     expect(at.messages).toEqual([]);
   });
 

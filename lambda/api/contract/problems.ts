@@ -63,7 +63,7 @@ export const problemTypes = {
   'deletions-full': { status: 429, title: 'Too many pending deletions' },
   'exports-too-many': { status: 429, title: 'Too many exports within 24 hours' },
   'device-tries': { status: 429, title: 'Too many wrong codes' },
-  'devices-full': { status: 429, title: 'Too many logins are waiting' },
+  'devices-full': { status: 429, title: 'Too many logins' },
   'test-too-soon': { status: 429, title: 'A test was just sent' },
   'emails-too-many': { status: 429, title: 'Too many confirmations within 24 hours' },
   'internal-error': { status: 500, title: 'Internal error' },

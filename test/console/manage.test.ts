@@ -575,6 +575,80 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.getByText(`removed the e-mail address ${address}`).waitFor();
   });
 
+  it('asks again for addresses and the webhook only while something of them waits', async () => {
+    const { tenant } = await at.fixture.api.newTenant();
+    const { token } = await at.fixture.api.newToken(tenant, { scope: 'manage' });
+    await at.page.clock.install();
+    const asked: string[] = [];
+    at.page.on('request', (request) => {
+      const [, name] = /\/(emails|webhook|exports|scans)(\?.*)?$/.exec(request.url()) ?? [];
+      if (name !== undefined) asked.push(name);
+    });
+    const settings = `#${tenant}/settings`;
+    await at.open(token, settings);
+    const card = at.page.getByRole('region', { name: 'E-mail alerts' });
+    await card.getByText('None yet.').waitFor();
+    for (const [view, names] of [
+      [settings, ['webhook', 'emails', 'exports']],
+      [`#${tenant}/activity`, ['scans', 'exports', 'webhook']],
+    ] as const) {
+      await at.page.goto(`${at.fixture.stack.url}/${view}`);
+      await expect.poll(() => asked).toEqual(expect.arrayContaining([...names]));
+      asked.length = 0;
+      for (let times = 0; times < 3; times += 1) await at.page.clock.fastForward(20_000);
+      expect(asked).toEqual([]);
+    }
+    const address = `bob-${randomBytes(3).toString('hex')}@example.com`;
+    await at.fixture.api.manage('POST', `/v1/tenants/${tenant}/emails`, { address });
+    await at.page.goto(`${at.fixture.stack.url}/${settings}`);
+    await card.getByText('Not confirmed yet.').waitFor();
+    asked.length = 0;
+    await at.page.clock.fastForward(20_000);
+    await expect.poll(() => asked).toContain('emails');
+    expect(asked).not.toContain('webhook');
+  });
+
+  it('shows what came of a webhook test, and then asks no more', async () => {
+    const iso = '2026-11-21T05:00:00Z';
+    const webhook = { url: 'https://hooks.example.com/a', createdAt: iso, secretChangedAt: iso };
+    let last: object | null = null;
+    let asked = 0;
+    await at.page.route('**/webhook', (route) => {
+      asked += 1;
+      return route.fulfill({ json: { ...webhook, last } });
+    });
+    const queued = { tenant: 'northlight', eventId: 'northlight:7' };
+    await at.page.route('**/webhook/test', (route) => route.fulfill({ status: 202, json: queued }));
+    await at.page.clock.install();
+    await at.open(at.fixture.usual.manageToken, '#northlight/settings');
+    const card = at.page.getByRole('region', { name: 'Webhook' });
+    await card.getByText('Nothing sent yet.').waitFor();
+    await at.page.clock.fastForward(60_000);
+    expect(asked).toBe(1);
+    await card.getByRole('button', { name: 'Send a test' }).click();
+    await card.getByText('Test sent.').waitFor();
+    const later = async () => {
+      await at.page.clock.fastForward(10_000);
+      return asked;
+    };
+    await expect.poll(later).toBeGreaterThan(3);
+    last = {
+      ...queued,
+      type: 'webhook.test',
+      at: iso,
+      attempt: 1,
+      outcome: 'delivered',
+      status: 204,
+      failure: null,
+      nextAt: null,
+    };
+    await expect.poll(later).toBeGreaterThan(4);
+    await card.getByText(/webhook\.test, .* delivered/).waitFor();
+    asked = 0;
+    for (let times = 0; times < 3; times += 1) await later();
+    expect(asked).toBe(0);
+  });
+
   it('offers the hosts of the server to link a repo to, and without one nothing', async () => {
     const settings = '#northlight/repos/fonts/settings';
     await at.open(at.fixture.usual.manageToken, settings);

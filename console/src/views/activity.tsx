@@ -13,7 +13,7 @@ import { dayText, percentText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
 import { usePages } from './pager.tsx';
-import { openStates } from './view-texts.ts';
+import { isOpen } from './view-texts.ts';
 
 const rowsMax = 20;
 /** Entries of one request, and of all. The command line lists more. */
@@ -140,11 +140,15 @@ const busyMs = 5_000;
 /** Scans and exports that aren't done, and a webhook that doesn't work. */
 function InProgress({ tenant, isManager, nowMs }: { tenant: string; isManager: boolean; nowMs: number }) {
   const path = `/v1/tenants/${tenant}`;
-  const scans = useRead<{ scans: ScanBody[] }>(`${path}/scans`, { againMs: () => busyMs });
-  const exports = useRead<{ exports: ExportBody[] }>(`${path}/exports?limit=20`, { againMs: () => busyMs });
+  const scans = useRead<{ scans: ScanBody[] }>(`${path}/scans`, {
+    againMs: (now) => (progressOf(now.scans) ? busyMs : null),
+  });
+  const exports = useRead<{ exports: ExportBody[] }>(`${path}/exports?limit=20`, {
+    againMs: (now) => (now.exports.some(isOpen) ? busyMs : null),
+  });
   const { body: webhook } = useRead<WebhookBody>(isManager ? `${path}/webhook` : undefined);
   const scan = progressOf(scans.body?.scans ?? []);
-  const open = exports.body?.exports.filter(({ state }) => openStates.includes(state)) ?? [];
+  const open = exports.body?.exports.filter(isOpen) ?? [];
   const last = webhook?.last?.outcome === 'delivered' ? undefined : webhook?.last;
   if (!scan && open.length === 0 && !last) return null;
   return (

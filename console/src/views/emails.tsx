@@ -5,10 +5,14 @@ import { change, useRead } from '../requests.ts';
 import { useDialog } from './dialog.tsx';
 import { Line } from './table.tsx';
 
+const isWaiting = ({ confirmedAt, ended }: EmailBody) => confirmedAt === null && !ended;
+
 /** Addresses that get the tenant's alerts. */
 export function Emails({ tenant, nowMs }: { tenant: string; nowMs: number }) {
   const path = `/v1/tenants/${tenant}/emails`;
-  const { body, refusal, read } = useRead<{ emails: EmailBody[] }>(path, { againMs: () => 10_000 });
+  const { body, refusal, read } = useRead<{ emails: EmailBody[] }>(path, {
+    againMs: ({ emails }) => (emails.some(isWaiting) ? 10_000 : null),
+  });
   const { dialog, ask } = useDialog();
   const add = () =>
     ask({

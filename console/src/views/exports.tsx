@@ -6,7 +6,7 @@ import { bytesText, namedRepos, timeText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';
 import { Line } from './table.tsx';
-import { exportText, openStates } from './view-texts.ts';
+import { exportText, isOpen } from './view-texts.ts';
 
 const busyMs = 5_000;
 const shownMax = 20;
@@ -17,7 +17,7 @@ export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewPr
   const isForSome = session.repos !== null;
   const path = `/v1/tenants/${tenant}/exports`;
   const { body, read } = useRead<{ exports: ExportBody[] }>(`${path}?limit=${shownMax}`, {
-    againMs: ({ exports }) => (exports.some(({ state }) => openStates.includes(state)) ? busyMs : null),
+    againMs: ({ exports }) => (exports.some(isOpen) ? busyMs : null),
   });
   const { dialog, ask, tell } = useDialog();
   const [problem, setProblem] = useState<string>();
@@ -71,7 +71,7 @@ export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewPr
             note={exportText(each) + kept}
           >
             {isDone && <Button text="Download" kind="quiet" onPress={() => show(each)} />}
-            {(isDone || openStates.includes(each.state)) && (
+            {(isDone || isOpen(each)) && (
               <Button text={isDone ? 'Remove' : 'Cancel'} kind="quiet" onPress={() => remove(each)} />
             )}
           </Line>

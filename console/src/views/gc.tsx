@@ -15,7 +15,7 @@ const sumText = ({ objectCount, bytes }: { objectCount: number; bytes: number })
 export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
   const { tenant, repo, nowMs } = props;
   const path = `/v1/tenants/${tenant}/repos/${repo}/gc`;
-  const { body, read } = useRead<GcBody>(path, { againMs: () => busyMs });
+  const { body, read } = useRead<GcBody>(path, { againMs: (now) => (gcStep(now) > 0 ? busyMs : null) });
   const [problem, setProblem] = useState<string>();
   const send = async (method: 'POST' | 'DELETE') => {
     setProblem(await change(path, { method, ...(method === 'POST' && { body: {} }) }));

@@ -30,12 +30,12 @@ export function jobsText({ issuer, match }: Pick<ExchangeRuleBody, 'issuer' | 'm
   return `${hostOf(issuer)}: ${claims.join(', ')}`;
 }
 
-/** In which an export is in progress. */
-export const openStates = ['planning', 'copying'];
+/** Whether an export is in progress. */
+export const isOpen = ({ state }: Pick<ExportBody, 'state'>) => state === 'planning' || state === 'copying';
 
 /** How far it is, or what came of it. */
 export function exportText({ state, progress, archives, failure }: ExportBody): string {
-  if (openStates.includes(state)) return percentText(progress.share ?? 0, 1);
+  if (isOpen({ state })) return percentText(progress.share ?? 0, 1);
   if (state === 'done') return bytesText(archives.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
   return failure?.message ?? state;
 }

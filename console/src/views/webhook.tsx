@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
 import { Button, Card } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
@@ -6,11 +6,20 @@ import { useDialog } from './dialog.tsx';
 import { Line } from './table.tsx';
 import { deliveryText } from './view-texts.ts';
 
+const againMs = 10_000;
+
 /** Where alerts of the tenant are sent. */
 export function Webhook({ tenant, nowMs }: { tenant: string; nowMs: number }) {
   const path = `/v1/tenants/${tenant}/webhook`;
+  // The event before the test, whose result isn't here yet.
+  const before = useRef<string | null>(null);
   // Without one it is refused.
-  const { body, read } = useRead<WebhookBody>(path, { againMs: () => 10_000 });
+  const { body, read } = useRead<WebhookBody>(path, {
+    againMs: ({ last }) => {
+      if (last?.nextAt) return Math.max(againMs, Date.parse(last.nextAt) - Date.now());
+      return (last?.eventId ?? '') === before.current ? againMs : null;
+    },
+  });
   const { dialog, ask, tellSecret } = useDialog();
   const [said, setSaid] = useState<string>();
   const edit = () =>
@@ -31,6 +40,7 @@ export function Webhook({ tenant, nowMs }: { tenant: string; nowMs: number }) {
     });
   const test = async () => {
     const problem = await change(`${path}/test`, { method: 'POST' });
+    if (!problem) before.current = body?.last?.eventId ?? '';
     setSaid(problem ?? 'Test sent. Its result is here in some seconds.');
     read();
   };

@@ -1,5 +1,5 @@
 import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
-import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
+import type { Refusal } from '../notices.ts';
 import { bytesText, dayText, scopeText } from '../text.ts';
 
 /** Entries of the audit log, and rejected pushes, as sentences. */
@@ -45,9 +45,12 @@ const tokenOf = ({ before, after, asked, target }: AuditEntryBody) => {
   return name === undefined ? 'a token' : `the token ${name}`;
 };
 
+/** What is in the place of what didn't fit into the entry. */
+const leftOut = '…';
+
 const locksOf = ({ before, after, asked }: AuditEntryBody) => {
-  const paths = (before?.['paths'] as readonly unknown[] | undefined) ?? [asked?.['path']];
-  const path = paths.length === 1 ? text(paths[0]) : undefined;
+  const [first, ...others] = [before?.['paths'] ?? asked?.['path']].flat();
+  const path = others.length === 0 && first !== leftOut ? text(first) : undefined;
   return `${path === undefined ? count(after?.['releasedCount'], 'lock') : `the lock of ${path}`} in`;
 };
 
@@ -164,9 +167,9 @@ function detailsOf({ before, after, asked }: AuditEntryBody): string[] {
   return Object.keys(now).flatMap((name) => {
     const say = shownFields[name];
     if (!say) return [];
-    const is = say(now[name]);
+    const is = say(now[name], now);
     const isChange = before !== null && after !== null && name in after;
-    const was = isChange ? say(before[name]) : is;
+    const was = isChange ? say(before[name], before) : is;
     if (was === is) return is === undefined || isChange ? [] : [is];
     return [`${was === undefined ? '' : `from ${was} to `}${is ?? 'unknown'}`];
   });
@@ -176,7 +179,7 @@ const bytes = (none: string) => (value: unknown) =>
   typeof value === 'number' ? bytesText(value) : value === null ? none : undefined;
 
 /** Fields that are shown, and how. */
-const shownFields: Readonly<Record<string, (value: unknown) => string | undefined>> = {
+const shownFields: Readonly<Record<string, (value: unknown, fields: Fields) => string | undefined>> = {
   limitBytes: bytes('no limit'),
   downloadLimitBytes: bytes('no limit'),
   bytes: bytes('size unknown'),
@@ -188,8 +191,12 @@ const shownFields: Readonly<Record<string, (value: unknown) => string | undefine
   host: text,
   state: text,
   ownerName: (value) => text(value) && `locked by ${value}`,
-  paths: (value) =>
-    Array.isArray(value) && value.length > 1 ? value.map((each) => text(each) ?? '').join(', ') : undefined,
+  paths: (value, { releasedCount }) => {
+    if (!Array.isArray(value) || value.length < 2) return undefined;
+    const shown = value.filter((each) => each !== leftOut);
+    const more = Number(releasedCount) - shown.length;
+    return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
+  },
   publicRead: (value) => {
     if (value === null) return 'private';
     const limit = (value as Fields | undefined)?.['monthlyLimitBytes'];
@@ -205,8 +212,6 @@ const shownFields: Readonly<Record<string, (value: unknown) => string | undefine
     return value ? `${host}: ${repo}${readThrough ? ', with downloads from there' : ''}` : undefined;
   },
 };
-
-type Refusal = HistoryBody['lastRefusals'][number];
 
 /** A push that a limit has rejected, with the number of git's message. */
 export function refusalSentence(refusal: Refusal): Sentence {

@@ -114,8 +114,12 @@ export function auditFields(fields: Readonly<Record<string, unknown>>): AuditFie
   let bytes = 0;
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
-    const bounded = auditValue(value, 1);
-    bytes += utf8.encode(JSON.stringify([name, bounded])).length;
+    const bytesOf = (part: AuditValue) => utf8.encode(JSON.stringify([name, part])).length;
+    let bounded = auditValue(value, 1);
+    // Of a list, the first that fit.
+    while (Array.isArray(bounded) && bounded.length > 1 && bytes + bytesOf(bounded) > partBytesMax)
+      bounded = [...bounded.slice(0, bounded.at(-1) === leftOut ? -2 : -1), leftOut];
+    bytes += bytesOf(bounded);
     kept.push([name, bytes > partBytesMax ? leftOut : bounded]);
   }
   return Object.fromEntries(kept);

@@ -237,6 +237,14 @@ describe('the audit log in sentences', () => {
       'mira released 2 locks in game | a.psd, b.psd',
       { ...releasedOne, before: { paths: ['a.psd', 'b.psd'] }, after: { releasedCount: 2 } },
     ],
+    [
+      'mira released 20 locks in game | a.psd, b.psd and 18 more',
+      { ...releasedOne, before: { paths: ['a.psd', 'b.psd', '…'] }, after: { releasedCount: 20 } },
+    ],
+    [
+      'mira released 20 locks in game',
+      { ...releasedOne, before: { paths: '…' }, after: { releasedCount: 20 } },
+    ],
     ['mira revoked an invitation', { action: 'invitation.revoke', target: { invitationId: '4cc2b930' } }],
     ['mira revoked the token 5f0c1e2d', { action: 'token.revoke', target: { tokenId: '5f0c1e2d3b4a5968' } }],
     [

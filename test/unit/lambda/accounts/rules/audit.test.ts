@@ -48,6 +48,19 @@ describe('the fields of an entry', () => {
     expect(auditFields({ a: Symbol('x') })).toEqual({ a: '…' });
   });
 
+  it('are the first of a long list of long texts, as many as fit', () => {
+    // 15 of 255 characters with quotes and commas, the sign for what is left out, and the name.
+    const paths = (length: number) => Array.from({ length }, (_, index) => `${10 + index}`.padEnd(255, 'x'));
+    expect(auditFields({ paths: paths(20), hasMore: true })).toEqual({
+      paths: [...paths(15), '…'],
+      hasMore: true,
+    });
+    expect(auditFields({ paths: paths(30) })).toEqual({ paths: [...paths(15), '…'] });
+    expect(auditFields({ paths: paths(15) })).toEqual({ paths: paths(15) });
+    const none = auditFields({ first: paths(15), paths: paths(2), last: 1 });
+    expect(none).toEqual({ first: paths(15), paths: ['…'], last: 1 });
+  });
+
   it('are looked at for 510 characters each, and what comes after them is left out even if they become few', () => {
     const token = (length: number) => 'lfsq_'.padEnd(length, 'a');
     expect(auditText(token(510))).toBe('lfsq_…');

@@ -18,7 +18,8 @@ export function takeArrival(): Arrival | undefined {
   const host = /^\/sign-in\/([a-z0-9-]+)$/.exec(location.pathname)?.[1];
   if (host === undefined) return undefined;
   const query = new URLSearchParams(location.search);
-  history.replaceState(null, '', '/');
+  history.replaceState(null, '', `/${sessionStorage['door'] ?? ''}`);
+  sessionStorage.removeItem('door');
   const [code, state, iss] = ['code', 'state', 'iss'].map((name) => query.get(name) ?? '');
   return { host, code: code ?? '', state: state ?? '', ...(iss && { iss }) };
 }
@@ -30,14 +31,18 @@ export async function finishSignIn(arrival: Arrival): Promise<Return> {
     return { problem: "Couldn't sign you in. Retry, or use an access token.", tenants: [] };
   const { tenant, tenants, next } = outcome.body;
   if (tenant === null) return { problem: undefined, tenants };
-  history.replaceState(null, '', next);
+  if (location.hash === '') history.replaceState(null, '', next);
   return { problem: undefined, tenants: [] };
 }
 
 /** Opens the page of a host. @returns false: it can't be opened now. */
 async function openHost(host: string, next: string): Promise<boolean> {
   const outcome = await ask<{ url: string }>('/v1/sign-in', { method: 'POST', body: { host, next } });
-  if (outcome.kind === 'ok') location.assign(outcome.body.url);
+  if (outcome.kind === 'ok') {
+    // The code of a command line stays in this tab, to come back to.
+    sessionStorage['door'] = location.hash.startsWith('#_device') ? location.hash : '';
+    location.assign(outcome.body.url);
+  }
   return outcome.kind === 'ok';
 }
 

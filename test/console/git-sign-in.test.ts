@@ -68,6 +68,24 @@ describeInBrowser('signing in with a git host', (launch) => {
     await expectNothingLeft();
   });
 
+  it('leads to the command line whose link was opened, and its code stays in the browser', async () => {
+    const started = await fetch(`${fixture.stack.url}/v1/device`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ machine: 'ada on laptop' }),
+    });
+    const { userCode } = (await started.json()) as { userCode: string };
+    const sent: (string | null)[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/v1/sign-in')) sent.push(request.postData());
+    });
+    await comeIn('ada', `#_device/${userCode}`);
+    await page.getByText('ada on laptop').waitFor();
+    expect(page.url()).toBe(`${fixture.stack.url}/#_device/${userCode}`);
+    expect(JSON.stringify(sent)).not.toContain(userCode);
+    await expectNothingLeft();
+  });
+
   it('asks the host once more before a change, and comes back to the view', async () => {
     await comeIn('ada', '#northlight/access');
     await page.getByRole('button', { name: 'New token' }).waitFor();

@@ -55,28 +55,28 @@ export function CiRules({ tenant, repos }: { tenant: string; repos: readonly str
     >
       <Problem text={refusal} />
       {body?.rules.map((rule) => (
-        <Rule key={rule.ruleId} rule={rule} onDelete={() => remove(rule)} />
+        <Line
+          key={rule.ruleId}
+          name={jobsText(rule)}
+          note={
+            <>
+              {rule.scope}, {rule.repos?.join(', ') ?? 'all repos'}, tokens for{' '}
+              {formatDuration(rule.ttlSeconds * 1000)}
+              {rule.warning && <span class="is-near"> Replace this rule: it {rule.warning}.</span>}
+            </>
+          }
+        >
+          <Button
+            text="Delete"
+            kind="quiet"
+            label={`Delete rule: ${jobsText(rule)}`}
+            onPress={() => remove(rule)}
+          />
+        </Line>
       ))}
       {body?.rules.length === 0 && <p class="soft">No rules yet: CI jobs can't get tokens.</p>}
       {dialog}
     </Card>
-  );
-}
-
-function Rule({ rule, onDelete }: { rule: ExchangeRuleBody; onDelete: () => void }) {
-  const { scope, repos, ttlSeconds, warning } = rule;
-  return (
-    <Line
-      name={jobsText(rule)}
-      note={
-        <>
-          {scope}, {repos?.join(', ') ?? 'all repos'}, tokens for {formatDuration(ttlSeconds * 1000)}
-          {warning && <span class="is-near"> Replace this rule: it {warning}.</span>}
-        </>
-      }
-    >
-      <Button text="Delete" kind="quiet" label={`Delete rule: ${jobsText(rule)}`} onPress={onDelete} />
-    </Line>
   );
 }
 

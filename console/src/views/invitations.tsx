@@ -15,10 +15,8 @@ export function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: reado
   const { body, refusal, read } = useRead<{ invitations: InvitationBody[] }>(path);
   const { dialog, ask, tellSecret } = useDialog();
   const [problem, setProblem] = useState<string>();
-  const revoke = async ({ invitationId }: InvitationBody) => {
-    setProblem(await change(`${path}/${invitationId}`, { method: 'DELETE' }));
-    read();
-  };
+  const revoke = ({ invitationId }: InvitationBody) =>
+    change(`${path}/${invitationId}`, { method: 'DELETE' }, read).then(setProblem);
   const invite = () =>
     ask({
       title: 'Invite someone',

@@ -123,6 +123,9 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
   const tenants = listed.items;
   const { find = '', of = 'all' } = address.query;
   const group = tenantGroups.find((each) => each === of) ?? 'all';
+  const count = (each: TenantGroup) => tenants.filter((body) => isInGroup(body, each, nowMs)).length;
+  // What is empty isn't offered.
+  const groups = tenantGroups.filter((each) => each === 'all' || each === group || count(each) > 0);
   const filter = (query: Record<string, string>) =>
     go({ ...address, query: { find, of: group === 'all' ? '' : group, ...query } });
   const wanted = find.trim().toLowerCase();
@@ -139,12 +142,15 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
           value={find}
           onInput={({ currentTarget }) => filter({ find: currentTarget.value })}
         />
-        <Groups
-          tenants={tenants}
-          nowMs={nowMs}
-          group={group}
-          onChoose={(each) => filter({ of: each === 'all' ? '' : each })}
-        />
+        {groups.length > 1 && (
+          <Choice
+            label="Which tenants"
+            values={groups}
+            value={group}
+            textOf={(each) => `${groupText[each]} ${scanText(count(each))}`}
+            onChoose={(each) => filter({ of: each === 'all' ? '' : each })}
+          />
+        )}
         <div class="end">
           <CsvButton
             name="tenants"
@@ -175,28 +181,6 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
       {pager}
       <Cut isCut={listed.isCut} count={tenants.length} />
     </section>
-  );
-}
-
-/** Tenants that somebody may have to look at, by why. What is empty is not offered. */
-function Groups(props: {
-  tenants: readonly TenantBody[];
-  nowMs: number;
-  group: TenantGroup;
-  onChoose: (group: TenantGroup) => void;
-}) {
-  const { tenants, nowMs, group, onChoose } = props;
-  const count = (of: TenantGroup) => tenants.filter((body) => isInGroup(body, of, nowMs)).length;
-  const groups = tenantGroups.filter((each) => each === 'all' || each === group || count(each) > 0);
-  if (groups.length === 1) return null;
-  return (
-    <Choice
-      label="Which tenants"
-      values={groups}
-      value={group}
-      textOf={(each) => `${groupText[each]} ${scanText(count(each))}`}
-      onChoose={onChoose}
-    />
   );
 }
 

@@ -17,6 +17,7 @@ const rights = [
 ] as const;
 
 const nameOf = ({ user, hostUser }: SignedInUserBody) => user ?? hostUser;
+const open = ({ url }: BodyOf<'startSignIn'>) => location.assign(url);
 
 /** Organizations of git hosts that are let in, and their users who are signed in. Nothing without such a host. */
 export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
@@ -26,14 +27,11 @@ export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
   const { dialog, ask } = useDialog();
   const [problem, setProblem] = useState<string>();
   if (hosts.length === 0) return null;
-  const end = async ({ userId }: SignedInUserBody) => {
-    setProblem(await change(`${path}/users/${userId}`, { method: 'DELETE' }));
-    read();
-  };
+  const end = ({ userId }: SignedInUserBody) =>
+    change(`${path}/users/${userId}`, { method: 'DELETE' }, read).then(setProblem);
   /** Asks the host which organizations are whoever has signed in's: that's what can be allowed. */
   const find = async (host: string) => {
     const body = { host, next: `#${tenant}/access`, addsOrganization: true };
-    const open = ({ url }: BodyOf<'startSignIn'>) => location.assign(url);
     setProblem(await change('/v1/sign-in', { method: 'POST', body }, open));
   };
   const remove = ({ name, host, organizationId }: OrganizationBody) => {
@@ -84,7 +82,13 @@ export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
     >
       <Problem text={problem ?? refusal} />
       {body?.organizations.map((each) => (
-        <Organization key={`${each.host} ${each.organizationId}`} {...each} onRemove={() => remove(each)} />
+        <Line
+          key={`${each.host} ${each.organizationId}`}
+          name={`${each.host}: ${each.name}`}
+          note={`Owners: ${each.owners ?? 'none'}. Members: ${each.members ?? 'none'}.${each.collaborators ? ' Outside collaborators: their linked repos.' : ''}`}
+        >
+          <Button text="Remove" kind="quiet" label={`Remove ${each.name}`} onPress={() => remove(each)} />
+        </Line>
       ))}
       {body?.organizations.length === 0 && <p class="soft">No organization can sign in yet.</p>}
       {body && body.users.length > 0 && (
@@ -96,19 +100,6 @@ export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
       )}
       {dialog}
     </Card>
-  );
-}
-
-function Organization(props: OrganizationBody & { onRemove: () => void }) {
-  const { host, name, owners, members, collaborators, onRemove } = props;
-  const outside = collaborators ? ' Outside collaborators: their linked repos.' : '';
-  return (
-    <Line
-      name={`${host}: ${name}`}
-      note={`Owners: ${owners ?? 'none'}. Members: ${members ?? 'none'}.${outside}`}
-    >
-      <Button text="Remove" kind="quiet" label={`Remove ${name}`} onPress={onRemove} />
-    </Line>
   );
 }
 

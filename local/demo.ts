@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createTenant } from '../lambda/accounts/tenants.ts';
 import { createToken } from '../lambda/accounts/tokens.ts';
 import type { Deps } from '../lambda/deps.ts';
-import type { HistoryDay } from '../lambda/history/rules/history.ts';
+import { demoTenant, type HistoryDay } from '../lambda/history/rules/history.ts';
 import { dayAfter, dayOf } from '../lambda/rules/dates.ts';
 import { formatBytes } from '../lambda/rules/sizes.ts';
 import { readIfThere, writeDurably } from './system/durable-file.ts';
@@ -108,7 +108,6 @@ export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-export const demoTenant = 'demo';
 const demoLimitBytes = 1024 ** 3;
 
 type Demo =

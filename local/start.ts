@@ -5,6 +5,7 @@ import type { Mailer } from '../lambda/alerts/rules/email.ts';
 import { systemClock, systemIds } from '../lambda/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/aws/invocation-log.ts';
 import type { Deps } from '../lambda/deps.ts';
+import { demoTenant } from '../lambda/history/rules/history.ts';
 import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
 import { isFull } from '../lambda/status/rules/disk.ts';
@@ -19,7 +20,7 @@ import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
 import { openSharedTable, type TableSettings } from './data/shared-table.ts';
-import { demoTenant, ensureDemo, type StartedStack } from './demo.ts';
+import { ensureDemo, type StartedStack } from './demo.ts';
 import {
   type AnsweredRequest,
   type HttpFront,

@@ -293,9 +293,12 @@ async function readTokens(
   keys: readonly Record<string, string>[],
 ): Promise<readonly TokenRecord[]> {
   const found = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
-  const parentIds = new Set(found.flatMap(({ parentId }) => parentId ?? []));
-  const parents = await batchGet(table, [...parentIds].map(tokenKey));
-  const isThere = new Set<unknown>([undefined, ...parents.map((item) => tokenItem.parse(item).tokenId)]);
+  const isThere = new Set<unknown>([undefined, ...found.map(({ tokenId }) => tokenId)]);
+  const elsewhere = new Set(
+    found.flatMap(({ parentId }) => (!parentId || isThere.has(parentId) ? [] : parentId)),
+  );
+  const parents = await batchGet(table, [...elsewhere].map(tokenKey));
+  for (const parent of parents) isThere.add(tokenItem.parse(parent).tokenId);
   const records = found.filter(({ parentId }) => isThere.has(parentId));
   return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
 }

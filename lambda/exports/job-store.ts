@@ -209,8 +209,7 @@ async function thoseThatHold(
   tenant: string,
   { holders, nowMs }: { holders: readonly Holder[]; nowMs: number },
 ): Promise<readonly Holder[]> {
-  const keys = holders.map(({ exportId }) => exportKey({ tenant, exportId }));
-  const jobs = (await batchGet(table, keys)).map(parseExport);
+  const jobs = await readSome(table, { tenant, exportIds: holders.map(({ exportId }) => exportId) });
   const endOf = new Map(jobs.map(({ exportId, expiresAtMs }) => [exportId, expiresAtMs]));
   return holders.filter(({ exportId, takenAtMs }) => {
     return (endOf.get(exportId) ?? takenAtMs + recordWithinMs) > nowMs;
@@ -248,7 +247,7 @@ interface ExportJobPage {
  * their own for each tenant. The table's TTL removes a record some days after its archive.
  */
 export function createDynamoDbExportJobs(table: Table) {
-  return methodsOn(table, { create, read, change: changeJob, leavePlace, list, listDue });
+  return methodsOn(table, { create, read, readSome, change: changeJob, leavePlace, list, listDue });
 }
 
 export type ExportJobs = ReturnType<typeof createDynamoDbExportJobs>;
@@ -279,6 +278,15 @@ async function create(
 async function read(table: Table, path: ExportPath): Promise<ExportJob | undefined> {
   const item = await getItem(table, exportKey(path));
   return item && parseExport(item);
+}
+
+/** Those of a tenant's exports that are there. @throws {LedgerUnavailableError} */
+async function readSome(
+  table: Table,
+  { tenant, exportIds }: { tenant: string; exportIds: readonly string[] },
+): Promise<readonly ExportJob[]> {
+  const keys = exportIds.map((exportId) => exportKey({ tenant, exportId }));
+  return (await batchGet(table, keys)).map(parseExport);
 }
 
 /**

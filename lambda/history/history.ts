@@ -3,6 +3,7 @@ import type { DownloadMonth, DownloadSum } from '../downloads/download-store.ts'
 import type { RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../rules/dates.ts';
 import {
+  demoTenant,
   type Forecast,
   forecastDays,
   forecastOf,
@@ -217,7 +218,7 @@ export async function readHistory(
   const from = asked < oldest ? oldest : asked;
   const [noted, sample, months] = await Promise.all([
     history.days({ tenant, from: oldest, to: today }),
-    history.sample(tenant),
+    tenant === demoTenant ? history.sample(tenant) : [],
     downloads.months({ tenant, months: monthsOf({ from, to }) }),
   ]);
   const all = usageDays({ days: noted, from: oldest, to: today, today, now: nowOf(input.tenant) });

@@ -240,6 +240,7 @@ function mortal(jobs: MemoryExportJobs, live: () => void): Deps['exportJobs'] {
   return {
     create: (job, options) => dying(() => jobs.create(job, options)),
     read: (path) => dying(() => jobs.read(path)),
+    readSome: (input) => dying(() => jobs.readSome(input)),
     change: (path, change) => dying(() => jobs.change(path, change)),
     leavePlace: (path) => dying(() => jobs.leavePlace(path)),
     list: (input) => dying(() => jobs.list(input)),

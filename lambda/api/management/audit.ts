@@ -26,8 +26,8 @@ export const auditOperations = operations(auditContract, {
     // A tenant that was never there may have been asked for.
     if (!isKnown && entries.length === 0) return tenantNotFound();
     const seen = entries.filter((entry) => action === undefined || entry.action === action);
-    const started = seen.some((entry) => entry.action === 'export.start');
-    const { jobs } = started ? await deps.exportJobs.list({ tenant, pageSize: exportsMax }) : { jobs: [] };
+    const exportIds = [...new Set(seen.flatMap(startedBy))];
+    const jobs = await deps.exportJobs.readSome({ tenant, exportIds });
     return json(200, {
       entries: seen.map((entry) => auditEntryBody(withEnd(entry, jobs))),
       nextCursor: next === null ? null : encodeCursor(next),
@@ -35,7 +35,8 @@ export const auditOperations = operations(auditContract, {
   },
 });
 
-const exportsMax = 100;
+const startedBy = ({ action, after }: AuditEntry) =>
+  action === 'export.start' && after ? [String(after['exportId'])] : [];
 
 /** How an export that was started is now, or ended. Of one that isn't kept any more, nothing tells that. */
 function withEnd(entry: AuditEntry, jobs: readonly ExportJob[]): AuditEntry {

@@ -3,6 +3,9 @@ import { dayAfter, dayMs, dayOf } from '../../rules/dates.ts';
 /** Days are kept for so long, the current one included. */
 export const historyDaysMax = 400;
 
+/** The one tenant that can have days that never were. */
+export const demoTenant = 'demo';
+
 /** What is noted of a day, in UTC. */
 export interface HistoryDay {
   /** Such as `2026-11-21`. */

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   sessionLifetimeMs,
   type TokenRecord,
@@ -179,6 +179,21 @@ describe('create token', () => {
       tokens.find = async () => tokenRecord('another', { tenant: 'acme' });
       await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');
     });
+  });
+
+  it('are listed with each parent read once, and without those whose parent is gone', async () => {
+    const [parent, child, orphan] = ['parent', 'child', 'orphan'].map((name) =>
+      tokenRecord(name, { tenant: 'acme' }),
+    ) as [TokenRecord, TokenRecord, TokenRecord];
+    await tokens.put(parent);
+    await tokens.put({ ...child, parentId: parent.tokenId });
+    const asked = vi.spyOn(tokens.table.client, 'send');
+    const reads = () => asked.mock.calls.filter(([operation]) => operation === 'BatchGetItem').length;
+    expect(await tokens.listPage({ tenant: 'acme', pageSize: 9 })).toMatchObject({ tokens: { length: 2 } });
+    expect(reads()).toBe(1);
+    await tokens.put({ ...orphan, parentId: '0'.repeat(16) });
+    expect(await tokens.listPage({ tenant: 'acme', pageSize: 9 })).toMatchObject({ tokens: { length: 2 } });
+    expect(reads()).toBe(3);
   });
 
   describe('a request for a token, repeated with its key,', () => {

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { createTenant } from '../../../../lambda/accounts/tenants.ts';
 import {
   forecastFrom,
   forecastNow,
@@ -10,7 +11,7 @@ import {
   readWeeks,
 } from '../../../../lambda/history/history.ts';
 import type { History } from '../../../../lambda/history/history-store.ts';
-import { RefusalTally, weekOf } from '../../../../lambda/history/rules/history.ts';
+import { demoTenant, RefusalTally, weekOf } from '../../../../lambda/history/rules/history.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { dayAfter, dayOf } from '../../../../lambda/rules/dates.ts';
@@ -199,8 +200,8 @@ describe('sample days', () => {
 
   it('are shown before the first day that was noted, marked, and nothing is forecast or made from them', async () => {
     const made = new MemoryStack();
-    made.put({ [`a/${oidOf(1)}`]: 100 });
-    await made.create(1000);
+    const tenant = demoTenant;
+    await createTenant(made.deps, { tenant, plan: null, limitBytes: 1000 });
     const today = dayOf(made.nowMs);
     const found = async (from?: string) => {
       const record = await made.ledger.readTenant(tenant);
@@ -221,10 +222,20 @@ describe('sample days', () => {
     expect(all.days.at(-1)).not.toHaveProperty('isSample');
     expect(all.forecast).toEqual(without.forecast);
     expect((await found()).days).toHaveLength(30);
-    expect(await made.deps.history.days({ tenant, from: '2020-01-01', to: '2099-01-01' })).toHaveLength(1);
+    expect(await made.deps.history.days({ tenant, from: '2020-01-01', to: '2099-01-01' })).toEqual([]);
     // They are kept no longer than others.
     made.nowMs += 400 * 86_400_000;
     expect((await found(dayAfter(today, 0))).days.filter(({ isSample }) => isSample)).toEqual([]);
+  });
+
+  it('are read of the demo alone', async () => {
+    const made = new MemoryStack();
+    await made.create(1000);
+    const asked = vi.spyOn(made.deps.history, 'sample');
+    await readHistory(made.deps, { tenant: tenantRecord({ tenant }) });
+    expect(asked).not.toHaveBeenCalled();
+    await readHistory(made.deps, { tenant: tenantRecord({ tenant: demoTenant }) });
+    expect(asked).toHaveBeenCalledOnce();
   });
 });
 

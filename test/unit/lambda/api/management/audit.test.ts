@@ -317,7 +317,12 @@ describe('the management API', () => {
         endedAtMs: clock.nowMs(),
       }));
       expect(await shown()).toMatchObject({ exportId: made.exportId, state: 'done' });
-      deps.exportJobs.list = async () => ({ jobs: [], nextCursor: null });
+      // Of exports, those on the page alone are read.
+      const [some, all] = [vi.spyOn(deps.exportJobs, 'readSome'), vi.spyOn(deps.exportJobs, 'list')];
+      await shown();
+      expect(some.mock.calls).toEqual([[{ tenant: 'acme', exportIds: [made.exportId] }]]);
+      expect(all).not.toHaveBeenCalled();
+      deps.exportJobs.readSome = async () => [];
       expect(await shown()).toMatchObject({ exportId: made.exportId, repo: 'game' });
       expect(await shown()).not.toHaveProperty('state');
     });

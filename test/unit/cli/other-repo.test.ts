@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readLfsEndpoint } from '../../../cli/move/other-repo.ts';
+import { OtherRepo, readLfsEndpoint } from '../../../cli/move/other-repo.ts';
 
 describe('the address of another server', () => {
   it.each([
@@ -21,4 +21,13 @@ describe('the address of another server', () => {
       "The URL's user and password must be percent-encoded: write % as %25.",
     );
   });
+});
+
+it.each([
+  [503, 'unavailable', 'Run the command again in a few minutes'],
+  [509, 'failed', 'Get a higher limit there, or wait until it resets.'],
+])('a refusal of another server with %i ends as %s', (status, failure, hint) => {
+  const repo = new OtherRepo({ url: 'https://example.com/game.git/info/lfs', login: undefined }, '.');
+  const refusal = repo.refusal('download', { status, body: { message: 'no more' } });
+  expect(refusal).toMatchObject({ failure, hint: expect.stringContaining(hint) });
 });

@@ -130,7 +130,7 @@ export const problemHints: Readonly<Record<string, string>> = {
   'repo-not-found': whichRepos,
   'object-not-found': 'List its objects: lfs-quota object list TENANT --repo REPO',
   'token-not-found': 'List them: lfs-quota token list TENANT',
-  'invitation-not-found': 'List the open ones: lfs-quota invite TENANT --open',
+  'invitation-not-found': 'Admins list the open ones: lfs-quota invite TENANT --open',
   'invitations-full': 'Revoke one first: lfs-quota invite TENANT --revoke ID',
   'devices-full': later,
   'rule-not-found': 'List them: lfs-quota rule list TENANT',
@@ -177,6 +177,8 @@ function hintOf(code: string | undefined): string | undefined {
 }
 
 function hintFor({ status, baseUrl, request, login }: Refusal, reason: string | undefined): string {
+  if (reason === undefined && (status === 502 || status === 504))
+    return `A proxy answers, but not lfs-quota behind it. Is it running? ${afterNoAnswer(request.method)}`;
   if (reason === undefined && (status < 500 || status === 501) && status !== 429)
     return `Check that --url or LFS_QUOTA_URL is an lfs-quota server. It's ${baseUrl}.`;
   if (status === 401 || status === 403) {
@@ -212,6 +214,8 @@ export function unreachableError(error: unknown, baseUrl: string, method?: strin
 
 function unreachableHint(baseUrl: string, why: string): string {
   const [scheme, rest = ''] = baseUrl.split('://');
+  if (/SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(why))
+    return 'Node.js knows no such authority. Its certificate goes into NODE_EXTRA_CA_CERTS.';
   if (scheme === 'https' && /WRONG_VERSION_NUMBER|(PACKET|DATA)_LENGTH/.test(why))
     return `It speaks plain HTTP. Use http://${rest}`;
   if (scheme === 'http' && /HPE_|SOCKET|ECONNRESET/.test(why)) return `Does it use TLS? Try https://${rest}`;

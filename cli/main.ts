@@ -125,9 +125,14 @@ function onInterrupt(listener: () => void): () => void {
 
 /** What the person typed, so that the commands in hints and in the help work for them as well. */
 function calledAs(script: string): string {
-  if (process.env['npm_command'] === 'exec') return 'npx lfs-quota';
+  const { npm_command: command, npm_config_package: file } = process.env;
+  if (command === 'exec') return file ? `npx --package ${quoted(file)} lfs-quota` : 'npx lfs-quota';
   if (path.basename(script) === 'lfs-quota') return 'lfs-quota';
-  return /^[\w@%+=:,./-]+$/.test(script) ? script : `'${script}'`;
+  return quoted(script);
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`;
 }
 
 /** Git calls it from other folders, and with another PATH than a terminal's if it's not installed: npx has it elsewhere. */

@@ -65,8 +65,8 @@ interface RunningServer {
   close(): Promise<void>;
 }
 
-/** A batch may take 25 s. */
-const graceMs = 30_000;
+/** With `drainMs`, less than the proxies of packaging/ wait for a restart. An upload that needs longer is begun again by its client. */
+const graceMs = 12_000;
 /** How long it still takes requests after it has said that it is not ready: until whoever leads them here has looked. */
 const drainMs = 3_000;
 

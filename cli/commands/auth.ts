@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { Argument } from 'commander';
+import { tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
 import { isTenantName } from '../../lambda/rules/names.ts';
 import { type ApiClient, type BodyOf, isProblem } from '../api-client.ts';
 import { actionCommand, type Register } from '../command.ts';
@@ -13,7 +14,7 @@ import {
   withoutServer,
 } from '../credentials.ts';
 import { CliError, endedText, UsageError } from '../errors.ts';
-import { lasting, missingLfs, setHelper, unsetHelper } from '../git/credential-helper.ts';
+import { isHelperOf, lasting, missingLfs, setHelper, unsetHelper } from '../git/credential-helper.ts';
 import { formatUntil } from '../render.ts';
 import { checkedToken, clientFor, defaultUrl, readBaseUrl } from '../server.ts';
 import { printable } from '../terminal.ts';
@@ -85,7 +86,8 @@ async function readToken(baseUrl: string, context: CliContext): Promise<string> 
   const text = context.askSecret
     ? await context.askSecret(`Token for ${baseUrl}: `)
     : ((await context.readInput?.()) ?? '');
-  if (text.trim() === '') throw new UsageError('No token. Paste it, or pass it on standard input.');
+  if (text.trim() === '')
+    throw new UsageError('No token. Paste it, or use standard input. Only a terminal gets a link.');
   return text.trim();
 }
 
@@ -129,7 +131,9 @@ export const registerLogout: Register = (program, context) => {
       if (baseUrl === undefined || !urls.includes(baseUrl))
         throw new UsageError(`You aren't logged in${baseUrl === undefined ? '' : ` to ${baseUrl}`}.`);
       await changeCredentials(context, (all) => withoutServer(all, baseUrl));
-      context.out(`Logged out of ${baseUrl}. The tokens still work: an admin can revoke them.\n`);
+      const tokens = [logins[baseUrl]?.token ?? [], Object.values(git[baseUrl] ?? {})].flat();
+      const ids = [...new Set(tokens.map(tokenIdOf))].join(', ');
+      context.out(`Logged out of ${baseUrl}. The tokens still work: an admin can revoke them (${ids}).\n`);
       await unsetHelper(baseUrl, context);
     });
 };
@@ -170,7 +174,7 @@ export const registerAuth: Register = (program, context) => {
       const asked = fieldsOf((await context.readInput?.()) ?? '');
       const credentials = readCredentials(context);
       const url = serverOf(credentials, asked);
-      if (url === undefined) return;
+      if (url === undefined) return action === 'get' ? sayLoggedOut(asked, context) : undefined;
       if (action !== 'get') return keep(context, { action, url, asked });
       const answer = answerOf(credentials, url, asked);
       const { tenant, isRejected } = credentials.logins[url] ?? {};
@@ -219,6 +223,13 @@ function answerOf({ logins, git }: Credentials, url: string, asked: Fields): str
   return token === undefined
     ? ''
     : `username=${username ?? login?.tenant ?? 'lfs-quota'}\npassword=${token}\n`;
+}
+
+/** A clone that was connected asks nobody else, even after a logout. */
+async function sayLoggedOut(asked: Fields, context: CliContext): Promise<void> {
+  const url = `${asked.get('protocol')}://${asked.get('host')}`;
+  if (!(await isHelperOf(url, context))) return;
+  context.err(asCalled(`lfs-quota: You're not logged in to ${url}. Run: lfs-quota login ${url}\n`, context));
 }
 
 const endedLine = (of: string, url: string, context: CliContext) =>

@@ -120,7 +120,7 @@ async function readHealth(client: ApiClient): Promise<{ says: string; arrived: s
     throw new CliError('A proxy removes the header Authorization.', { hint: credentialCure });
   if (status === 200 && health.success) return { says: releaseText(health.data), arrived };
   throw new CliError(`${client.baseUrl} doesn't answer as lfs-quota does: /health returned ${status}.`, {
-    hint: "Check the URL. On AWS it's the stack's output ApiUrl, or your publicUrl.",
+    hint: "Check the URL, and that lfs-quota runs behind your proxy. On AWS it's the stack's output ApiUrl, or your publicUrl.",
     failure: status >= 500 || status === 429 ? 'unavailable' : 'failed',
   });
 }

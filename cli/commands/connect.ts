@@ -106,7 +106,7 @@ function tokenText({ made, isKept, shown }: ChosenToken, nowMs: number): string 
 
 const nextInNew = [
   "  git lfs install && git lfs track '*.bin'     # which files are large",
-  '  git add . && git commit -m "Large files" && git push',
+  '  git add . && git commit -m "Large files" && git push -u origin HEAD',
 ];
 /** The repository was connected before, in another clone. */
 const nextInClone = ['  git lfs install && git lfs pull     # its large files'];

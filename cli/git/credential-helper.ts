@@ -55,6 +55,12 @@ export async function setHelper(baseUrl: string, user: User, config = ['config',
   await git(...config, '--add', helperOf(baseUrl), `!${self} ${call}`);
 }
 
+/** Whether git asks this command line about a server, here or everywhere. */
+export async function isHelperOf(baseUrl: string, user: User): Promise<boolean> {
+  const helpers = await gitOf(user)('config', '--get-all', helperOf(baseUrl)).catch(() => '');
+  return new RegExp(ownLine, 'm').test(helpers);
+}
+
 /** Takes away what {@link setHelper} has set for all of this user's clones. Other helpers stay. */
 export async function unsetHelper(baseUrl: string, user: User): Promise<void> {
   const git = gitOf(user);

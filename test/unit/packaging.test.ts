@@ -76,6 +76,24 @@ it.each(['Caddyfile', 'nginx.conf'])('%s is shown in docs/serve.md, and is the o
   expect(proxy.volumes).toContain('./Caddyfile:/etc/caddy/Caddyfile:ro');
 });
 
+it('a proxy waits longer for a restart than the server for what runs', () => {
+  const text = readFileSync(new URL('../../local/serve.ts', import.meta.url), 'utf8');
+  const [grace = 0, drain = 0] = ['graceMs', 'drainMs'].map((name) =>
+    Number(new RegExp(`const ${name} = ([\\d_]+);`).exec(text)?.[1]?.replace('_', '')),
+  );
+  // nginx gives up at the tenth internal redirect: every other one waits.
+  const nginx = 5 * Number(/resolver_timeout (\d+)s/.exec(read('nginx.conf'))?.[1]);
+  const caddy = Number(/lb_try_duration (\d+)s/.exec(read('Caddyfile'))?.[1]);
+  // It needs some for its start.
+  for (const waitS of [nginx, caddy]) expect(waitS * 1000).toBeGreaterThanOrEqual(grace + drain + 4000);
+});
+
+it('nginx logs no query strings: those of signed URLs give access', () => {
+  const [, format = ''] = /log_format lfs '(.*)';/.exec(read('nginx.conf')) ?? [];
+  expect(format).toContain('$uri');
+  expect(format).not.toMatch(/\$(request|request_uri|args|query_string|http_referer)\b(?!_)/);
+});
+
 it('the unit of systemd may write to its own folder alone', () => {
   const text = read('lfs-quota.service');
   for (const line of ['DynamicUser=yes', 'StateDirectory=lfs-quota', 'ProtectSystem=strict', 'UMask=0077'])

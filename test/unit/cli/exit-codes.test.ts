@@ -101,9 +101,18 @@ describe('an answer that does not come in time', () => {
         request: { method, path: '/v1/status' },
         baseUrl,
       });
-      expect(broken.hint).toBe(`Server error: see its log. ${hint}`);
+      const what = [502, 504].includes(status)
+        ? 'A proxy answers, but not lfs-quota behind it. Is it running?'
+        : 'Server error: see its log.';
+      expect(broken.hint).toBe(`${what} ${hint}`);
     }
   });
+});
+
+it('an authority that Node.js does not know has a next step', () => {
+  const cause = Object.assign(new Error('self-signed'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  const { hint } = unreachableError(new TypeError('fetch failed', { cause }), 'https://lfs.example.com');
+  expect(hint).toContain('NODE_EXTRA_CA_CERTS');
 });
 
 describe('an error that another one caused', () => {

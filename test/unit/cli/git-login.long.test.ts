@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tokenIdOf } from '../../../lambda/accounts/rules/tokens.ts';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
 /** What a login does to git, and what git knows without one. */
@@ -113,6 +114,18 @@ describe("git's settings", () => {
     expect(helpers()).toBe('');
     expect((await cli(['join', link], { env: env() })).out).toContain('git     uses this login\n');
     expect(helpers()).toBe('\n!lfs-quota auth git-credential\n');
+  });
+
+  it('of a clone that was connected say after a logout that nobody is logged in', async () => {
+    const input = `protocol=http\nhost=${new URL(server.url).host}\n\n`;
+    const get = () => cli(['auth', 'git-credential', 'get'], { env: env(), input });
+    await logInAs(['lfs-quota']);
+    const [helper] = helpers().trim().split('\n');
+    expect((await cli(['logout'], { env: env() })).out).toContain(`(${tokenIdOf(token)}).\n`);
+    expect(await get()).toEqual({ code: 0, out: '', err: '' });
+    gitConfig('--add', `credential.${server.url}.helper`, String(helper));
+    const err = `lfs-quota: You're not logged in to ${server.url}. Run: lfs-quota login ${server.url}\n`;
+    expect(await get()).toEqual({ code: 0, out: '', err });
   });
 
   it('are left alone for the admin token, with --no-git, and where another helper was set since', async () => {

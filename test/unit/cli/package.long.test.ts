@@ -221,6 +221,16 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
   });
 });
 
+it('what npx runs from a file calls itself so that it can be pasted', async () => {
+  const asNpx = { ...env, npm_command: 'exec', npm_config_package: './lfs-quota 1.tgz' };
+  const ended = await run(process.execPath, [path.join(root, 'bin/lfs-quota.js'), 'logout', '--help'], {
+    cwd: root,
+    env: asNpx,
+    timeoutMs,
+  });
+  expect(ended.out).toContain("Usage: npx --package './lfs-quota 1.tgz' lfs-quota logout");
+});
+
 describe('the command line of a checkout', { timeout: timeoutMs }, () => {
   it.each(['.', 'cli/export'])('is found by npx in %s', async (below) => {
     const ended = await run('npx', ['lfs-quota', '--version'], {

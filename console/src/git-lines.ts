@@ -1,14 +1,12 @@
 /** Lines that somebody pastes who has nothing but git and git-lfs: what a new user of a tenant needs for a first push. */
 
-/** Lets git keep what it asks for, for this server alone, and clones. @param origin of the server. */
-export const cloneLines = (origin: string) =>
-  [
-    `git config --global --replace-all credential.${origin}.helper store`,
-    'git lfs install',
-    'git clone YOUR-REPOSITORY-URL',
-  ].join('\n');
+/** Once per machine: lets git keep what it asks for, for this server alone. @param origin of the server. */
+export const storeLines = (origin: string) =>
+  `git config --global --replace-all credential.${origin}.helper store\ngit lfs install`;
 
-/** What is new or changed of a kind of files becomes objects. */
+export const cloneLines = (origin: string) => `${storeLines(origin)}\ngit clone YOUR-REPOSITORY-URL`;
+
+/** What is new or changed of a kind of files becomes objects, and is pushed. */
 export const trackLines = [
   'git lfs track "*.psd"',
   'git add .',
@@ -16,10 +14,6 @@ export const trackLines = [
   'git push origin HEAD',
 ].join('\n');
 
-/**
- * In a clone without an `.lfsconfig`: says where large files go, and which ones are large, and pushes.
- *
- * @param repo Default: the name of the clone's folder, which the shell fills in.
- */
-export const firstPushLines = (origin: string, tenant: string, repo = '$(basename "$PWD")') =>
-  `git config -f .lfsconfig lfs.url "${origin}/${tenant}/${repo}/info/lfs"\n${trackLines}`;
+/** In a clone without an `.lfsconfig`: says where large files go. */
+export const urlLine = (origin: string, tenant: string, repo = 'REPO') =>
+  `git config -f .lfsconfig lfs.url ${origin}/${tenant}/${repo}/info/lfs`;

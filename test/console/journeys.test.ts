@@ -115,6 +115,12 @@ describeInBrowser('what somebody does in the console', (launch) => {
   it('sees the bytes of a first push arrive, the same as the API has', async () => {
     await at.open(at.fixture.empty.writeToken);
     await at.page.getByText('Waiting for the first push').waitFor();
+    const lines = at.page.getByRole('region', { name: 'Connect a repository' }).locator('pre');
+    const helper = `git config --global --replace-all credential.${at.fixture.stack.url}.helper store`;
+    await expect.poll(async () => (await lines.allTextContents()).join()).toContain(helper);
+    await at.page.getByText('lfs-quota CLI').click();
+    // It sets a helper of its own.
+    await expect.poll(async () => (await lines.allTextContents()).join()).not.toContain(helper);
     await push(at.fixture.api, { ...at.fixture.empty, repo: 'game' }, [objectOf(300_000), objectOf(70_001)]);
     await at.page.getByRole('heading', { name: 'Largest repos' }).waitFor({ timeout: 30_000 });
     const answer = await at.fixture.api.manage('GET', '/v1/tenants/demo/subscription');

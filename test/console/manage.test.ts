@@ -380,7 +380,7 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.getByRole('button', { name: 'Invite', exact: true }).click();
     const form = at.page.getByRole('dialog', { name: 'Invite someone' });
     expect(await form.getByLabel('Scope').inputValue()).toBe('write');
-    expect(await form.getByLabel('Expires').inputValue()).toBe('7776000');
+    expect(await form.getByLabel('Token expires').inputValue()).toBe('7776000');
     await form.getByLabel('Name').fill('jonas');
     await form.getByLabel('Repos').selectOption(['fonts']);
     await form.getByRole('button', { name: 'Create invitation' }).click();
@@ -388,7 +388,8 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
       await at.page.getByRole('dialog', { name: 'Send this link' }).locator('pre').textContent(),
     );
     await at.page.getByRole('button', { name: 'Done' }).click();
-    await at.page.getByRole('region', { name: 'Invitations' }).getByText('jonas').waitFor();
+    const open = at.page.getByRole('region', { name: 'Invitations' }).locator('.line');
+    await open.filter({ hasText: 'jonas' }).getByText('link expires in').waitFor();
     // As somebody else, who has no session.
     await at.context.clearCookies();
     const asked: string[] = [];
@@ -396,9 +397,14 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await at.page.goto('about:blank');
     await at.page.goto(`${at.fixture.stack.url}/${link.slice(link.indexOf('#'))}`);
     await at.page.getByRole('heading', { name: 'Join northlight' }).waitFor();
+    await at.page.getByRole('button', { name: 'Join' }).click();
+    await at.page.locator('input:focus:invalid').waitFor();
     expect(asked.filter((each) => each.startsWith('POST'))).toEqual([]);
+    await at.page.getByLabel('Your name').fill('jo');
     await at.page.getByRole('button', { name: 'Join' }).click();
     await at.page.getByRole('heading', { name: 'Welcome to northlight' }).waitFor();
+    // The name of the invitation.
+    await at.page.getByText('As jonas, you can read and write fonts, until').waitFor();
     // The token and each command are on a line of their own.
     const lines = await at.page
       .locator('pre')
@@ -417,9 +423,34 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     // It was used.
     await at.page.goto('about:blank');
     await at.page.goto(`${at.fixture.stack.url}/${link.slice(link.indexOf('#'))}`);
+    await at.page.getByLabel('Your name').fill('jo');
     await at.page.getByRole('button', { name: 'Join' }).click();
     await at.page.getByRole('alert').getByText(/invit/i).waitFor();
     expect(at.messages).toEqual([]);
+  });
+
+  it.each([
+    { grant: { repos: ['fonts'] }, configured: 'fonts', asksFor: false },
+    { grant: { repos: ['cinematics', 'fonts'] }, configured: 'REPO', asksFor: true },
+    { grant: {}, configured: 'REPO', asksFor: true },
+    { grant: { scope: 'read', repos: ['fonts'] }, configured: undefined, asksFor: false },
+  ])('shows who joins for $grant the lines of $configured', async ({ grant, configured, asksFor }) => {
+    const made = await at.fixture.api.manage('POST', `${path}/invitations`, grant);
+    const { link } = jsonOf(made) as { link: string };
+    await at.page.goto(`${at.fixture.stack.url}/${link.slice(link.indexOf('#'))}`);
+    const name = at.page.getByLabel('Your name');
+    await name.fill(' ');
+    await at.page.getByRole('button', { name: 'Join' }).click();
+    await at.page.getByRole('alert').getByText(/user/).waitFor();
+    await name.fill('jo');
+    await at.page.getByRole('button', { name: 'Join' }).click();
+    await at.page.getByText('As jo, you can read').waitFor();
+    const [, , push] = await at.page.locator('pre').allTextContents();
+    expect(push?.split('\n')[0]).toBe(
+      configured &&
+        `git config -f .lfsconfig lfs.url ${at.fixture.stack.url}/northlight/${configured}/info/lfs`,
+    );
+    expect(await at.page.getByText('Replace REPO').count()).toBe(asksFor ? 1 : 0);
   });
 
   /** A command line that waits. @returns its code, and whose it is once it's approved. */
@@ -450,6 +481,9 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     const main = plain(await at.page.locator('main').innerText());
     expect(main).toContain('gets a token to read and write atlas-world as ada, until');
     expect(main).toContain(`Its login came from 127.0.0.1, and it shows ${userCode}.`);
+    expect(main).toContain('Otherwise, close this page. The login expires automatically.');
+    // Nothing here could reject it.
+    expect(await at.page.getByRole('button').allTextContents()).toEqual(['Approve']);
     expect(await at.page.getByLabel('User').count()).toBe(0);
     expect(await whose()).toEqual(nobody);
     await at.page.getByRole('button', { name: 'Approve' }).click();
@@ -542,7 +576,7 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     expect(
       plain(await at.page.locator('.entry').filter({ hasText: 'rejected' }).first().innerText()),
     ).toContain(short);
-    await at.page.getByText('deleted the object').waitFor();
+    await at.page.getByText('scheduled the deletion of the object').waitFor();
     expect(at.messages).toEqual([]);
   }, 60_000);
 

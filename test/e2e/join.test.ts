@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { cloneLines, firstPushLines } from '../../console/src/git-lines.ts';
+import { cloneLines, trackLines, urlLine } from '../../console/src/git-lines.ts';
 import { GitUser } from '../support/git-user.ts';
 import { bytesOf, writeFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
@@ -61,7 +61,7 @@ describeWithGitLfs('somebody who is invited', () => {
     expect(await bob.paste(bob.home, clone.split('\n'), env)).toMatchObject({ code: 0 });
     const folder = join(bob.home, 'game');
     await writeFile(join(folder, 'hero.psd'), bytesOf('hero', 200_000));
-    const push = firstPushLines(stack.url, 'acme').split('\n');
+    const push = [urlLine(stack.url, 'acme', 'game'), ...trackLines.split('\n')];
     const pushed = await bob.paste(folder, push, env);
     expect(pushed.code, pushed.err).toBe(0);
     expect((await listStore(stack, 'acme/game')).size).toBe(1);

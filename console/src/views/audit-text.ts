@@ -106,9 +106,9 @@ const verbs: Readonly<Record<string, ReturnType<typeof did>>> = {
   'repo.create': did('create', 'the repo'),
   'repo.update': did('change', (entry) => `${fieldsOf(entry)} of`),
   'repo.delete': did('delete', 'the repo'),
-  'object.delete': did('delete', ({ target }) => {
+  'object.delete': did('schedule', ({ target }) => {
     const oid = short(target['oid'], 12);
-    return oid === undefined ? 'an object of' : `the object ${oid}… of`;
+    return `the deletion of ${oid === undefined ? 'an object' : `the object ${oid}…`} of`;
   }),
   'reconcile.request': did('request', 'a scan'),
   'scan.change': did('change', 'the scan of'),

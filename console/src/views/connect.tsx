@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { repoPattern } from '../../../lambda/rules/names.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
-import { trackLines } from '../git-lines.ts';
+import { storeLines, trackLines, urlLine } from '../git-lines.ts';
 import { Card, Choice, Code } from '../parts.tsx';
 import { Line } from './table.tsx';
 
@@ -13,10 +13,7 @@ export function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: bo
   const [way, setWay] = useState<(typeof ways)[number]>('git');
   const isName = repoPattern.test(name);
   const repo = isName ? name : 'my-repo';
-  const line =
-    way === 'git'
-      ? `git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs`
-      : `lfs-quota connect ${tenant} ${repo}`;
+  const line = way === 'git' ? urlLine(location.origin, tenant, repo) : `lfs-quota connect ${tenant} ${repo}`;
   const access = formatAddress(tenantAddress(tenant, 'access'));
   return (
     <>
@@ -56,10 +53,13 @@ export function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: bo
           </li>
           <li>
             <p>Pick the files, commit and push</p>
-            <Code name="a first push" text={`git lfs install\n${trackLines}`} />
+            <Code
+              name="a first push"
+              text={`${way === 'git' ? storeLines(location.origin) : 'git lfs install'}\n${trackLines}`}
+            />
             {way === 'git' && (
               <p class="note">
-                Git asks for a username and a password. Enter any name, and paste{' '}
+                When Git asks for {location.host}, enter any name, and paste{' '}
                 {mayManage ? <a href={access}>a token</a> : 'your token'} as password.
               </p>
             )}

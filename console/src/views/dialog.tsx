@@ -56,7 +56,7 @@ export function Ask<Name extends string>(
   return (
     <Dialog title={title} onClose={onClose}>
       {text}
-      <Form {...form} run={run} isDanger={keep !== undefined} cancel={keep ?? 'Cancel'} onCancel={onClose} />
+      <Form {...form} run={run} keep={keep} onCancel={onClose} />
     </Dialog>
   );
 }

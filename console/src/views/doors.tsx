@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { BodyOf } from '../../../cli/api-client.ts';
 import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
 import { ask } from '../api.ts';
-import { cloneLines, firstPushLines } from '../git-lines.ts';
+import { cloneLines, trackLines, urlLine } from '../git-lines.ts';
 import { Alone, Button, Code, Problem } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { dayText, scopeText } from '../text.ts';
@@ -21,14 +21,15 @@ export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
   const [joined, setJoined] = useState<Joined>();
   // Sent again, it gets the same token.
   const [requestKey] = useState(newKey);
-  const accept = (typed: string) => {
-    const user = typed.trim();
-    const body = { secret, ...(user && { user }) };
-    return change<Joined>('/v1/invitations/accept', { method: 'POST', body, requestKey }, (made) => {
-      history.replaceState(null, '', location.pathname);
-      setJoined(made);
-    });
-  };
+  const accept = ({ user }: { user: string }) =>
+    change<Joined>(
+      '/v1/invitations/accept',
+      { method: 'POST', body: { secret, user }, requestKey },
+      (made) => {
+        history.replaceState(null, '', location.pathname);
+        setJoined(made);
+      },
+    );
   if (joined) return <Welcome joined={joined} onSignedIn={onSignedIn} />;
   return (
     <Alone title={`Join ${tenant}`}>
@@ -40,10 +41,11 @@ export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
           {
             name: 'user',
             label: 'Your name',
-            note: 'Shown on file locks, unless your admin chose a name for you.',
+            note: 'Shown on file locks, unless your admin chose another.',
+            isRequired: true,
           },
         ]}
-        run={({ user }) => accept(user)}
+        run={accept}
       />
       <p class="note">
         The link works once. In a terminal, use it with <code>lfs-quota join LINK</code>.
@@ -53,7 +55,8 @@ export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
 }
 
 function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session: SessionBody) => void }) {
-  const { tenant, token, repos, scope, expiresAt } = joined;
+  const { tenant, token, user, repos, scope, expiresAt } = joined;
+  const repo = repos?.length === 1 ? repos[0] : undefined;
   const [problem, setProblem] = useState<string>();
   const open = async () => {
     const outcome = await ask<SessionBody>('/v1/session', { method: 'POST', token });
@@ -75,16 +78,21 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
         <li>
           <p>When Git asks for {location.host}, enter any name, and paste your token as password.</p>
         </li>
-        <li>
-          <p>
-            If the repository has no .lfsconfig yet, run this in it once
-            {!repos && ' (the repo gets its folder’s name)'}:
-          </p>
-          <Code name="the configuration" text={firstPushLines(location.origin, tenant, repos?.[0])} />
-        </li>
+        {scope !== 'read' && (
+          <li>
+            <p>
+              If the repository has no .lfsconfig yet, run this in it once.
+              {!repo && ' Replace REPO with its name.'}
+            </p>
+            <Code
+              name="the configuration"
+              text={`${urlLine(location.origin, tenant, repo)}\n${trackLines}`}
+            />
+          </li>
+        )}
       </ol>
       <p class="note under">
-        You can {scopeText[scope]} {repos?.join(', ') ?? 'all repos'}
+        As {user}, you can {scopeText[scope]} {repos?.join(', ') ?? 'all repos'}
         {expiresAt !== null && `, until ${dayText(expiresAt.slice(0, 10))}`}.
       </p>
       <p class="under">
@@ -150,14 +158,13 @@ export function Device({ session, code }: { session: SessionBody; code: string }
       <p class="notice under">
         Approve it only if you see this code on that machine. Anyone who sent you this link gets this access.
       </p>
+      <p class="note">Otherwise, close this page. The login expires automatically.</p>
       <Form
         key="approve"
         action="Approve"
         start={{ user: session.user ?? '', scope }}
         fields={() => (mayChoose ? [userField, scopeField] : [])}
         run={(grant) => send(typed, '', mayChoose ? grant : {}, () => setIsDone(true))}
-        cancel="Cancel"
-        onCancel={() => setFound(undefined)}
       />
     </Alone>
   );

@@ -30,18 +30,16 @@ export interface Fillable<Name extends string = string> {
 }
 
 /**
- * @param props.cancel closes it, by a button of this text.
- * @param props.isDanger what it does can't be undone: no *Enter* does it, and the keyboard starts at `cancel`.
+ * @param props.keep what it does can't be undone: no *Enter* does it, and the keyboard starts at the button of this text.
  */
 export function Form<Name extends string>(
   props: Fillable<Name> & {
-    cancel?: string;
+    keep?: string | undefined;
     onCancel?: () => void;
-    isDanger?: boolean;
     children?: ComponentChildren;
   },
 ) {
-  const { action, start, isReady, run, cancel, onCancel, isDanger = false, children } = props;
+  const { action, start, isReady, run, keep, onCancel, children } = props;
   const [values, setValues] = useState((start ?? {}) as Values<Name>);
   const [problem, setProblem] = useState<string>();
   const [isBusy, setIsBusy] = useState(false);
@@ -60,7 +58,7 @@ export function Form<Name extends string>(
       class="fields"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isDanger) void go();
+        if (!keep) void go();
       }}
     >
       {props.fields?.(values).map((field) => (
@@ -74,16 +72,14 @@ export function Form<Name extends string>(
       {children}
       <Problem text={problem} />
       <div class="answers" aria-busy={isBusy}>
-        {isDanger ? (
+        {keep ? (
           <Button text={action} kind="danger" isDisabled={isOff} onPress={go} />
         ) : (
           <button type="submit" class="primary" disabled={isOff}>
             {action}
           </button>
         )}
-        {cancel !== undefined && onCancel && (
-          <Button text={cancel} kind={isDanger ? 'first' : ''} onPress={onCancel} />
-        )}
+        {onCancel && <Button text={keep ?? 'Cancel'} kind={keep ? 'first' : ''} onPress={onCancel} />}
         <span class="note" role="status">
           {isSaved && isOff && 'Saved'}
         </span>
@@ -94,10 +90,10 @@ export function Form<Name extends string>(
 
 function FieldOf(props: { field: Field; value: string; onValue: (value: string) => void }) {
   const { field, value, onValue } = props;
-  const { label, note, placeholder, isRequired, options, isMany = false, below } = field;
+  const { label, note, placeholder, isRequired, options, isMany, below } = field;
   const id = useId();
   const chosen = isMany ? value.split(' ') : [value];
-  const own = { id, 'aria-describedby': note === undefined ? undefined : `${id}-note` };
+  const own = { id, 'aria-describedby': note && `${id}-note` };
   return (
     <>
       <label for={id}>{label}</label>
@@ -127,7 +123,7 @@ function FieldOf(props: { field: Field; value: string; onValue: (value: string) 
           onInput={({ currentTarget }) => onValue(currentTarget.value)}
         />
       )}
-      {note !== undefined && (
+      {note && (
         <p class="note" id={`${id}-note`}>
           {note}
         </p>

@@ -31,7 +31,7 @@ export function grantFields(
   return [
     scopeField,
     ...(scope === 'manage' || options.repos.length === 0 ? [] : [repos]),
-    { name: 'seconds', label: 'Expires', options: times },
+    { name: 'seconds', label: 'Token expires', options: times },
   ];
 }
 

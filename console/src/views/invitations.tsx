@@ -43,7 +43,7 @@ export function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: reado
           <Line
             key={invitationId}
             name={user ?? 'Anyone with the link'}
-            note={`${scopeText[scope]}, ${own?.join(', ') ?? 'all repos'}, expires ${formatUntil(expiresAt, nowMs)}`}
+            note={`${scopeText[scope]}, ${own?.join(', ') ?? 'all repos'}, link expires ${formatUntil(expiresAt, nowMs)}`}
           >
             <Button
               text="Revoke"

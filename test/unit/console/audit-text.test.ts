@@ -107,7 +107,7 @@ const written: Readonly<Record<AuditAction, readonly [Partial<AuditEntryBody>, s
   'repo.delete': [{ ...game, asked: {}, after: { bytes: 1024 } }, 'mira deleted the repo game | 1 KiB'],
   'object.delete': [
     { target: { repo: 'game', oid: '68cb88c0ffee'.padEnd(64, '0') }, asked: {}, after: { bytes: 1024 } },
-    'mira deleted the object 68cb88c0ffee… of game | 1 KiB',
+    'mira scheduled the deletion of the object 68cb88c0ffee… of game | 1 KiB',
   ],
   'reconcile.request': [{ asked: {} }, 'mira requested a scan'],
   'scan.change': [
@@ -259,7 +259,10 @@ describe('the audit log in sentences', () => {
       'Someone accepted an invitation',
       { action: 'invitation.accept', by: { kind: 'identity', tokenId: null, name: null } },
     ],
-    ['mira deleted an object of game', { action: 'object.delete', target: { repo: 'game' } }],
+    [
+      'mira scheduled the deletion of an object of game',
+      { action: 'object.delete', target: { repo: 'game' } },
+    ],
   ])('%s: also of entries that say less', (text, change) => {
     expect(said(change)).toContain(text);
   });

@@ -124,7 +124,8 @@ export class Api extends Construct {
     const open = limit(throttle.otherRequestsPerSecond, throttle.otherBurst);
     const limitOf = (route: Route) => {
       if (lfsFunctions.has(route.function)) return lfs;
-      return isOpen(route) ? open : management;
+      // What the page of a sign-in asks needs no token.
+      return route.function === 'management' && route.path !== '/v1/sign-in' ? management : open;
     };
     resource.routeSettings = Object.fromEntries([
       ...routes.map((route) => [`${route.method} ${route.path}`, limitOf(route)]),
@@ -175,16 +176,6 @@ const throttledPattern = FilterPattern.all(
 
 /** Take part in every push and fetch. */
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsChunks', 'lfsLocks']);
-/** Answer without a token, or, as usage, are polled for many tenants. */
-const openFunctions: ReadonlySet<HttpFunction> = new Set([
-  'console',
-  'health',
-  'exchangeToken',
-  'signIn',
-  'getSubscription',
-]);
-const isOpen = (route: Route) =>
-  openFunctions.has(route.function) || ['/openapi.json', '/v1/sign-in'].includes(route.path);
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(

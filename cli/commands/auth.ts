@@ -1,6 +1,5 @@
 import { hostname, userInfo } from 'node:os';
 import { Argument } from 'commander';
-import { tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
 import { isTenantName } from '../../lambda/rules/names.ts';
 import { type ApiClient, type BodyOf, isProblem } from '../api-client.ts';
 import { actionCommand, type Register } from '../command.ts';
@@ -131,9 +130,7 @@ export const registerLogout: Register = (program, context) => {
       if (baseUrl === undefined || !urls.includes(baseUrl))
         throw new UsageError(`You aren't logged in${baseUrl === undefined ? '' : ` to ${baseUrl}`}.`);
       await changeCredentials(context, (all) => withoutServer(all, baseUrl));
-      const tokens = [logins[baseUrl]?.token ?? [], Object.values(git[baseUrl] ?? {})].flat();
-      const ids = [...new Set(tokens.map(tokenIdOf))].join(', ');
-      context.out(`Logged out of ${baseUrl}. The tokens still work: an admin can revoke them (${ids}).\n`);
+      context.out(`Logged out of ${baseUrl}. The tokens still work: an admin can revoke them.\n`);
       await unsetHelper(baseUrl, context);
     });
 };

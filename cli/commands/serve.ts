@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseJson } from '../../lambda/rules/text.ts';
@@ -113,23 +113,29 @@ async function serve(options: ServeSettings, context: CliContext): Promise<void>
  * What is known of the store: tested once, at the first start with it. The data folder keeps the result.
  *
  * @returns undefined for the store in the data folder, or if the options are not whole.
- * @throws {CliError} if the store can't be used.
+ * @throws {CliError} if the store can't be used, or the objects are in another one: all would seem lost.
  */
 async function testedStore(
-  options: ServeSettings,
+  { store = '', bucket = '', region, data }: ServeSettings,
   context: CliContext,
 ): Promise<{ profile: StoreProfile; file: string } | undefined> {
-  const { store, bucket, region, data } = options;
-  if (!data.trim()) return undefined;
-  if (!store || !bucket || !/^https?:/.test(store) || !URL.canParse(store)) return undefined;
-  const file = path.join(data, 'store-profile.json');
-  const known = await readFile(file, 'utf8').then(
-    (text) => storeProfileSchema.safeParse(parseJson(text)).data,
-    () => undefined,
-  );
-  const endpoint = new URL(store).origin;
-  if (known?.usable && known.endpoint === endpoint && known.bucket === bucket)
-    return { profile: known, file };
+  const endpoint = /^https?:/.test(store) && URL.canParse(store) ? new URL(store).origin : '';
+  if (!data.trim() || !store !== !bucket || !store !== !endpoint) return undefined;
+  const [file, own] = [path.join(data, 'store-profile.json'), path.join(data, 'store', 'objects')];
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const known = storeProfileSchema.safeParse(parseJson(text)).data;
+  const names = known || !store ? [] : await readdir(own, { recursive: true }).catch(() => []);
+  const placeOf = (url: string | null, name: string) => `bucket ${name} at ${url}`;
+  const given = store ? placeOf(endpoint, bucket) : 'its own store';
+  // Folders with names of two letters stay when their objects are deleted.
+  const hasOwn = names.some((name) => name.length > 2);
+  const kept = known ? placeOf(known.endpoint, known.bucket) : hasOwn ? 'its own store' : given;
+  if (kept !== given)
+    throw new CliError(`The objects of ${data} are in ${kept}, not in ${given}.`, {
+      hint: `Start it with that store. If you moved the objects, or its URL changed, first rename ${known ? file : own}.`,
+    });
+  if (!store) return undefined;
+  if (known?.usable) return { profile: known, file };
   const prefix = `lfs-quota-doctor-${randomBytes(8).toString('hex')}/`;
   const target = {
     bucket,

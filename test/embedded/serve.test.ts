@@ -151,8 +151,14 @@ describe('a server behind a proxy', () => {
     first.process.kill('SIGTERM');
     await first.ended();
     // A store that was tested once isn't tested again.
-    expect((await startServer(proxy, data, elsewhere)).output.out).not.toContain('checks: ');
+    const second = await startServer(proxy, data, elsewhere);
+    expect(second.output.out).not.toContain('checks: ');
     expect(await pull(place, { oid, size: 12 })).toBe('a large file');
+    second.process.kill('SIGTERM');
+    await second.ended();
+    const without = spawnServer(['--data', data, '--public-url', proxy.url, '--listen', '127.0.0.1:0']);
+    expect((await without.ended()).exitCode).toBe(1);
+    expect(without.output.err).toContain(`are in bucket elsewhere at ${store.url}, not in its own store.`);
   });
 
   it('refuses a store that does not keep its promises', async () => {

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
 import { type IdentityIssuer, publicIssuers } from '../lambda/accounts/rules/identities.ts';
 import type { Mailer } from '../lambda/alerts/rules/email.ts';
@@ -18,7 +18,8 @@ import { copyPump } from './background/work-pumps.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
-import { type Database, openDatabase } from './data/database.ts';
+import { type Database, isDamaged, openDatabase, openDatabaseError } from './data/database.ts';
+import { tableFolder } from './data/older-folder.ts';
 import { openSharedTable, type TableSettings } from './data/shared-table.ts';
 import { ensureDemo, type StartedStack } from './demo.ts';
 import {
@@ -145,8 +146,11 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
     return await start(options, cleanup);
   } catch (error) {
     await cleanup.run().catch(() => undefined);
-    if (error instanceof StartupError || !isDiskFull(error)) throw error;
-    throw new StartupError(`The data folder ${resolve(options.dataDir)} ${diskFullAdvice}`, { cause: error });
+    const path = resolve(options.dataDir);
+    if (error instanceof StartupError) throw error;
+    if (isDamaged(error)) throw openDatabaseError(join(path, tableFolder), error);
+    if (!isDiskFull(error)) throw error;
+    throw new StartupError(`The data folder ${path} ${diskFullAdvice}`, { cause: error });
   }
 }
 

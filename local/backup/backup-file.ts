@@ -37,9 +37,15 @@ export async function* backupText(
   const at = new Date().toISOString();
   yield hashed([JSON.stringify({ backup: kind, format: backupFormat, version, source, at })]);
   let count = 0;
-  for await (const some of items) {
-    count += some.length;
-    yield hashed(some);
+  try {
+    for await (const some of items) {
+      count += some.length;
+      yield hashed(some);
+    }
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    // Another process reads it, which tells why.
+    return yield JSON.stringify({ failed: error.message });
   }
   yield `${JSON.stringify({ items: count, sha256: hash.digest('hex') })}\n`;
 }
@@ -100,6 +106,7 @@ async function* readBackup(
   }
   if (count < 0) checkHeader(last ?? '');
   const end = fieldsOf(last ?? '');
+  if (typeof end['failed'] === 'string') throw new StartupError(end['failed']);
   if (typeof end['items'] !== 'number') throw damaged('its last line is missing');
   if (end['items'] !== count) throw damaged(`it has ${count} of ${end['items']} items`);
   if (end['sha256'] !== hash.digest('hex')) throw damaged('its checksum differs');

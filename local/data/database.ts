@@ -101,7 +101,13 @@ export async function openDatabase(
     removeExpired: (input) => whenReady(false, () => table.removeExpired(input)),
     tableName: 'lfs-quota',
     origin: isFound ? 'found' : 'created',
-    snapshot: () => store.snapshot(),
+    async *snapshot() {
+      try {
+        yield* store.snapshot();
+      } catch (error) {
+        throw openDatabaseError(path, error);
+      }
+    },
     isWritable() {
       if (store.failure === undefined) return true;
       store.ready({ isRead: false }).catch(() => undefined);
@@ -117,6 +123,10 @@ export async function openLevel(path: string): Promise<ClassicLevel> {
   await level.open();
   return level;
 }
+
+/** Whether LevelDB couldn't read its files. What lies in those that a start doesn't read can be damaged, too. */
+export const isDamaged = (error: unknown) =>
+  /^LEVEL_(CORRUPTION|IO_ERROR)$/.test(errorCode(error) ?? '') && !isDiskFull(error);
 
 export function openDatabaseError(path: string, error: unknown): StartupError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;

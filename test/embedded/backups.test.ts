@@ -167,6 +167,38 @@ it('no URL of before the backup puts anything into the store of a restored serve
   expect(put.status).toBe(403);
 });
 
+describe('a damaged table', () => {
+  /** Of a server that has stopped, with what it stored in a file of LevelDB. */
+  async function damagedFolder(damage: (bytes: Buffer) => Buffer): Promise<string> {
+    const data = tempFolder();
+    for (let starts = 0; starts < 2; starts += 1) {
+      const stack = await start(data);
+      if (starts === 0) await ask(stack, '', { tenant: 'demo', limitBytes: 1_000 });
+      await stack.close();
+    }
+    const files = readdirSync(join(data, 'table')).filter((name) => name.endsWith('.ldb'));
+    expect(files).not.toEqual([]);
+    for (const file of files.map((name) => join(data, 'table', name)))
+      writeFileSync(file, damage(readFileSync(file)));
+    return data;
+  }
+
+  it.each([
+    ['overwritten', 'Corruption: bad block type', (bytes: Buffer) => bytes.fill(0x55, 0, bytes.length - 48)],
+    ['zeros', 'Corruption: not an sstable', (bytes: Buffer) => bytes.fill(0)],
+    ['cut', 'IO error: ', (bytes: Buffer) => bytes.subarray(0, bytes.length >> 1)],
+  ])('that is %s ends a start and a backup with what to do', async (_, reason, damage) => {
+    const data = await damagedFolder(damage);
+    const said = new RegExp(
+      `/table can't be opened \\(${reason}.*\\)\\. Restore the data folder from a backup, or choose another folder \\(--data\\)\\.$`,
+    );
+    const refusal = { name: 'StartupError', message: expect.stringMatching(said) };
+    await expect(start(data)).rejects.toMatchObject(refusal);
+    const saved = writeBackup(join(tempFolder(), 'table.jsonl'), backupOf(data), noOutput);
+    await expect(saved).rejects.toMatchObject(refusal);
+  });
+});
+
 it('a lost table is rebuilt from the bucket by one command, exactly', { timeout: 60_000 }, async () => {
   const data = join(tempFolder(), 'data');
   const stack = await start(data);

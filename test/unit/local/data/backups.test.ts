@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createConnection, Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { serveBackups } from '../../../../local/data/backups.ts';
+import { writeBackup } from '../../../../local/backup/backup-file.ts';
+import { backupOf, serveBackups } from '../../../../local/data/backups.ts';
+import { StartupError } from '../../../../local/system/durable-file.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
@@ -22,7 +25,7 @@ async function setUp(snapshot: () => AsyncGenerator<readonly string[]> = oneItem
     await once(socket, 'connect');
     return socket;
   };
-  return { close, connect };
+  return { folder, close, connect };
 }
 
 // An error without a listener ends the process: here, it fails the run.
@@ -69,5 +72,19 @@ it('ends the snapshot of somebody who stops reading for a minute: the table keep
   expect(waits).toEqual([60_000]);
   await expect.poll(() => isEnded).toBe(true);
   stalling.destroy();
+  await close();
+});
+
+it('says why the server could not read its table to its end', async () => {
+  async function* damaged() {
+    yield* oneItem();
+    throw new StartupError('The table is damaged. Restore it.');
+  }
+  const { folder, close } = await setUp(damaged);
+  const file = join(folder, 'table.jsonl');
+  await expect(writeBackup(file, backupOf(folder), async () => {})).rejects.toThrow(
+    /^The table is damaged\. Restore it\.$/,
+  );
+  expect(existsSync(file)).toBe(false);
   await close();
 });

@@ -13,7 +13,7 @@ import { LocalTable, type TableLimits } from '../table/table.ts';
 function explainFullDisk(error: unknown): unknown {
   if (!isDiskFull(error)) return error;
   const text =
-    "The server's disk is full, or its user's disk quota is reached. Free up space and retry. Stored data is safe.";
+    "The server's disk is full, or its disk quota is reached. Ask its operator to free up space, then retry. Stored data is safe.";
   return new StorageFullError(text, { cause: error });
 }
 

@@ -132,7 +132,7 @@ function internalError(cause: unknown, message: IncomingMessage, { onError }: St
   if (message.errored === null) onError?.(cause);
   if (!isDiskFull(cause))
     return new S3Error('InternalError', 'We encountered an internal error. Please retry.', { cause });
-  const text = 'The disk of this store is full. Free some space on it, then upload again.';
+  const text = "The server's disk is full. Ask its operator to free up space, then upload again.";
   return new S3Error('InsufficientStorage', text, { cause });
 }
 

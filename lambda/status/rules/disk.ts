@@ -33,6 +33,6 @@ export function diskPart(disk: DiskState): StatusPart {
   if (!isFull(disk) && freeBytes >= lowBytes(disk)) return fine(part, `The disk has ${level}`);
   const what = isWritable ? `The disk is ${isFull(disk) ? '' : 'nearly '}full` : "The table can't be written";
   const todo =
-    "Pushes fail while it's full. Free up space there: delete objects, repos or other files, or make it larger. Pushes then work without a restart.";
+    "Pushes fail while it's full. Make it larger, or delete other files there. Deleted objects free up space after an hour. Don't restart the server first: without space, it can't start.";
   return act(part, `${what}: ${level}`, todo);
 }

@@ -472,7 +472,7 @@ describe('a full disk', () => {
     const put = { method: 'PUT', path: `/${bucket}/k`, body };
     const refused = await store.send(put);
     expect(refused).toMatchObject({ status: 507, code: 'InsufficientStorage' });
-    expect(refused.body.toString()).toContain('The disk of this store is full.');
+    expect(refused.body.toString()).toContain("The server's disk is full.");
     expect(write).toHaveBeenCalled();
     expect(store.errors).toEqual([failure]);
     expect(await isThere('k')).toBe(false);

@@ -8,7 +8,7 @@ import { LevelDisk, noSpace } from '../../../support/level-disk.ts';
 import { Random } from '../../../support/random.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
-const advice = 'Free up space and retry.';
+const advice = 'Ask its operator to free up space, then retry.';
 const sk = 'TENANT';
 const tempFolder = useTempFolders();
 

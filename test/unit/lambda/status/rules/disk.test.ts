@@ -32,7 +32,10 @@ describe('the disk of a server', () => {
   it('says how much is free, where, and what frees more', () => {
     const { says, todo } = diskPart(diskOf(2 * mib, 60 * mib));
     expect(says).toBe('The disk is full: 2 MiB free of 60 MiB (/data).');
-    expect(todo).toContain('delete objects');
+    expect(todo).toBe(
+      "Pushes fail while it's full. Make it larger, or delete other files there. Deleted objects free up space after an hour. " +
+        "Don't restart the server first: without space, it can't start.",
+    );
     expect(diskPart(diskOf(4 * mib, 60 * mib)).says).toMatch(/^The disk is nearly full: 4 MiB free/);
   });
 

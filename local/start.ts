@@ -18,7 +18,7 @@ import { copyPump } from './background/work-pumps.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
-import { type Database, isDamaged, openDatabase, openDatabaseError } from './data/database.ts';
+import { type Database, isOfDisk, openDatabase, openDatabaseError } from './data/database.ts';
 import { tableFolder } from './data/older-folder.ts';
 import { openSharedTable, type TableSettings } from './data/shared-table.ts';
 import { ensureDemo, type StartedStack } from './demo.ts';
@@ -38,7 +38,7 @@ import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
 import { countLosses } from './store-damage.ts';
 import type { ConnectionLimits } from './system/connections.ts';
-import { diskFullAdvice, isDiskFull, StartupError } from './system/durable-file.ts';
+import { StartupError } from './system/durable-file.ts';
 import { tenantNames } from './tenant-names.ts';
 import { Turns } from './turns.ts';
 
@@ -146,11 +146,8 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
     return await start(options, cleanup);
   } catch (error) {
     await cleanup.run().catch(() => undefined);
-    const path = resolve(options.dataDir);
-    if (error instanceof StartupError) throw error;
-    if (isDamaged(error)) throw openDatabaseError(join(path, tableFolder), error);
-    if (!isDiskFull(error)) throw error;
-    throw new StartupError(`The data folder ${path} ${diskFullAdvice}`, { cause: error });
+    if (error instanceof StartupError || !isOfDisk(error)) throw error;
+    throw openDatabaseError(join(resolve(options.dataDir), tableFolder), error);
   }
 }
 

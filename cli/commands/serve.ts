@@ -136,10 +136,9 @@ async function testedStore(
     });
   if (!store) return undefined;
   if (known?.usable) return { profile: known, file };
-  const prefix = `lfs-quota-doctor-${randomBytes(8).toString('hex')}/`;
   const target = {
     bucket,
-    prefix,
+    prefix: `lfs-quota-doctor-${randomBytes(8).toString('hex')}/`,
     endpoint,
     endpointOption: '--store',
     region: region || 'us-east-1',

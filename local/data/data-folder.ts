@@ -308,17 +308,15 @@ async function claimFormat(path: string): Promise<void> {
   const file = join(path, formatFile);
   const text = await readIfThere(file);
   const format = text === undefined ? 0 : readFormat(text);
-  if (format === undefined) {
+  if (format === undefined)
     throw new StartupError(
       `${file} is damaged. Restore the data folder from a backup, or choose another folder (--data).`,
     );
-  }
-  if (format > folderFormat) {
+  if (format > folderFormat)
     throw new StartupError(
       `The data folder ${path} was written by a newer lfs-quota (format ${format}; this release reads up to ` +
         `${folderFormat}). Start that newer release, or choose another folder (--data).`,
     );
-  }
   if (format < folderFormat) await convert(path, () => writeFormat(file));
   else await adoptConverted(path);
   await removeOlder(path);
@@ -337,9 +335,8 @@ async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise
   try {
     return await work();
   } catch (error) {
-    if (isDiskFull(error)) {
+    if (isDiskFull(error))
       throw new StartupError(`The data folder ${path} ${diskFullAdvice}`, { cause: error });
-    }
     const reason = fileSystemReasons[errorCode(error) ?? ''];
     if (reason === undefined) throw error;
     throw new StartupError(`The data folder ${path} ${reason}. Choose another folder (--data).`, {

@@ -9,13 +9,9 @@ import { diskFullAdvice, errorCode, isDiskFull, StartupError, syncFolder } from 
 import { LevelStore, type LevelStoreOptions } from '../table/level-store.ts';
 import { LocalTable, type TableLimits } from '../table/table.ts';
 
-/** The error itself, or one that tells the client of a request that the disk is full. */
-function explainFullDisk(error: unknown): unknown {
-  if (!isDiskFull(error)) return error;
-  const text =
-    "The server's disk is full, or its disk quota is reached. Ask its operator to free up space, then retry. Stored data is safe.";
-  return new StorageFullError(text, { cause: error });
-}
+/** What the client of a request is told, who may be anyone. */
+const diskFullText =
+  "The server's disk is full, or its disk quota is reached. Ask its operator to free up space, then retry. Stored data is safe.";
 
 const chunkBytes = 1024 ** 2;
 
@@ -91,7 +87,7 @@ export async function openDatabase(
       await store.ready({ isRead });
       return await run();
     } catch (error) {
-      throw explainFullDisk(error);
+      throw isDiskFull(error) ? new StorageFullError(diskFullText, { cause: error }) : error;
     }
   };
   return {
@@ -124,24 +120,18 @@ export async function openLevel(path: string): Promise<ClassicLevel> {
   return level;
 }
 
-/** Whether LevelDB couldn't read its files. What lies in those that a start doesn't read can be damaged, too. */
-export const isDamaged = (error: unknown) =>
-  /^LEVEL_(CORRUPTION|IO_ERROR)$/.test(errorCode(error) ?? '') && !isDiskFull(error);
+/** Whether the disk is full, or LevelDB can't read its files: a part that no start needs can be damaged, too. */
+export const isOfDisk = (error: unknown) =>
+  isDiskFull(error) || /^LEVEL_(CORRUPTION|IO_ERROR)$/.test(errorCode(error) ?? '');
 
 export function openDatabaseError(path: string, error: unknown): StartupError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (errorCode(cause) === 'LEVEL_LOCKED') {
-    return new StartupError(
-      `The database ${path} is in use by another process. Stop that one first, or choose another folder (--data).`,
-      { cause: error },
-    );
-  }
-  if (isDiskFull(cause)) {
-    return new StartupError(`The database ${path} ${diskFullAdvice}`, { cause: error });
-  }
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StartupError(
-    `The database ${path} can't be opened (${reason}). Restore the data folder from a backup, or choose another folder (--data).`,
-    { cause: error },
-  );
+  const what =
+    errorCode(cause) === 'LEVEL_LOCKED'
+      ? 'is in use by another process. Stop that one first, or choose another folder (--data).'
+      : isDiskFull(cause)
+        ? diskFullAdvice
+        : `can't be opened (${reason}). Restore the data folder from a backup, or choose another folder (--data).`;
+  return new StartupError(`The database ${path} ${what}`, { cause: error });
 }

@@ -215,7 +215,7 @@ export function unreachableError(error: unknown, baseUrl: string, method?: strin
 function unreachableHint(baseUrl: string, why: string): string {
   const [scheme, rest = ''] = baseUrl.split('://');
   if (/SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(why))
-    return 'Node.js knows no such authority. Its certificate goes into NODE_EXTRA_CA_CERTS.';
+    return "Node.js doesn't know who signed its certificate: set NODE_EXTRA_CA_CERTS to that one's.";
   if (scheme === 'https' && /WRONG_VERSION_NUMBER|(PACKET|DATA)_LENGTH/.test(why))
     return `It speaks plain HTTP. Use http://${rest}`;
   if (scheme === 'http' && /HPE_|SOCKET|ECONNRESET/.test(why)) return `Does it use TLS? Try https://${rest}`;

@@ -11,7 +11,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'docs/saas-builders.md', most: 1500, isForUsers: true },
   { page: 'docs/deploy.md', most: 2070, isForUsers: true },
   { page: 'docs/costs.md', most: 950, isForUsers: true },
-  { page: 'docs/serve.md', most: 1060, isForUsers: true },
+  { page: 'docs/serve.md', most: 1100, isForUsers: true },
   { page: 'docs/runbook.md', most: 2530, isForUsers: true },
   { page: 'docs/migrate.md', most: 1400, isForUsers: true },
   { page: 'docs/limits.md', most: 220 },

@@ -52,13 +52,11 @@ async function measure() {
     globalThis.gc();
     await nextTurn();
   }
-  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
-  // Without the pages that V8 has emptied and keeps: how many depends on how busy the machine is.
-  const resident = rss - (heapTotal - heapUsed);
+  const { rss, heapUsed, external } = process.memoryUsage();
   const handles = process
     .getActiveResourcesInfo()
     .filter((name) => !/^(Immediate|Timeout|FSReqCallback)$/.test(name));
-  return { resident, heapUsed, external, handles: handles.length, timers: waiting.size };
+  return { rss, heapUsed, external, handles: handles.length, timers: waiting.size };
 }
 
 process.on('message', async (message) => {

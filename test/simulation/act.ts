@@ -34,8 +34,10 @@ export async function act(
         // The grace time begins at the request, so the mark must not be written after the function's time limit.
         mayOutlive: false,
       });
-      world.invariants.requestDeletion(object, world.scheduler.nowMs);
-      const plan = typeof marked === 'object' ? marked.answer : undefined;
+      const { nowMs } = world.scheduler;
+      const isAnswered = typeof marked === 'object';
+      world.invariants.requestDeletion(object, nowMs, nowMs + (isAnswered ? 0 : world.lateMaxMs));
+      const plan = isAnswered ? marked.answer : undefined;
       const dueAtMs = typeof plan === 'object' ? plan.dueAtMs : undefined;
       return action.contested && dueAtMs !== undefined
         ? contest(world, scenario, action, dueAtMs)

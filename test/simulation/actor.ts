@@ -4,7 +4,7 @@ import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 import type { Mishap, Mishaps, PortCall } from './mishaps.ts';
 
-const usualLateMaxMs = 20_000;
+export const usualLateMaxMs = 20_000;
 /** How long a slow page takes at most: that of a ledger with very many items, or of a store that is throttled. */
 const slowPageMaxMs = 30_000;
 const slowPages = 0.1;

@@ -307,13 +307,17 @@ export class Invariants {
     this.#reported.set(name, beganMs);
   }
 
-  /** Somebody has requested the deletion of an object, of a repo (without `oid`), or of the tenant (without both). */
-  requestDeletion(path: { repo?: string; oid?: string }, nowMs: number): void {
+  /**
+   * Somebody has requested the deletion of an object, of a repo (without `oid`), or of the tenant (without both).
+   *
+   * @param heardByMs without an answer, what it writes may land as late as this.
+   */
+  requestDeletion(path: { repo?: string; oid?: string }, nowMs: number, heardByMs = nowMs): void {
     if (path.repo === undefined) this.#isTenantClosed = true;
     else if (path.oid === undefined) this.#deletesOf(path.repo).requests += 1;
     else {
       const name = `${path.repo}/${path.oid}`;
-      this.#deletedAtMs.set(name, nowMs);
+      this.#deletedAtMs.set(name, heardByMs);
       if (!this.#askedAtMs.has(name)) this.#askedAtMs.set(name, nowMs);
     }
   }

@@ -1,3 +1,4 @@
+import { usualLateMaxMs } from './actor.ts';
 import type { Coverage } from './coverage.ts';
 import type { Account, World } from './world.ts';
 
@@ -21,6 +22,8 @@ export class TenantWorld {
   readonly areFilesLost: boolean;
   readonly offerDownload: World['offerDownload'];
   readonly makers: number;
+  /** What was written without an answer may land as late as this. */
+  readonly lateMaxMs: number;
   readonly coverage: Coverage;
   readonly wait: World['wait'];
   readonly start: World['start'];
@@ -51,6 +54,7 @@ export class TenantWorld {
     this.areFilesLost = world.areFilesLost;
     this.offerDownload = world.offerDownload;
     this.makers = world.makers;
+    this.lateMaxMs = world.mix.lateMaxMs ?? usualLateMaxMs;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);
     this.start = world.start.bind(world);

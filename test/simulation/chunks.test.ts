@@ -16,7 +16,7 @@ const least = {
   pairs: 22,
   takeovers: 10,
   endedByName: 5,
-  unserved: 2,
+  unserved: 0.8,
   refusals: 10,
   deletes: 5,
   kills: 120,

@@ -146,7 +146,7 @@ interface CancelFilter {
  * its limit, and the next full count finds it.
  *
  * One that a scan is to look at by now stays: until then it may be the only sign that its repo changed. In a large repo, a scan
- * may have found out about a part of it only.
+ * may have found out about a part of it only. So does what deletes of the repo expect once more: it says what had arrived.
  *
  * One with uploads in chunks is cancelled only by its id, because a push may be in progress. They end, and it goes with what
  * they stored.
@@ -167,8 +167,17 @@ export async function cancelReservations(
   const nowMs = clock.nowMs();
   // By the clock of whoever scanned, too.
   const lookedAtMs = nowMs + 2 * settings.clockSkewMs;
+  const unseenIn = new Set<string>();
   for await (const page of pages) {
-    chosen.push(...page.filter((reservation) => isToGo(reservation, { filter, nowMs, lookedAtMs })));
+    for (const each of page) {
+      const isLate = each.state === 'issued' && isLapsed(each, nowMs);
+      const isSeen = each.lookAtMs !== null && each.lookAtMs > lookedAtMs;
+      if (isLate && !isSeen && each.entries.size > 0) unseenIn.add(each.repo);
+      // Those of deletes come after all others of their repo.
+      const isNeeded = each.deletedByMs !== undefined && unseenIn.has(each.repo);
+      const mayGo = isUploadedInChunks(each) ? filter.id !== undefined : isLate && isSeen && !isNeeded;
+      if (mayGo && isNamed(each, filter)) chosen.push(each);
+    }
     if (chosen.length > cancelledMax) break;
   }
   const going = chosen.slice(0, cancelledMax);
@@ -199,19 +208,8 @@ async function cancelOne(
 
 const isUploadedInChunks = ({ chunked }: Reservation) => chunked !== undefined && chunked.size > 0;
 
-function isToGo(
-  reservation: Reservation,
-  { filter, nowMs, lookedAtMs }: { filter: CancelFilter; nowMs: number; lookedAtMs: number },
-): boolean {
-  const { state, lookAtMs, id, madeBy } = reservation;
-  const isUnconfirmed =
-    state === 'issued' && lookAtMs !== null && lookAtMs > lookedAtMs && isLapsed(reservation, nowMs);
-  return (
-    (isUploadedInChunks(reservation) ? filter.id !== undefined : isUnconfirmed) &&
-    (filter.id === undefined || id === filter.id) &&
-    (filter.madeBy === undefined || madeBy === filter.madeBy)
-  );
-}
+const isNamed = ({ id, madeBy }: Reservation, filter: CancelFilter) =>
+  (filter.id === undefined || id === filter.id) && (filter.madeBy === undefined || madeBy === filter.madeBy);
 
 type VerifyOutcome =
   | { readonly kind: 'verified' }

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../../../lambda/ledger/deletes.ts';
-import { listReservations } from '../../../../lambda/ledger/reservations.ts';
+import { cancelReservations, listReservations } from '../../../../lambda/ledger/reservations.ts';
+import { runDeletions } from '../../../../lambda/ledger/run-deletions.ts';
 import { minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { GcWorld, hour, repo } from '../gc/gc-world.ts';
 
@@ -78,6 +79,24 @@ describe.each([
     // What a slow PUT may still store once more, nobody is held to account for.
     expect(new Set((await shown()).map(({ madeBy }) => madeBy))).toEqual(new Set([null]));
     if (way !== 'with its tenant') expect(await push('ada', { [oidOf(4)]: 900 })).toEqual(['upload']);
+  });
+
+  it('holds up nothing of its maker, though late uploads are canceled between the delete and the next count', async () => {
+    await push('ada', objects, repo);
+    put(objects);
+    await world.consume();
+    for (const oid of Object.keys(objects))
+      await markObject(world.deps, { tenant, repo, oid, dryRun: false });
+    world.nowMs += 70 * minute;
+    await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 3 });
+    expect(await world.keys()).toEqual([]);
+    await cancelReservations(world.deps, { tenant });
+    await world.consume();
+    expect((await world.record()).unconfirmed).toBeUndefined();
+    expect(await push('ada', { [oidOf(4)]: 900 })).toEqual(['upload']);
+    // They go with the next ones.
+    await cancelReservations(world.deps, { tenant });
+    expect((await shown()).filter(({ state }) => state === 'unconfirmed')).toEqual([]);
   });
 
   it('counts once more if a slow PUT brings it back', async () => {

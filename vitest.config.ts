@@ -10,7 +10,7 @@ const maxWorkers = Math.max(2, availableParallelism() - 1);
 const seed = process.env['SHUFFLE'];
 
 /** As `lane_limit` in .ci/run. */
-const laneTimeout = 30 * 60_000;
+const laneTimeout = 45 * 60_000;
 
 /** What needs nothing but Node. A test fails by being wrong, not by a busy machine: the lane has a time limit (.ci/run). */
 const onNode = {

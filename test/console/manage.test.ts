@@ -359,11 +359,23 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     const { api, usual } = at.fixture;
     await at.open(usual.manageToken, '#northlight/repos/ui-kit/settings');
     const access = at.page.getByRole('region', { name: 'Public access' });
+    await access.waitFor();
+    let letRead = () => {};
+    const mayRead = new Promise<void>((resolve) => (letRead = resolve));
+    await at.page.route('**/repos/ui-kit', async (route) => {
+      if (route.request().method() === 'GET') await mayRead;
+      await route.continue();
+    });
     await access.getByText('Public', { exact: true }).click();
     await access.getByRole('button', { name: 'Save' }).click();
     const publicRead = async () =>
       (jsonOf(await api.manage('GET', `${path}/repos/ui-kit`)) as { publicRead?: object }).publicRead;
     await expect.poll(publicRead).toMatchObject({ monthlyLimitBytes: 100 * 1024 ** 3 });
+    // The page learns of it a request later. It doesn't show it as private until then.
+    await access.getByText('Saved').waitFor();
+    await access.getByText('Private', { exact: true }).click();
+    letRead();
+    await expect.poll(() => access.getByLabel('Public', { exact: true }).isChecked()).toBe(true);
     await access.getByText('Private', { exact: true }).click();
     await at.page.getByRole('dialog').getByRole('button', { name: 'Make private' }).click();
     await expect.poll(publicRead).toBe(undefined);

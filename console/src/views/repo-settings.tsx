@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { BodyOf } from '../../../cli/api-client.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import { tenantAddress } from '../address.ts';
@@ -62,11 +62,7 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
   const now = publicRead ? 'Public' : 'Private';
   const [chosen, setChosen] = useState<(typeof access)[number]>();
   const { dialog, ask } = useDialog();
-  const save = async (publicRead: object | null) => {
-    const problem = await send({ publicRead });
-    if (problem === undefined) setChosen(undefined);
-    return problem;
-  };
+  useEffect(() => setChosen(undefined), [now]);
   const choose = (value: (typeof access)[number]) => {
     if (value === 'Public' || !publicRead) return setChosen(value);
     ask({
@@ -74,7 +70,7 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
       action: 'Make private',
       keep: 'Keep public',
       text: <p>Downloads without a token fail within 30 minutes.</p>,
-      run: () => save(null),
+      run: () => send({ publicRead: null }),
     });
   };
   const value = chosen ?? now;
@@ -96,7 +92,7 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
           used="downloaded this month"
           below="Anonymous downloads fail until the month ends. Tokens still work."
           mayBeNone={isOperator}
-          save={(monthlyLimitBytes) => save({ monthlyLimitBytes })}
+          save={(monthlyLimitBytes) => send({ publicRead: { monthlyLimitBytes } })}
         />
       )}
       {dialog}

@@ -1,5 +1,6 @@
-import { repoKey, tenantKey } from '../../lambda/ledger/items.ts';
+import { repoKey } from '../../lambda/ledger/items.ts';
 import { stored } from '../../lambda/table/stored-names.ts';
+import { tenantKey } from '../../lambda/table/table.ts';
 import { LocalTable, storesOn } from '../../local/table/table.ts';
 import { newTenant } from '../../test/support/ledger-records.ts';
 import { MemoryStore } from '../../test/support/memory/memory-store.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import { prefixBytes, prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
+import { prefixBytes, prefixesOf } from '../../lambda/rules/prefix-set.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';

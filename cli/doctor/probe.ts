@@ -5,7 +5,6 @@ import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { requestHandler } from '../../lambda/aws/sdk.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { ArchiveClient } from '../../lambda/store/archive-client.ts';
 import { BucketClient, isNetworkError } from '../../lambda/store/bucket-client.ts';
@@ -22,6 +21,7 @@ import type {
 } from '../../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../../lambda/store/signing.ts';
+import { requestHandler } from '../../lambda/table/sdk.ts';
 import type { StoreTarget } from '../du/store-errors.ts';
 import type { StoreFacts } from './profile.ts';
 

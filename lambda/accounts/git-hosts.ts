@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { sha256Hex } from '../rules/hash.ts';
+import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import type { GitHost, GitHostKind } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
@@ -8,7 +8,6 @@ import {
   type HostClient,
   type HostRefusal,
 } from './rules/host-user.ts';
-import { sameDigest } from './rules/tokens.ts';
 
 /** A number of a host, as text. */
 export const numberId = z.int().min(1).transform(String);

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
-import { sha256Hex } from '../rules/hash.ts';
+import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { audited } from './audit.ts';
 import {
   acceptedAgainMs,
@@ -16,7 +16,7 @@ import {
   parseUserCode,
   userCodeFrom,
 } from './rules/invitations.ts';
-import { sameDigest, type TokenRecord, tokenIdOf } from './rules/tokens.ts';
+import { type TokenRecord, tokenIdOf } from './rules/tokens.ts';
 import { claimToken, type GivenToken, givenToken, givenVerdict, secretLength } from './tokens.ts';
 
 type Invited = Pick<InvitationRecord, 'tenant' | 'scope' | 'repos' | 'user' | 'lifetimeMs'>;

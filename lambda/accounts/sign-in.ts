@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { sha256Hex } from '../rules/hash.ts';
+import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { isInForce, type SignInHost, signInHostsOf } from './rules/git-hosts.ts';
 import {
   askedReposMax,
@@ -16,7 +16,7 @@ import {
   type WayIn,
   waysIn,
 } from './rules/sign-in.ts';
-import { type SessionRecord, sameDigest, signedInMs, type TokenRecord } from './rules/tokens.ts';
+import { type SessionRecord, signedInMs, type TokenRecord } from './rules/tokens.ts';
 import { beginSession, type HeldSession } from './tokens.ts';
 
 export type SignInDeps = Pick<

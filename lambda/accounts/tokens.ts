@@ -1,12 +1,11 @@
 import type { Deps } from '../deps.ts';
-import { sha256Hex } from '../rules/hash.ts';
+import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import {
   derivedToken,
   isForRepo,
   operatorParent,
   parseSession,
   type SessionRecord,
-  sameDigest,
   sessionLifetimeMs,
   type TokenRecord,
   type TokenScope,

@@ -1,12 +1,11 @@
 import * as z from 'zod';
-import { sameDigest } from '../accounts/rules/tokens.ts';
 import type { Deps } from '../deps.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
 import { usageDays } from '../history/rules/history.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { mapLimited } from '../rules/async.ts';
 import { dayAfter, dayMs, dayOf } from '../rules/dates.ts';
-import { sha256Hex } from '../rules/hash.ts';
+import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { isTenantName } from '../rules/names.ts';
 import { parseJson } from '../rules/text.ts';
 import {

@@ -4,7 +4,7 @@ import {
   PutEventsCommand,
 } from '@aws-sdk/client-eventbridge';
 import type { AlertEvent, EventBus } from '../alerts/rules/alerts.ts';
-import { calling, clientOptions } from './sdk.ts';
+import { calling, clientOptions } from '../table/sdk.ts';
 
 /** What rules match on. */
 const eventSource = 'lfs-quota';

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { AdminCredential } from '../accounts/rules/tokens.ts';
 import { AwsServiceError, SecretError } from '../rules/errors.ts';
 import { sha256Hex } from '../rules/hash.ts';
-import { calling, clientOptions, isRefusal } from './sdk.ts';
+import { calling, clientOptions, isRefusal } from '../table/sdk.ts';
 
 const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
 

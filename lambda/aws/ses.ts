@@ -1,6 +1,6 @@
 import { SESv2Client, type SESv2ClientConfig, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import type { Mailer } from '../alerts/rules/email.ts';
-import { calling, clientOptions } from './sdk.ts';
+import { calling, clientOptions } from '../table/sdk.ts';
 
 /** What fails is sent again by the queue. */
 const limits = { attemptsMax: 2, connectMs: 1000, answerMs: 5000 };

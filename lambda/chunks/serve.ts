@@ -1,8 +1,7 @@
-import { sameDigest } from '../accounts/rules/tokens.ts';
 import { isValid } from '../accounts/tokens.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
-import { sha256Hex } from '../rules/hash.ts';
+import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { listPages, type SignedRequest } from '../store/rules/store.ts';
 import { pathOf } from './assemble.ts';
 import {

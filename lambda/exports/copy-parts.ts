@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../rules/async.ts';
 import {
+  type ByteRange,
   type MultipartUpload,
   SourceGoneError,
   type SourceObject,
@@ -17,7 +18,7 @@ import {
   shardsPrefix,
   type UnitName,
 } from './rules/job.ts';
-import { type ByteRange, sizeOf } from './rules/layout.ts';
+import { sizeOf } from './rules/layout.ts';
 import type { CopyOrder, HeadPiece, LeafPart, OrderedPart, OrderedVolume, Piece } from './rules/orders.ts';
 
 /** As many bytes as fill a worker's bandwidth meanwhile. */

@@ -2,15 +2,14 @@ import * as z from 'zod';
 import { dueKey, inKey, parseRepo, repoKey, watchField } from '../ledger/items.ts';
 import { neverScanned } from '../ledger/repo-store.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
+import type { SeenNote, Watch } from '../ledger/rules/watch.ts';
 import { forEachLimited } from '../rules/async.ts';
 import { absent, type Fields, removing, setting } from '../table/expressions.ts';
 import { batchGet, getItem, methodsOn, pagesOf, putItem, type Table, updateItem } from '../table/requests.ts';
 import { expiring, keyNames } from '../table/table.ts';
 import type { Gc } from './rules/gc.ts';
-import type { SeenNote, Watch } from './rules/watch.ts';
 
 /** GC runs as items, and what batches note for them. */
-
 const sum = z.object({ objectCount: z.number(), bytes: z.number() });
 
 const selection = z.object({

@@ -2,9 +2,11 @@ import type { Deps } from '../deps.ts';
 import { deleteRunMs } from '../ledger/rules/deletion.ts';
 import { lapsedAtMs } from '../ledger/rules/reservation.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
+import { isNoting } from '../ledger/rules/watch.ts';
 import type { DeletionDeps } from '../ledger/run-deletions.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
+import { PrefixSet, prefixBytes, TooManyPrefixesError } from '../rules/prefix-set.ts';
 import { hasKeys, listPages, type SignedRequest } from '../store/rules/store.ts';
 import {
   endedGc,
@@ -22,8 +24,6 @@ import {
   withRun,
   withSet,
 } from './rules/gc.ts';
-import { PrefixSet, prefixBytes, TooManyPrefixesError } from './rules/prefix-set.ts';
-import { isNoting } from './rules/watch.ts';
 
 /** What a gc run needs to go on: beside what deletes need, a listing and files of its own. */
 export type GcDeps = DeletionDeps &

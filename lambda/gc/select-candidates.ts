@@ -6,6 +6,7 @@ import {
 import { isLapsed } from '../ledger/rules/reservation.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
+import { PrefixSet, prefixBytes } from '../rules/prefix-set.ts';
 import {
   type ListedPage,
   type ListPageRequest,
@@ -31,7 +32,6 @@ import {
   withSelection,
   withStep,
 } from './rules/gc.ts';
-import { PrefixSet, prefixBytes } from './rules/prefix-set.ts';
 
 /** Attempts at a page, beside those of its requests. */
 const pageAttemptsMax = 4;

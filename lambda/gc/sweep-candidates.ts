@@ -2,7 +2,9 @@ import { sparedForExports } from '../ledger/deletes.ts';
 import { type Deletion, isClaimable, namedCount, newDeletion } from '../ledger/rules/deletion.ts';
 import { sumEntries } from '../ledger/rules/reservation.ts';
 import type { RepoRecord } from '../ledger/rules/tenant.ts';
+import { isRelied, seenAgainFromMs, type Watch } from '../ledger/rules/watch.ts';
 import { runDeletion } from '../ledger/run-deletions.ts';
+import type { PrefixSet } from '../rules/prefix-set.ts';
 import { type GcDeps, putGc, readSeen, tidyGc } from './gc.ts';
 import {
   type Candidate,
@@ -19,8 +21,6 @@ import {
   tooManyNames,
   withFailure,
 } from './rules/gc.ts';
-import type { PrefixSet } from './rules/prefix-set.ts';
-import { isRelied, seenAgainFromMs, type Watch } from './rules/watch.ts';
 import { selectCandidates } from './select-candidates.ts';
 
 interface Bounds {

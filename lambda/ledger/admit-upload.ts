@@ -1,12 +1,11 @@
 import { beginUploads, type ChunkTicket, removeUploads, resumeUploads } from '../chunks/begin.ts';
 import { type Crowded, claimedForMs } from '../chunks/rules/upload.ts';
 import type { Deps } from '../deps.ts';
-import { PrefixSet, prefixText } from '../gc/rules/prefix-set.ts';
-import { isNoting } from '../gc/rules/watch.ts';
 import { noteRefusal } from '../history/history.ts';
 import { allPages } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
+import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
 import { type FindStoredDeps, findStored, remembering } from '../scan/find-stored.ts';
 import {
   addWithinLimit,
@@ -19,6 +18,7 @@ import { requestOrLog } from './reservations.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
 import { sumEntries, uploadsToVerify } from './rules/reservation.ts';
 import { entriesMaxOf, isOnHold, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
+import { isNoting } from './rules/watch.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';
 import {
   type AdmitUploadDeps,

@@ -22,7 +22,7 @@ import {
   updateItem,
 } from '../table/requests.ts';
 import { stored } from '../table/stored-names.ts';
-import { byDueIndex } from '../table/table.ts';
+import { byDueIndex, tenantKey } from '../table/table.ts';
 import {
   deletionKey,
   dueKey,
@@ -31,7 +31,6 @@ import {
   parseDeletion,
   parseTenant,
   removalField,
-  tenantKey,
 } from './items.ts';
 import { pageOfRepos } from './reservation-store.ts';
 import {

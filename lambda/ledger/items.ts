@@ -14,7 +14,6 @@ import type {
 } from './rules/tenant.ts';
 
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
-
 const bytes = z.number().int();
 /** Absent in the item: null. */
 export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
@@ -206,8 +205,6 @@ const deletionItem = z.object({
     .optional(),
 });
 
-/** The key of a tenant's item. Its partition holds everything that the tenant owns. */
-export const tenantKey = (tenant: string) => ({ pk: `TENANT#${tenant}`, sk: 'TENANT' });
 export const repoKey = (path: RepoPath) => ({
   pk: `TENANT#${path.tenant}`,
   sk: `REPO#${inKey(path.repo)}`,

@@ -1,6 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { pageKeysMax } from '../scan/rules/key-space.ts';
-import { StoreUnavailableError } from '../store/rules/store.ts';
+import { pageKeysMax, StoreUnavailableError } from '../store/rules/store.ts';
 import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
 import { requestOrLog } from './reservations.ts';
 import { listsAtOnceMax, reconcileWaitMs, type Urgency } from './rules/reconcile-policy.ts';

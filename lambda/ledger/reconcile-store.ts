@@ -9,7 +9,7 @@ import {
   setting,
 } from '../table/expressions.ts';
 import { getItem, methodsOn, type Table, updateItem } from '../table/requests.ts';
-import { formatValues, inKnownFormat } from '../table/table.ts';
+import { formatValues, inKnownFormat, tenantKey } from '../table/table.ts';
 import {
   counterField,
   limitField,
@@ -17,7 +17,6 @@ import {
   pointsText,
   repoKey,
   tenantDueKey,
-  tenantKey,
   unconfirmedField,
 } from './items.ts';
 import type {

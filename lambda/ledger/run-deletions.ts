@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
-import { PrefixSet, prefixText } from '../gc/rules/prefix-set.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
+import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
 import { readHolds, type Spared, sparedForExports } from './deletes.ts';
 import {

@@ -3,9 +3,8 @@ import { mapLimited } from '../rules/async.ts';
 import { compareKeys, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import { listTenant, type TenantListing } from '../scan/find-stored.ts';
 import { addingOld } from '../scan/page-in-range.ts';
-import { pageKeysMax } from '../scan/rules/key-space.ts';
 import type { PathScanInput, PathScanOutcome } from '../scan/rules/scan-plan.ts';
-import { type ListedPage, StoreUnavailableError } from '../store/rules/store.ts';
+import { type ListedPage, pageKeysMax, StoreUnavailableError } from '../store/rules/store.ts';
 import {
   endOf,
   type FlatPlan,

@@ -1,7 +1,7 @@
 import { adding, all, anyNamed, exists } from '../table/expressions.ts';
 import { methodsOn, type Table, updateItem } from '../table/requests.ts';
-import { formatValues, inKnownFormat } from '../table/table.ts';
-import { counterField, limitField, tenantKey } from './items.ts';
+import { formatValues, inKnownFormat, tenantKey } from '../table/table.ts';
+import { counterField, limitField } from './items.ts';
 import { type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
 import { readTenant } from './tenant-store.ts';
 

@@ -19,15 +19,8 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { formatValues, inKnownFormat, kindKey, knownFormat } from '../table/table.ts';
-import {
-  counterField,
-  limitField,
-  parseTenant,
-  tenantDueKey,
-  tenantKey,
-  tenantOfPartition,
-} from './items.ts';
+import { formatValues, inKnownFormat, kindKey, knownFormat, tenantKey } from '../table/table.ts';
+import { counterField, limitField, parseTenant, tenantDueKey, tenantOfPartition } from './items.ts';
 import type { RepoPath, Scanned, TenantRecord } from './rules/tenant.ts';
 
 export interface NewTenant {

@@ -1,7 +1,6 @@
 import type { ChunkTicket } from '../chunks/begin.ts';
 import type { Crowded } from '../chunks/rules/upload.ts';
 import type { Deps } from '../deps.ts';
-import type { Watch } from '../gc/rules/watch.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
 import {
   lapsedAtMs,
@@ -16,6 +15,7 @@ import {
   type TenantRecord,
   type UnconfirmedLoad,
 } from './rules/tenant.ts';
+import type { Watch } from './rules/watch.ts';
 
 /** A limit that a batch has to stay within, and what is known to be taken up below it. */
 export interface LimitState {
@@ -135,7 +135,6 @@ function refusalBy(limit: LimitState, input: RefusalInput): Refusal {
 }
 
 /** A batch of uploads: what it depends on, what it asks for, its own reservation, and its answer. */
-
 export type AdmitUploadDeps = Pick<
   Deps,
   | 'ledger'

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import { createHash, createHmac, type Hash, type Hmac, timingSafeEqual } from 'node:crypto';
 
 /** SHA-256 of bytes, or of a text's UTF-8 bytes, as lower-case hex. */
 export function sha256Hex(content: string | Uint8Array): string {
@@ -34,4 +34,9 @@ function toBytes(data: string | ArrayBuffer | ArrayBufferView): Uint8Array {
   return ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
     : new Uint8Array(data);
+}
+/** Compares two hex digests in constant time. */
+export function sameDigest(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];
+  return left.length === right.length && timingSafeEqual(left, right);
 }

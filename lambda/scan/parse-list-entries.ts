@@ -1,5 +1,5 @@
 import { MalformedPageError } from '../store/http-exchange.ts';
-import { pageKeysMax } from './rules/key-space.ts';
+import { pageKeysMax } from '../store/rules/store.ts';
 
 const dot = 0x2e;
 const capitalZ = 0x5a;

@@ -1,5 +1,4 @@
 import { compareKeys, repoPrefix } from '../rules/names.ts';
-import { pageKeysMax } from '../scan/rules/key-space.ts';
 import {
   type AdoptedRepo,
   type AdoptedRepos,
@@ -16,6 +15,7 @@ import {
   type ListPageRequest,
   nextPage,
   type ObjectListing,
+  pageKeysMax,
   StoreUnavailableError,
   UnorderedListingError,
 } from './rules/store.ts';

@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { requestHandler } from '../aws/sdk.ts';
+import { requestHandler } from '../table/sdk.ts';
 import { endingWithin, pause, Retries, type S3Settings } from './bucket-client.ts';
 import { MalformedAnswerError, StoreAnswerError } from './http-exchange.ts';
 import { translateStoreError } from './object-store.ts';

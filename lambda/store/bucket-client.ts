@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { isRefusal, throttlingName } from '../aws/sdk.ts';
+import { isRefusal, throttlingName } from '../table/sdk.ts';
 import {
   type AnswerHead,
   type AnswerReader,

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { isRefusal } from '../aws/sdk.ts';
 import { forEachLimited } from '../rules/async.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
 import { AwsServiceError } from '../rules/errors.ts';
+import { isRefusal } from '../table/sdk.ts';
 import {
   type BucketClient,
   DeadlineError,

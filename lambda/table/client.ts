@@ -8,8 +8,8 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { calling, clientOptions } from '../aws/sdk.ts';
 import { AwsServiceError, LedgerUnavailableError } from '../rules/errors.ts';
+import { calling, clientOptions } from './sdk.ts';
 import type { TableClient } from './table.ts';
 
 const commands = {

@@ -1,4 +1,3 @@
-import { tenantKey } from '../ledger/items.ts';
 import { LedgerUnavailableError } from '../rules/errors.ts';
 import { send, sendIf } from './client.ts';
 import {
@@ -12,7 +11,7 @@ import {
   updateExpression,
 } from './expressions.ts';
 import { fromStored, stored } from './stored-names.ts';
-import { byKindIndex, keyNames, type Query, type TableClient } from './table.ts';
+import { byKindIndex, keyNames, type Query, type TableClient, tenantKey } from './table.ts';
 
 /** How a request waits before it is sent again. */
 interface Pausing {

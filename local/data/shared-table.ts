@@ -9,13 +9,13 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import { calling } from '../../lambda/aws/sdk.ts';
 import type { Clock, Ids, Log } from '../../lambda/rules/clock-and-log.ts';
 import { AwsServiceError } from '../../lambda/rules/errors.ts';
 import { errorChain } from '../../lambda/rules/text.ts';
 import { createDynamoDb } from '../../lambda/table/client.ts';
 import { absent, adding } from '../../lambda/table/expressions.ts';
 import { deleteItem, putItem, type Table, updateItem } from '../../lambda/table/requests.ts';
+import { calling } from '../../lambda/table/sdk.ts';
 import { expiring, expiryAttribute, tableDefinition } from '../../lambda/table/table.ts';
 import { StartupError } from '../system/durable-file.ts';
 import type { Database } from './database.ts';

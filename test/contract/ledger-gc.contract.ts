@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Gc, newGc, tidiedGc } from '../../lambda/gc/rules/gc.ts';
-import type { Watch } from '../../lambda/gc/rules/watch.ts';
+import type { Watch } from '../../lambda/ledger/rules/watch.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { ledgerContext, type OpenTable, oid, scanned, tenantName } from './ledger-context.ts';
 

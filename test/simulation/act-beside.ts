@@ -1,7 +1,7 @@
 import type { Downloads } from '../../lambda/downloads/download-store.ts';
 import { reachableSetKey } from '../../lambda/gc/rules/gc.ts';
-import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
+import { prefixesOf } from '../../lambda/rules/prefix-set.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { replacing } from './replacing.ts';
@@ -9,7 +9,6 @@ import type { DownloadAction, ExportAction, GcAction } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
 /** What people do beside pushes: gc runs, exports and downloads. */
-
 const minute = 60_000;
 /** Attempts at a request. Then they give it up. */
 const attemptsMax = 10;

@@ -1,10 +1,10 @@
 import { createTenant } from '../../lambda/accounts/tenants.ts';
 import { openGc, signReachableSet, startRun } from '../../lambda/gc/gc.ts';
 import { isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
-import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
+import { prefixesOf } from '../../lambda/rules/prefix-set.ts';
 import { Random } from '../support/random.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { sha256Hex } from '../../rules/hash.ts';
 import type { Allowance, HostOrganization, HostUser } from './host-user.ts';
 
@@ -73,12 +73,6 @@ export const shownAfterExpiryMs = 24 * 60 * 60_000;
 /** Whether a token is listed: until some time after it has expired. */
 export function isListed({ expiresAtMs }: { readonly expiresAtMs: number | null }, nowMs: number): boolean {
   return expiresAtMs === null || nowMs < expiresAtMs + shownAfterExpiryMs;
-}
-
-/** Compares two hex digests in constant time. */
-export function sameDigest(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { prefixBytes, prefixesMax } from '../../gc/rules/prefix-set.ts';
 import { oidPattern } from '../../rules/names.ts';
+import { prefixBytes, prefixesMax } from '../../rules/prefix-set.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import { bytes, count, time, timeOrNull } from './fields.ts';
 import { oid } from './objects.ts';

@@ -9,7 +9,6 @@ import type { Caller } from '../../accounts/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../../accounts/tokens.ts';
 import type { Deps } from '../../deps.ts';
 import type { UpstreamRepo } from '../../downloads/upstream.ts';
-import type { Watch } from '../../gc/rules/watch.ts';
 import {
   isThere,
   type RepoPath,
@@ -17,6 +16,7 @@ import {
   reposMax,
   type TenantRecord,
 } from '../../ledger/rules/tenant.ts';
+import type { Watch } from '../../ledger/rules/watch.ts';
 import type { Clock } from '../../rules/clock-and-log.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../http.ts';

@@ -1,12 +1,7 @@
 import { crc32 } from 'node:zlib';
+import type { ByteRange } from '../../store/rules/archive-store.ts';
 import type { ArchiveFormat, Member } from './archive-formats.ts';
 import { memberName, nameLike, ownFolder, type StoredObject } from './objects.ts';
-
-/** Bytes from `startByte` up to, and without, `endByte`. */
-export interface ByteRange {
-  readonly startByte: number;
-  readonly endByte: number;
-}
 
 /** How many bytes a range has. */
 export function sizeOf(range: ByteRange): number {

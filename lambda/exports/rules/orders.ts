@@ -1,6 +1,6 @@
-import type { SourceObject } from '../../store/rules/archive-store.ts';
+import type { ByteRange, SourceObject } from '../../store/rules/archive-store.ts';
 import { type Member, recordCrc32Byte } from './archive-formats.ts';
-import { type ByteRange, type Layout, overlapOf, sizeOf } from './layout.ts';
+import { type Layout, overlapOf, sizeOf } from './layout.ts';
 import type { StoredObject } from './objects.ts';
 import type { Part } from './parts.ts';
 import { partFigures, type ShardPart, secondsOf, type VolumePlan } from './plan.ts';

@@ -1,12 +1,5 @@
-import {
-  ascendingBy,
-  type ByteRange,
-  type EntrySizes,
-  type Layout,
-  overlapOf,
-  type PlacedData,
-  sizeOf,
-} from './layout.ts';
+import type { ByteRange } from '../../store/rules/archive-store.ts';
+import { ascendingBy, type EntrySizes, type Layout, overlapOf, type PlacedData, sizeOf } from './layout.ts';
 import type { StoredObject } from './objects.ts';
 
 /** A part of an upload that the store copies from an object. */

@@ -1,6 +1,6 @@
+import type { ByteRange } from '../../store/rules/archive-store.ts';
 import type { ArchiveFormat } from './archive-formats.ts';
 import {
-  type ByteRange,
   type EntrySizes,
   type ExportSubject,
   entrySizesOf,

@@ -1,8 +1,8 @@
 import type { RepoPath } from '../../ledger/rules/tenant.ts';
+import type { Watch } from '../../ledger/rules/watch.ts';
 import { sha256Hex } from '../../rules/hash.ts';
+import { prefixBytes, prefixesMax } from '../../rules/prefix-set.ts';
 import { ownFolders } from '../../store/rules/own-folders.ts';
-import { prefixBytes, prefixesMax } from './prefix-set.ts';
-import type { Watch } from './watch.ts';
 
 interface GcPath {
   readonly tenant: string;

@@ -1,8 +1,8 @@
-import { countOf } from '../../gc/rules/prefix-set.ts';
-import { isRelied, type Sweep } from '../../gc/rules/watch.ts';
 import { isOid } from '../../rules/names.ts';
+import { countOf } from '../../rules/prefix-set.ts';
 import type { Settings } from '../../rules/settings.ts';
 import type { RepoRecord } from './tenant.ts';
+import { isRelied, type Sweep } from './watch.ts';
 
 /**
  * Objects of one repo that are to be deleted. They are *marked* first, and after a grace time they are claimed as

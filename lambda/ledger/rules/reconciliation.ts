@@ -1,6 +1,6 @@
 import { compareKeys } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
-import { pageKeysMax } from '../../scan/rules/key-space.ts';
+import { pageKeysMax } from '../../store/rules/store.ts';
 import {
   addCount,
   type EntrySums,

@@ -1,6 +1,7 @@
 import { compareKeys } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
-import { type KeyRange, pageKeysMax } from '../../scan/rules/key-space.ts';
+import type { KeyRange } from '../../scan/rules/key-space.ts';
+import { pageKeysMax } from '../../store/rules/store.ts';
 import type { LargeRepo, RepoRecord } from './tenant.ts';
 
 /**

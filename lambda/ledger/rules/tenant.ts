@@ -1,5 +1,5 @@
-import type { Watch } from '../../gc/rules/watch.ts';
 import { dayAfter, dayOf, daysBetween, monthOf } from '../../rules/dates.ts';
+import type { Watch } from './watch.ts';
 
 /** What a repo stored at the end of a day (UTC). */
 export interface StoredPoint {

@@ -1,8 +1,5 @@
 import { compareKeys } from '../../rules/names.ts';
 
-/** Keys of a full page of ListObjectsV2. S3 returns no more, even if more are requested. */
-export const pageKeysMax = 1000;
-
 /**
  * The key space below a path as a line. Names that are hex hashes spread evenly over it, so the width of a part tells
  * how many keys to expect. Every other name has a position too, in the order of names, so it is counted correctly.

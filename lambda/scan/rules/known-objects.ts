@@ -1,5 +1,5 @@
 import type { Settings } from '../../rules/settings.ts';
-import { pageKeysMax } from './key-space.ts';
+import { pageKeysMax } from '../../store/rules/store.ts';
 
 /** A scan whose hint is right needs so many more requests than full pages. */
 const splitOverhead = 1.07;

@@ -1,4 +1,5 @@
-import { cutRange, deviation, type Estimate, type KeyRange, pageKeysMax, widthOf } from './key-space.ts';
+import { pageKeysMax } from '../../store/rules/store.ts';
+import { cutRange, deviation, type Estimate, type KeyRange, widthOf } from './key-space.ts';
 
 /** Limit for estimates. If keys are not spread evenly, an estimate may be absurdly high. */
 const keysExpectedMax = 1e9;

@@ -1,5 +1,6 @@
 import { compareKeys } from '../../rules/names.ts';
 import type { ListedPage, ListPageRequest } from '../../store/rules/store.ts';
+import { pageKeysMax } from '../../store/rules/store.ts';
 import { areSpreadEvenly, FolderDensities } from './evenness.ts';
 import {
   cutRange,
@@ -7,7 +8,6 @@ import {
   type Estimate,
   type KeyRange,
   keySpaceSize,
-  pageKeysMax,
   type Sample,
   splitAtFolder,
   widthOf,
@@ -290,7 +290,6 @@ function keysToRequest(range: KeyRange, estimate: Estimate): number {
 }
 
 /** Counting what lies below a path. */
-
 export interface PathScanInput {
   /** Ends with `/`, or is empty. Every key that begins with it is counted, whatever follows. */
   readonly prefix: string;

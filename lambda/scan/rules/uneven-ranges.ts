@@ -1,5 +1,6 @@
 import { compareKeys } from '../../rules/names.ts';
-import { type KeyRange, pageKeysMax } from './key-space.ts';
+import { pageKeysMax } from '../../store/rules/store.ts';
+import type { KeyRange } from './key-space.ts';
 
 /** A range in which nothing is counted yet. */
 export interface OpenRange extends KeyRange {

@@ -1,5 +1,3 @@
-import type { ByteRange } from '../../exports/rules/layout.ts';
-
 /**
  * The part of the object store (S3 or compatible) that makes objects of others: archives, and what was uploaded in chunks.
  * It has files of its own, and uploads in parts.
@@ -118,4 +116,10 @@ export class ObjectExistsError extends Error {
 /** An upload was completed or aborted meanwhile. */
 export class UploadGoneError extends Error {
   override readonly name = 'UploadGoneError';
+}
+
+/** Bytes from `startByte` up to, and without, `endByte`. */
+export interface ByteRange {
+  readonly startByte: number;
+  readonly endByte: number;
 }

@@ -1,5 +1,4 @@
 /** The part of the object store (S3 or compatible) that the ledger and the LFS API need. */
-
 export interface StoredObject {
   readonly sizeBytes: number;
   /** SHA-256 in lower-case hex, if the store kept the checksum that it verified on upload. */
@@ -96,7 +95,6 @@ export class StoreRefusedError extends Error {
 }
 
 /** Listing: the part of ListObjectsV2 that a scan needs, and how to follow its pages. */
-
 export interface ListPageRequest {
   /** Only keys that begin with this. */
   readonly prefix: string;
@@ -255,3 +253,5 @@ export const endlessError = ({ prefix }: Pick<ListPageRequest, 'prefix'>) =>
   new BrokenListingError(
     `The store returned ${emptyPagesMax} pages in a row without a new key below "${prefix}".`,
   );
+/** Keys of a full page of ListObjectsV2. S3 returns no more, even if more are requested. */
+export const pageKeysMax = 1000;

@@ -18,7 +18,6 @@ import { downloadsKeptMs } from '../../../lambda/downloads/download-store.ts';
 import { exportLimitMs } from '../../../lambda/exports/rules/settings.ts';
 import { startsPerDayMax } from '../../../lambda/exports/start.ts';
 import { setsBytesMax } from '../../../lambda/gc/rules/gc.ts';
-import { prefixesMax } from '../../../lambda/gc/rules/prefix-set.ts';
 import { historyDaysMax } from '../../../lambda/history/rules/history.ts';
 import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/ledger/rules/deletion.ts';
 import {
@@ -29,6 +28,7 @@ import {
   tenantEntriesMax,
 } from '../../../lambda/ledger/rules/tenant.ts';
 import { lockPageMax, lockPathCharactersMax } from '../../../lambda/locks/rules/locks.ts';
+import { prefixesMax } from '../../../lambda/rules/prefix-set.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { formatBytes } from '../../../lambda/rules/sizes.ts';
 import { adoptedReposMax } from '../../../lambda/store/rules/adopted-repos.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { advanceExport } from '../../../../lambda/exports/advance.ts';
-import type { ByteRange } from '../../../../lambda/exports/rules/layout.ts';
 import { s3Limits } from '../../../../lambda/exports/rules/settings.ts';
 import { cancelExport } from '../../../../lambda/exports/start.ts';
+import type { ByteRange } from '../../../../lambda/store/rules/archive-store.ts';
 import { SourceGoneError, type SourceObject } from '../../../../lambda/store/rules/archive-store.ts';
 import { ExportStack, exportPath } from '../../../support/export-stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { openGc, startRun } from '../../../../lambda/gc/gc.ts';
 import { type Gc, type GcRun, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
-import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { prefixesOf } from '../../../../lambda/rules/prefix-set.ts';
 import type { Settings } from '../../../../lambda/rules/settings.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryStack, minute, tenant } from '../../../support/memory/stack.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { cancelGc, openGc, readGc, signReachableSet, startRun } from '../../../../lambda/gc/gc.ts';
 import { reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
-import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { prefixesOf } from '../../../../lambda/rules/prefix-set.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { reservation } from '../../../support/ledger-records.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { GcDeps } from '../../../../lambda/gc/gc.ts';
 import { decodeCandidates, newGc, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
-import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { prefixesOf } from '../../../../lambda/rules/prefix-set.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { GappyListing } from '../../../support/gappy-listing.ts';
 import { reservation } from '../../../support/ledger-records.ts';

@@ -9,10 +9,10 @@ import {
   type Selection,
   withRun,
 } from '../../../../lambda/gc/rules/gc.ts';
-import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { sweepCandidates } from '../../../../lambda/gc/sweep-candidates.ts';
 import { type Deletion, newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { prefixText } from '../../../../lambda/rules/prefix-set.ts';
 import { wholeTenant } from '../../../support/export-request.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';

@@ -100,7 +100,7 @@ describe('a batch that cannot be decided yet', () => {
       // no client of git-lfs asks.
       'lambda/accounts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/api/lfs/http.ts: { statusCode: 429, message, requestId },',
-      'lambda/aws/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      'lambda/table/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
       'lambda/downloads/copier.ts: const isForNow = status >= 500 || status === 429;',
       'lambda/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
     ]);

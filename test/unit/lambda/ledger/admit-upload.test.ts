@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import {
   admitUpload,
   findStoredForUpload,
@@ -7,6 +6,7 @@ import {
 } from '../../../../lambda/ledger/admit-upload.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../../../lambda/ledger/rules/deletion.ts';
 import { runDeletion } from '../../../../lambda/ledger/run-deletions.ts';
+import { prefixText } from '../../../../lambda/rules/prefix-set.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { KnownObjects } from '../../../../lambda/scan/rules/known-objects.ts';
 import { newTenant } from '../../../support/ledger-records.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { type Deletion, deleteRunMs } from '../../../../lambda/ledger/rules/deletion.ts';
 import { isChangeUnknown } from '../../../../lambda/ledger/rules/tenant.ts';
 import { expectedOnceMore, runDeletion, runDeletions } from '../../../../lambda/ledger/run-deletions.ts';
+import { prefixText } from '../../../../lambda/rules/prefix-set.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { reservation } from '../../../support/ledger-records.ts';
 import {

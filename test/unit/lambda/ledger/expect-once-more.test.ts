@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { keepFromDeletion } from '../../../../lambda/ledger/admit-upload.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import type { Ledger } from '../../../../lambda/ledger/ledger.ts';
@@ -13,6 +12,7 @@ import {
   runDeletions,
 } from '../../../../lambda/ledger/run-deletions.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { prefixText } from '../../../../lambda/rules/prefix-set.ts';
 import { type StoredObject, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { reservation } from '../../../support/ledger-records.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';

@@ -14,11 +14,10 @@ import {
   shardFields,
   shardKey,
   tenantDueKey,
-  tenantKey,
   tenantOfPartition,
 } from '../../../../lambda/ledger/items.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
-import { kindKey } from '../../../../lambda/table/table.ts';
+import { kindKey, tenantKey } from '../../../../lambda/table/table.ts';
 
 const path = { tenant: 'acme', repo: 'app' };
 

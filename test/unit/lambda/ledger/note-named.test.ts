@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { PrefixSet } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { PrefixSet } from '../../../../lambda/rules/prefix-set.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
 import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 

@@ -5,10 +5,9 @@ import {
   isForRepo,
   isListed,
   parseSession,
-  sameDigest,
   tokenIdOf,
 } from '../../../../../lambda/accounts/rules/tokens.ts';
-import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
+import { sameDigest, sha256Hex } from '../../../../../lambda/rules/hash.ts';
 
 const secret = `lfss_${'a'.repeat(40)}`;
 

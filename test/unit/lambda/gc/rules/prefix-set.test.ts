@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import {
   PrefixSet,
   prefixBytes,
@@ -6,8 +7,7 @@ import {
   prefixesOf,
   prefixText,
   TooManyPrefixesError,
-} from '../../../../../lambda/gc/rules/prefix-set.ts';
-import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
+} from '../../../../../lambda/rules/prefix-set.ts';
 
 const oids = Array.from({ length: 1000 }, (_, index) => sha256Hex(`object ${index}`));
 const [first = '', second = ''] = oids;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isNoting, isRelied, seenAgainFromMs } from '../../../../../lambda/gc/rules/watch.ts';
+import { isNoting, isRelied, seenAgainFromMs } from '../../../../../lambda/ledger/rules/watch.ts';
 
 const watch = { id: 'w', openedAtMs: 100, untilMs: 10_000 };
 

@@ -3,10 +3,12 @@ import { createIdentityVerifier } from './accounts/identity-verifier.ts';
 import { gitHostsFromJson, signInHostsOf } from './accounts/rules/git-hosts.ts';
 import { KnownHostUsers } from './accounts/rules/host-user.ts';
 import { issuersFromJson } from './accounts/rules/identities.ts';
+import { accountTies } from './accounts/seams.ts';
 import { createSignInHosts } from './accounts/sign-in-hosts.ts';
 import type { EventBus } from './alerts/rules/alerts.ts';
 import type { EmailMessage } from './alerts/rules/email.ts';
 import { isWebhookUrl, type WebhookMessage } from './alerts/rules/webhook-delivery.ts';
+import { alertsOfBatches, alertsOfCounts } from './alerts/seams.ts';
 import { createWebhookSender } from './alerts/webhook-sender.ts';
 import { systemClock, systemIds } from './aws/clock-and-ids.ts';
 import { createEventBridge } from './aws/event-bus.ts';
@@ -30,6 +32,7 @@ import {
   quickLimits,
 } from './aws/sqs.ts';
 import type { ChunkMessage } from './chunks/messages.ts';
+import { chunkClaims, chunkedWay } from './chunks/seams.ts';
 import { createCopier } from './downloads/copier.ts';
 import type { CopyMessage } from './downloads/messages.ts';
 import type { ExportMessage, ExportQueue } from './exports/messages.ts';
@@ -39,7 +42,7 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from './exports/rules/settings.ts';
-import { RefusalTally } from './history/rules/history.ts';
+import { historyOfBatches, historyOfCounts } from './history/seams.ts';
 import { serviceName } from './rules/metrics.ts';
 import { settingsFromJson } from './rules/settings.ts';
 import { parseJson } from './rules/text.ts';
@@ -59,6 +62,7 @@ import { storageClasses as everyClass, storageClassesIn } from './store/rules/st
 import { createArchiveStore } from './store/s3-archives.ts';
 import { createUrlSigner } from './store/signing.ts';
 import * as stores from './stores.ts';
+import { seamsOf } from './subjects.ts';
 import { createDynamoDb } from './table/client.ts';
 
 /**
@@ -289,20 +293,27 @@ export function consoleDeps() {
   return { files: createConsoleFiles() };
 }
 
+/** The ledger, and what its listeners need. */
+const heard = (tables: ReturnType<typeof table>) => ({
+  ...common(),
+  metrics: metrics(),
+  ledger: stores.ledger(tables),
+  history: stores.history(tables),
+  alerts: stores.alerts(tables),
+});
+
 export function batchDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
+  const deps = heard(tables);
   return {
-    ...common(),
+    ...deps,
     publicUrl: publicUrl(),
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    ledger: stores.ledger(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
-    history: stores.history(tables),
-    alerts: stores.alerts(tables),
-    refusalTally: new RefusalTally(),
+    listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
+    way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
     downloads: stores.downloads(tables),
     publicReads: stores.publicReads(tables),
     tokens: stores.tokens(tables),
@@ -313,7 +324,6 @@ export function batchDeps() {
     queue: queue(),
     copies: stores.copies(tables),
     copyQueue: optionalQueue<CopyMessage>('LFS_QUOTA_COPY_QUEUE_URL'),
-    metrics: metrics(),
   };
 }
 
@@ -357,18 +367,16 @@ export function locksDeps() {
 
 export function subscriptionDeps() {
   const [tables, client] = [table(), bucketClient()];
+  const deps = heard(tables);
   return {
-    ...common(),
+    ...deps,
     ...scanning(client),
     store: objectStore(client),
-    ledger: stores.ledger(tables),
+    listeners: [historyOfCounts(deps), alertsOfCounts(deps)],
     publicReads: stores.publicReads(tables),
-    history: stores.history(tables),
-    alerts: stores.alerts(tables),
     tokens: stores.tokens(tables),
     admin: admin(),
     queue: queue(),
-    metrics: metrics(),
   };
 }
 
@@ -419,7 +427,7 @@ export function signInDeps() {
 export function managementDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
-  return {
+  const deps = {
     ...common(),
     publicUrl: publicUrl(),
     limitContactUrl: stageJson.limitContactUrl,
@@ -428,7 +436,8 @@ export function managementDeps() {
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
     ledger: stores.ledger(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
+    gcRuns: stores.gcRuns(tables),
+    claims: chunkClaims({ clock, chunkedUploads: stores.chunkedUploads(tables) }),
     audit: stores.audit(tables),
     history: stores.history(tables),
     alerts: stores.alerts(tables),
@@ -462,17 +471,16 @@ export function managementDeps() {
     storeProbe: storeProbe(client, place),
     failures: stores.failures(tables),
   };
+  return { ...deps, belongings: [accountTies(deps)] };
 }
 
 export function reconcileDeps() {
   const [client, tables] = [bucketClient(), table()];
-  return {
-    ...common(),
+  const deps = {
+    ...heard(tables),
     ...scanning(client),
     store: objectStore(client),
-    ledger: stores.ledger(tables),
-    history: stores.history(tables),
-    alerts: stores.alerts(tables),
+    gcRuns: stores.gcRuns(tables),
     webhooks: stores.webhooks(tables),
     emails: stores.emails(tables),
     exportJobs: stores.exportJobs(tables),
@@ -484,9 +492,9 @@ export function reconcileDeps() {
     archives: createTextFiles({ client }),
     queue: queue(),
     failures: stores.failures(tables),
-    metrics: metrics(),
     redelivery: redelivery('LFS_QUOTA_QUEUE_URL'),
   };
+  return { ...deps, ...seamsOf(deps) };
 }
 
 export function refreshDeps() {

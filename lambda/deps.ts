@@ -24,30 +24,22 @@ import type { CopyQueue } from './downloads/messages.ts';
 import type { ExportJobs } from './exports/job-store.ts';
 import type { ExportQueue } from './exports/messages.ts';
 import type { ExportSettings } from './exports/rules/settings.ts';
+import type { GcRuns } from './gc/gc-store.ts';
 import type { History } from './history/history-store.ts';
-import type { RefusalTally } from './history/rules/history.ts';
-import type { Ledger } from './ledger/ledger.ts';
-import type { ReconcileQueue } from './ledger/rules/reconcile-policy.ts';
+import type { CoreDeps } from './ledger/core-deps.ts';
 import type { Locks } from './locks/lock-store.ts';
-import type { Clock, Ids, Invocations, Log } from './rules/clock-and-log.ts';
-import type { Metrics } from './rules/metrics.ts';
-import type { Settings } from './rules/settings.ts';
-import type { KnownObjects, ListingPace } from './scan/rules/known-objects.ts';
-import type { PathScan } from './scan/rules/scan-plan.ts';
+import type { Invocations } from './rules/clock-and-log.ts';
 import type { Failures } from './status/failure-store.ts';
 import type { DiskState } from './status/rules/disk.ts';
 import type { QueueGauge, StoreProbe } from './status/rules/status.ts';
 import type { AdoptedRepos } from './store/rules/adopted-repos.ts';
 import type { ArchiveStore } from './store/rules/archive-store.ts';
-import type { StorageClass } from './store/rules/storage-class.ts';
-import type { ObjectListing, ObjectStore, UrlSigner } from './store/rules/store.ts';
 
 /**
  * Everything that use cases can depend on. Each takes a `Pick` of it as its first parameter, so its type says what it
  * can touch.
  */
-export interface Deps {
-  readonly ledger: Ledger;
+export interface Deps extends CoreDeps {
   readonly tokens: TokenStore;
   readonly requestKeys: RequestKeys;
   readonly identities: IdentityVerifier;
@@ -69,8 +61,8 @@ export interface Deps {
   readonly tenantLinks: TenantLinks;
   readonly keptGrants: KeptGrants;
   readonly knownHostUsers: KnownHostUsers;
+  readonly gcRuns: GcRuns;
   readonly history: History;
-  readonly refusalTally: RefusalTally;
   readonly alerts: Alerts;
   readonly eventBus: EventBus;
   readonly webhooks: Webhooks;
@@ -82,33 +74,19 @@ export interface Deps {
   readonly mailer: Mailer;
   readonly locks: Locks;
   readonly admin: AdminCredential;
-  readonly store: ObjectStore;
-  readonly listing: ObjectListing;
   /** Which repos lie elsewhere in the bucket. What sends keys to the store knows of it by itself. */
   readonly adoptedRepos: AdoptedRepos;
-  readonly scan: PathScan;
-  readonly listingPace: ListingPace;
-  readonly knownObjects: KnownObjects;
-  /** Those that the store has. Nothing is written with another one. */
-  readonly storageClasses: readonly StorageClass[];
   readonly archives: ArchiveStore;
   readonly exportJobs: ExportJobs;
   readonly exportQueue: ExportQueue;
   readonly exportSettings: ExportSettings;
   readonly chunkedUploads: ChunkedUploads;
   readonly chunkQueue: ChunkQueue;
-  readonly signer: UrlSigner;
-  readonly queue: ReconcileQueue;
   /** Those that this stack has. */
   readonly queueGauges: readonly QueueGauge[];
   readonly storeProbe: StoreProbe;
   /** Absent: nothing is on a disk of this server. */
   readonly disk?: (() => DiskState) | undefined;
   readonly failures: Failures;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
   readonly invocations: Invocations;
-  readonly metrics: Metrics;
-  readonly settings: Settings;
 }

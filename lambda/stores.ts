@@ -27,6 +27,7 @@ export { createDynamoDbChunkedUploads as chunkedUploads } from './chunks/upload-
 export { createDynamoDbCopies as copies } from './downloads/copy-store.ts';
 export { createDynamoDbDownloads as downloads } from './downloads/download-store.ts';
 export { createDynamoDbExportJobs as exportJobs } from './exports/job-store.ts';
+export { createDynamoDbGcRuns as gcRuns } from './gc/gc-store.ts';
 export { createDynamoDbHistory as history } from './history/history-store.ts';
 export { createDynamoDbLedger as ledger } from './ledger/ledger.ts';
 export { createDynamoDbLocks as locks } from './locks/lock-store.ts';

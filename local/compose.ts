@@ -30,7 +30,6 @@ import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendEmail } from '../lambda/handlers/send-email.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import { create as createSignIn } from '../lambda/handlers/sign-in.ts';
-import { RefusalTally } from '../lambda/history/rules/history.ts';
 import type { Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
@@ -47,6 +46,7 @@ import type { StorageClass } from '../lambda/store/rules/storage-class.ts';
 import type { ObjectStore, UrlSigner } from '../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/store/signing.ts';
+import { allSeamsOf } from '../lambda/subjects.ts';
 import type { Queues } from './background/inbox.ts';
 import type { PumpConsumer } from './background/pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
@@ -182,7 +182,7 @@ export function composeEmbedded({
   const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
-  const deps: Deps = {
+  const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
     copyQueue,
@@ -194,7 +194,6 @@ export function composeEmbedded({
     }),
     knownHostUsers: new KnownHostUsers(),
     identities: createIdentityVerifier(given.issuers),
-    refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
     ...outgoing(allowsLoopbackWebhooks),
     admin: { sha256s: async () => [adminSha256] },
@@ -217,6 +216,7 @@ export function composeEmbedded({
     ),
     disk: database.disk,
   };
+  const deps: Deps = { ...ports, ...allSeamsOf(ports) };
   const close = () => {
     client.destroy();
     archiveClient.destroy();

@@ -8,6 +8,7 @@ import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import type { PathScanInput } from '../../lambda/scan/rules/scan-plan.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { createObjectStore } from '../../lambda/store/object-store.ts';
+import { seamsOf } from '../../lambda/subjects.ts';
 import { noMetrics } from '../../local/lambda-context.ts';
 import { storesOn } from '../../local/table/table.ts';
 import { repo, seededTable, tableName, tenant } from '../functions/seed.ts';
@@ -64,7 +65,7 @@ function createShards(): (objects: number) => Promise<CountOutcome> {
   const nothing = async () => undefined;
   return async (objects) => {
     const table = { client: await seededTable(objects), tableName };
-    const deps = {
+    const ports = {
       ...storesOn(table),
       listing,
       scan: createPathScan({ listing, clock: systemClock, settings }),
@@ -77,6 +78,7 @@ function createShards(): (objects: number) => Promise<CountOutcome> {
       queue: { request: nothing, requestAll: nothing },
       settings,
     };
+    const deps = { ...ports, ...seamsOf(ports) };
     await deps.ledger.markDirty({ tenant, repo, dirtyToken: 'bench' });
     const request = { tenant, reason: 'manual' as const, full: false };
     do await runReconcile(deps, { request, deadlineMs: systemClock.nowMs() + runMs });

@@ -1,6 +1,8 @@
 import type { Deps } from '../deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
+import type { Counted, Refused } from '../ledger/seams.ts';
 import { mapLimited } from '../rules/async.ts';
+import { dayOf } from '../rules/dates.ts';
 import { alertEvent, type Threshold, thresholdAfter } from './rules/alerts.ts';
 import { isForPeople } from './rules/email.ts';
 
@@ -9,22 +11,28 @@ type ThresholdDeps = Pick<Deps, 'alerts' | 'clock' | 'log'>;
 /**
  * Raises an alert if a reconcile found the tenant at another threshold. It never fails: the next reconcile looks again.
  *
- * @param input.after the tenant as the reconcile committed it.
- * @param input.noted whether the reconcile is the newest, as far as is known.
+ * @param event.after the tenant as the reconcile committed it.
  */
 export async function noteThreshold(
-  deps: ThresholdDeps,
-  input: { after: TenantRecord; epoch: number; noted: Promise<'noted' | 'older' | 'unknown'> },
+  deps: ThresholdDeps & Pick<Deps, 'ledger'>,
+  { after, epoch }: Pick<Counted, 'after' | 'epoch'>,
 ): Promise<void> {
-  const { after, epoch } = input;
-  if (after.scanned === null || after.closedAtMs !== null) return;
+  const { tenant, scanned, closedAtMs } = after;
+  if (scanned === null || closedAtMs !== null) return;
   try {
-    const [{ threshold }, noted] = await Promise.all([deps.alerts.read(after.tenant), input.noted]);
-    // What a newer one found was looked at by that one.
-    if (noted !== 'older') await raiseIfCrossed(deps, { tenant: after, epoch, before: threshold });
+    const { threshold } = await deps.alerts.read(tenant);
+    if (levelOf(after, threshold) === threshold) return;
+    // What a newer one found is looked at by that one.
+    const now = await deps.ledger.readTenant(tenant);
+    if (now && now.appliedEpoch > epoch) return;
+    await raiseIfCrossed(deps, { tenant: after, epoch, before: threshold });
   } catch (error) {
-    deps.log.warn('threshold not noted', { tenant: after.tenant, error });
+    deps.log.warn('threshold not noted', { tenant, error });
   }
+}
+
+function levelOf({ limitBytes, scanned }: TenantRecord, before: Threshold): Threshold {
+  return thresholdAfter({ before, storedBytes: scanned?.storedBytes ?? 0, limitBytes });
 }
 
 /** The same after a change of the limit. A reconcile that still knows the old one raises nothing any more. */
@@ -47,7 +55,7 @@ async function raiseIfCrossed(
   const { epoch, before } = input;
   const { tenant, limitBytes, scanned } = input.tenant;
   const storedBytes = scanned?.storedBytes ?? 0;
-  const threshold = thresholdAfter({ before, storedBytes, limitBytes });
+  const threshold = levelOf(input.tenant, before);
   if (threshold === before) return;
   const figures = { atMs: clock.nowMs(), storedBytes, limitBytes };
   // Whoever loses the race for this write leaves it to the other.
@@ -56,6 +64,34 @@ async function raiseIfCrossed(
     epoch,
     alert: { kind: 'threshold', ...figures, threshold, previousThreshold: before },
   });
+}
+
+/** Tenants that a process knows to be warned. */
+const warnedMax = 10_000;
+
+/**
+ * Warns that a tenant's own limit refused something, once a day. One write decides, whichever processes refuse at the same time.
+ * Each tries until one has warned. It never fails.
+ *
+ * @param deps.warned tenant → the day on which this process knows that it was warned.
+ */
+export async function noteFull(
+  deps: ThresholdDeps & { readonly warned: Map<string, string> },
+  { tenant: { tenant, scanned }, refusal }: Pick<Refused, 'tenant' | 'refusal'>,
+): Promise<void> {
+  const { alerts, clock, log, warned } = deps;
+  const atMs = clock.nowMs();
+  const day = dayOf(atMs);
+  // Of a tenant that was never counted there is nothing to tell.
+  if (scanned === null || refusal.repo !== null || warned.get(tenant) === day) return;
+  const { storedBytes, limitBytes } = refusal;
+  try {
+    await alerts.raiseFull({ tenant, day, alert: { kind: 'limit_reached', atMs, storedBytes, limitBytes } });
+    if (warned.size >= warnedMax) warned.clear();
+    warned.set(tenant, day);
+  } catch (error) {
+    log.warn('refusal not warned of', { tenant, error });
+  }
 }
 
 /** Tenants of one run of the schedule. The others still have their alerts in the next. */

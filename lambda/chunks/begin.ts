@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.ts';
+import type { Crowded, Ticket } from '../ledger/rules/upload-way.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import {
   type ChunkedUpload,
-  type Crowded,
   crowded,
   isOpen,
   newUpload,
@@ -11,13 +11,6 @@ import {
   tokenForMs,
   withToken,
 } from './rules/upload.ts';
-
-/** What a client needs to go on with a chunked upload. */
-export interface ChunkTicket {
-  readonly upload: string;
-  readonly token: string;
-  readonly expiresInMs: number;
-}
 
 interface Objects {
   readonly tenant: string;
@@ -45,7 +38,7 @@ const chunkedOf = ({ objects, chunked }: Objects) =>
 export async function beginUploads(
   deps: Pick<Deps, 'chunkedUploads' | 'ids' | 'settings'>,
   input: Objects & { reservationId: string; nowMs: number; storageClass?: string | undefined },
-): Promise<{ tickets: ReadonlyMap<string, ChunkTicket>; isFull: boolean }> {
+): Promise<{ tickets: ReadonlyMap<string, Ticket>; isFull: boolean }> {
   const { tenant, repo, reservationId: upload, madeBy = '', nowMs, storageClass } = input;
   let isFull = false;
   const tickets = await mapLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
@@ -64,7 +57,7 @@ export async function beginUploads(
 /** Removes the records of uploads that no client knows of. */
 export async function removeUploads(
   { chunkedUploads }: Pick<Deps, 'chunkedUploads'>,
-  { tickets, ...place }: { tenant: string; repo: string; tickets: ReadonlyMap<string, ChunkTicket> },
+  { tickets, ...place }: { tenant: string; repo: string; tickets: ReadonlyMap<string, Ticket> },
 ): Promise<void> {
   await forEachLimited(tickets, atOnce, ([oid, { upload }]) =>
     chunkedUploads.remove({ ...place, oid, upload }),
@@ -73,7 +66,7 @@ export async function removeUploads(
 
 function newTicket({ ids }: Pick<Deps, 'ids'>, { tokenId }: Pick<Objects, 'tokenId'>, upload: string) {
   const token = `lfsc_${ids.random(40)}`;
-  const ticket: ChunkTicket = { upload, token, expiresInMs: tokenForMs };
+  const ticket: Ticket = { upload, token, expiresInMs: tokenForMs };
   return { token: { sha256: sha256Hex(token), ...(tokenId !== undefined && { tokenId }) }, ticket };
 }
 
@@ -85,8 +78,8 @@ function newTicket({ ids }: Pick<Deps, 'ids'>, { tokenId }: Pick<Objects, 'token
 export async function resumeUploads(
   deps: Pick<Deps, 'chunkedUploads' | 'ledger' | 'clock' | 'ids'>,
   input: Objects,
-): Promise<ReadonlyMap<string, ChunkTicket | Crowded>> {
-  const found = new Map<string, ChunkTicket | Crowded>();
+): Promise<ReadonlyMap<string, Ticket | Crowded>> {
+  const found = new Map<string, Ticket | Crowded>();
   await forEachLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
     const outcome = await resumeOne(deps, { ...input, oid, sizeBytes });
     if (outcome) found.set(oid, outcome);
@@ -97,7 +90,7 @@ export async function resumeUploads(
 async function resumeOne(
   deps: Parameters<typeof resumeUploads>[0],
   input: Omit<Objects, 'objects'> & { oid: string; sizeBytes: number },
-): Promise<ChunkTicket | Crowded | undefined> {
+): Promise<Ticket | Crowded | undefined> {
   const nowMs = deps.clock.nowMs();
   const { madeBy = '' } = input;
   const isOwn = (upload: ChunkedUpload) =>

@@ -31,19 +31,3 @@ export async function endUploadsOf(
   });
   return ended;
 }
-
-/**
- * Ends the open uploads of a repo that is closed: nobody can push to it, so what they store is of no use, and what they claim
- * holds up its delete. What is being assembled ends by itself, and is found by the next run if it's open again.
- *
- * @param input.untilMs no others are ended after this. Those that were have less to read in the next run.
- * @throws {LedgerUnavailableError}
- */
-export async function endUploads(
-  deps: EndDeps & Pick<Deps, 'ledger'>,
-  { tenant, repo, untilMs }: { tenant: string; repo: string; untilMs: number },
-): Promise<void> {
-  for await (const page of deps.ledger.reservationsOf({ tenant, repo, ofUploads: true }))
-    for (const reservation of page)
-      await endUploadsOf(deps, { tenant, reservation, states: ['open'], untilMs });
-}

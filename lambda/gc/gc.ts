@@ -27,7 +27,7 @@ import {
 
 /** What a gc run needs to go on: beside what deletes need, a listing and files of its own. */
 export type GcDeps = DeletionDeps &
-  Pick<Deps, 'listing' | 'exportJobs'> & {
+  Pick<Deps, 'listing' | 'holds' | 'gcRuns'> & {
     readonly archives: Pick<Deps['archives'], 'put' | 'get'>;
   };
 
@@ -39,10 +39,10 @@ export type GcDeps = DeletionDeps &
  * @throws {LedgerUnavailableError}
  */
 export function putGc(
-  { ledger, ids }: Pick<Deps, 'ledger' | 'ids'>,
+  { gcRuns, ids }: Pick<Deps, 'gcRuns' | 'ids'>,
   { tenant, gc, read }: { tenant: string; gc: Gc; read: Gc | null },
 ): Promise<Gc | undefined> {
-  return ledger.putGc({ tenant, gc, versionRead: read?.version ?? null, writeId: ids.random(16) });
+  return gcRuns.put({ tenant, gc, versionRead: read?.version ?? null, writeId: ids.random(16) });
 }
 
 /**
@@ -52,10 +52,10 @@ export function putGc(
  * @throws {LedgerUnavailableError}
  */
 export async function readGc(
-  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  { gcRuns, clock }: Pick<Deps, 'gcRuns' | 'clock'>,
   path: RepoPath,
 ): Promise<Gc | undefined> {
-  const gc = await ledger.readGc(path);
+  const gc = await gcRuns.read(path);
   if (!gc || !isUnderWay(gc)) return gc;
   const nowMs = clock.nowMs();
   // Nobody has looked since its time was over.
@@ -97,13 +97,13 @@ type OpenGcOutcome =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function openGc(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'gcRuns' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
   path: RepoPath,
 ): Promise<OpenGcOutcome> {
-  const { ledger, clock, ids, settings } = deps;
+  const { ledger, gcRuns, clock, ids, settings } = deps;
   if (!(await isOpenRepo(deps, path))) return { kind: 'no-repo' };
   const openedAtMs = clock.nowMs();
-  const last = await ledger.readGc(path);
+  const last = await gcRuns.read(path);
   const opened = await ledger.openWatch({
     ...path,
     watch: {
@@ -120,7 +120,7 @@ export async function openGc(
     return { kind: 'busy' };
   }
   const { watch } = opened;
-  const before = await ledger.readGc(path);
+  const before = await gcRuns.read(path);
   if (before?.watch.id === watch.id)
     // It has ended, and its watch is still to be closed.
     return isUnderWay(before) ? { kind: 'open', gc: before } : { kind: 'busy' };
@@ -163,7 +163,7 @@ interface ReachableSet {
  * @throws {LedgerUnavailableError}
  */
 export async function signReachableSet(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'signer' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'gcRuns' | 'clock' | 'ids' | 'signer' | 'settings'>,
   { reachableCount, reachableSha256, ...path }: RepoPath & ReachableSet,
 ): Promise<
   NotReady | { readonly kind: 'too-much' } | { readonly kind: 'signed'; readonly put: SignedRequest }
@@ -197,9 +197,12 @@ export async function signReachableSet(
 const readsAtOnce = 16;
 
 /** Of all repos of a tenant. A repo has its watch for as long as one can be stored. */
-async function signedSetBytes({ ledger }: Pick<Deps, 'ledger'>, tenant: string): Promise<number> {
+async function signedSetBytes(
+  { ledger, gcRuns }: Pick<Deps, 'ledger' | 'gcRuns'>,
+  tenant: string,
+): Promise<number> {
   const watched = (await allPages(ledger.repos(tenant))).filter(({ watch }) => watch);
-  const all = await mapLimited(watched, readsAtOnce, ({ repo }) => ledger.readGc({ tenant, repo }));
+  const all = await mapLimited(watched, readsAtOnce, ({ repo }) => gcRuns.read({ tenant, repo }));
   return all.reduce((sum, gc) => sum + (gc?.set?.bytes ?? 0), 0);
 }
 
@@ -210,7 +213,7 @@ async function signedSetBytes({ ledger }: Pick<Deps, 'ledger'>, tenant: string):
  * @throws {LedgerUnavailableError} @throws when the queue did not accept it. The schedule makes up for that.
  */
 export async function startRun(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'queue' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'gcRuns' | 'clock' | 'ids' | 'queue' | 'settings'>,
   { tenant, repo, ...wish }: RepoPath & Omit<GcRun, 'id' | 'requestedAtMs'>,
 ): Promise<NotReady | { readonly kind: 'started'; readonly gc: Gc }> {
   const ready = await readyGc(deps, { tenant, repo });
@@ -228,7 +231,7 @@ export async function startRun(
 }
 
 async function readyGc(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  deps: Pick<Deps, 'gcRuns' | 'clock' | 'settings'>,
   path: RepoPath,
 ): Promise<NotReady | { readonly kind: 'ready'; readonly gc: Gc }> {
   const gc = await readGc(deps, path);
@@ -249,12 +252,12 @@ const attemptsMax = 20;
  * @throws {LedgerUnavailableError} @throws when the queue did not accept what is left to do. The schedule makes up for that.
  */
 export async function cancelGc(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log'>,
+  deps: Pick<Deps, 'gcRuns' | 'queue' | 'clock' | 'ids' | 'log'>,
   path: RepoPath,
 ): Promise<Gc | 'busy' | undefined> {
-  const { ledger, clock } = deps;
+  const { gcRuns, clock } = deps;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const gc = await ledger.readGc(path);
+    const gc = await gcRuns.read(path);
     if (!gc || !isUnderWay(gc)) return gc;
     const ended = await putGc(deps, {
       tenant: path.tenant,
@@ -270,7 +273,7 @@ export async function cancelGc(
   return 'busy';
 }
 
-type RemoveDeps = Pick<Deps, 'listing' | 'store' | 'clock'>;
+export type RemoveDeps = Pick<Deps, 'listing' | 'store' | 'clock'>;
 
 async function removeKeys({ store, clock }: RemoveDeps, keys: readonly string[]): Promise<void> {
   const deadlineMs = clock.nowMs() + deleteRunMs;
@@ -303,7 +306,7 @@ export async function removeGcFiles(
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function tidyGc(
-  deps: RemoveDeps & Pick<Deps, 'ledger' | 'ids'>,
+  deps: RemoveDeps & Pick<Deps, 'ledger' | 'gcRuns' | 'ids'>,
   { tenant, gc, open }: { tenant: string; gc: Gc; open: readonly string[] },
 ): Promise<'done'> {
   const { repo, watch, dueAtMs } = gc;

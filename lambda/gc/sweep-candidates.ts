@@ -1,9 +1,9 @@
-import { sparedForExports } from '../ledger/deletes.ts';
 import { type Deletion, isClaimable, namedCount, newDeletion } from '../ledger/rules/deletion.ts';
 import { sumEntries } from '../ledger/rules/reservation.ts';
 import type { RepoRecord } from '../ledger/rules/tenant.ts';
 import { isRelied, seenAgainFromMs, type Watch } from '../ledger/rules/watch.ts';
 import { runDeletion } from '../ledger/run-deletions.ts';
+import { sparedBy } from '../ledger/seams.ts';
 import type { PrefixSet } from '../rules/prefix-set.ts';
 import { type GcDeps, putGc, readSeen, tidyGc } from './gc.ts';
 import {
@@ -76,7 +76,7 @@ export async function sweepCandidates(
   if (!gc) return 'waiting';
   // Steps of the choice can be hours apart. An export that was opened meanwhile is to have what they found.
   const dueAtMs = selection.chosenAtMs ?? selection.seenAtMs;
-  if ((await sparedForExports(deps, tenant))(repo, dueAtMs)) return 'waiting';
+  if ((await sparedBy(deps.holds, tenant))(repo, dueAtMs)) return 'waiting';
   const readAtMs = clock.nowMs();
   const watchId = watch.id;
   const fromMs = seenAgainFromMs(settings, selection.seenAtMs);
@@ -234,7 +234,7 @@ export async function advanceGc(
     if (!watch) continue;
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
     try {
-      const gc = await deps.ledger.readGc({ tenant, repo });
+      const gc = await deps.gcRuns.read({ tenant, repo });
       if (gc?.watch.id !== watch.id) {
         if (gc && gc.dueAtMs !== null) await tidyGc(deps, { tenant, gc, open });
         // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its

@@ -25,7 +25,7 @@ const contract = tenantContract['GET /v1/tenants/{tenant}/subscription'];
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a reconcile still runs. */
 export function create(
-  deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'publicReads' | 'invocations'>,
+  deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'history' | 'publicReads' | 'invocations'>,
 ): HttpHandler {
   const handle: HttpHandler = async (event) => {
     const beganMs = deps.clock.nowMs();

@@ -29,13 +29,13 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { type DownloadVerdict, offerDownload } from '../downloads/downloads.ts';
 import {
   type AdmitCopiesDeps,
   admitCopies,
   importCopies,
   type UpstreamOffer,
-} from '../ledger/admit-copies.ts';
+} from '../downloads/admit-copies.ts';
+import { type DownloadVerdict, offerDownload } from '../downloads/downloads.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
 import { crowdedEntries, isThere, reposMax } from '../ledger/rules/tenant.ts';

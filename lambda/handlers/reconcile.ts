@@ -2,31 +2,16 @@ import { deployed } from '../aws/deployed.ts';
 import { type Consumer, consumeEach, redeliveryDelayMs, warmUpScan, withMetrics } from '../aws/function.ts';
 import { reconcileDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import type { GcDeps } from '../gc/gc.ts';
-import type { ReconcileDeps } from '../ledger/reconcile.ts';
 import { decodeReconcileMessage } from '../ledger/reconcile-requests.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
-import { runReconcile } from '../ledger/run-reconcile.ts';
+import { type RunReconcileDeps, runReconcile } from '../ledger/run-reconcile.ts';
 import { noteFailedReconcile, whyOf } from '../status/status.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
 
-type ConsumerDeps = ReconcileDeps &
-  GcDeps &
-  Pick<
-    Deps,
-    | 'queue'
-    | 'invocations'
-    | 'locks'
-    | 'publicReads'
-    | 'linkedRepos'
-    | 'tenantLinks'
-    | 'chunkedUploads'
-    | 'webhooks'
-    | 'emails'
-    | 'failures'
-  > & {
+type ConsumerDeps = RunReconcileDeps &
+  Pick<Deps, 'invocations' | 'failures'> & {
     readonly redelivery: Redelivery;
   };
 

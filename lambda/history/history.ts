@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import type { DownloadMonth, DownloadSum } from '../downloads/download-store.ts';
 import type { RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
+import type { Counted, Forgotten, Refused, RepoCounted } from '../ledger/seams.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../rules/dates.ts';
 import {
   demoTenant,
@@ -12,6 +13,7 @@ import {
   type LastRefusal,
   lastRefusalsOf,
   lfsBatchObjects,
+  type RefusalTally,
   type UsageDay,
   usageDays,
   weekOf,
@@ -27,22 +29,21 @@ import {
  */
 export async function noteCount(
   { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
-  { before, after, epoch }: { before: TenantRecord; after: TenantRecord; epoch: number },
-): Promise<'noted' | 'older' | 'unknown'> {
+  { before, after, epoch }: Counted,
+): Promise<void> {
   const { tenant, scanned, closedAtMs, limitBytes } = after;
   // The history of a tenant that is being deleted goes with it.
-  if (scanned === null || closedAtMs !== null) return 'unknown';
+  if (scanned === null || closedAtMs !== null) return;
   const { storedBytes, objectCount } = scanned;
   const highestBytes = Math.max(storedBytes, before.scanned?.storedBytes ?? 0);
   // Of a tenant that was never counted, the counter has only what was added to it since.
   const highestUsedBytes = Math.max(highestBytes, after.committedBytes, before.committedBytes);
   const count = { storedBytes, objectCount, highestBytes, highestUsedBytes, limitBytes };
   try {
-    return await history.note({ tenant, atMs: clock.nowMs(), epoch, ...count });
+    await history.note({ tenant, atMs: clock.nowMs(), epoch, ...count });
   } catch (error) {
     log.warn('history not noted', { tenant, error });
     metrics.increment('HistoryNotNoted');
-    return 'unknown';
   }
 }
 
@@ -54,9 +55,8 @@ export async function noteCount(
  */
 export async function noteWeek(
   { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
-  input: { tenant: string; epoch: number; before: RepoRecord; scannedAtMs: number },
+  { tenant, epoch, before, scannedAtMs }: RepoCounted,
 ): Promise<void> {
-  const { tenant, epoch, before, scannedAtMs } = input;
   const { repo, storedBytes } = before;
   const week = weekOf(before.scannedAtMs);
   // The history of a repo that is being deleted goes with it.
@@ -90,45 +90,21 @@ export async function readWeeks(
   );
 }
 
-type RefusalDeps = Pick<Deps, 'history' | 'alerts' | 'refusalTally' | 'clock' | 'log'>;
-type Refused = Omit<Parameters<Deps['history']['addRefusals']>[0], 'count'>;
-
-/** What was refused of a batch. */
-interface RefusedBatch {
-  readonly oids: readonly string[];
-  /** Objects that it asks for. */
-  readonly askedCount: number;
-  readonly refusedBytes: number;
-  readonly missingBytes: number;
-  /** The repo that has the limit. null: it's the tenant's. */
-  readonly repo: string | null;
-  readonly storedBytes: number;
-  readonly limitBytes: number;
-}
-
 /**
- * Notes a batch that the tenant's or a repo's limit refused something of. If it's the tenant's and the first of the day,
- * warns. Its result isn't awaited, and it never fails: the requests go out together with what the batch writes anyway.
+ * Notes a batch that the tenant's or a repo's limit refused something of. It never fails.
  *
- * @param tenant as the batch started with it. @param refusal as its client sees it: a reconcile might have come between.
+ * @param deps.tally of this process.
  */
 export async function noteRefusal(
-  deps: RefusalDeps,
-  {
-    tenant,
-    scanned,
-    limitBytes,
-    committedBytes,
-  }: Pick<TenantRecord, 'tenant' | 'scanned' | 'limitBytes' | 'committedBytes'>,
-  refusal: RefusedBatch,
-  { repo, user }: { repo: string; user: string | null },
+  { history, clock, log, tally }: Pick<Deps, 'history' | 'clock' | 'log'> & { readonly tally: RefusalTally },
+  { tenant: account, refusal, repo, user }: Refused,
 ): Promise<void> {
+  const { tenant, scanned, limitBytes, committedBytes } = account;
   // Of a tenant that was never counted there is nothing to note.
   if (scanned === null) return;
   const isOfRepo = refusal.repo !== null;
   const storedBytes = isOfRepo ? scanned.storedBytes : refusal.storedBytes;
-  const { objectCount } = scanned;
-  const atMs = deps.clock.nowMs();
+  const atMs = clock.nowMs();
   const last: LastRefusal = {
     atMs,
     repo,
@@ -139,44 +115,26 @@ export async function noteRefusal(
     shortBytes: refusal.missingBytes,
     limit: isOfRepo ? 'repo' : 'tenant',
   };
-  const usedBytes = Math.max(storedBytes, committedBytes);
-  const refused = { tenant, limitBytes, usedBytes, storedBytes, objectCount, atMs, last };
   // A tenant's name has no slash.
-  const tally = isOfRepo ? `${tenant}/` : tenant;
-  const count = deps.refusalTally.add(tally, atMs);
+  const of = isOfRepo ? `${tenant}/` : tenant;
+  const count = tally.add(of, atMs);
   if (count === 0) return;
-  await Promise.all([
-    addToDay(deps, refused, { tally, count }),
-    !isOfRepo && warnOnce(deps, { ...refused, limitBytes: refusal.limitBytes }),
-  ]);
-}
-
-async function addToDay(
-  { history, refusalTally, log }: RefusalDeps,
-  refused: Refused,
-  { tally, count }: { tally: string; count: number },
-) {
+  const usedBytes = Math.max(storedBytes, committedBytes);
+  const { objectCount } = scanned;
   try {
-    await history.addRefusals({ ...refused, count });
+    await history.addRefusals({
+      tenant,
+      limitBytes,
+      usedBytes,
+      storedBytes,
+      objectCount,
+      atMs,
+      last,
+      count,
+    });
   } catch (error) {
-    refusalTally.giveBack(tally, count, refused.atMs);
-    log.warn('refusal not noted', { tenant: refused.tenant, error });
-  }
-}
-
-/** One write decides, whichever processes refuse at the same time. Each tries it once a day, and again if it failed. */
-async function warnOnce(
-  { alerts, refusalTally, log }: RefusalDeps,
-  refused: Refused & { readonly limitBytes: number },
-) {
-  const { tenant, atMs, storedBytes, limitBytes } = refused;
-  if (refusalTally.isWarned(tenant, atMs)) return;
-  try {
-    const alert = { kind: 'limit_reached', atMs, storedBytes, limitBytes } as const;
-    await alerts.raiseFull({ tenant, day: dayOf(atMs), alert });
-    refusalTally.noteWarned(tenant, atMs);
-  } catch (error) {
-    log.warn('refusal not warned of', { tenant, error });
+    tally.giveBack(of, count, atMs);
+    log.warn('refusal not noted', { tenant, error });
   }
 }
 
@@ -287,16 +245,15 @@ const itemsAtOnce = 100;
  * Removes all that was noted of a tenant that is being deleted.
  *
  * @param input.untilMs nothing is begun after this.
- * @returns false if the time was up first.
  * @throws {LedgerUnavailableError}
  */
 export async function forgetHistory(
   { history, clock }: Pick<Deps, 'history' | 'clock'>,
   { tenant, untilMs }: { tenant: string; untilMs: number },
-): Promise<boolean> {
+): Promise<Forgotten> {
   for (;;) {
     const { hasMore } = await history.forgetSome({ tenant, itemsMax: itemsAtOnce });
-    if (!hasMore) return true;
-    if (clock.nowMs() > untilMs) return false;
+    if (!hasMore) return 'done';
+    if (clock.nowMs() > untilMs) return 'unfinished';
   }
 }

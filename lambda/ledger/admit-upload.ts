@@ -1,12 +1,9 @@
-import { beginUploads, type ChunkTicket, removeUploads, resumeUploads } from '../chunks/begin.ts';
-import { type Crowded, claimedForMs } from '../chunks/rules/upload.ts';
-import type { Deps } from '../deps.ts';
-import { noteRefusal } from '../history/history.ts';
 import { allPages } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
 import { type FindStoredDeps, findStored, remembering } from '../scan/find-stored.ts';
+import type { CoreDeps } from './core-deps.ts';
 import {
   addWithinLimit,
   decideAtLimit,
@@ -16,20 +13,20 @@ import {
 } from './decide-at-limit.ts';
 import { requestOrLog } from './reservations.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
+import { fitsBeside, limitsOf, type Refusal } from './rules/limits.ts';
 import { sumEntries, uploadsToVerify } from './rules/reservation.ts';
 import { entriesMaxOf, isOnHold, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
+import type { Crowded, Ticket } from './rules/upload-way.ts';
 import { isNoting } from './rules/watch.ts';
+import { tell } from './seams.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';
 import {
   type AdmitUploadDeps,
   type AdmitUploadInput,
   type AdmitUploadOutcome,
   type BatchAttempt,
-  fitsBeside,
   keyOf,
-  limitsOf,
   newAttempt,
-  type Refusal,
   type UploadVerdict,
 } from './upload-batch.ts';
 
@@ -40,7 +37,7 @@ import {
  * @throws {LedgerUnavailableError}
  */
 async function noteNamed(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   { watch, objects, attempt }: Pick<AdmitUploadInput, 'watch' | 'objects'> & { attempt: BatchAttempt },
 ): Promise<void> {
   const { tenant, beganMs, reservation } = attempt;
@@ -59,7 +56,7 @@ async function noteNamed(
  * can say yet whether it is stored.
  */
 export async function keepFromDeletion(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   input: {
     tenant: string;
     repo: string;
@@ -100,7 +97,7 @@ export async function keepFromDeletion(
  * @returns `refused`: a deleter claimed it first. It got only what was not taken out before, which then stays.
  */
 async function unmark(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   { tenant, deletion, names }: { tenant: string; deletion: Deletion; names: readonly string[] },
 ): Promise<'unmarked' | 'refused'> {
   const { repo, id: deletionId, dueAtMs } = deletion;
@@ -129,7 +126,7 @@ const askedBytesMin = 1024 ** 2;
  * @throws {StoreUnavailableError}
  */
 export async function findStoredForUpload(
-  deps: FindStoredDeps & Pick<Deps, 'knownObjects'>,
+  deps: FindStoredDeps & Pick<CoreDeps, 'knownObjects'>,
   { tenant, repo, repoObjects, objects }: AdmitUploadInput,
 ): Promise<Map<string, number>> {
   const { knownObjects, clock, settings } = deps;
@@ -156,7 +153,7 @@ export async function findStoredForUpload(
 
 /** Measures and logs the outcome of one batch of uploads. */
 function reportAdmission(
-  deps: Pick<Deps, 'metrics' | 'log'>,
+  deps: Pick<CoreDeps, 'metrics' | 'log'>,
   batch: { tenant: string; repo: string; objects: ReadonlyMap<string, number>; outcome: AdmitUploadOutcome },
 ): void {
   const { tenant, repo, objects, outcome } = batch;
@@ -222,7 +219,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const { appliedEpoch: withoutItEpoch } = input.tenant;
   const [stored, resumed] = await Promise.all([
     findStoredForUpload(deps, input),
-    resumeUploads(deps, { ...input, tenant }),
+    deps.way.resume({ ...input, tenant }),
     deps.ledger.putReservation({
       tenant,
       reservation,
@@ -271,7 +268,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const decision = await decide(deps, { attempt, missing, unconfirmedCheck, added, input });
   // Beside what follows. The answer does not wait for it.
   if ('refusal' in decision && decision.refusal)
-    void noteRefusal(deps, input.tenant, decision.refusal, { repo: input.repo, user: input.user ?? null });
+    void tell(deps, 'refused', { ...input, user: input.user ?? null, refusal: decision.refusal });
   switch (decision.kind) {
     case 'admit':
       if (!isExpectedToFit) await requestUploadReconcile();
@@ -303,7 +300,7 @@ function dividedBy(
   {
     stored,
     resumed,
-  }: { stored: ReadonlyMap<string, number>; resumed: ReadonlyMap<string, ChunkTicket | Crowded> },
+  }: { stored: ReadonlyMap<string, number>; resumed: ReadonlyMap<string, Ticket | Crowded> },
   objects: ReadonlyMap<string, number>,
 ) {
   const verdicts = new Map<string, UploadVerdict>();
@@ -418,22 +415,22 @@ async function issue(
     nowMs: attempt.beganMs,
     storageClass,
   };
-  const { tickets: inChunks, isFull } = await beginUploads(deps, begun);
+  const { tickets: inChunks, isFull } = await deps.way.begin(begun);
   // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every entry that was made a while
   // before it, although the function that made the entry may have been frozen before it wrote the reservation.
   const isTooLate = deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs;
   if (isTooLate || isFull) {
     await deps.ledger.deleteReservation(keyOf(attempt));
-    await removeUploads(deps, { tenant, repo, tickets: inChunks });
+    await deps.way.remove({ tenant, repo, tickets: inChunks });
     return retryLater(deps);
   }
   const chunked = inChunks.size > 0 && {
-    chunked: { oids: [...inChunks.keys()], untilMs: reservation.createdAtMs + claimedForMs },
+    chunked: { oids: [...inChunks.keys()], untilMs: reservation.createdAtMs + deps.way.claimedForMs },
   };
   const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), entries: chosen, ...chunked });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') {
-    await removeUploads(deps, { tenant, repo, tickets: inChunks });
+    await deps.way.remove({ tenant, repo, tickets: inChunks });
     return retryLater(deps);
   }
   deps.knownObjects.offer(repoPrefix({ tenant, repo: reservation.repo }), chosen.keys());
@@ -465,7 +462,7 @@ async function issue(
  * out was added to the counter, which the next reconcile corrects.
  */
 function withSpace(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<CoreDeps, 'store'>,
   input: Pick<Parameters<typeof issue>[1], 'attempt' | 'asked' | 'verdicts' | 'chosen'>,
 ): ReadonlyMap<string, number> {
   const { attempt, asked, verdicts, chosen } = input;
@@ -528,7 +525,7 @@ const retryAfterMaxMs = 4 * 60_000;
  *
  * @param waitMs earliest time from now at which the answer can differ.
  */
-function retryLater(deps: Pick<Deps, 'ids' | 'settings'>, waitMs = 0): RetryOutcome {
+function retryLater(deps: Pick<CoreDeps, 'ids' | 'settings'>, waitMs = 0): RetryOutcome {
   const { retryAfterMs } = deps.settings;
   const jitter = Number.parseInt(sha256Hex(deps.ids.random(8)).slice(0, 4), 16) / 0xffff;
   const leastMs = Math.max(retryAfterMs, Math.min(waitMs, retryAfterMaxMs));

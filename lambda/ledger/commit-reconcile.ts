@@ -1,6 +1,5 @@
-import type { Deps } from '../deps.ts';
-import { noteWeek } from '../history/history.ts';
 import { mapLimited } from '../rules/async.ts';
+import type { CoreDeps } from './core-deps.ts';
 import type { LimitCommit, RepoCommit } from './reconcile-store.ts';
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from './rules/reconcile-policy.ts';
 import { expiredIntents, isUnchanged, type Recomputed } from './rules/reconciliation.ts';
@@ -14,6 +13,7 @@ import {
   type TenantRecord,
 } from './rules/tenant.ts';
 import type { LargeRepoOutcome, LargeReposOutcome } from './scan-large-repos.ts';
+import { tell } from './seams.ts';
 import { type Lease, type LedgerSnapshot, renewOrThrow } from './snapshot.ts';
 
 const writesAtOnce = 8;
@@ -25,7 +25,7 @@ const writesAtOnce = 8;
  * others may have been made.
  */
 export async function commitRepos(
-  deps: Pick<Deps, 'ledger' | 'history' | 'clock' | 'log' | 'metrics'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listeners' | 'log'>,
   input: {
     tenant: string;
     epoch: number;
@@ -84,7 +84,7 @@ export async function commitRepos(
         dirtyTokenRead: record?.dirtyToken ?? null,
         epochRead: record?.epoch,
       }),
-      record && noteWeek(deps, { tenant, epoch, before: record, scannedAtMs }),
+      record && tell(deps, 'repoCounted', { tenant, epoch, before: record, scannedAtMs }),
     ]);
     return committed;
   });
@@ -131,7 +131,7 @@ const shardsAtOnce = 16;
  * @throws {LedgerUnavailableError | SupersededError}
  */
 export async function commitShards(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   input: { tenant: string; outcomes: readonly LargeRepoOutcome[]; lease: Pick<Lease, 'renew'> },
 ): Promise<'committed' | 'superseded'> {
   const { tenant, outcomes, lease } = input;
@@ -157,7 +157,7 @@ export async function commitShards(
 
 /** Drops the records of deletes that the shards have taken off, and the shards of repos that are large repos no longer. */
 export async function tidyShards(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   input: {
     tenant: string;
     epoch: number;
@@ -212,9 +212,9 @@ interface CommitTenantInput {
  * reconcile began is kept, and sets the new confirmed usage.
  */
 export function commitTenant(
-  deps: Pick<Deps, 'ledger' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'settings'>,
   input: CommitTenantInput,
-): ReturnType<Deps['ledger']['commitTenant']> {
+): ReturnType<CoreDeps['ledger']['commitTenant']> {
   const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
   const { scanBeganMs } = snapshot;
   const { outcomes, shardsListedUntilMs, shardLists } = input.largeRepos;
@@ -295,7 +295,7 @@ function limitCommits(input: CommitTenantInput): Map<string, LimitCommit> {
 }
 
 /** When the schedule is to look for uploads that were under way, or to scan shards. null: neither. */
-function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number | null {
+function nextLookMs({ settings }: Pick<CoreDeps, 'settings'>, input: CommitTenantInput): number | null {
   const { before, snapshot, recomputed, listedUntilMs, largeRepos } = input;
   const { newestUploadMs } = recomputed;
   const { scannedAtMs } = snapshot;
@@ -313,7 +313,7 @@ function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInp
 
 /** When the schedule is to count the tenant in full next. */
 function nextDueMs(
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<CoreDeps, 'settings'>,
   input: CommitTenantInput & { fullScannedAtMs: number | null },
 ): number {
   const { before, epoch, isFull, snapshot, recomputed, listedUntilMs } = input;

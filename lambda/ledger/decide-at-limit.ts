@@ -1,18 +1,11 @@
 import { findStored } from '../scan/find-stored.ts';
 import type { ReconcileBasis } from './reconcile.ts';
 import { type ReconcileNowOutcome, reconcileNow } from './reconcile-now.ts';
+import { fitsBeside, type LimitState, limitsOf, type Refusal, refusalOf } from './rules/limits.ts';
 import { chooseWithinLimits, isLapsed, sumEntries } from './rules/reservation.ts';
 import { entriesMaxOf, type TenantRecord } from './rules/tenant.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';
-import {
-  type AdmitUploadDeps,
-  type BatchAttempt,
-  fitsBeside,
-  type LimitState,
-  limitsOf,
-  type Refusal,
-  refusalOf,
-} from './upload-batch.ts';
+import type { AdmitUploadDeps, BatchAttempt } from './upload-batch.ts';
 
 /** Whether a batch has to wait, by its tenant as it was read. */
 type UnconfirmedCheck = (tenant: TenantRecord) => Promise<UnconfirmedVerdict>;

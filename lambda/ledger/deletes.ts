@@ -1,11 +1,7 @@
-import { keyLifetimeMs } from '../accounts/tenants.ts';
-import type { Deps } from '../deps.ts';
-import { isOpen } from '../exports/rules/job.ts';
-import { exportLimitMs } from '../exports/rules/settings.ts';
-import { allExports } from '../exports/start.ts';
 import { mapLimited } from '../rules/async.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';
+import type { CoreDeps } from './core-deps.ts';
 import type { DeletionPage } from './deletion-store.ts';
 import type { Input } from './ledger.ts';
 import { uploadingRepos } from './reservations.ts';
@@ -21,7 +17,7 @@ import type { Scanned, TenantRecord } from './rules/tenant.ts';
  * @returns 0 if there is none.
  */
 export async function heldUntilMs(
-  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  { ledger, clock }: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: { tenant: string; repo: string; oid?: string },
 ): Promise<number> {
   const { tenant, repo, oid } = input;
@@ -53,7 +49,7 @@ interface Holds {
  * @param input.names of the objects that are to be deleted.
  */
 export async function readHolds(
-  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  { ledger, clock }: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: { tenant: string; repo: string; names: Iterable<string> },
 ): Promise<Holds> {
   const { tenant, repo } = input;
@@ -72,38 +68,6 @@ export async function readHolds(
   }
   return { held, untilMs, putsUntilMs };
 }
-
-/** Whether objects of a repo that may go since `dueAtMs` stay for now, because an export that is under way is to have them. */
-export type Spared = (repo: string, dueAtMs: number) => boolean;
-
-/**
- * What open exports of a tenant are to have. An export spares only what it found: one that was opened after a deletion
- * was due changes nothing. It ends within a day, so nothing is spared for longer, however many follow.
- *
- * @throws {LedgerUnavailableError}
- */
-export async function sparedForExports(
-  deps: Pick<Deps, 'exportJobs' | 'clock'>,
-  tenant: string,
-): Promise<Spared> {
-  const nowMs = deps.clock.nowMs();
-  /** Repo, or null for all of them → when the oldest of its open exports was opened. */
-  const openedMs = new Map<string | null, number>();
-  for await (const job of allExports(deps, tenant)) {
-    // The newest ids come first. One was opened up to a day after its id was made, and isn't open a day later.
-    if (job.createdAtMs + keyLifetimeMs + exportLimitMs < nowMs) break;
-    if (isOpen(job) && job.endsByMs > nowMs && !job.request.isDryRun)
-      openedMs.set(
-        job.request.repo,
-        Math.min(job.createdAtMs, openedMs.get(job.request.repo) ?? job.createdAtMs),
-      );
-  }
-  return (repo, dueAtMs) =>
-    [null, repo].some((of) => (openedMs.get(of) ?? Number.POSITIVE_INFINITY) <= dueAtMs);
-}
-
-/** Public and linked repos of a tenant that are ended at a time. */
-const endsAtOnce = 16;
 
 /** What a delete frees, and when. */
 export interface DeletePlan {
@@ -124,7 +88,7 @@ export interface DeletePlan {
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function markObject(
-  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'ids' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'store' | 'queue' | 'clock' | 'ids' | 'settings'>,
   input: { tenant: string; repo: string; oid: string; dryRun: boolean },
 ): Promise<DeletePlan | 'full' | undefined> {
   const { ledger, store, queue, clock, settings } = deps;
@@ -171,7 +135,7 @@ export async function markObject(
  * @returns when it may be deleted. `not-stored`: a run had deleted the object after the store was asked.
  */
 async function putMark(
-  { ledger, store, ids }: Pick<Deps, 'ledger' | 'store' | 'ids'>,
+  { ledger, store, ids }: Pick<CoreDeps, 'ledger' | 'store' | 'ids'>,
   input: { tenant: string; oid: string; marked: Deletion; before: Deletion | undefined },
 ): Promise<number | 'full' | 'not-stored'> {
   const { tenant, oid, marked, before } = input;
@@ -199,14 +163,14 @@ async function putMark(
  *
  * @returns what the delete frees by the repo's last count. Until the last live reservation is lapsed, objects may come
  * back, so the plan is due no sooner. undefined if there is no such repo: nothing was counted in it, nothing is stored, and
- * it is neither public nor mapped, has no limit, and nothing is being uploaded to it.
+ * no subject keeps anything of it, it has no limit, and nothing is being uploaded to it.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads' | 'linkedRepos'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listing' | 'queue' | 'clock' | 'belongings'>,
   input: { tenant: string; repo: string; dryRun: boolean; hasLimit?: boolean },
 ): Promise<DeletePlan | undefined> {
-  const { ledger, listing, queue, clock, publicReads, linkedRepos } = deps;
+  const { ledger, listing, queue, clock, belongings } = deps;
   const { tenant, repo, dryRun } = input;
   const record = await ledger.readRepo({ tenant, repo });
   const closedAtMs = record?.closedAtMs ?? null;
@@ -216,8 +180,7 @@ export async function deleteRepo(
     // What is listed without an object can be deleted, too.
     const found = await Promise.all([
       hasKeys(listing, repoPrefix({ tenant, repo })),
-      publicReads.find({ tenant, repo }),
-      linkedRepos.find({ tenant, repo }),
+      ...belongings.map((each) => each.knows?.({ tenant, repo })),
       uploadingRepos(deps, { tenant, repos: [repo] }).then(([uploading]) => uploading !== undefined),
     ]);
     if (!input.hasLimit && !found.some(Boolean)) return undefined;
@@ -225,8 +188,7 @@ export async function deleteRepo(
   const closingMs = closedAtMs ?? clock.nowMs();
   if (!dryRun) {
     if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: closingMs });
-    const atMs = clock.nowMs();
-    await Promise.all([publicReads.end({ tenant, repo, atMs }), linkedRepos.end({ tenant, repo, atMs })]);
+    await Promise.all(belongings.map((each) => each.closeRepo?.({ tenant, repo })));
     await queue.request({ tenant, reason: 'delete', full: false });
   }
   const heldMs = await heldUntilMs(deps, { tenant, repo });
@@ -234,45 +196,24 @@ export async function deleteRepo(
 }
 
 /**
- * Closes a tenant for good, revokes its tokens, ends what was public or linked and requests that all of its repos are emptied. Its name stays taken,
+ * Closes a tenant for good, ends what lets people in, and requests that all of its repos are emptied. Its name stays taken,
  * so that no late write and no old URL can touch a later tenant.
  *
  * @returns what the delete frees by the tenant's last count.
  * @throws {LedgerUnavailableError}
  */
 export async function deleteTenant(
-  deps: Pick<
-    Deps,
-    | 'ledger'
-    | 'queue'
-    | 'clock'
-    | 'tokens'
-    | 'exchangeRules'
-    | 'publicReads'
-    | 'linkedRepos'
-    | 'tenantLinks'
-    | 'users'
-  >,
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'belongings'>,
   input: { tenant: TenantRecord; dryRun: boolean },
 ): Promise<DeletePlan> {
-  const { ledger, queue, clock, tokens, exchangeRules, publicReads, linkedRepos, users } = deps;
+  const { ledger, queue, clock, belongings } = deps;
   const { tenant, closedAtMs, scanned } = input.tenant;
   const dueAtMs = closedAtMs ?? clock.nowMs();
   if (!input.dryRun) {
     await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
     // First: a request that times out below has deleted the tenant. Closed, it lets no token in.
     await queue.request({ tenant, reason: 'delete', full: true });
-    await mapLimited(await publicReads.list(tenant), endsAtOnce, ({ repo }) =>
-      publicReads.end({ tenant, repo, atMs: clock.nowMs() }),
-    );
-    await mapLimited(await linkedRepos.list(tenant), endsAtOnce, ({ repo }) =>
-      linkedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
-    );
-    await deps.tenantLinks.end({ tenant, atMs: clock.nowMs() });
-    await mapLimited(await exchangeRules.list(tenant), endsAtOnce, (rule) => exchangeRules.delete(rule));
-    await mapLimited(await users.list(tenant), endsAtOnce, (organization) => users.disallow(organization));
-    const all = [...(await tokens.listUsers(tenant)), ...(await tokens.list(tenant))];
-    await mapLimited(all, endsAtOnce, ({ tokenId }) => tokens.delete({ tenant, tokenId }));
+    for (const { closeTenant } of belongings) await closeTenant?.(tenant);
   }
   return { ...totalsOf(scanned), dueAtMs, waitsFor: null };
 }
@@ -308,7 +249,7 @@ export interface ShownDeletion {
  * @throws {LedgerUnavailableError}
  */
 export async function listDeletions(
-  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  { ledger, clock, settings }: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   input: Input<'listDeletions'>,
 ): Promise<{ deletions: readonly ShownDeletion[]; next: DeletionPage['next'] }> {
   const { tenant } = input;
@@ -327,7 +268,7 @@ export async function listDeletions(
 }
 
 /** A cursor may be of another repo than is asked for: then nothing of it was shown before, or all of it. */
-async function readPage(ledger: Deps['ledger'], input: Input<'listDeletions'>): Promise<DeletionPage> {
+async function readPage(ledger: CoreDeps['ledger'], input: Input<'listDeletions'>): Promise<DeletionPage> {
   const { after, ...fromTheFirst } = input;
   const { repo } = input;
   if (after === undefined || repo === undefined || after.repo === repo) return ledger.listDeletions(input);

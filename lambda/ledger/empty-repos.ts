@@ -1,11 +1,9 @@
-import { endUploads } from '../chunks/end.ts';
-import type { Deps } from '../deps.ts';
-import { lockPageMax } from '../locks/rules/locks.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import type { Settings } from '../rules/settings.ts';
 import { listTenant } from '../scan/find-stored.ts';
 import { listFolderPages, listPages } from '../store/rules/store.ts';
+import type { CoreDeps } from './core-deps.ts';
 import { heldUntilMs } from './deletes.ts';
 import {
   type Deletion,
@@ -16,6 +14,7 @@ import {
 } from './rules/deletion.ts';
 import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
 import { type DeletionDeps, runDeletion } from './run-deletions.ts';
+import { forgetAll } from './seams.ts';
 
 /** UTF-8 bytes of the names in one deletion. With the sizes they fit into an item of 400 KB. */
 const nameBytesMax = 200_000;
@@ -33,7 +32,7 @@ interface ListedObject {
  * @throws {StoreUnavailableError}
  */
 export async function* listInDeletions(
-  deps: Pick<Deps, 'listing'>,
+  deps: Pick<CoreDeps, 'listing'>,
   path: { tenant: string; repo: string },
 ): AsyncIterable<ReadonlyMap<string, number>> {
   const prefix = deletionPrefix(path);
@@ -56,7 +55,7 @@ export async function* listInDeletions(
 }
 
 async function* objectsOf(
-  deps: Pick<Deps, 'listing'>,
+  deps: Pick<CoreDeps, 'listing'>,
   path: { tenant: string; repo: string },
 ): AsyncIterable<readonly ListedObject[]> {
   if (path.repo === '')
@@ -65,7 +64,7 @@ async function* objectsOf(
 }
 
 async function* listBelow(
-  deps: Pick<Deps, 'listing'>,
+  deps: Pick<CoreDeps, 'listing'>,
   prefix: string,
 ): AsyncIterable<readonly ListedObject[]> {
   for await (const page of listPages(deps.listing, { prefix, maxKeys: deletionObjectsMax }))
@@ -75,28 +74,7 @@ async function* listBelow(
     }));
 }
 
-/**
- * Removes the locks of a repo, or of a whole tenant, once nobody can take one any more: it is closed, and whoever saw it
- * open has ended.
- *
- * @param input.untilMs no others are begun after this.
- * @returns false if the time was up first.
- * @throws {LedgerUnavailableError}
- */
-export async function removeLocks(
-  { locks, clock }: Pick<Deps, 'locks' | 'clock'>,
-  input: { tenant: string; repo?: string; untilMs: number },
-): Promise<boolean> {
-  const { untilMs, ...path } = input;
-  for (;;) {
-    const { hasMore } = await locks.releaseSome({ ...path, locksMax: lockPageMax });
-    if (!hasMore) return true;
-    if (clock.nowMs() > untilMs) return false;
-  }
-}
-
-type EmptyReposDeps = DeletionDeps &
-  Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'linkedRepos' | 'history' | 'chunkedUploads'>;
+export type EmptyReposDeps = DeletionDeps & Pick<CoreDeps, 'listing' | 'belongings' | 'claims'>;
 
 /**
  * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
@@ -143,6 +121,18 @@ export async function emptyClosedRepos(
   return isOpening ? 'opening' : 'done';
 }
 
+/**
+ * Ends what goes another way to a repo that is closed: nobody can push to it, so what it stores is of no use, and what it claims
+ * holds up its delete. What is about to be done ends by itself, and is found by the next run if it's open again.
+ */
+async function endUploads(
+  { ledger, claims }: EmptyReposDeps,
+  { tenant, repo, untilMs }: { tenant: string; repo: string; untilMs: number },
+): Promise<void> {
+  for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true }))
+    for (const reservation of page) await claims.end({ tenant, reservation, states: 'open', untilMs });
+}
+
 async function emptyAndOpen(
   deps: EmptyReposDeps,
   input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
@@ -172,15 +162,10 @@ async function openUnlessHeld(
   // A second defence: each deletion that `emptyRepo` read has ended, and one that is written since is void once the repo
   // is open.
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';
-  // A request that saw the repo open has ended, as a batch has. So none of its locks comes after this.
-  if (!(await removeLocks(deps, { tenant, repo, untilMs }))) return 'unfinished';
-  const atMs = deps.clock.nowMs();
-  await Promise.all([
-    deps.publicReads.end({ tenant, repo, atMs }),
-    deps.linkedRepos.end({ tenant, repo, atMs }),
-    deps.history.forgetWeeks({ tenant, repo }),
-    deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs }),
-  ]);
+  // A request that saw the repo open has ended, as a batch has. So nothing of it comes after this.
+  const left = await forgetAll(deps.belongings, (each) => each.forgetRepo?.({ tenant, repo, untilMs }));
+  if (left === 'unfinished') return left;
+  await deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs: deps.clock.nowMs() });
   await deps.ledger.openRepo({ tenant, repo, closedAtMs });
   deps.log.info('repo emptied', { tenant, repo });
   return 'done';
@@ -230,7 +215,7 @@ async function emptyRepo(
 
 /** Whether the tenant has too many entries, and what waits for that was tried within the hour: it takes a HEAD an object. */
 async function mustWait(
-  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  { ledger, clock, settings }: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   { tenant, deletions }: { tenant: string; deletions: readonly Deletion[] },
 ): Promise<boolean> {
   const nowMs = clock.nowMs();
@@ -242,7 +227,7 @@ async function mustWait(
 
 /** A repo's deletions that are marked or deleting. */
 async function deletionsOf(
-  deps: Pick<Deps, 'ledger'>,
+  deps: Pick<CoreDeps, 'ledger'>,
   path: { tenant: string; repo: string },
 ): Promise<Deletion[]> {
   const deletions = await allPages(deps.ledger.deletionsOf(path));
@@ -260,7 +245,7 @@ const closesAtOnce = 16;
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function closeReposOfClosedTenant(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'clock'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listing' | 'clock'>,
   { account, untilMs }: { account: TenantRecord; untilMs: number },
 ): Promise<boolean> {
   const { ledger, clock } = deps;

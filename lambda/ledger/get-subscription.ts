@@ -1,10 +1,10 @@
-import type { Deps } from '../deps.ts';
 import { allPages } from '../rules/async.ts';
+import type { CoreDeps } from './core-deps.ts';
 import type { ReconcileDeps } from './reconcile.ts';
 import { reconcileNow } from './reconcile-now.ts';
 import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
 
-export type SubscriptionDeps = ReconcileDeps & Pick<Deps, 'queue'>;
+export type SubscriptionDeps = ReconcileDeps & Pick<CoreDeps, 'queue'>;
 
 /** A tenant's limit and usage, as the console shows it. */
 export interface Subscription {

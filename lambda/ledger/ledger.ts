@@ -1,4 +1,3 @@
-import { gcMethods } from '../gc/gc-store.ts';
 import type { Table } from '../table/requests.ts';
 import { deletionMethods } from './deletion-store.ts';
 import { reconcileMethods } from './reconcile-store.ts';
@@ -7,6 +6,7 @@ import { repoMethods, shardMethods } from './repo-store.ts';
 import { reservationMethods } from './reservation-store.ts';
 import { counterMethods } from './tenant-counter-store.ts';
 import { tenantMethods } from './tenant-store.ts';
+import { watchMethods } from './watch-store.ts';
 
 /**
  * The ledger on one DynamoDB table: table.ts describes its items, docs/how-it-works.md explains the protocol.
@@ -55,7 +55,7 @@ import { tenantMethods } from './tenant-store.ts';
  * - `putDeletion` of a gc run: the same, and however late: void without its watch, and it deletes only what
  *   nobody has named since
  * - `openWatch`: not if a watch is open, nor if one has ended that was opened then or later
- * - `closeWatch`, `putGc`: only that watch, and only over the version that was read
+ * - `closeWatch`: only that watch
  * - `noteSeen`, `noteGone`: the same item again. What is gone only says why an object is missing
  * - `unmark`, `claimDeletion`, `endDeletion`, `dropRemoval`, `removeDeletion`: only in the state, and with the
  *   due time, deadline or run, that it read
@@ -74,7 +74,7 @@ export function createDynamoDbLedger(table: Table) {
     ...reconcileMethods(table),
     ...shardMethods(table),
     ...deletionMethods(table),
-    ...gcMethods(table),
+    ...watchMethods(table),
     ...refreshMethods(table),
   };
 }

@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.ts';
 import { pageKeysMax, StoreUnavailableError } from '../store/rules/store.ts';
+import type { CoreDeps } from './core-deps.ts';
 import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
 import { requestOrLog } from './reservations.ts';
 import { listsAtOnceMax, reconcileWaitMs, type Urgency } from './rules/reconcile-policy.ts';
@@ -17,7 +17,7 @@ const longestPollMs = 1000;
  * @throws {LedgerUnavailableError}
  */
 export async function awaitOtherReconcile(
-  deps: Pick<Deps, 'ledger' | 'clock'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: { before: TenantRecord; deadlineMs: number },
 ): Promise<TenantRecord | undefined> {
   const { ledger, clock } = deps;
@@ -40,7 +40,7 @@ export async function awaitOtherReconcile(
  * @returns milliseconds from now; 0 if the reconcile may begin.
  */
 export function reconcileDelayMs(
-  deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
+  deps: Pick<CoreDeps, 'clock' | 'log' | 'metrics' | 'settings'>,
   input: { tenant: TenantRecord; urgency: Urgency },
 ): number {
   const waitMs = reconcileWaitMs(deps.settings, { ...input, nowMs: deps.clock.nowMs() });
@@ -86,7 +86,7 @@ export interface ReconcileNowInput extends Omit<ReconcileInput, 'tenant' | 'isAw
  * @throws {LedgerUnavailableError}
  */
 export async function reconcileNow(
-  deps: ReconcileDeps & Pick<Deps, 'queue'>,
+  deps: ReconcileDeps & Pick<CoreDeps, 'queue'>,
   input: ReconcileNowInput,
 ): Promise<ReconcileNowOutcome> {
   const { before, ...how } = input;

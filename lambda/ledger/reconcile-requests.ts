@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isTenantName } from '../rules/names.ts';
 import { parseJson } from '../rules/text.ts';
+import type { CoreDeps } from './core-deps.ts';
 import {
   beginRun,
   type DueTenant,
@@ -18,7 +18,7 @@ import {
 import { changeIntent, isLapsed, placeOf, type Reservation, type StoreChange } from './rules/reservation.ts';
 import type { RepoRecord } from './rules/tenant.ts';
 
-type RefreshDeps = Pick<Deps, 'ledger' | 'queue' | 'clock' | 'metrics' | 'settings'>;
+type RefreshDeps = Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'metrics' | 'settings'>;
 
 /** Of the tenants that a run hands on, the share that may be due for longer. */
 const againShare = 1 / 4;
@@ -78,7 +78,7 @@ async function handAgain(
 }
 
 /** A tenant that a newer version wrote is its affair: nothing here could reconcile it. */
-async function readTenant({ ledger }: Pick<Deps, 'ledger'>, tenant: string) {
+async function readTenant({ ledger }: Pick<CoreDeps, 'ledger'>, tenant: string) {
   try {
     return await ledger.readTenant(tenant);
   } catch (error) {
@@ -111,7 +111,7 @@ const reposAtOnce = 8;
  * @throws {LedgerUnavailableError} The events are to be redelivered.
  */
 export async function recordStoreEvents(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
   input: { tenant: string; changes: readonly StoreChange[] },
 ): Promise<StoreEventsOutcome> {
   const { ledger, queue, clock, settings } = deps;
@@ -148,7 +148,7 @@ function groupByRepo(changes: readonly StoreChange[]): Map<string, StoreChange[]
  * reservations are read a page at a time, and no further than needed.
  */
 async function newsOf(
-  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  { ledger, clock, settings }: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   input: { tenant: string; repo: string; changes: readonly StoreChange[]; fullScannedAtMs: number },
 ): Promise<{ changes: readonly StoreChange[]; isExpected: boolean }> {
   const record = await ledger.readRepo(input);
@@ -193,7 +193,7 @@ type SteerScanOutcome =
  * @throws {LedgerUnavailableError}
  */
 export async function steerScan(
-  { ledger, clock, queue, settings }: Pick<Deps, 'ledger' | 'clock' | 'queue' | 'settings'>,
+  { ledger, clock, queue, settings }: Pick<CoreDeps, 'ledger' | 'clock' | 'queue' | 'settings'>,
   input: { tenant: string; repo: string; state: 'running' | 'paused' | 'cancelled' },
 ): Promise<SteerScanOutcome> {
   const { tenant, repo, state } = input;

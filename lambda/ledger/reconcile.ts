@@ -1,9 +1,7 @@
-import { noteThreshold } from '../alerts/alerts.ts';
-import type { Deps } from '../deps.ts';
-import { noteCount } from '../history/history.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { yearMs } from '../rules/dates.ts';
 import { commitRepos, commitShards, commitTenant, tidyShards } from './commit-reconcile.ts';
+import type { CoreDeps } from './core-deps.ts';
 import {
   type Recomputed,
   type ReservationsByRepo,
@@ -15,6 +13,7 @@ import { type Promised, RepoReservations, type RepoScan } from './rules/repo-res
 import { isDisposable, overtakenEpochOf, type RepoRecord, type TenantRecord } from './rules/tenant.ts';
 import { type LargeReposOutcome, scanLargeRepos, selectLargeRepos } from './scan-large-repos.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
+import { tell } from './seams.ts';
 import {
   holdLease,
   type Lease,
@@ -35,7 +34,7 @@ import {
  * @throws {LedgerUnavailableError}
  */
 export async function addDeletedMeanwhile(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   input: { before: TenantRecord; snapshot: LedgerSnapshot; scans: ReadonlyMap<string, RepoScan> },
 ): Promise<void> {
   const { before, snapshot, scans } = input;
@@ -67,7 +66,7 @@ const removesAtOnce = 16;
  * @throws {LedgerUnavailableError}
  */
 async function removeDeadRepos(
-  { ledger, history, clock }: Pick<Deps, 'ledger' | 'history' | 'clock'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listeners' | 'clock' | 'log'>,
   input: {
     /** The tenant as the reconcile found it. */
     before: TenantRecord;
@@ -88,28 +87,15 @@ async function removeDeadRepos(
       !noted.has(record.repo),
   );
   await mapLimited(lapsed.slice(0, removedMax), removesAtOnce, async (record) => {
-    if (clock.nowMs() >= deadlineMs) return;
-    await ledger.removeRepo({ tenant, before: record });
-    await history.forgetWeeks({ tenant, repo: record.repo });
+    if (deps.clock.nowMs() >= deadlineMs) return;
+    await deps.ledger.removeRepo({ tenant, before: record });
+    await tell(deps, 'repoRemoved', { tenant, repo: record.repo });
   });
-}
-
-/**
- * Notes what a reconcile has committed, in the history and for warnings. Neither is part of the protocol: this never
- * fails, and the next reconcile makes up for what is lost.
- */
-async function noteOutcome(
-  deps: Pick<Deps, 'history' | 'alerts' | 'clock' | 'log' | 'metrics'>,
-  input: { before: TenantRecord; after: TenantRecord; epoch: number },
-): Promise<void> {
-  const noted = noteCount(deps, input);
-  await noteThreshold(deps, { ...input, noted });
-  await noted;
 }
 
 /** Measures and logs a reconcile that was committed. */
 function reportReconcile(
-  deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
+  deps: Pick<CoreDeps, 'clock' | 'log' | 'metrics' | 'settings'>,
   committed: {
     /** The tenant as the reconcile found it. */
     before: TenantRecord;
@@ -151,18 +137,8 @@ function reportReconcile(
 }
 
 export type ReconcileDeps = Pick<
-  Deps,
-  | 'ledger'
-  | 'history'
-  | 'alerts'
-  | 'listing'
-  | 'store'
-  | 'scan'
-  | 'clock'
-  | 'ids'
-  | 'log'
-  | 'metrics'
-  | 'settings'
+  CoreDeps,
+  'ledger' | 'listeners' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
 >;
 
 export interface ReconcileInput {
@@ -324,7 +300,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
 
   await Promise.all([
     settleLapsed(deps, { ...input, snapshot, scans }),
-    noteOutcome(deps, { before, after: commit.tenant, epoch }),
+    tell(deps, 'counted', { before, after: commit.tenant, epoch }),
   ]);
 
   await tidyShards(deps, { ...found, tenant, epoch, outcomes, repos: snapshot.repos });

@@ -1,7 +1,6 @@
-import { endUploadsOf } from '../chunks/end.ts';
-import type { Deps } from '../deps.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { compareKeys, objectKey } from '../rules/names.ts';
+import type { CoreDeps } from './core-deps.ts';
 import type { Input } from './ledger.ts';
 import type { ReservationPage } from './reservation-store.ts';
 import type { ReconcileRequest } from './rules/reconcile-policy.ts';
@@ -18,7 +17,7 @@ import {
  * asked of the API goes on: the reservation makes its tenant due for the schedule, so the reconcile is only later.
  */
 export async function requestOrLog(
-  { queue, log }: Pick<Deps, 'queue' | 'log'>,
+  { queue, log }: Pick<CoreDeps, 'queue' | 'log'>,
   request: ReconcileRequest,
 ): Promise<void> {
   try {
@@ -56,7 +55,7 @@ export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'cre
  * @throws {LedgerUnavailableError}
  */
 export async function listReservations(
-  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  { ledger, clock }: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: PageInput,
 ): Promise<{ reservations: readonly ShownReservation[]; next: ReservationPage['next'] }> {
   const { tenant } = input;
@@ -78,7 +77,7 @@ export async function listReservations(
 }
 
 /** Of some repos: one after the other, until the page is full. Where the next page begins names no other repo. */
-async function readPage(ledger: Deps['ledger'], input: PageInput): Promise<ReservationPage> {
+async function readPage(ledger: CoreDeps['ledger'], input: PageInput): Promise<ReservationPage> {
   const { repos, pageSize, after, ...ofTenant } = input;
   if (repos === null)
     return ledger.listReservations({ ...ofTenant, pageSize, ...(after !== undefined && { after }) });
@@ -155,7 +154,7 @@ interface CancelFilter {
  * @throws {LedgerUnavailableError} Some may have been cancelled.
  */
 export async function cancelReservations(
-  deps: Pick<Deps, 'ledger' | 'chunkedUploads' | 'queue' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'claims' | 'queue' | 'clock' | 'settings'>,
   { tenant, ...filter }: CancelFilter & { tenant: string },
 ): Promise<{ count: number; bytes: number; hasMore: boolean }> {
   const { ledger, queue, clock, settings } = deps;
@@ -194,12 +193,12 @@ export async function cancelReservations(
 
 /** @returns the bytes that no longer count, or won't once their chunks are gone. undefined: it was cancelled before. */
 async function cancelOne(
-  deps: Pick<Deps, 'ledger' | 'chunkedUploads' | 'clock'>,
+  deps: Pick<CoreDeps, 'ledger' | 'claims'>,
   { tenant, reservation }: { tenant: string; reservation: Reservation },
 ): Promise<number | undefined> {
   const { repo, id: reservationId, entries } = reservation;
   if (isUploadedInChunks(reservation)) {
-    const oids = await endUploadsOf(deps, { tenant, reservation, states: ['open', 'assembling'] });
+    const oids = await deps.claims.end({ tenant, reservation, states: 'all' });
     return oids.length > 0 ? oids.reduce((sum, oid) => sum + (entries.get(oid) ?? 0), 0) : undefined;
   }
   const outcome = await deps.ledger.deleteReservation({ tenant, repo, reservationId });
@@ -225,7 +224,7 @@ type VerifyOutcome =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function verifyUpload(
-  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'log'>,
+  deps: Pick<CoreDeps, 'ledger' | 'store' | 'queue' | 'clock' | 'log'>,
   input: { tenant: string; repo: string; oid: string; sizeBytes: number; verifyToken: string | undefined },
 ): Promise<VerifyOutcome> {
   const { tenant, repo, oid, verifyToken } = input;
@@ -260,7 +259,7 @@ const reservationsRead = 100;
  * @throws {LedgerUnavailableError}
  */
 export async function uploadingRepos(
-  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  { ledger, clock }: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: { tenant: string } & (
     | { repos: readonly string[] }
     | { after: string | undefined; until: string | undefined }

@@ -1,9 +1,9 @@
-import type { Deps } from '../deps.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
-import { readHolds, type Spared, sparedForExports } from './deletes.ts';
+import type { CoreDeps } from './core-deps.ts';
+import { readHolds } from './deletes.ts';
 import {
   type Deletion,
   deleteRunMs,
@@ -21,6 +21,7 @@ import {
   sumEntries,
 } from './rules/reservation.ts';
 import { dirtyTokenOf } from './rules/tenant.ts';
+import { type Spared, sparedBy } from './seams.ts';
 
 const expectedAtOnce = 16;
 
@@ -38,7 +39,7 @@ const expectedAtOnce = 16;
  * @throws {LedgerUnavailableError}
  */
 export async function expectedOnceMore(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'ids' | 'settings'>,
   input: {
     tenant: string;
     repo: string;
@@ -77,7 +78,7 @@ export async function expectedOnceMore(
  * @returns undefined: the store did not answer for each.
  */
 export async function findYoung(
-  { store, clock, settings }: Pick<Deps, 'store' | 'clock' | 'settings'>,
+  { store, clock, settings }: Pick<CoreDeps, 'store' | 'clock' | 'settings'>,
   input: { tenant: string; repo: string; names: Iterable<string> },
 ): Promise<ReadonlySet<string> | undefined> {
   const { tenant, repo } = input;
@@ -107,7 +108,7 @@ const noNames: ReadonlySet<string> = new Set();
  * @throws {LedgerUnavailableError}
  */
 async function namedSince(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   { tenant, deletion }: { tenant: string; deletion: Deletion },
 ): Promise<ReadonlySet<string>> {
   const { sweep, objects } = deletion;
@@ -121,7 +122,7 @@ async function namedSince(
   return named;
 }
 
-export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
+export type DeletionDeps = Pick<CoreDeps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
 
 const headsAtOnce = 128;
 /** What waits because of too many entries is tried again after this. */
@@ -149,7 +150,7 @@ type DeletionRun =
  * After a delete that the store did not answer, no other deletion is begun: the store is struggling, and every further
  * one would leave another note on the tenant's item. Those that are left stay due for the schedule.
  *
- * Objects that an export is to have which was opened before they were due are spared until it has ended.
+ * Objects that a subject holds are spared until it no longer does.
  *
  * @param input.untilMs no other deletion is begun after this.
  * @param input.deletionCount the tenant's, as it was read before. It is corrected by what this run has read. What is
@@ -158,7 +159,7 @@ type DeletionRun =
  * @throws {LedgerUnavailableError}
  */
 export async function runDeletions(
-  deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
+  deps: DeletionDeps & Pick<CoreDeps, 'holds'>,
   input: { tenant: string; untilMs: number; deletionCount: number },
 ): Promise<boolean> {
   const { tenant, deletionCount } = input;
@@ -173,7 +174,7 @@ export async function runDeletions(
 
 /** @returns how many records it has removed, and whether every deletion that is due was begun. */
 async function runSome(
-  deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
+  deps: DeletionDeps & Pick<CoreDeps, 'holds'>,
   input: { tenant: string; untilMs: number; deletions: Deletion[] },
 ): Promise<{ isDone: boolean; removedCount: number }> {
   const { tenant, untilMs, deletions } = input;
@@ -182,7 +183,7 @@ async function runSome(
   // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
   deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
   let isAnswered = true;
-  let exports: { isSpared: Spared; readAtMs: number } | undefined;
+  let held: { isSpared: Spared; readAtMs: number } | undefined;
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return { isDone: false, removedCount };
@@ -195,10 +196,10 @@ async function runSome(
     if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
     // What a run has begun is ended: some of the objects are gone already.
     if (deletion.state === 'scheduled') {
-      // One that has become due since may be spared for an export that was opened since.
-      if (!exports || deletion.dueAtMs >= exports.readAtMs)
-        exports = { isSpared: await sparedForExports(deps, tenant), readAtMs: nowMs };
-      if (exports.isSpared(deletion.repo, deletion.dueAtMs)) continue;
+      // One that has become due since may be held by what was begun since.
+      if (!held || deletion.dueAtMs >= held.readAtMs)
+        held = { isSpared: await sparedBy(deps.holds, tenant), readAtMs: nowMs };
+      if (held.isSpared(deletion.repo, deletion.dueAtMs)) continue;
     }
     const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
     isAnswered = run.kind !== 'unanswered';
@@ -361,7 +362,7 @@ async function deleteAnnounced(
 
 /** Every run sets a new token: a scan that began before cannot clear it. */
 async function markDirty(
-  { ledger, ids }: Pick<Deps, 'ledger' | 'ids'>,
+  { ledger, ids }: Pick<CoreDeps, 'ledger' | 'ids'>,
   { isRecorded, ...path }: { tenant: string; repo: string; isRecorded: boolean },
 ): Promise<void> {
   const mark = (known: boolean) =>
@@ -391,7 +392,7 @@ const noObjects: ReadonlyMap<string, RemovedObject> = new Map();
 
 /** Which objects are not in the store. undefined: it did not answer for each. */
 async function findMissing(
-  { store }: Pick<Deps, 'store'>,
+  { store }: Pick<CoreDeps, 'store'>,
   input: { tenant: string; repo: string; objects: ReadonlyMap<string, number> },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
   const { tenant, repo } = input;

@@ -1,10 +1,6 @@
-import type { Deps } from '../deps.ts';
-import { type GcDeps, removeGcFiles } from '../gc/gc.ts';
-import { gcPrefixOf } from '../gc/rules/gc.ts';
-import { advanceGc } from '../gc/sweep-candidates.ts';
-import { forgetHistory } from '../history/history.ts';
 import { allPages } from '../rules/async.ts';
-import { closeReposOfClosedTenant, emptyClosedRepos, removeLocks } from './empty-repos.ts';
+import type { CoreDeps } from './core-deps.ts';
+import { closeReposOfClosedTenant, type EmptyReposDeps, emptyClosedRepos } from './empty-repos.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { awaitOtherReconcile, reconcileDelayMs } from './reconcile-now.ts';
 import { deleteRunMs } from './rules/deletion.ts';
@@ -16,11 +12,9 @@ import {
 } from './rules/reconcile-policy.ts';
 import type { TenantRecord } from './rules/tenant.ts';
 import { runDeletions } from './run-deletions.ts';
+import { forgetAll } from './seams.ts';
 
-type RunReconcileDeps = ReconcileDeps &
-  GcDeps &
-  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'linkedRepos' | 'tenantLinks' | 'webhooks' | 'emails'> &
-  Pick<Deps, 'chunkedUploads'>;
+export type RunReconcileDeps = ReconcileDeps & EmptyReposDeps & Pick<CoreDeps, 'queue' | 'holds' | 'chores'>;
 
 /** While a large repo is emptied or cleaned up, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;
@@ -44,9 +38,9 @@ interface RunReconcileInput {
 }
 
 /**
- * Handles one request of the queue: runs the deletions that are due, goes on with gc runs, and then reconciles, so that
- * freed space shows at once. If one of these fails, the reconcile takes place all the same. If the policy defers the reconcile, it is requested again. A reconcile that the schedule requested is not: the
- * tenant stays due.
+ * Handles one request of the queue: runs the deletions that are due, goes on with the chores, and then reconciles, so that
+ * freed space shows at once. If one of these fails, the reconcile takes place all the same. If the policy defers the reconcile,
+ * it is requested again. A reconcile that the schedule requested is not: the tenant stays due.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError} The message is to be redelivered.
  */
@@ -73,21 +67,26 @@ export async function runReconcile(
     return 'requeued' as const;
   };
   const areClosed = await closeReposOfClosedTenant(deps, { account: record, untilMs: lastBeginMs });
-  const isCleared = record.closedAtMs === null || (await clearClosed(deps, { tenant, untilMs: lastBeginMs }));
+  const isCleared =
+    record.closedAtMs === null ||
+    (await forgetAll(deps.belongings, (each) => each.forgetTenant?.({ tenant, untilMs: lastBeginMs }))) ===
+      'done';
   const haveBegun = await attempt(deps, { tenant, what: 'deletions' }, () =>
     runDeletions(deps, { tenant, untilMs: lastBeginMs, deletionCount }),
   );
   const hasBegunAll = haveBegun === true && areClosed && isCleared;
   for (;;) {
     const repos = await allPages(ledger.repos(tenant));
-    // A time for each: to empty a large repo takes hours, and gc runs of others end by themselves some day.
+    // A time for each: to empty a large repo takes hours, and chores of others end by themselves some day.
     const timed = () => ({ tenant, repos, untilMs: Math.min(clock.nowMs() + progressEveryMs, lastBeginMs) });
     const emptied = await attempt(deps, { tenant, what: 'closed repos' }, () =>
       emptyClosedRepos(deps, timed()),
     );
-    const cleaned = await attempt(deps, { tenant, what: 'gc' }, () => advanceGc(deps, timed()));
-    const isUncounted = cleaned === 'uncounted';
-    const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished' || isUncounted;
+    const done: unknown[] = [emptied];
+    for (const { what, advance } of deps.chores)
+      done.push(await attempt(deps, { tenant, what }, () => advance(timed())));
+    const isUncounted = done.includes('uncounted');
+    const isUnfinished = isUncounted || done.includes('unfinished');
     const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
     const full = isFull && !isUnfinished;
@@ -114,11 +113,11 @@ export async function runReconcile(
 }
 
 /**
- * Reports what fails instead of throwing it: the reconcile after it must take place. A gc run is due again in a minute, and
- * deletions and the emptying of repos are requested again.
+ * Reports what fails instead of throwing it: the reconcile after it must take place. Chores are due again by
+ * themselves, and deletions and the emptying of repos are requested again.
  */
 async function attempt<T>(
-  { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
+  { log, metrics }: Pick<CoreDeps, 'log' | 'metrics'>,
   { tenant, what }: { tenant: string; what: string },
   run: () => Promise<T>,
 ): Promise<T | 'failed'> {
@@ -129,21 +128,6 @@ async function attempt<T>(
     metrics.increment('ReconcilesFailed');
     return 'failed';
   }
-}
-
-/** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
-async function clearClosed(
-  deps: Pick<RunReconcileDeps, 'locks' | 'history' | 'alerts' | 'webhooks' | 'emails' | 'tenantLinks'> &
-    Pick<Deps, 'listing' | 'store' | 'clock'>,
-  input: { tenant: string; untilMs: number },
-): Promise<boolean> {
-  await deps.alerts.forget(input.tenant);
-  await deps.webhooks.remove(input.tenant);
-  await deps.emails.forget(input.tenant);
-  const { tenant } = input;
-  await removeGcFiles(deps, gcPrefixOf(tenant));
-  if ((await deps.tenantLinks.endSomePins({ tenant, atMs: deps.clock.nowMs() })).hasMore) return false;
-  return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }
 
 /** Somebody asks for all that is stored to be counted. Others are content with the shards of large repos as they are. */
@@ -167,7 +151,7 @@ function left(request: ReconcileRequest, full: boolean): Pick<ReconcileRequest, 
  * was freed that is not shown yet.
  */
 async function reconcileUnlessDeferred(
-  deps: ReconcileDeps & Pick<Deps, 'queue'>,
+  deps: ReconcileDeps & Pick<CoreDeps, 'queue'>,
   input: RunReconcileInput & {
     record: TenantRecord;
     full: boolean;
@@ -198,7 +182,7 @@ async function reconcileUnlessDeferred(
  * @returns false if there are none, or there is no time left. The schedule finds those that are due later.
  */
 async function waitForShards(
-  { clock }: Pick<Deps, 'clock'>,
+  { clock }: Pick<CoreDeps, 'clock'>,
   input: { shardsDueAtMs: number | null; deadlineMs: number },
 ): Promise<boolean> {
   const { shardsDueAtMs, deadlineMs } = input;
@@ -216,7 +200,7 @@ async function waitForShards(
  * @returns true if it committed, or if there is no such tenant. false if the reconcile must be requested again.
  */
 async function reconcileUntilDone(
-  deps: ReconcileDeps & Pick<Deps, 'queue'>,
+  deps: ReconcileDeps & Pick<CoreDeps, 'queue'>,
   input: { tenant: string; full: boolean; isThorough: boolean; deadlineMs: number },
 ): Promise<boolean> {
   const { tenant, deadlineMs } = input;

@@ -1,7 +1,7 @@
-import type { Deps } from '../deps.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { nextMonthMs } from '../rules/dates.ts';
 import { objectKey } from '../rules/names.ts';
+import type { CoreDeps } from './core-deps.ts';
 import type { Deletion } from './rules/deletion.ts';
 import { type EndedRun, LargeRepoScan } from './rules/large-repo-scan.ts';
 import { chargedForShards, type ShardCharge } from './rules/reconcile-policy.ts';
@@ -27,7 +27,7 @@ import {
 import { ShardScanner } from './shard-scanner.ts';
 import { type Lease, type LedgerSnapshot, renewOrThrow, SupersededError } from './snapshot.ts';
 
-type ScanLargeRepoDeps = Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>;
+type ScanLargeRepoDeps = Pick<CoreDeps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>;
 
 /** HEAD requests for claimed objects in one reconcile, at most. The others stay claimed until the next. */
 const headsMax = 5000;
@@ -368,7 +368,7 @@ export interface LargeReposOutcome extends ShardCharge {
  * somebody waits, none does.
  */
 export function selectLargeRepos(
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<CoreDeps, 'settings'>,
   input: { repos: readonly RepoRecord[]; due: ReadonlySet<string>; isFull: boolean; isAwaited: boolean },
 ): LargeRepos {
   const { due, isFull, isAwaited } = input;
@@ -388,7 +388,7 @@ export function selectLargeRepos(
  * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
  */
 export async function scanLargeRepos(
-  deps: Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'log' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'store' | 'scan' | 'clock' | 'log' | 'settings'>,
   input: Omit<ScanLargeRepoInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
     largeRepos: readonly RepoRecord[];
     isAwaited: boolean;

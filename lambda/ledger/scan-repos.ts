@@ -1,10 +1,10 @@
-import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { compareKeys, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import { listTenant, type TenantListing } from '../scan/find-stored.ts';
 import { addingOld } from '../scan/page-in-range.ts';
 import type { PathScanInput, PathScanOutcome } from '../scan/rules/scan-plan.ts';
 import { type ListedPage, pageKeysMax, StoreUnavailableError } from '../store/rules/store.ts';
+import type { CoreDeps } from './core-deps.ts';
 import {
   endOf,
   type FlatPlan,
@@ -50,7 +50,7 @@ type ScanFlatOutcome =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function scanFlat(
-  deps: Pick<Deps, 'listing' | 'clock'>,
+  deps: Pick<CoreDeps, 'listing' | 'clock'>,
   input: ScanFlatInput,
 ): Promise<ScanFlatOutcome> {
   const found = new FlatCount(input);
@@ -63,7 +63,7 @@ export async function scanFlat(
 
 /** @returns false if the deadline passed first. */
 async function listRange(
-  { listing, clock }: Pick<Deps, 'listing' | 'clock'>,
+  { listing, clock }: Pick<CoreDeps, 'listing' | 'clock'>,
   input: ScanFlatInput & { range: FlatRange; found: FlatCount },
 ): Promise<boolean> {
   const { range, found, oldBeforeMs, deadlineMs = Number.POSITIVE_INFINITY } = input;
@@ -233,7 +233,7 @@ type Scans = ReadonlyMap<string, RepoScan> | undefined;
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function scanRepos(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: ScanReposInput,
 ): Promise<ScanReposOutcome> {
   let requests = 0;
@@ -265,7 +265,7 @@ interface Scanning extends ScanReposInput {
 }
 
 async function scanAll(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: Scanning,
 ): Promise<Scans> {
   const plan = chooseFlat(input);
@@ -275,7 +275,7 @@ async function scanAll(
 
 /** Lists the folders if they must be found, and then each repo on its own. */
 async function scanSeparately(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: Scanning,
 ): Promise<Scans> {
   // What lies beside the folders is known only from the listing that finds the folders.
@@ -311,7 +311,7 @@ function chooseFlat({ known, due, isFull, largeRepos }: ScanReposInput): FlatPla
 
 /** Lists the tenant flat, and the large repos that are due on their own. @returns undefined if that cannot be done. */
 async function scanFlatly(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: Scanning,
   plan: FlatPlan,
 ): Promise<{ scans: Scans } | undefined> {
@@ -335,7 +335,7 @@ async function scanFlatly(
 
 /** Scans each of these repos on its own. @returns undefined if the deadline passed first. */
 async function scanEach(
-  deps: Pick<Deps, 'scan' | 'settings'>,
+  deps: Pick<CoreDeps, 'scan' | 'settings'>,
   input: Scanning & { repos: readonly string[] },
 ): Promise<Map<string, RepoScan> | undefined> {
   const { repos } = input;
@@ -375,13 +375,13 @@ function selectRepos(input: ScanReposInput, root: TenantListing | undefined): st
 }
 
 /** LIST requests after which a repo may turn out to be a large repo: twice those of the largest that is none. */
-function outgrownLists({ largeRepoObjects }: Pick<Deps['settings'], 'largeRepoObjects'>): number {
+function outgrownLists({ largeRepoObjects }: Pick<CoreDeps['settings'], 'largeRepoObjects'>): number {
   return Math.ceil((2 * largeRepoObjects) / pageKeysMax);
 }
 
 /** @returns `outgrown`: it is a large repo, and was not listed to its end. */
 async function scanRepo(
-  deps: Pick<Deps, 'scan' | 'settings'>,
+  deps: Pick<CoreDeps, 'scan' | 'settings'>,
   input: ScanReposInput & { repo: string; hintObjects: number | undefined; mayOutgrow: boolean },
 ): Promise<(PathScanOutcome & { oldBytes?: number }) | 'outgrown'> {
   const { tenant, repo, hintObjects, isAwaited, oldBeforeMs, deadlineMs, lease } = input;

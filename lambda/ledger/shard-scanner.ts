@@ -1,10 +1,10 @@
-import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { yearMs } from '../rules/dates.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
 import { addingOld } from '../scan/page-in-range.ts';
 import { type KeyRange, widthOf } from '../scan/rules/key-space.ts';
 import type { PathScanInput, PathScanOutcome, ScanRest } from '../scan/rules/scan-plan.ts';
+import type { CoreDeps } from './core-deps.ts';
 import type { LargeRepoScan } from './rules/large-repo-scan.ts';
 import {
   childrenOf,
@@ -50,11 +50,11 @@ type Scanned = ShardScan | 'too large' | 'too many' | 'late';
  * longest life of a reservation, and its result would have to be folded in exactly once.
  */
 export class ShardScanner {
-  readonly #deps: Pick<Deps, 'scan' | 'clock' | 'settings'>;
+  readonly #deps: Pick<CoreDeps, 'scan' | 'clock' | 'settings'>;
   readonly #input: ShardScannerInput;
   requests = 0;
 
-  constructor(deps: Pick<Deps, 'scan' | 'clock' | 'settings'>, input: ShardScannerInput) {
+  constructor(deps: Pick<CoreDeps, 'scan' | 'clock' | 'settings'>, input: ShardScannerInput) {
     this.#deps = deps;
     this.#input = input;
   }

@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
+import type { CoreDeps } from './core-deps.ts';
 import { chargedForShards, chargedUntilMs } from './rules/reconcile-policy.ts';
 import { scannedRepos } from './rules/reconciliation.ts';
 import { RepoReservations, type RepoScan, type Settlement } from './rules/repo-reservations.ts';
@@ -41,7 +41,7 @@ export async function renewOrThrow(lease: Pick<Lease, 'renew'>): Promise<void> {
 
 /** @param held.before the tenant right before the lease was taken. */
 export function holdLease(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   held: { before: TenantRecord; epoch: number; untilMs: number; listsMax?: number },
 ): Lease {
   const { ledger, clock, settings } = deps;
@@ -109,7 +109,7 @@ export interface LedgerSnapshot {
  * @returns `superseded` if another reconcile took the lease meanwhile.
  */
 export async function readSnapshot(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   input: { tenant: string; excludedId: string | undefined; lease: Pick<Lease, 'renew'> },
 ): Promise<LedgerSnapshot | 'superseded'> {
   const { ledger, clock, settings } = deps;
@@ -141,7 +141,7 @@ export async function readSnapshot(
 
 /** Voids the abandoned ones. One that its batch issued before it could be voided stays in the result. */
 async function withoutAbandoned(
-  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  { ledger, clock, settings }: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   { tenant, page }: { tenant: string; page: readonly Reservation[] },
 ): Promise<Reservation[]> {
   const isVoided = await mapLimited(page, voidsAtOnce, async (reservation) => {
@@ -178,7 +178,7 @@ interface Step {
  * @throws {LedgerUnavailableError}
  */
 export async function settleLapsed(
-  deps: Pick<Deps, 'ledger' | 'clock'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: SettleLapsedInput,
 ): Promise<void> {
   const { tenant, isAwaited = false, deadlineMs = Number.POSITIVE_INFINITY } = input;
@@ -191,7 +191,7 @@ export async function settleLapsed(
 }
 
 async function settle(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   { tenant, repo, settlement }: Step & { tenant: string },
 ): Promise<void> {
   const key = { tenant, repo, reservationId: settlement.reservationId };

@@ -1,9 +1,15 @@
-import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
+import type { Clock, Log } from '../rules/clock-and-log.ts';
 import { compareKeys, objectKey, repoPrefix, tenantPrefix } from '../rules/names.ts';
-import { listFolderPages, StoreUnavailableError } from '../store/rules/store.ts';
-import { type KnownObjects, knownObjectsMax, listsToAsk } from './rules/known-objects.ts';
-import type { PathScanOutcome } from './rules/scan-plan.ts';
+import type { Settings } from '../rules/settings.ts';
+import {
+  listFolderPages,
+  type ObjectListing,
+  type ObjectStore,
+  StoreUnavailableError,
+} from '../store/rules/store.ts';
+import { type KnownObjects, knownObjectsMax, type ListingPace, listsToAsk } from './rules/known-objects.ts';
+import type { PathScan, PathScanOutcome } from './rules/scan-plan.ts';
 
 /** What lies directly below a tenant's path. */
 export interface TenantListing {
@@ -22,7 +28,7 @@ export interface TenantListing {
  * @throws {StoreUnavailableError}
  */
 export async function listTenant(
-  deps: Pick<Deps, 'listing'>,
+  deps: { readonly listing: ObjectListing },
   input: { tenant: string; onPage?: () => Promise<void> },
 ): Promise<TenantListing> {
   const prefix = tenantPrefix(input.tenant);
@@ -42,7 +48,14 @@ export async function listTenant(
   return { folders, rootObjects: { storedBytes, objectCount }, requests };
 }
 
-export type FindStoredDeps = Pick<Deps, 'store' | 'scan' | 'listingPace' | 'clock' | 'log' | 'settings'>;
+export interface FindStoredDeps {
+  readonly store: ObjectStore;
+  readonly scan: PathScan;
+  readonly listingPace: ListingPace;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: Settings;
+}
 
 /** How long a listing may take. What it has not listed by then is asked by HEAD. */
 const listingMs = 3000;
@@ -133,7 +146,7 @@ function ofThem(seen: ReadonlyMap<string, number>, oids: readonly string[]): Map
 }
 
 async function headAll(
-  { store, settings }: Pick<Deps, 'store' | 'settings'>,
+  { store, settings }: Pick<FindStoredDeps, 'store' | 'settings'>,
   { tenant, repo }: Question,
   oids: readonly string[],
 ): Promise<Map<string, number>> {

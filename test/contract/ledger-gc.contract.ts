@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
 import { type Gc, newGc, tidiedGc } from '../../lambda/gc/rules/gc.ts';
 import type { Watch } from '../../lambda/ledger/rules/watch.ts';
 import { allPages } from '../../lambda/rules/async.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { ledgerContext, type OpenTable, oid, scanned, tenantName } from './ledger-context.ts';
 
 const watchOf = (id: string, openedAtMs: number): Watch => ({ id, openedAtMs, untilMs: openedAtMs + 1000 });
@@ -111,7 +113,8 @@ export function gcContract(table: OpenTable): void {
   });
 
   describe('the gc run of a repo', () => {
-    const { ledger, create, dueAt } = ledgerContext(table);
+    const { create, dueAt } = ledgerContext(table);
+    const gcRuns = onceOpen(async () => createDynamoDbGcRuns(await table()));
 
     it('is written over the version that was read', async () => {
       const path = { tenant: await create(), repo: 'app' };
@@ -119,7 +122,7 @@ export function gcContract(table: OpenTable): void {
       let writes = 0;
       const put = (of: Gc, versionRead: number | null) => {
         writes += 1;
-        return ledger.putGc({ ...path, gc: of, versionRead, writeId: `id${writes}` });
+        return gcRuns.put({ ...path, gc: of, versionRead, writeId: `id${writes}` });
       };
       const run = { id: 'r', requestedAtMs: 1, reachableCount: 2, reachableSha256: 'ab', isDryRun: false };
       const sum = { objectCount: 1, bytes: 2 };
@@ -136,10 +139,10 @@ export function gcContract(table: OpenTable): void {
         endedAtMs: 9,
       } as const;
       const selecting = { found: selection, after: ['', 'ab', null], atMs: 5 };
-      expect(await ledger.readGc(path)).toBeUndefined();
+      expect(await gcRuns.read(path)).toBeUndefined();
       expect(await put(gc, null)).toEqual({ ...gc, version: 1 });
       expect(await put(full, null)).toBeUndefined();
-      expect(await ledger.readGc(path)).toEqual({ ...gc, version: 1 });
+      expect(await gcRuns.read(path)).toEqual({ ...gc, version: 1 });
       for (const [version, [written, read = written]] of [
         [full],
         [{ ...full, state: 'selecting', selection: null, selecting } as const],
@@ -147,7 +150,7 @@ export function gcContract(table: OpenTable): void {
       ].entries()) {
         if (!written) throw new Error('There is nothing to write.');
         await put(written, version + 1);
-        expect(await ledger.readGc(path)).toEqual({ ...read, version: version + 2 });
+        expect(await gcRuns.read(path)).toEqual({ ...read, version: version + 2 });
         expect(await put(gc, version + 1)).toBeUndefined();
       }
     });
@@ -156,17 +159,17 @@ export function gcContract(table: OpenTable): void {
       const tenant = await create();
       const gc = newGc({ repo: 'app', watch: watchOf('w1', 100) });
       const input = { tenant, gc, versionRead: null, writeId: 'again' };
-      const put = await ledger.putGc(input);
+      const put = await gcRuns.put(input);
       expect(put).toBeDefined();
-      expect(await ledger.putGc(input)).toEqual(put);
+      expect(await gcRuns.put(input)).toEqual(put);
     });
 
     it('makes its tenant due until nothing is left to be done', async () => {
       const tenant = await create();
       const gc = { ...newGc({ repo: 'app', watch: watchOf('w1', 100) }), dueAtMs: 40 };
-      await ledger.putGc({ tenant, gc, versionRead: null, writeId: 'id5' });
+      await gcRuns.put({ tenant, gc, versionRead: null, writeId: 'id5' });
       expect(await dueAt(tenant, 50)).toBe('some');
-      await ledger.putGc({ tenant, gc: tidiedGc(gc, { nowMs: 40 }), versionRead: 1, writeId: 'id6' });
+      await gcRuns.put({ tenant, gc: tidiedGc(gc, { nowMs: 40 }), versionRead: 1, writeId: 'id6' });
       expect(await dueAt(tenant, 50)).toBe('nothing');
     });
   });

@@ -8,9 +8,9 @@ import type { Context, ScheduledEvent, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
+import type { Deps } from '../../lambda/deps.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';
 import { create as createStoreEvents } from '../../lambda/handlers/store-events.ts';
-import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
@@ -289,7 +289,8 @@ const timeout = 120_000;
 
 describe('what 272d26e stored', { timeout }, () => {
   it('has items of each kind of the ledger, and each is read', async () => {
-    const { ledger } = (await deployOver('272d26e')).deps;
+    const { deps } = await deployOver('272d26e');
+    const { ledger } = deps;
     const acme = await ledger.readTenant('acme');
     expect(acme).toMatchObject({ plan: 'team', limitBytes: 5000, downloadLimitBytes: 1_000_000 });
     expect(acme?.repoLimits.get('game')).toMatchObject({ limitBytes: 3000, scanned: { storedBytes: 400 } });
@@ -316,7 +317,7 @@ describe('what 272d26e stored', { timeout }, () => {
     expect((await allPages(ledger.shards({ tenant: 'big', repo: 'sky' }))).some(({ partOf }) => partOf)).toBe(
       true,
     );
-    const gcs = await gcsOf(ledger);
+    const gcs = await gcsOf(deps);
     expect(gcs.map(({ state }) => state)).toEqual(['selecting', 'done', 'cancelled', 'deleting', 'watching']);
     const swept = gcs.find(({ repo }) => repo === 'swept');
     const seen = await allPages(ledger.seen({ tenant: 'clean', watchId: swept?.watch.id ?? '', fromMs: 0 }));
@@ -392,7 +393,7 @@ describe('what 272d26e stored', { timeout }, () => {
       expect([repo, await countOf(deployed, `ends/${repo}/`)]).toEqual([repo, count]);
     expect(await countOf(deployed, 'shut/')).toBe(0);
     for (const tenant of [...Object.keys(messages.tokens), 'shut']) await expectRest(deployed, tenant);
-    const gcs = await gcsOf(deps.ledger);
+    const gcs = await gcsOf(deps);
     expect(gcs.map(({ dueAtMs }) => dueAtMs)).toEqual(gcs.map(() => null));
     expect(readdirSync(join(deployed.dataDir, 'store/multipart'))).toEqual([]);
     expect(await countOf(deployed, '_gc/')).toBe(0);
@@ -405,9 +406,9 @@ describe('what 272d26e stored', { timeout }, () => {
 const oidsGone = () =>
   itemsOf('272d26e').flatMap(({ pk, sk }) => (pk === 'GONE#clean#done' ? [String(sk)] : []));
 
-async function gcsOf(ledger: Ledger) {
+async function gcsOf({ ledger, gcRuns }: Pick<Deps, 'ledger' | 'gcRuns'>) {
   const repos = await allPages(ledger.repos('clean'));
-  const gcs = await Promise.all(repos.map(({ repo }) => ledger.readGc({ tenant: 'clean', repo })));
+  const gcs = await Promise.all(repos.map(({ repo }) => gcRuns.read({ tenant: 'clean', repo })));
   return gcs.flatMap((gc) => gc ?? []);
 }
 

@@ -27,10 +27,11 @@ import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';
 import { repoName, tenantName } from './names.ts';
+import type { SimDeps } from './ports.ts';
 import { checkRest } from './rest.ts';
 import { stageOf } from './stage.ts';
 import { TenantWorld } from './tenant-world.ts';
-import { type Mutant, type SimDeps, World } from './world.ts';
+import { type Mutant, World } from './world.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -18,7 +18,7 @@ import { AwsServiceError } from '../../lambda/rules/errors.ts';
 import { KnownObjects } from '../../lambda/scan/rules/known-objects.ts';
 import { startExport } from '../support/start-export.ts';
 import { Actor } from './actor.ts';
-import { depsOf } from './ports.ts';
+import { bound, depsOf } from './ports.ts';
 
 /**
  * All that an invocation runs: its ports, and what it calls. A simulation of two versions loads this module of the other
@@ -28,6 +28,7 @@ export const code = {
   Actor,
   AwsServiceError,
   KnownObjects,
+  bound,
   depsOf,
   admitUpload,
   assembleUpload,

@@ -1,5 +1,6 @@
 import { createTenant } from '../../lambda/accounts/tenants.ts';
 import { openGc, signReachableSet, startRun } from '../../lambda/gc/gc.ts';
+import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
 import { isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
 import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
@@ -270,10 +271,10 @@ class History {
         const named = [this.#oldContent()];
         return this.#push(`burst-${index}`, { named, needed: new Set(named) });
       });
-    const { ledger } = world.truth;
+    const gcRuns = createDynamoDbGcRuns(world.truth.ledger.table);
     const endMs = world.scheduler.nowMs + runMaxMs;
     for (;;) {
-      const now = await ledger.readGc({ tenant, repo });
+      const now = await gcRuns.read({ tenant, repo });
       if (!now || !isUnderWay(now)) break;
       if (now.state === 'watching') {
         if (now.failure) throw new Violation(`I8: a gc run failed: ${now.failure.reason}`);
@@ -328,7 +329,7 @@ class History {
   /** Nothing of it is left to be done, and batches note nothing more. */
   async #checkEnded(): Promise<void> {
     const { tenant, truth } = this.#tenant;
-    const gc = await truth.ledger.readGc({ tenant, repo });
+    const gc = await createDynamoDbGcRuns(truth.ledger.table).read({ tenant, repo });
     const record = await truth.ledger.readRepo({ tenant, repo });
     if (gc && (isUnderWay(gc) || gc.dueAtMs !== null || record?.watch))
       throw new Violation(`I8: a gc run is left ${gc.state}, due at ${gc.dueAtMs}`);

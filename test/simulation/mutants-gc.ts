@@ -60,17 +60,19 @@ const outlivesWatch: GcMutant = {
 
 /** What was named while candidates were listed is taken to have been looked at. */
 const seenByTheEnd: GcMutant = {
-  ledger: (ledger, world) =>
-    replacing(ledger, {
-      putGc: ({ gc, ...input }) => {
+  deps: (deps, world) => ({
+    ...deps,
+    gcRuns: replacing(deps.gcRuns, {
+      put: ({ gc, ...input }) => {
         const { selection } = gc;
         const seenAtMs = world.scheduler.nowMs;
         const isNew = selection && gc.state !== 'selecting' && !seenAt.has(selection.folder);
         if (selection && isNew) seenAt.set(selection.folder, seenAtMs);
         const late = selection && { ...selection, seenAtMs: seenAt.get(selection.folder) ?? seenAtMs };
-        return ledger.putGc({ ...input, gc: late ? { ...gc, selection: late } : gc });
+        return deps.gcRuns.put({ ...input, gc: late ? { ...gc, selection: late } : gc });
       },
     }),
+  }),
 };
 
 /** Folder of a selection → when it ended. */

@@ -5,8 +5,7 @@ import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.t
 import type { Deps } from '../../lambda/deps.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
-import { gcMethods } from '../../lambda/gc/gc-store.ts';
-import { RefusalTally } from '../../lambda/history/rules/history.ts';
+import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
 import { deletionMethods } from '../../lambda/ledger/deletion-store.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import { reconcileMethods } from '../../lambda/ledger/reconcile-store.ts';
@@ -16,6 +15,7 @@ import { reservationMethods } from '../../lambda/ledger/reservation-store.ts';
 import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { counterMethods } from '../../lambda/ledger/tenant-counter-store.ts';
 import { tenantMethods } from '../../lambda/ledger/tenant-store.ts';
+import { watchMethods } from '../../lambda/ledger/watch-store.ts';
 import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
 import type { Metrics } from '../../lambda/rules/metrics.ts';
 import type { Settings } from '../../lambda/rules/settings.ts';
@@ -30,6 +30,7 @@ import {
   StoreUnavailableError,
   type UrlSigner,
 } from '../../lambda/store/rules/store.ts';
+import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
@@ -52,7 +53,7 @@ const ledgerParts = new Map(
     reconcileMethods,
     shardMethods,
     deletionMethods,
-    gcMethods,
+    watchMethods,
     refreshMethods,
   ].flatMap((part: (table: Table) => Partial<Ledger>) =>
     Object.keys(part(memoryTable())).map((name) => [name as keyof Ledger, part]),
@@ -171,8 +172,17 @@ interface WorldPorts {
 /** What no simulated function changes. */
 const unused = memoryDeps();
 
+/** Without the ports that no simulated function may use, because they are not simulated. */
+export type SimDeps = Omit<Deps, 'admin'>;
+
+/** What a mutant may change. */
+export type SimPorts = Omit<SimDeps, keyof ReturnType<typeof allSeamsOf>>;
+
+/** With the subjects, which get the same ports. */
+export const bound = (ports: SimPorts): SimDeps => ({ ...ports, ...allSeamsOf(ports) });
+
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
-export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'admin'> {
+export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
   const store = storeOf(actor, world);
   const { signer, metrics, settings, knownObjects } = world;
   const table = tableOf(actor, world);
@@ -188,11 +198,11 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'admin'> {
     // Nothing is decided by these, and no run is to differ because another was before it.
     history: new MemoryHistory(),
     alerts: new MemoryAlerts(),
-    refusalTally: new RefusalTally(),
     listingPace: new ListingPace(),
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),
     ledger: ledgerOf(actor, world),
+    gcRuns: createDynamoDbGcRuns(table),
     requestKeys: createDynamoDbRequestKeys(table),
     tokens: createDynamoDbTokenStore(table),
     store,

@@ -5,10 +5,10 @@ import { breakOff } from './broken-put.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
+import type { SimDeps } from './ports.ts';
 import { replacing } from './replacing.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
-import type { SimDeps } from './world.ts';
 
 const minute = 60_000;
 const errorsMax = 8;

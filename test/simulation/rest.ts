@@ -1,3 +1,4 @@
+import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
 import { isUnderWay } from '../../lambda/gc/rules/gc.ts';
 import { shardsInForce } from '../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/rules/async.ts';
@@ -60,7 +61,7 @@ async function checkRepos(world: TenantWorld): Promise<void> {
 /** A watch is over by now, and nothing of its gc run is left to be done. */
 async function checkGc({ tenant, truth, areFilesLost }: TenantWorld): Promise<void> {
   for (const { repo } of await allPages(truth.ledger.repos(tenant))) {
-    const gc = await truth.ledger.readGc({ tenant, repo });
+    const gc = await createDynamoDbGcRuns(truth.ledger.table).read({ tenant, repo });
     if (gc && !areFilesLost && (isUnderWay(gc) || gc.dueAtMs !== null))
       throw new Violation(`I8: a gc run is left ${gc.state}, due at ${gc.dueAtMs}`);
   }

@@ -1,5 +1,4 @@
 import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
-import type { Deps } from '../../lambda/deps.ts';
 import type { offerDownload } from '../../lambda/downloads/downloads.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
@@ -25,6 +24,7 @@ import { Invariants, Violation } from './invariants.ts';
 import { Metered } from './metered.ts';
 import { Mishaps } from './mishaps.ts';
 import { oidName, tenantName } from './names.ts';
+import type { SimDeps, SimPorts } from './ports.ts';
 import { Processes, tableFor } from './processes.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
 import type { Scenario } from './scenario.ts';
@@ -33,14 +33,11 @@ import { type Stage, stageOf } from './stage.ts';
 import { AgingStore, watchLedger } from './table.ts';
 import { Truth } from './truth.ts';
 
-/** Without the ports that no simulated function may use, because they are not simulated. */
-export type SimDeps = Omit<Deps, 'admin'>;
-
 /** A deliberate mistake: it changes the functions' dependencies, what the ledger does, or what it asks of the table. */
 export interface Mutant {
   readonly table?: (client: TableClient) => TableClient;
   readonly ledger?: (ledger: Ledger, world: World) => Ledger;
-  readonly deps?: (deps: SimDeps, world: World) => SimDeps;
+  readonly deps?: (deps: SimPorts, world: World) => SimPorts;
   readonly sqs?: Partial<SqsOptions>;
   readonly offerDownload?: typeof offerDownload;
 }
@@ -389,7 +386,9 @@ export class World {
       later: (withinMs, then) => this.scheduler.after(this.random.int(0, Math.max(0, withinMs)), then),
     });
     const mutated = this.#mutant.ledger ? { ...made, ledger: this.#mutant.ledger(made.ledger, this) } : made;
-    const deps = this.#mutant.deps?.(mutated, this) ?? mutated;
+    const ports = this.#mutant.deps?.(mutated, this) ?? mutated;
+    // The last release's has no seams.
+    const deps = 'bound' in its ? its.bound(ports) : (ports as SimDeps);
     this.running += 1;
     let ended = false;
     const end = () => {

@@ -1,4 +1,4 @@
-import { type CopyVerdict, leftMsMin, type UpstreamOffer } from '../../ledger/admit-copies.ts';
+import { type CopyVerdict, leftMsMin, type UpstreamOffer } from '../../downloads/admit-copies.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { parseJson } from '../../rules/text.ts';
 import { copiesRequestSchema, type WireCopy } from '../contract/lfs-copies.ts';

@@ -1,6 +1,6 @@
 import { type HostUser, nameOfHostUser } from '../../accounts/rules/host-user.ts';
 import type { UpstreamFailure } from '../../downloads/upstream.ts';
-import type { Refusal } from '../../ledger/upload-batch.ts';
+import type { Refusal } from '../../ledger/rules/limits.ts';
 import { dayOf } from '../../rules/dates.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { plainText } from '../../rules/text.ts';

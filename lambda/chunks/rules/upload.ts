@@ -1,3 +1,4 @@
+import type { Crowded } from '../../ledger/rules/upload-way.ts';
 import { leaseMs } from '../../rules/lease.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { ownFolders } from '../../store/rules/own-folders.ts';
@@ -190,12 +191,6 @@ export function newUpload(
 export function isOpen({ state, createdAtMs, activeUntilMs }: ChunkedUpload, nowMs: number): boolean {
   if (state !== 'open' && state !== 'assembling') return false;
   return nowMs < Math.min(activeUntilMs, createdAtMs + openForMs);
-}
-
-/** An object gets no other upload now. `ownUntilMs`: one of the same maker is in the way until then. Absent: others are. */
-export interface Crowded {
-  readonly kind: 'busy';
-  readonly ownUntilMs?: number;
 }
 
 /**

@@ -235,7 +235,6 @@ interface Tally {
   readonly writesLeft: number;
   readonly filledAtMs: number;
   readonly unwritten: number;
-  readonly isWarned: boolean;
 }
 
 /**
@@ -266,20 +265,10 @@ export class RefusalTally {
     this.#put(tenant, { ...before, unwritten: before.unwritten + count });
   }
 
-  /** Whether this process knows that a warning was raised on this day. */
-  isWarned(tenant: string, nowMs: number): boolean {
-    return this.#filled(tenant, nowMs).isWarned;
-  }
-
-  noteWarned(tenant: string, nowMs: number): void {
-    this.#put(tenant, { ...this.#filled(tenant, nowMs), isWarned: true });
-  }
-
   #filled(tenant: string, nowMs: number): Tally {
     const day = dayOf(nowMs);
     const known = this.#tallies.get(tenant);
-    if (known?.day !== day)
-      return { day, writesLeft: writesAtFirst, filledAtMs: nowMs, unwritten: 0, isWarned: false };
+    if (known?.day !== day) return { day, writesLeft: writesAtFirst, filledAtMs: nowMs, unwritten: 0 };
     // A clock may go back.
     const gained = Math.max(0, nowMs - known.filledAtMs) / writeEveryMs;
     return { ...known, writesLeft: Math.min(writesAtFirst, known.writesLeft + gained), filledAtMs: nowMs };

@@ -6,7 +6,6 @@ import type { ChunkMessage, ChunkQueue } from '../../../lambda/chunks/messages.t
 import type { Deps } from '../../../lambda/deps.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/exports/rules/settings.ts';
-import { RefusalTally } from '../../../lambda/history/rules/history.ts';
 import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Log } from '../../../lambda/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
@@ -16,6 +15,7 @@ import { KnownObjects, ListingPace } from '../../../lambda/scan/rules/known-obje
 import { AdoptedRepos } from '../../../lambda/store/rules/adopted-repos.ts';
 import { storageClasses } from '../../../lambda/store/rules/storage-class.ts';
 import type { UrlSigner } from '../../../lambda/store/rules/store.ts';
+import { allSeamsOf } from '../../../lambda/subjects.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
 import { storesOn } from '../../../local/table/table.ts';
 import { Random } from '../random.ts';
@@ -35,7 +35,7 @@ export const adminToken = 'the-admin-token';
 export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObjectStore } = {}): Deps {
   const { objects = new MemoryObjectStore(), ...ports } = given;
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
-  return {
+  const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
     identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
     issuers: publicIssuers,
@@ -52,7 +52,6 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
       look: async () => ({ linkedId: null }),
     },
     knownHostUsers: new KnownHostUsers(),
-    refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
     webhookQueue: recordingWebhookQueue().queue,
     copyQueue: { isOn: false, send: async () => undefined },
@@ -84,6 +83,13 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     settings,
     ...ports,
   };
+  return { ...made, ...allSeamsOf(made), ...ports };
+}
+
+/** The same with other parts, which the subjects get too. */
+export function replacingDeps(deps: Deps, parts: Partial<Deps>): Deps {
+  const made = { ...deps, ...parts };
+  return { ...made, ...allSeamsOf(made), ...parts };
 }
 
 /** Whoever reads a clock that stands still as often as this waits for what never comes. */

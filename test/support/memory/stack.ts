@@ -1,5 +1,6 @@
 import { createTenant } from '../../../lambda/accounts/tenants.ts';
 import type { Deps } from '../../../lambda/deps.ts';
+import { createDynamoDbGcRuns, type GcRuns } from '../../../lambda/gc/gc-store.ts';
 import { admitUpload } from '../../../lambda/ledger/admit-upload.ts';
 import type { Input, Ledger } from '../../../lambda/ledger/ledger.ts';
 import { type Deletion, newDeletion } from '../../../lambda/ledger/rules/deletion.ts';
@@ -23,6 +24,8 @@ export const oidOf = (index: number) => index.toString(16).padStart(64, '0');
 /** The production use cases over ports in memory, with a clock that the test moves. */
 export class MemoryStack {
   readonly ledger: MemoryLedger;
+  /** On the table of the ledger, which knows what is due. */
+  readonly gcRuns: GcRuns;
   readonly objects = new MemoryObjectStore();
   readonly tokens = new MemoryTokenStore();
   readonly deps: Deps;
@@ -34,6 +37,7 @@ export class MemoryStack {
   constructor(settings: Partial<Settings> = {}, ledger = new MemoryLedger()) {
     const { objects, tokens } = this;
     this.ledger = ledger;
+    this.gcRuns = createDynamoDbGcRuns(ledger.table);
     const store: ObjectStore = {
       head: (key) => objects.head(key),
       delete: async (keys) => {
@@ -52,6 +56,7 @@ export class MemoryStack {
     };
     this.deps = memoryDeps({
       ledger,
+      gcRuns: this.gcRuns,
       objects,
       tokens,
       store,

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { noteLimit, noteThreshold } from '../../../../lambda/alerts/alerts.ts';
+import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
 import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
+import { replacingDeps } from '../../../support/memory/deps.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { MemoryAlerts } from '../../../support/memory/stores.ts';
 import { updateTenant } from '../../../support/over-settings.ts';
@@ -63,16 +66,19 @@ describe('a reconcile', () => {
 
   it('that is not the newest warns of nothing; of one nobody knows that of, it does', async () => {
     const { made } = await world();
-    const note = async (noted: 'noted' | 'older' | 'unknown', more: object = {}) => {
+    const note = async (now: Partial<TenantRecord> | undefined) => {
       const alerts = new MemoryAlerts();
       const scanned = { storedBytes: 85, objectCount: 1, scannedAtMs: 1 };
-      const after = { ...tenantRecord({ tenant, limitBytes: 100, scanned }), ...more };
-      await noteThreshold({ ...made.deps, alerts }, { after, epoch: 1, noted: Promise.resolve(noted) });
+      const after = tenantRecord({ tenant, limitBytes: 100, scanned });
+      const ledger = Object.assign(new MemoryLedger(), {
+        readTenant: async () => now && tenantRecord({ tenant, ...now }),
+      });
+      await noteThreshold({ ...made.deps, alerts, ledger }, { after, epoch: 1 });
       return (await alerts.read(tenant)).threshold;
     };
-    expect(await note('noted')).toBe(80);
-    expect(await note('unknown')).toBe(80);
-    expect(await note('older')).toBe(0);
+    expect(await note({ appliedEpoch: 1 })).toBe(80);
+    expect(await note(undefined)).toBe(80);
+    expect(await note({ appliedEpoch: 2 })).toBe(0);
   });
 
   it('whose alert fails does not fail, and the next one makes up for it', async () => {
@@ -84,17 +90,17 @@ describe('a reconcile', () => {
       const alerts = Object.assign(new MemoryAlerts(), {
         [broken]: async () => Promise.reject(new Error('The table is down.')),
       });
-      const outcome = await runReconcile(
-        { ...made.deps, alerts, log },
-        { request: { tenant, reason: 'manual', full: true }, deadlineMs: made.nowMs + 14 * minute },
-      );
+      const outcome = await runReconcile(replacingDeps(made.deps, { alerts, log }), {
+        request: { tenant, reason: 'manual', full: true },
+        deadlineMs: made.nowMs + 14 * minute,
+      });
       expect(outcome).toBe('done');
     }
     expect(entries.filter(({ message }) => message === 'threshold not noted')).toHaveLength(2);
-    await runReconcile(
-      { ...made.deps, alerts: kept },
-      { request: { tenant, reason: 'manual', full: true }, deadlineMs: made.nowMs + 14 * minute },
-    );
+    await runReconcile(replacingDeps(made.deps, { alerts: kept }), {
+      request: { tenant, reason: 'manual', full: true },
+      deadlineMs: made.nowMs + 14 * minute,
+    });
     expect((await kept.read(tenant)).threshold).toBe(80);
   });
 });
@@ -113,7 +119,7 @@ describe('a change of the limit', () => {
     };
     await limit(550);
     expect(await pending()).toEqual([[0, 90, 500]]);
-    await noteThreshold(made.deps, { after: stale, epoch: stale.epoch, noted: Promise.resolve('noted') });
+    await noteThreshold(made.deps, { after: stale, epoch: stale.epoch });
     expect(await pending()).toHaveLength(1);
     await limit(null);
     expect(await pending()).toEqual([
@@ -125,7 +131,6 @@ describe('a change of the limit', () => {
     await noteThreshold(made.deps, {
       after: { ...stale, limitBytes: 550 },
       epoch: stale.epoch + 2,
-      noted: Promise.resolve('noted'),
     });
     expect(await pending()).toHaveLength(2);
   });
@@ -155,8 +160,7 @@ describe('the level of a tenant', () => {
     const asked = () => Promise.reject(new Error('Nothing is to be asked.'));
     const alerts = Object.assign(new MemoryAlerts(), { read: asked, ignoreBefore: asked });
     const after = tenantRecord({ tenant, ...more });
-    const noted = Promise.resolve('noted' as const);
-    await noteThreshold({ ...made.deps, alerts, log }, { after, epoch: 1, noted });
+    await noteThreshold({ ...made.deps, alerts, log }, { after, epoch: 1 });
     if (after.scanned === null) await noteLimit({ ...made.deps, alerts, log }, after);
     expect(entries).toEqual([]);
   });
@@ -167,7 +171,7 @@ describe('the level of a tenant', () => {
     const error = new Error('The table is down.');
     const alerts = Object.assign(new MemoryAlerts(), { read: () => Promise.reject(error) });
     const after = tenantRecord({ tenant, scanned });
-    await noteThreshold({ ...made.deps, alerts, log }, { after, epoch: 1, noted: Promise.resolve('noted') });
+    await noteThreshold({ ...made.deps, alerts, log }, { after, epoch: 1 });
     await noteLimit({ ...made.deps, alerts, log }, after);
     const entry = { level: 'warn', message: 'threshold not noted', fields: { tenant, error } };
     expect(entries).toEqual([entry, entry]);

@@ -64,7 +64,7 @@ export class GcWorld extends MemoryStack {
   }
 
   async gc(): Promise<Gc> {
-    const gc = await this.ledger.readGc(path);
+    const gc = await this.gcRuns.read(path);
     if (!gc) throw new Error('There is no gc run.');
     return gc;
   }

@@ -12,13 +12,13 @@ beforeEach(async () => {
 
 /** Somebody else writes the record right before each of the next writes. */
 function disturb(writes: number): void {
-  const putGc = world.ledger.putGc.bind(world.ledger);
+  const putGc = world.gcRuns.put.bind(world.ledger);
   let left = writes;
-  world.ledger.putGc = async (input) => {
+  world.gcRuns.put = async (input) => {
     left -= 1;
     if (left < 0) return putGc(input);
     const { gc } = input;
-    const now = await world.ledger.readGc(path);
+    const now = await world.gcRuns.read(path);
     const other = { ...(now ?? gc), dueAtMs: left };
     await putGc({ tenant, gc: other, versionRead: now?.version ?? null, writeId: `other${left}` });
     return putGc(input);

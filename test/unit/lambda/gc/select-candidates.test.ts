@@ -68,7 +68,7 @@ describe('the choice of candidates', () => {
       const listing = new GappyListing(world.objects, new Random(seed), options);
       expect(await select({ listing })).toMatchObject({ selection: { listed: { objectCount: 6 } } });
       const { version } = await world.gc();
-      await world.ledger.putGc({ tenant, gc: before, versionRead: version, writeId: `${seed}` });
+      await world.gcRuns.put({ tenant, gc: before, versionRead: version, writeId: `${seed}` });
     }
   });
 
@@ -295,7 +295,7 @@ describe('the choice of candidates', () => {
   it('waits if somebody changed the gc run before it began, and lists nothing', async () => {
     await world.run([0]);
     const gc = await world.gc();
-    await world.ledger.putGc({ tenant, gc, versionRead: gc.version, writeId: 'other' });
+    await world.gcRuns.put({ tenant, gc, versionRead: gc.version, writeId: 'other' });
     const unused = listingWith(async () => {
       throw new Error('Nothing is to be listed.');
     });
@@ -311,7 +311,7 @@ describe('the choice of candidates', () => {
       const gc = await world.gc();
       if (!isChanged) {
         isChanged = true;
-        await world.ledger.putGc({
+        await world.gcRuns.put({
           tenant,
           gc: { ...gc, state: 'cancelled' },
           versionRead: gc.version,
@@ -322,7 +322,7 @@ describe('the choice of candidates', () => {
     });
     const { log, entries } = recordingLog();
     expect(await select({ ...changing, log })).toBe('waiting');
-    expect(await world.ledger.readGc(path)).toMatchObject({ state: 'cancelled', selection: null });
+    expect(await world.gcRuns.read(path)).toMatchObject({ state: 'cancelled', selection: null });
     expect(entries).toEqual([]);
   });
 });

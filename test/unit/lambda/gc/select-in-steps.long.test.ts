@@ -59,17 +59,17 @@ describe('the choice of candidates in steps', () => {
       const random = new Random(seed);
       let steps = 0;
       for (;;) {
-        const putGc = world.ledger.putGc.bind(world.ledger);
+        const putGc = world.gcRuns.put.bind(world.ledger);
         let puts = 0;
         // It dies at times, with its files written and before it says how far it is.
         const dies = random.chance(0.3);
-        world.ledger.putGc = async (input) => {
+        world.gcRuns.put = async (input) => {
           puts += 1;
           if (dies && puts === 2) throw new Error('It dies.');
           return putGc(input);
         };
         const after = await step(slowly(random.int(100, 900))).catch(() => undefined);
-        world.ledger.putGc = putGc;
+        world.gcRuns.put = putGc;
         steps += 1;
         expect(steps).toBeLessThan(200);
         if (typeof after === 'object' && after.state !== 'selecting') {
@@ -90,7 +90,7 @@ describe('the choice of candidates in steps', () => {
   it('begins where it was left by a version that had no steps', async () => {
     const { selecting: _, ...older } = await world.gc();
     const { version } = older;
-    await world.ledger.putGc({ tenant, gc: older, versionRead: version, writeId: 'older' });
+    await world.gcRuns.put({ tenant, gc: older, versionRead: version, writeId: 'older' });
     expect(await step({}, 9e15)).toMatchObject({ selection: { candidates: { objectCount: 300 } } });
   });
 
@@ -297,13 +297,13 @@ describe('the choice of candidates of a large repo', () => {
       expect(await startRun(deps, { tenant, repo, ...keep, ...wish })).toMatchObject({ kind: 'started' });
     });
     const listed: number[] = [];
-    for (let run = 0; run < 5 && (await made.ledger.readGc(path))?.state === 'selecting'; run += 1) {
+    for (let run = 0; run < 5 && (await made.deps.gcRuns.read(path))?.state === 'selecting'; run += 1) {
       const { elapsedMs } = await made.measure(() => {
         const request = { tenant, reason: 'delete', full: false } as const;
         return runReconcile(deps, { request, deadlineMs: deps.clock.nowMs() + runMs });
       });
       expect(elapsedMs).toBeLessThan(runMs);
-      const gc = await made.ledger.readGc(path);
+      const gc = await made.deps.gcRuns.read(path);
       listed.push((gc?.selection ?? gc?.selecting?.found)?.listed.objectCount ?? 0);
     }
     expect(listed.at(-1)).toBe(20_000);

@@ -61,7 +61,7 @@ describe('the deleting of candidates', () => {
   };
   const put = async (gc: Gc): Promise<Gc> => {
     const before = await world.gc();
-    const written = await world.ledger.putGc({
+    const written = await world.gcRuns.put({
       tenant,
       gc,
       versionRead: before.version,
@@ -268,16 +268,16 @@ describe('the deleting of candidates', () => {
 
   it('waits if somebody cancels it at its very end', async () => {
     await begin();
-    const putGc = world.ledger.putGc.bind(world.ledger);
-    world.ledger.putGc = async (input) => (input.gc.state === 'done' ? undefined : putGc(input));
+    const putGc = world.gcRuns.put.bind(world.ledger);
+    world.gcRuns.put = async (input) => (input.gc.state === 'done' ? undefined : putGc(input));
     expect(await sweep()).toBe('waiting');
   });
 
   it('waits if somebody changes it while its list is found to be gone', async () => {
     const { watch } = await begin(1);
     await world.objects.delete([candidatesKey({ tenant, watchId: watch.id }, { folder: 'f', file: 0 })]);
-    const putGc = world.ledger.putGc.bind(world.ledger);
-    world.ledger.putGc = async (input) => (input.gc.failure ? undefined : putGc(input));
+    const putGc = world.gcRuns.put.bind(world.ledger);
+    world.gcRuns.put = async (input) => (input.gc.failure ? undefined : putGc(input));
     expect(await sweep()).toBe('waiting');
   });
 

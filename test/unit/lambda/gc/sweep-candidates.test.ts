@@ -15,12 +15,12 @@ describe('going on with the gc runs of a tenant', () => {
   const put = async (more: Partial<Gc>) => {
     const before = await world.gc();
     const gc = { ...before, ...more };
-    await world.ledger.putGc({ tenant, gc, versionRead: before.version, writeId: 'test' });
+    await world.gcRuns.put({ tenant, gc, versionRead: before.version, writeId: 'test' });
   };
   /** Whoever works on it finds that somebody else has changed it. */
   const refuseWrites = (isRefused: (gc: Gc) => boolean) => {
-    const putGc = world.ledger.putGc.bind(world.ledger);
-    world.ledger.putGc = async (input) => (isRefused(input.gc) ? undefined : putGc(input));
+    const putGc = world.gcRuns.put.bind(world.ledger);
+    world.gcRuns.put = async (input) => (isRefused(input.gc) ? undefined : putGc(input));
   };
 
   const web = { tenant, repo: 'web' };
@@ -30,7 +30,7 @@ describe('going on with the gc runs of a tenant', () => {
     if (opened.kind !== 'open') throw new Error(opened.kind);
     const gc = endedGc(opened.gc, { state: 'cancelled', nowMs: world.nowMs });
     const versionRead = opened.gc.version;
-    await world.ledger.putGc({ tenant, gc, versionRead, writeId: 'test' });
+    await world.gcRuns.put({ tenant, gc, versionRead, writeId: 'test' });
   };
   /** Reading what is reserved takes a millisecond: the time is up after that. */
   const readSlowly = () => {
@@ -250,9 +250,9 @@ describe('going on with the gc runs of a tenant', () => {
     ['it was cancelled', 'cancelled', { kind: 'not-open' }],
   ] as const)('is not begun if %s at the same time', async (_, state, outcome) => {
     world.requests.length = 0;
-    const putGc = world.ledger.putGc.bind(world.ledger);
-    world.ledger.putGc = async (input) => {
-      world.ledger.putGc = putGc;
+    const putGc = world.gcRuns.put.bind(world.ledger);
+    world.gcRuns.put = async (input) => {
+      world.gcRuns.put = putGc;
       await put({ state });
       return putGc(input);
     };

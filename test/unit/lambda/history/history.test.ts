@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createTenant } from '../../../../lambda/accounts/tenants.ts';
+import { noteFull } from '../../../../lambda/alerts/alerts.ts';
 import {
   forecastFrom,
   forecastNow,
@@ -13,9 +14,12 @@ import {
 import type { History } from '../../../../lambda/history/history-store.ts';
 import { demoTenant, RefusalTally, weekOf } from '../../../../lambda/history/rules/history.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
+import type { Refusal } from '../../../../lambda/ledger/rules/limits.ts';
+import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
 import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
+import type { Refused } from '../../../../lambda/ledger/seams.ts';
 import { dayAfter, dayOf } from '../../../../lambda/rules/dates.ts';
-import { ManualClock } from '../../../support/memory/deps.ts';
+import { ManualClock, replacingDeps } from '../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { MemoryAlerts, MemoryDownloads, MemoryHistory } from '../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../support/over-settings.ts';
@@ -48,12 +52,12 @@ describe('forget history', () => {
         },
       });
       const clock = { ...deps.clock, nowMs: () => nowMs };
-      expect(await forgetHistory({ history, clock }, { tenant, untilMs: 2000 })).toBe(true);
+      expect(await forgetHistory({ history, clock }, { tenant, untilMs: 2000 })).toBe('done');
       expect(asked).toEqual([100, 100, 100]);
-      expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs })).toBe(false);
+      expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs })).toBe('unfinished');
       expect(asked).toHaveLength(4);
       // To the last moment of its time.
-      expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs + 10 })).toBe(true);
+      expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs + 10 })).toBe('done');
       expect(asked).toHaveLength(6);
     });
   });
@@ -131,10 +135,10 @@ describe('note count', () => {
         },
       };
       const reconcile = () =>
-        runReconcile(
-          { ...made.deps, history, log, metrics },
-          { request: { tenant, reason: 'manual', full: true }, deadlineMs: made.nowMs + 14 * minute },
-        );
+        runReconcile(replacingDeps(made.deps, { history, log, metrics }), {
+          request: { tenant, reason: 'manual', full: true },
+          deadlineMs: made.nowMs + 14 * minute,
+        });
       expect(await reconcile()).toBe('done');
       expect(scanned).toContain('HistoryNotNoted');
       expect(entries.some(({ message }) => message === 'history not noted')).toBe(true);
@@ -144,15 +148,13 @@ describe('note count', () => {
       expect(await kept.days(range)).toMatchObject([{ storedBytes: 120, objectCount: 2 }]);
     });
 
-    it('of which it is not known whether it was noted may be the newest', async () => {
+    it('that cannot be noted is logged with its tenant', async () => {
       const { made } = await world();
       const { log, entries } = recordingLog();
       const error = new Error('The table is down.');
       const history: History = { ...bound(new MemoryHistory()), note: () => Promise.reject(error) };
       const after = await made.record();
-      expect(await noteCount({ ...made.deps, history, log }, { before: after, after, epoch: 1 })).toBe(
-        'unknown',
-      );
+      await noteCount({ ...made.deps, history, log }, { before: after, after, epoch: 1 });
       expect(entries).toEqual([{ level: 'warn', message: 'history not noted', fields: { tenant, error } }]);
     });
 
@@ -164,10 +166,10 @@ describe('note count', () => {
         return noteCount({ ...made.deps, history }, { before, after: { ...before, ...after }, epoch: 1 });
       };
       const scanned = { storedBytes: 5, objectCount: 1, scannedAtMs: 1 };
-      expect(await note({ scanned: null, closedAtMs: null })).toBe('unknown');
-      expect(await note({ scanned, closedAtMs: 7 })).toBe('unknown');
+      await note({ scanned: null, closedAtMs: null });
+      await note({ scanned, closedAtMs: 7 });
       expect(await history.days(range)).toEqual([]);
-      expect(await note({ scanned, closedAtMs: null })).toBe('noted');
+      await note({ scanned, closedAtMs: null });
       expect(await history.days(range)).toHaveLength(1);
     });
   });
@@ -325,7 +327,7 @@ describe('the weeks of a repo', () => {
 });
 
 describe('note refusal', () => {
-  const refusal = {
+  const refusal: Refusal = {
     repo: null,
     oids: [oidOf(3)],
     askedCount: 1,
@@ -333,9 +335,16 @@ describe('note refusal', () => {
     missingBytes: 450,
     storedBytes: 100,
     limitBytes: 150,
+    reservedBytes: 20,
+    reservedUntilMs: null,
+    isWaitingEnough: false,
   };
-  const by = { repo: 'a', user: 'ada' };
-  const account = { tenant, limitBytes: 150, committedBytes: 120 };
+  const refusedOf = ({ scanned }: Pick<TenantRecord, 'scanned'>): Refused => ({
+    tenant: { tenant, limitBytes: 150, committedBytes: 120, scanned },
+    refusal,
+    repo: 'a',
+    user: 'ada',
+  });
   const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
 
   async function world() {
@@ -426,10 +435,11 @@ describe('note refusal', () => {
       const record = await made.ledger.readTenant(tenant);
       if (!record) throw new Error('No tenant.');
       const { log, entries } = recordingLog();
-      const outcome = await admitUpload(
-        { ...made.deps, history, log },
-        { tenant: record, repo: 'a', objects: new Map([[oidOf(9), 500]]) },
-      );
+      const outcome = await admitUpload(replacingDeps(made.deps, { history, log }), {
+        tenant: record,
+        repo: 'a',
+        objects: new Map([[oidOf(9), 500]]),
+      });
       expect(outcome).toMatchObject({ kind: 'answered' });
       await new Promise((resolve) => setImmediate(resolve));
       expect(entries.filter(({ message }) => message === 'refusal not noted').length).toBe(
@@ -449,12 +459,11 @@ describe('note refusal', () => {
           await kept.addRefusals(refused);
         },
       });
-      const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
+      const deps = { ...made.deps, history, tally: new RefusalTally() };
       const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
-      await noteRefusal(deps, { ...account, scanned }, refusal, by);
+      await noteRefusal(deps, refusedOf({ scanned }));
       isBroken = false;
-      for (let index = 0; index < 50; index += 1)
-        await noteRefusal(deps, { ...account, scanned }, refusal, by);
+      for (let index = 0; index < 50; index += 1) await noteRefusal(deps, refusedOf({ scanned }));
       expect(writes).toEqual([2, ...Array(8).fill(1)]);
       expect(await kept.days(range)).toMatchObject([
         { refusals: 10, storedBytes: 100, maxStoredBytes: 100, maxUsedBytes: 120, limitBytes: 150 },
@@ -464,7 +473,7 @@ describe('note refusal', () => {
     it('of a tenant that was never counted is not noted', async () => {
       const { made } = await world();
       const history = new MemoryHistory();
-      await noteRefusal({ ...made.deps, history }, { ...account, scanned: null }, refusal, by);
+      await noteRefusal({ ...made.deps, history, tally: new RefusalTally() }, refusedOf({ scanned: null }));
       expect(await history.days(range)).toEqual([]);
     });
 
@@ -482,8 +491,8 @@ describe('note refusal', () => {
           return 'raised' as const;
         },
       });
-      const deps = { ...made.deps, alerts, log, refusalTally: new RefusalTally() };
-      const refuse = () => noteRefusal(deps, { ...account, scanned }, refusal, by);
+      const deps = { ...made.deps, alerts, log, warned: new Map<string, string>() };
+      const refuse = () => noteFull(deps, refusedOf({ scanned }));
       await refuse();
       expect(entries).toEqual([
         { level: 'warn', message: 'refusal not warned of', fields: { tenant, error } },
@@ -504,7 +513,7 @@ describe('note refusal', () => {
         addRefusals: () => Promise.reject(error),
       });
       const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
-      await noteRefusal({ ...made.deps, history, log }, { ...account, scanned }, refusal, by);
+      await noteRefusal({ ...made.deps, history, log, tally: new RefusalTally() }, refusedOf({ scanned }));
       expect(entries).toEqual([{ level: 'warn', message: 'refusal not noted', fields: { tenant, error } }]);
     });
   });

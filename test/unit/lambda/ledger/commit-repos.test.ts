@@ -69,9 +69,9 @@ describe('commit repos', () => {
   }) {
     const ledger = new MemoryLedger();
     const write = vi.spyOn(ledger, 'commitRepo').mockResolvedValue(given.written ?? 'committed');
-    const { clock, history, log, metrics } = new MemoryStack().deps;
+    const { listeners, log } = new MemoryStack().deps;
     const outcome = await commitRepos(
-      { ledger, clock, history, log, metrics },
+      { ledger, listeners, log },
       {
         tenant,
         epoch,

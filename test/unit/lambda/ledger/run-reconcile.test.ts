@@ -333,11 +333,11 @@ describe('a reconcile from the queue', () => {
 
   it('waits with a full count for a gc run that has more to do than there is time', async () => {
     await openGc(world.deps, { tenant, repo: 'game' });
-    const gc = await world.ledger.readGc({ tenant, repo: 'game' });
+    const gc = await world.gcRuns.read({ tenant, repo: 'game' });
     if (!gc) throw new Error('There is no gc run.');
     const { version } = gc;
     const cancelled = endedGc(gc, { state: 'cancelled', nowMs: world.nowMs });
-    await world.ledger.putGc({ tenant, gc: cancelled, versionRead: version, writeId: 'w' });
+    await world.gcRuns.put({ tenant, gc: cancelled, versionRead: version, writeId: 'w' });
     // The time is up when it comes to the gc run.
     const allRepos = world.ledger.repos.bind(world.ledger);
     const spy = vi.spyOn(world.ledger, 'repos').mockImplementation((name) => {

@@ -306,21 +306,6 @@ describe('the tally of refusals', () => {
     expect(tally.add('acme', noonMs)).toBe(1);
   });
 
-  it('knows whether its tenant was warned on this day', () => {
-    const tally = new RefusalTally();
-    tally.add('acme', noonMs);
-    expect(tally.isWarned('acme', noonMs)).toBe(false);
-    tally.noteWarned('acme', noonMs);
-    expect(tally.isWarned('acme', noonMs)).toBe(true);
-    expect(tally.isWarned('other', noonMs)).toBe(false);
-    // What is gathered is not lost by it.
-    tally.giveBack('acme', 3, noonMs);
-    tally.noteWarned('acme', noonMs);
-    expect(tally.add('acme', noonMs)).toBe(4);
-    expect(tally.isWarned('acme', noonMs)).toBe(true);
-    expect(tally.isWarned('acme', noonMs + dayMs)).toBe(false);
-  });
-
   it('survives a clock that goes back', () => {
     const tally = new RefusalTally();
     for (let index = 0; index < 11; index += 1) tally.add('acme', noonMs);

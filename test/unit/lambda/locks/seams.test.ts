@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { removeLocks } from '../../../../lambda/ledger/empty-repos.ts';
 import { takeLock } from '../../../../lambda/locks/locks.ts';
 import { lockPageMax } from '../../../../lambda/locks/rules/locks.ts';
+import { lockBelongings } from '../../../../lambda/locks/seams.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { MemoryLocks } from '../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
@@ -51,15 +51,15 @@ describe('the locks', () => {
       },
     });
     const remove = (forMs: number) =>
-      removeLocks({ ...world.deps, locks }, { tenant, untilMs: world.nowMs + forMs });
-    expect(await remove(10 * minute)).toBe(true);
+      lockBelongings({ ...world.deps, locks }).forgetTenant?.({ tenant, untilMs: world.nowMs + forMs });
+    expect(await remove(10 * minute)).toBe('done');
     expect(calls).toEqual(Array(3).fill(lockPageMax));
-    expect(await remove(-1)).toBe(false);
+    expect(await remove(-1)).toBe('unfinished');
     expect(calls).toHaveLength(4);
     calls.length = 0;
     // The second begins at the very moment at which the time is up.
     left.fill(true);
-    expect(await remove(minute)).toBe(false);
+    expect(await remove(minute)).toBe('unfinished');
     expect(calls).toHaveLength(2);
   });
 });

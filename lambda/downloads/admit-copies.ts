@@ -1,17 +1,16 @@
 import type { Deps } from '../deps.ts';
-import { isCopying } from '../downloads/rules/copies.ts';
+import { admitUpload } from '../ledger/admit-upload.ts';
+import { fitsBeside, limitsOf } from '../ledger/rules/limits.ts';
+import { sumEntries } from '../ledger/rules/reservation.ts';
+import type {
+  AdmitUploadDeps,
+  AdmitUploadInput,
+  AdmitUploadOutcome,
+  UploadVerdict,
+} from '../ledger/upload-batch.ts';
 import { findStored } from '../scan/find-stored.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
-import { admitUpload } from './admit-upload.ts';
-import { sumEntries } from './rules/reservation.ts';
-import {
-  type AdmitUploadDeps,
-  type AdmitUploadInput,
-  type AdmitUploadOutcome,
-  fitsBeside,
-  limitsOf,
-  type UploadVerdict,
-} from './upload-batch.ts';
+import { isCopying } from './rules/copies.ts';
 
 /** Who is held to account for copies that don't arrive: no user's pushes wait for them. */
 const maker = 'read-through';

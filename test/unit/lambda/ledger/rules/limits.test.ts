@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { storageLimitReached } from '../../../../lambda/api/lfs/messages.ts';
-import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
-import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
+import { storageLimitReached } from '../../../../../lambda/api/lfs/messages.ts';
 import {
   fitsBeside,
   type LimitState,
   limitsOf,
   type Refusal,
   refusalOf,
-} from '../../../../lambda/ledger/upload-batch.ts';
-import { reservation } from '../../../support/ledger-records.ts';
-import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
-import { updateTenant } from '../../../support/over-settings.ts';
-import { tenantRecord } from '../../../support/tenant-record.ts';
+} from '../../../../../lambda/ledger/rules/limits.ts';
+import type { TenantRecord } from '../../../../../lambda/ledger/rules/tenant.ts';
+import { runReconcile } from '../../../../../lambda/ledger/run-reconcile.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
+import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const scanned = { storedBytes: 40, objectCount: 1, scannedAtMs: 1 };
 const floor = { confirmedBaseBytes: 45, confirmedUntilMs: 10, deletedBytes: 5 };

@@ -1,0 +1,31 @@
+import { keyLifetimeMs } from '../accounts/tenants.ts';
+import type { Deps } from '../deps.ts';
+import type { Hold } from '../ledger/seams.ts';
+import { isOpen } from './rules/job.ts';
+import { exportLimitMs } from './rules/settings.ts';
+import { allExports } from './start.ts';
+
+/**
+ * What open exports of a tenant are to have stays. An export spares only what it found: one that was opened after a deletion
+ * was due changes nothing. It ends within a day, so nothing is spared for longer, however many follow.
+ */
+export function exportHold(deps: Pick<Deps, 'exportJobs' | 'clock'>): Hold {
+  return {
+    spared: async (tenant) => {
+      const nowMs = deps.clock.nowMs();
+      /** Repo, or null for all of them → when the oldest of its open exports was opened. */
+      const openedMs = new Map<string | null, number>();
+      for await (const job of allExports(deps, tenant)) {
+        // The newest ids come first. One was opened up to a day after its id was made, and isn't open a day later.
+        if (job.createdAtMs + keyLifetimeMs + exportLimitMs < nowMs) break;
+        if (isOpen(job) && job.endsByMs > nowMs && !job.request.isDryRun)
+          openedMs.set(
+            job.request.repo,
+            Math.min(job.createdAtMs, openedMs.get(job.request.repo) ?? job.createdAtMs),
+          );
+      }
+      return (repo, dueAtMs) =>
+        [null, repo].some((of) => (openedMs.get(of) ?? Number.POSITIVE_INFINITY) <= dueAtMs);
+    },
+  };
+}

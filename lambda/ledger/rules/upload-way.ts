@@ -1,0 +1,46 @@
+import type { RepoPath } from './tenant.ts';
+
+/** What a client needs to go on with an upload that isn't one PUT. */
+export interface Ticket {
+  readonly upload: string;
+  readonly token: string;
+  readonly expiresInMs: number;
+}
+
+/** An object that gets no other upload of this kind now. */
+export interface Crowded {
+  readonly kind: 'busy';
+  /** When one of the same maker ends that is in the way. Absent: others are. */
+  readonly ownUntilMs?: number;
+}
+
+/** What goes another way. */
+interface WayInput {
+  readonly tenant: string;
+  readonly repo: string;
+  /** oid → bytes. */
+  readonly objects: ReadonlyMap<string, number>;
+  /** Those of them that go this way. */
+  readonly chunked?: ReadonlySet<string>;
+  readonly madeBy?: string | undefined;
+  readonly tokenId?: string | undefined;
+}
+
+/**
+ * Another way for objects of a batch than one PUT each. What goes it is reserved and counted as all else is. A batch is answered
+ * after it, and not if it throws.
+ *
+ * @throws {LedgerUnavailableError} from each.
+ */
+export interface UploadWay {
+  /** So long a reservation of such objects is live, unless `endChunked` ends it. */
+  readonly claimedForMs: number;
+  /** Beside the question what is stored. What was begun before goes on: it counts already. */
+  readonly resume: (input: WayInput) => Promise<ReadonlyMap<string, Ticket | Crowded>>;
+  /** Once it is counted, and before its reservation is issued. `isFull`: none may be issued. */
+  readonly begin: (
+    input: WayInput & { reservationId: string; nowMs: number; storageClass?: string | undefined },
+  ) => Promise<{ tickets: ReadonlyMap<string, Ticket>; isFull: boolean }>;
+  /** No client knows of these. */
+  readonly remove: (input: RepoPath & { tickets: ReadonlyMap<string, Ticket> }) => Promise<void>;
+}

@@ -1,0 +1,52 @@
+import { accountBelongings, accountTies } from './accounts/seams.ts';
+import { alertBelongings, alertsOfBatches, alertsOfCounts } from './alerts/seams.ts';
+import { chunkClaims, chunkedWay } from './chunks/seams.ts';
+import { exportHold } from './exports/seams.ts';
+import { gcBelongings, gcChore } from './gc/seams.ts';
+import { historyBelongings, historyOfBatches, historyOfCounts } from './history/seams.ts';
+import type { CoreDeps } from './ledger/core-deps.ts';
+import { lockBelongings } from './locks/seams.ts';
+
+type Needs<F extends (deps: never) => unknown> = Parameters<F>[0];
+
+/** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/compose.ts`. */
+export function seamsOf(
+  deps: Needs<typeof historyOfCounts> &
+    Needs<typeof alertsOfCounts> &
+    Needs<typeof alertBelongings> &
+    Needs<typeof accountBelongings> &
+    Needs<typeof lockBelongings> &
+    Needs<typeof exportHold> &
+    Needs<typeof chunkClaims> &
+    Needs<typeof gcBelongings> &
+    Omit<Needs<typeof gcChore>, 'holds'>,
+): Pick<CoreDeps, 'listeners' | 'belongings' | 'holds' | 'chores' | 'claims'> {
+  const holds = [exportHold(deps)];
+  return {
+    listeners: [historyOfCounts(deps), alertsOfCounts(deps)],
+    // In the order in which they are asked.
+    belongings: [
+      alertBelongings(deps),
+      gcBelongings(deps),
+      accountBelongings(deps),
+      lockBelongings(deps),
+      historyBelongings(deps),
+    ],
+    holds,
+    chores: [gcChore({ ...deps, holds })],
+    claims: chunkClaims(deps),
+  };
+}
+
+/** All of them, where one process does everything. */
+export function allSeamsOf(
+  deps: Needs<typeof seamsOf> & Needs<typeof accountTies> & Needs<typeof chunkedWay>,
+): ReturnType<typeof seamsOf> & Pick<CoreDeps, 'way'> {
+  const seams = seamsOf(deps);
+  return {
+    ...seams,
+    listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
+    belongings: [...seams.belongings, accountTies(deps)],
+    way: chunkedWay(deps),
+  };
+}

@@ -20,7 +20,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   rules: { imports: [], packages: ['node:crypto', 'node:net', 'node:zlib'] },
   // The subjects: what does I/O by these rules, and the use cases.
   'lambda/aws': {
-    imports: ['lambda/api', 'lambda/ledger', 'rules'],
+    imports: ['lambda/api', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
@@ -28,8 +28,6 @@ const architecture: Readonly<Record<string, Entry>> = {
       '@aws-sdk/client-secrets-manager',
       '@aws-sdk/client-sesv2',
       '@aws-sdk/client-sqs',
-      '@smithy/core',
-      '@smithy/types',
       'aws-lambda',
       'node:async_hooks',
       'node:crypto',
@@ -43,6 +41,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'lambda/deps.ts',
       'lambda/accounts',
+      'lambda/ledger',
       'lambda/scan',
       'lambda/status',
       'lambda/store',
@@ -52,27 +51,14 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/chunks': {
-    imports: ['lambda/accounts', 'lambda/deps.ts', 'lambda/store', 'lambda/table', 'rules'],
+    imports: ['lambda/accounts', 'lambda/deps.ts', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
     packages: ['hash-wasm', 'zod'],
   },
   'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
-  'lambda/ledger': {
-    imports: [
-      'lambda/deps.ts',
-      'lambda/exports',
-      'lambda/gc',
-      'lambda/history',
-      'lambda/accounts',
-      'lambda/scan',
-      'lambda/table',
-      'lambda/alerts',
-      'rules',
-      'lambda/chunks',
-    ],
-    packages: ['zod'],
-  },
+  // The core knows no subject: it tells what it has done, and asks (lambda/ledger/seams.ts).
+  'lambda/ledger': { imports: ['lambda/scan', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/locks': {
-    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/table', 'rules'],
+    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['zod'],
   },
   'lambda/history': {
@@ -80,11 +66,19 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/downloads': {
-    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/alerts', 'lambda/scan', 'lambda/table', 'rules'],
+    imports: [
+      'lambda/deps.ts',
+      'lambda/accounts',
+      'lambda/alerts',
+      'lambda/ledger',
+      'lambda/scan',
+      'lambda/table',
+      'rules',
+    ],
     packages: ['node:http', 'node:https', 'node:stream/promises', 'zod'],
   },
   'lambda/alerts': {
-    imports: ['lambda/deps.ts', 'lambda/history', 'lambda/table', 'rules'],
+    imports: ['lambda/deps.ts', 'lambda/history', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
   },
   'lambda/status': { imports: ['lambda/deps.ts', 'lambda/table', 'rules'], packages: ['zod'] },
@@ -92,9 +86,9 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['aws-jwt-verify', 'zod'],
   },
-  'lambda/scan': { imports: ['lambda/deps.ts', 'lambda/store', 'rules'], packages: [] },
+  'lambda/scan': { imports: ['lambda/store', 'rules'], packages: [] },
   'lambda/store': {
-    imports: ['lambda/aws', 'rules'],
+    imports: ['lambda/table', 'rules'],
     packages: [
       '@aws-sdk/client-s3',
       'node:crypto',
@@ -106,8 +100,8 @@ const architecture: Readonly<Record<string, Entry>> = {
     ],
   },
   'lambda/table': {
-    imports: ['lambda/aws', 'lambda/ledger', 'rules'],
-    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb'],
+    imports: ['rules'],
+    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@smithy/core', '@smithy/types'],
   },
   // Every store of the table; and all that use cases can depend on, as types.
   'lambda/stores.ts': {
@@ -115,6 +109,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/chunks',
       'lambda/downloads',
       'lambda/exports',
+      'lambda/gc',
       'lambda/history',
       'lambda/ledger',
       'lambda/locks',
@@ -124,11 +119,26 @@ const architecture: Readonly<Record<string, Entry>> = {
     ],
     packages: [],
   },
+  // What each subject has for the ledger.
+  'lambda/subjects.ts': {
+    imports: [
+      'lambda/accounts',
+      'lambda/alerts',
+      'lambda/chunks',
+      'lambda/exports',
+      'lambda/gc',
+      'lambda/history',
+      'lambda/ledger',
+      'lambda/locks',
+    ],
+    packages: [],
+  },
   'lambda/deps.ts': {
     imports: [
       'lambda/chunks',
       'lambda/downloads',
       'lambda/exports',
+      'lambda/gc',
       'lambda/history',
       'lambda/ledger',
       'lambda/locks',
@@ -187,6 +197,8 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/chunks',
       'lambda/downloads',
       'lambda/exports',
+      'lambda/history',
+      'lambda/subjects.ts',
       'lambda/accounts',
       'lambda/scan',
       'lambda/status',
@@ -195,7 +207,6 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/table',
       'lambda/alerts',
       'rules',
-      'lambda/chunks',
     ],
     packages: [],
   },
@@ -246,6 +257,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/aws',
       'lambda/scan',
       'lambda/store',
+      'lambda/table',
       'local',
       'local/system',
       'rules',
@@ -325,15 +337,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   'test/clients': { imports: ['test/e2e', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['console/src', 'local', 'rules', 'test/support'], packages: ['*'] },
   'test/deployed': {
-    imports: [
-      'lambda/ledger',
-      'lambda/routes.ts',
-      'lambda/table',
-      'lib',
-      'rules',
-      'test/blackbox',
-      'test/support',
-    ],
+    imports: ['lambda/routes.ts', 'lambda/table', 'lib', 'rules', 'test/blackbox', 'test/support'],
     packages: ['*'],
   },
   'vitest.config.ts': { imports: ['test/support'], packages: ['node:os', 'vitest'] },

@@ -1,5 +1,6 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { AuditUnavailableError, LedgerUnavailableError } from '../rules/errors.ts';
+import type { AccountPorts } from './ports.ts';
 import {
   type AuditActor,
   type AuditEntry,
@@ -10,7 +11,7 @@ import {
 } from './rules/audit.ts';
 import type { Caller } from './rules/tokens.ts';
 
-type AuditDeps = Pick<Deps, 'audit' | 'clock' | 'log'>;
+type AuditDeps = Pick<CoreDeps, 'clock' | 'log'> & Pick<AccountPorts, 'audit'>;
 
 /** What is about to be done. Its fields are made small and free of secrets here. */
 type AuditedAction = Pick<AuditEntry, 'tenant' | 'requestId' | 'by' | 'action'> & {
@@ -91,7 +92,7 @@ export async function audited<T>(
   return result;
 }
 
-function begunEntry({ clock }: Pick<Deps, 'clock'>, action: AuditedAction): AuditEntry {
+function begunEntry({ clock }: Pick<CoreDeps, 'clock'>, action: AuditedAction): AuditEntry {
   const { target = {}, asked, by, ...rest } = action;
   return {
     ...rest,

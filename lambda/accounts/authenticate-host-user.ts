@@ -1,5 +1,6 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
+import type { AccountPorts } from './ports.ts';
 import { isInForce, isLinkedName, type PublicRead } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
@@ -22,19 +23,11 @@ const refusalKeptMs = 15_000;
 /** A host that does not answer is asked again about the same token after this. */
 const unavailableKeptMs = 5_000;
 
-export type HostUserDeps = Pick<
-  Deps,
-  | 'gitHosts'
-  | 'hostClient'
-  | 'linkedRepos'
-  | 'tenantLinks'
-  | 'keptGrants'
-  | 'knownHostUsers'
-  | 'ledger'
-  | 'clock'
-  | 'log'
-  | 'settings'
->;
+export type HostUserDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log' | 'settings'> &
+  Pick<
+    AccountPorts,
+    'gitHosts' | 'hostClient' | 'linkedRepos' | 'tenantLinks' | 'keptGrants' | 'knownHostUsers'
+  >;
 
 type HostUserOutcome =
   | {
@@ -51,7 +44,7 @@ type HostUserOutcome =
 
 /** Whether a password is to be looked at as a person's token for a host. Ours never are. */
 export function isForHosts(
-  { gitHosts }: Pick<Deps, 'gitHosts'>,
+  { gitHosts }: Pick<AccountPorts, 'gitHosts'>,
   credential: string | undefined,
 ): credential is string {
   return gitHosts.length > 0 && credential !== undefined && mayBeHostToken(credential);
@@ -193,7 +186,7 @@ async function answerOf(deps: HostUserDeps, question: Question, askedMs: number)
  * @throws {LedgerUnavailableError}
  */
 export async function findPublicRepo(
-  deps: Pick<Deps, 'publicReads' | 'ledger'> & PublicByLinkDeps,
+  deps: Pick<CoreDeps, 'ledger'> & Pick<AccountPorts, 'publicReads'> & PublicByLinkDeps,
   path: RepoPath,
 ): Promise<
   | { readonly tenant: TenantRecord; readonly repo: RepoRecord | undefined; readonly publicRead: PublicRead }

@@ -1,7 +1,8 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { plainText } from '../rules/text.ts';
 import { audited } from './audit.ts';
+import type { AccountPorts } from './ports.ts';
 import { bestRule } from './rules/identities.ts';
 import { claimToken, type GivenToken, givenToken, givenVerdict } from './tokens.ts';
 
@@ -24,10 +25,8 @@ const userCharactersMax = 100;
  * @throws {LedgerUnavailableError | IssuerUnavailableError}
  */
 export async function exchangeToken(
-  deps: Pick<
-    Deps,
-    'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
-  >,
+  deps: Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log'> &
+    Pick<AccountPorts, 'identities' | 'exchangeRules' | 'tokens' | 'requestKeys' | 'audit'>,
   input: { tenant: string; idToken: string; audience: string; requestId: string },
 ): Promise<GivenToken> {
   const { tenant, idToken, audience, requestId } = input;

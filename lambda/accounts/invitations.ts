@@ -1,7 +1,8 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { audited } from './audit.ts';
+import type { AccountPorts } from './ports.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
@@ -32,7 +33,7 @@ type InviteOutcome =
 
 /** Makes an invitation to a tenant that exists. @throws {LedgerUnavailableError} */
 export async function invite(
-  deps: Pick<Deps, 'invitations' | 'ids' | 'clock'>,
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AccountPorts, 'invitations'>,
   { token, ...invited }: Invited & Inviter,
 ): Promise<InviteOutcome> {
   const secret = `${invited.tenant}.lfsi_${deps.ids.random(secretLength)}`;
@@ -50,10 +51,8 @@ export async function invite(
   return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
 }
 
-type AcceptDeps = Pick<
-  Deps,
-  'invitations' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
->;
+type AcceptDeps = Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log'> &
+  Pick<AccountPorts, 'invitations' | 'tokens' | 'requestKeys' | 'audit'>;
 
 /**
  * Gives whoever has an invitation's secret its token, once. The same request, by its key, gets the same token for some
@@ -180,7 +179,7 @@ type StartDeviceOutcome =
 
 /** Begins to wait for a user who approves a command line. @throws {LedgerUnavailableError} */
 export async function startDevice(
-  deps: Pick<Deps, 'devices' | 'ids' | 'clock'>,
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AccountPorts, 'devices'>,
   { machine, address }: { machine: string; address: string },
 ): Promise<StartDeviceOutcome> {
   const nowMs = deps.clock.nowMs();
@@ -215,7 +214,7 @@ type FindDeviceOutcome =
 
 /** The command line that waits with a code, as it was typed. @param input.by whose wrong codes count together. @throws {LedgerUnavailableError} */
 export async function findDevice(
-  deps: Pick<Deps, 'devices' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'devices'>,
   { by, typed }: { by: string; typed: string },
 ): Promise<FindDeviceOutcome> {
   const nowMs = deps.clock.nowMs();
@@ -232,7 +231,7 @@ export async function findDevice(
 
 /** What the token of a command line is to be. @param input.parent whose holder approves a machine of their own: it ends with that. */
 export function deviceGrant(
-  { clock }: Pick<Deps, 'clock'>,
+  { clock }: Pick<CoreDeps, 'clock'>,
   input: Parameters<typeof isWithin>[1] & {
     tenant: string;
     device: DeviceRecord;
@@ -262,7 +261,7 @@ export function deviceGrant(
  * @throws {LedgerUnavailableError}
  */
 export async function approveDevice(
-  deps: Pick<Deps, 'devices' | 'tokens' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'devices' | 'tokens'>,
   { device, token }: { device: DeviceRecord; token: TokenRecord },
 ): Promise<'approved' | 'absent' | 'too-many'> {
   const counted = { what: 'approvals', of: token.parentId ?? '', nowMs: deps.clock.nowMs() } as const;

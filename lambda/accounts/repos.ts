@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { requestOrLog } from '../ledger/reservations.ts';
 import {
   isThere,
@@ -20,7 +20,7 @@ import { isInForce, type RepoMark } from './rules/git-hosts.ts';
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function findRepo(
-  deps: Pick<Deps, 'ledger' | 'listing'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listing'>,
   { tenant, repo }: { tenant: TenantRecord; repo: string },
 ): Promise<RepoRecord | undefined> {
   const record = await deps.ledger.readRepo({ tenant: tenant.tenant, repo });
@@ -34,7 +34,7 @@ export async function findRepo(
  * @throws {StoreUnavailableError}
  */
 async function isFound(
-  { listing }: Pick<Deps, 'listing'>,
+  { listing }: Pick<CoreDeps, 'listing'>,
   input: { tenant: TenantRecord; repo: string; record: RepoRecord | undefined },
 ): Promise<boolean> {
   const { tenant, repo, record } = input;
@@ -54,7 +54,7 @@ async function isFound(
  * @throws {LedgerUnavailableError} Nothing was changed.
  */
 export async function overSettings<T extends { readonly kind: string }>(
-  { clock, settings }: Pick<Deps, 'clock' | 'settings'>,
+  { clock, settings }: Pick<CoreDeps, 'clock' | 'settings'>,
   { tenant, beganMs }: { tenant: TenantRecord; beganMs: number },
   attempt: (
     tenant: TenantRecord,
@@ -94,7 +94,7 @@ type LimitRepoOutcome =
  * @throws {LedgerUnavailableError}
  */
 export async function limitRepo(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'log' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'log' | 'clock' | 'settings'>,
   input: { tenant: TenantRecord; beganMs: number; repo: string; limitBytes: number | null },
 ): Promise<LimitRepoOutcome> {
   const { repo, limitBytes } = input;
@@ -134,7 +134,7 @@ type CreateRepoOutcome =
  * @throws {LedgerUnavailableError}
  */
 export async function createRepo(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'log' | 'settings'>,
   input: {
     tenant: TenantRecord;
     beganMs: number;
@@ -189,7 +189,7 @@ export type PreparedMark<M> =
  * @throws {LedgerUnavailableError | StoreUnavailableError}
  */
 export async function prepareMark<M extends RepoMark>(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'clock'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listing' | 'clock'>,
   { marks, marksMax }: { marks: RepoMarks<M>; marksMax: number },
   { tenant, repo, to }: { tenant: TenantRecord; repo: string; to: Omit<M, keyof RepoMark> | null },
 ): Promise<PreparedMark<M>> {

@@ -1,8 +1,9 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Belongings } from '../ledger/seams.ts';
 import { mapLimited } from '../rules/async.ts';
+import type { AccountPorts } from './ports.ts';
 
-type EndDeps = Pick<Deps, 'publicReads' | 'linkedRepos' | 'tenantLinks' | 'clock'>;
+type EndDeps = Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'publicReads' | 'linkedRepos' | 'tenantLinks'>;
 
 /** A repo is neither public nor linked any more when its name is used again. */
 export function accountBelongings(deps: EndDeps): Belongings {
@@ -30,7 +31,9 @@ async function endRepo(
 const endsAtOnce = 16;
 
 /** What lets people in ends when a repo or a tenant is closed. */
-export function accountTies(deps: EndDeps & Pick<Deps, 'exchangeRules' | 'users' | 'tokens'>): Belongings {
+export function accountTies(
+  deps: EndDeps & Pick<AccountPorts, 'exchangeRules' | 'users' | 'tokens'>,
+): Belongings {
   const { publicReads, linkedRepos, tenantLinks, exchangeRules, users, tokens, clock } = deps;
   return {
     knows: async (path) =>

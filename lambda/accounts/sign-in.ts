@@ -1,5 +1,6 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { sameDigest, sha256Hex } from '../rules/hash.ts';
+import type { AccountPorts } from './ports.ts';
 import { isInForce, type SignInHost, signInHostsOf } from './rules/git-hosts.ts';
 import {
   askedReposMax,
@@ -19,19 +20,8 @@ import {
 import { type SessionRecord, signedInMs, type TokenRecord } from './rules/tokens.ts';
 import { beginSession, type HeldSession } from './tokens.ts';
 
-export type SignInDeps = Pick<
-  Deps,
-  | 'gitHosts'
-  | 'signInHosts'
-  | 'users'
-  | 'tokens'
-  | 'admin'
-  | 'ledger'
-  | 'linkedRepos'
-  | 'ids'
-  | 'clock'
-  | 'log'
->;
+export type SignInDeps = Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log'> &
+  Pick<AccountPorts, 'gitHosts' | 'signInHosts' | 'users' | 'tokens' | 'admin' | 'linkedRepos'>;
 
 /**
  * Starts to sign somebody in.
@@ -40,7 +30,7 @@ export type SignInDeps = Pick<
  * @throws {LedgerUnavailableError}
  */
 export async function startSignIn(
-  { gitHosts, users, ids, clock }: Pick<Deps, 'gitHosts' | 'users' | 'ids' | 'clock'>,
+  { gitHosts, users, ids, clock }: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AccountPorts, 'gitHosts' | 'users'>,
   input: Pick<LoginRecord, 'host' | 'next' | 'addsOrganization'> & { redirectUri: string },
 ): Promise<{ cookie: string; url: string } | undefined> {
   const { redirectUri, ...login } = input;
@@ -113,7 +103,7 @@ export async function finishSignIn(
 
 /** Never throws: whoever signs in has nothing to do with it. */
 async function revoke(
-  { signInHosts, log }: Pick<Deps, 'signInHosts' | 'log'>,
+  { signInHosts, log }: Pick<CoreDeps, 'log'> & Pick<AccountPorts, 'signInHosts'>,
   of: { host: SignInHost; token: string },
 ): Promise<void> {
   try {
@@ -125,7 +115,7 @@ async function revoke(
 
 /** Tells the session of a tenant's admin which organizations they are in. */
 async function noteOrganizations(
-  { tokens, clock }: Pick<Deps, 'tokens' | 'clock'>,
+  { tokens, clock }: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tokens'>,
   input: { login: LoginRecord; identity: HostIdentity; held: HeldSession | undefined },
 ): Promise<SignInOutcome> {
   const { next } = input.login;

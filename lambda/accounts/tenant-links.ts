@@ -1,5 +1,6 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { RepoPath, RepoRecord } from '../ledger/rules/tenant.ts';
+import type { AccountPorts } from './ports.ts';
 import {
   isInForce,
   isPinInForce,
@@ -22,7 +23,7 @@ export type RepoLink = LinkedRepo & {
  * @throws {LedgerUnavailableError}
  */
 export async function findLink(
-  { linkedRepos, tenantLinks }: Pick<Deps, 'linkedRepos' | 'tenantLinks'>,
+  { linkedRepos, tenantLinks }: Pick<AccountPorts, 'linkedRepos' | 'tenantLinks'>,
   { tenant, repo }: RepoPath,
 ): Promise<RepoLink | undefined> {
   const [own, ofTenant] = await Promise.all([linkedRepos.find({ tenant, repo }), tenantLinks.find(tenant)]);
@@ -42,7 +43,7 @@ export function isLinkInForce(link: RepoLink, record: RepoRecord | undefined): b
  * @returns what it was, and what holds now. @throws {LedgerUnavailableError}
  */
 export async function linkTenant(
-  { tenantLinks, clock }: Pick<Deps, 'tenantLinks' | 'clock'>,
+  { tenantLinks, clock }: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tenantLinks'>,
   {
     tenant,
     to,
@@ -73,7 +74,7 @@ const publicSaidMs = 24 * 60 * 60_000;
  * @throws {LedgerUnavailableError}
  */
 export async function pinRepository(
-  { tenantLinks, clock }: Pick<Deps, 'tenantLinks' | 'clock'>,
+  { tenantLinks, clock }: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tenantLinks'>,
   used: RepoPath & {
     link: TenantLink;
     record: RepoRecord | undefined;
@@ -121,10 +122,8 @@ export async function publicByLink(
   return isPublic ? { repo, ...link.publicRead, sinceMs: pin.sinceMs } : undefined;
 }
 
-export type PublicByLinkDeps = Pick<
-  Deps,
-  'linkedRepos' | 'tenantLinks' | 'gitHosts' | 'hostClient' | 'clock' | 'log'
->;
+export type PublicByLinkDeps = Pick<CoreDeps, 'clock' | 'log'> &
+  Pick<AccountPorts, 'linkedRepos' | 'tenantLinks' | 'gitHosts' | 'hostClient'>;
 
 async function isStillPublic(
   deps: PublicByLinkDeps,

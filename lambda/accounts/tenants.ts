@@ -1,11 +1,13 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Input } from '../ledger/ledger.ts';
 import { dueAfterFullMs } from '../ledger/rules/reconcile-policy.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isTenantName, tenantPrefix } from '../rules/names.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { hasKeys } from '../store/rules/store.ts';
+import type { AccountPorts } from './ports.ts';
 import { overSettings } from './repos.ts';
 import type { RequestKeyRecord } from './token-store.ts';
 
@@ -29,7 +31,7 @@ type RequestClaim =
  * @throws {LedgerUnavailableError}
  */
 export async function claimRequest(
-  deps: Pick<Deps, 'requestKeys' | 'clock' | 'ids'>,
+  deps: Pick<CoreDeps, 'clock' | 'ids'> & Pick<AccountPorts, 'requestKeys'>,
   input: { purpose: string; requestKey: string; body: unknown },
 ): Promise<RequestClaim> {
   const { requestKeys, clock, ids } = deps;
@@ -53,7 +55,8 @@ export async function claimRequest(
   };
 }
 
-type CreateTenantDeps = Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings'>;
+type CreateTenantDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'queue' | 'clock' | 'settings'> &
+  Pick<FilePorts, 'adoptedRepos'>;
 
 interface Account {
   readonly tenant: string;
@@ -90,7 +93,7 @@ export async function createTenant(deps: CreateTenantDeps, account: Account): Pr
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function createTenantOnce(
-  deps: CreateTenantDeps & Pick<Deps, 'requestKeys' | 'ids'>,
+  deps: CreateTenantDeps & Pick<CoreDeps, 'ids'> & Pick<AccountPorts, 'requestKeys'>,
   input: { account: Account; requestKey: string },
 ): Promise<CreateTenantOutcome | { readonly kind: 'key-reused' }> {
   const { account, requestKey } = input;
@@ -107,7 +110,7 @@ export async function createTenantOnce(
   return { kind: 'created', tenant };
 }
 
-async function readTenant(deps: Pick<Deps, 'ledger'>, name: string): Promise<TenantRecord> {
+async function readTenant(deps: Pick<CoreDeps, 'ledger'>, name: string): Promise<TenantRecord> {
   const tenant = await deps.ledger.readTenant(name);
   if (!tenant) throw new Error(`Tenant ${name} vanished; tenants are never removed.`);
   return tenant;
@@ -150,7 +153,7 @@ const readsAtOnce = 16;
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function lostTenants(
-  { ledger, listing }: Pick<Deps, 'ledger' | 'listing'>,
+  { ledger, listing }: Pick<CoreDeps, 'ledger' | 'listing'>,
   continuationToken: string | undefined,
 ): Promise<{ tenants: string[]; nextToken: string | undefined }> {
   const page = await listing.listFolders({ prefix: '', ...(continuationToken && { continuationToken }) });
@@ -174,7 +177,7 @@ type UpdateTenantOutcome =
  * @throws {LedgerUnavailableError}
  */
 export async function updateTenant(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   input: {
     tenant: TenantRecord;
     beganMs: number;

@@ -1,5 +1,6 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { sameDigest, sha256Hex } from '../rules/hash.ts';
+import type { AccountPorts } from './ports.ts';
 import {
   derivedToken,
   isForRepo,
@@ -31,7 +32,7 @@ type TokenAccess =
  * @throws {LedgerUnavailableError}
  */
 export async function authenticateToken(
-  deps: Pick<Deps, 'tokens' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tokens'>,
   input: { tenant: string; repo?: string | undefined; credential: string | undefined },
 ): Promise<TokenAccess> {
   const { tenant, repo, credential } = input;
@@ -55,7 +56,7 @@ export function grantFor(
  * @throws {LedgerUnavailableError}
  */
 export async function findToken(
-  deps: Pick<Deps, 'tokens' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tokens'>,
   credential: string | undefined,
 ): Promise<TokenRecord | undefined> {
   if (!credential) return undefined;
@@ -66,7 +67,10 @@ export async function findToken(
 }
 
 /** Whether a token is neither revoked nor expired. @throws {LedgerUnavailableError} */
-export async function isValid(deps: Pick<Deps, 'tokens' | 'clock'>, tokenId: string): Promise<boolean> {
+export async function isValid(
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tokens'>,
+  tokenId: string,
+): Promise<boolean> {
   const token = await deps.tokens.find(tokenId);
   return token !== undefined && !isExpired(token, deps.clock.nowMs());
 }
@@ -76,7 +80,10 @@ export function isExpired({ expiresAtMs }: { readonly expiresAtMs: number | null
 }
 
 /** True if the credential is the operator's token. */
-export async function isAdmin(deps: Pick<Deps, 'admin'>, credential: string | undefined): Promise<boolean> {
+export async function isAdmin(
+  deps: Pick<AccountPorts, 'admin'>,
+  credential: string | undefined,
+): Promise<boolean> {
   if (credential === undefined) return false;
   const presented = sha256Hex(credential);
   return (await deps.admin.sha256s()).some((accepted) => sameDigest(accepted, presented));
@@ -110,7 +117,7 @@ interface CreatedToken {
 
 /** Creates a token for a tenant that exists. @throws {LedgerUnavailableError} */
 export async function createToken(
-  deps: Pick<Deps, 'tokens' | 'ids' | 'clock'>,
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AccountPorts, 'tokens'>,
   grant: TokenGrant,
 ): Promise<CreatedToken> {
   const token = `lfsq_${deps.ids.random(secretLength)}`;
@@ -131,7 +138,7 @@ export type CreateTokenOnceOutcome =
  * @throws {LedgerUnavailableError}
  */
 export async function createTokenOnce(
-  deps: Pick<Deps, 'tokens' | 'requestKeys' | 'ids' | 'clock'>,
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AccountPorts, 'tokens' | 'requestKeys'>,
   input: { grant: TokenGrant; credential: string; requestKey: string },
 ): Promise<CreateTokenOnceOutcome> {
   const claim = await claimToken(deps, input);
@@ -144,7 +151,7 @@ export async function createTokenOnce(
  * @throws {LedgerUnavailableError}
  */
 export async function claimToken(
-  deps: Pick<Deps, 'tokens' | 'requestKeys' | 'ids' | 'clock'>,
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AccountPorts, 'tokens' | 'requestKeys'>,
   input: { grant: TokenGrant; credential: string; requestKey: string },
 ): Promise<
   CreateTokenOnceOutcome | { kind: 'claimed'; create: () => Promise<{ kind: 'created' } & CreatedToken> }
@@ -176,7 +183,7 @@ export type GivenToken =
   | { readonly kind: 'rejected'; readonly reason: string };
 
 /** What a claim gives: nothing if its token has ended, or the key made another one. */
-export function givenToken({ clock }: Pick<Deps, 'clock'>, outcome: CreateTokenOnceOutcome): GivenToken {
+export function givenToken({ clock }: Pick<CoreDeps, 'clock'>, outcome: CreateTokenOnceOutcome): GivenToken {
   if (outcome.kind !== 'created') return { kind: 'rejected', reason: `the token: ${outcome.kind}` };
   if (!isExpired(outcome.record, clock.nowMs())) return outcome;
   return { kind: 'rejected', reason: 'the token has expired' };
@@ -189,7 +196,7 @@ export const givenVerdict = ({ kind }: GivenToken) =>
     : ({ outcome: 'denied', reason: 'unauthorized' } as const);
 
 async function putToken(
-  deps: Pick<Deps, 'tokens'>,
+  deps: Pick<AccountPorts, 'tokens'>,
   input: { grant: TokenGrant; token: string; createdAtMs: number },
 ): Promise<TokenRecord> {
   const { grant, token, createdAtMs } = input;
@@ -220,7 +227,7 @@ async function putToken(
  * fails a request: when a token was used is worth less than the use.
  */
 export async function noteTokenUse(
-  { tokens, clock, log }: Pick<Deps, 'tokens' | 'clock' | 'log'>,
+  { tokens, clock, log }: Pick<CoreDeps, 'clock' | 'log'> & Pick<AccountPorts, 'tokens'>,
   { tokenId, lastUsedAtMs }: Pick<TokenRecord, 'tokenId' | 'lastUsedAtMs'>,
 ): Promise<void> {
   const atMs = clock.nowMs();
@@ -251,7 +258,7 @@ export interface HeldSession extends Holder {
  * @throws {LedgerUnavailableError}
  */
 export async function beginSession(
-  deps: Pick<Deps, 'tokens' | 'admin' | 'ids' | 'clock'>,
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AccountPorts, 'tokens' | 'admin'>,
   { token, organizations }: Holder & Pick<SessionRecord, 'organizations'>,
 ): Promise<{ value: string; session: SessionRecord }> {
   const secret = `lfss_${deps.ids.random(secretLength)}`;
@@ -278,7 +285,7 @@ export async function beginSession(
  * @throws {LedgerUnavailableError}
  */
 export async function findSession(
-  deps: Pick<Deps, 'tokens' | 'admin' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tokens' | 'admin'>,
   value: string,
 ): Promise<HeldSession | undefined> {
   const parsed = parseSession(value);
@@ -303,7 +310,7 @@ export async function findSession(
 
 /** Ends a session. Its cookie is worth nothing from now on. @throws {LedgerUnavailableError} */
 export async function endSession(
-  deps: Pick<Deps, 'tokens'>,
+  deps: Pick<AccountPorts, 'tokens'>,
   { session }: Pick<HeldSession, 'session'>,
 ): Promise<void> {
   await deps.tokens.deleteSession(session);

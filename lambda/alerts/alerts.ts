@@ -1,12 +1,13 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import type { Counted, Refused } from '../ledger/seams.ts';
 import { mapLimited } from '../rules/async.ts';
 import { dayOf } from '../rules/dates.ts';
+import type { AlertPorts } from './ports.ts';
 import { alertEvent, type Threshold, thresholdAfter } from './rules/alerts.ts';
 import { isForPeople } from './rules/email.ts';
 
-type ThresholdDeps = Pick<Deps, 'alerts' | 'clock' | 'log'>;
+type ThresholdDeps = Pick<CoreDeps, 'clock' | 'log'> & Pick<AlertPorts, 'alerts'>;
 
 /**
  * Raises an alert if a reconcile found the tenant at another threshold. It never fails: the next reconcile looks again.
@@ -14,7 +15,7 @@ type ThresholdDeps = Pick<Deps, 'alerts' | 'clock' | 'log'>;
  * @param event.after the tenant as the reconcile committed it.
  */
 export async function noteThreshold(
-  deps: ThresholdDeps & Pick<Deps, 'ledger'>,
+  deps: ThresholdDeps & Pick<CoreDeps, 'ledger'>,
   { after, epoch }: Pick<Counted, 'after' | 'epoch'>,
 ): Promise<void> {
   const { tenant, scanned, closedAtMs } = after;
@@ -98,7 +99,8 @@ export async function noteFull(
 const tenantsMax = 100;
 const tenantsAtOnce = 8;
 
-type HandOverDeps = Pick<Deps, 'alerts' | 'eventBus' | 'webhookQueue' | 'emailQueue' | 'log'>;
+type HandOverDeps = Pick<CoreDeps, 'log'> &
+  Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emailQueue'>;
 
 /**
  * Hands over the alerts that were raised. One that dies in between leaves them, and the next run hands them over once

@@ -1,13 +1,16 @@
 import * as z from 'zod';
-import type { Deps } from '../deps.ts';
+import type { AccountPorts } from '../accounts/ports.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
+import type { HistoryPorts } from '../history/ports.ts';
 import { usageDays } from '../history/rules/history.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { mapLimited } from '../rules/async.ts';
 import { dayAfter, dayMs, dayOf } from '../rules/dates.ts';
 import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { isTenantName } from '../rules/names.ts';
 import { parseJson } from '../rules/text.ts';
+import type { AlertPorts } from './ports.ts';
 import {
   alertText,
   canConfirm,
@@ -29,7 +32,7 @@ import {
 } from './rules/email.ts';
 import { alertMessage } from './webhooks.ts';
 
-type EmailDeps = Pick<Deps, 'emails' | 'emailQueue' | 'ids' | 'clock'>;
+type EmailDeps = Pick<CoreDeps, 'ids' | 'clock'> & Pick<AlertPorts, 'emails' | 'emailQueue'>;
 
 export type AddEmailOutcome =
   | { readonly kind: 'asked' | 'confirmed'; readonly email: EmailAddress }
@@ -90,7 +93,7 @@ const isSame = (known: EmailAddress, address: string) =>
 
 /** Removes an address. @throws {LedgerUnavailableError} */
 export async function removeEmail(
-  { emails }: Pick<Deps, 'emails'>,
+  { emails }: Pick<AlertPorts, 'emails'>,
   { tenant, address }: { tenant: string; address: string },
 ): Promise<'removed' | 'absent'> {
   const changed = await emails.change({
@@ -111,7 +114,7 @@ export async function removeEmail(
  * @throws {LedgerUnavailableError}
  */
 export async function useEmailKey(
-  { emails, clock }: Pick<Deps, 'emails' | 'clock'>,
+  { emails, clock }: Pick<CoreDeps, 'clock'> & Pick<AlertPorts, 'emails'>,
   { key, use }: { key: string; use: 'confirm' | 'unsubscribe' },
 ): Promise<boolean> {
   const [, tenant] = keyPattern.exec(key) ?? [];
@@ -151,7 +154,7 @@ const isSameKey = (a: string, b: string) => sameDigest(sha256Hex(a), sha256Hex(b
  * @throws {LedgerUnavailableError} or the first error of the mailer, once all addresses were tried.
  */
 export async function deliverEmail(
-  deps: Pick<Deps, 'emails' | 'log'> & { readonly mailer: Mailer },
+  deps: Pick<CoreDeps, 'log'> & Pick<AlertPorts, 'emails'> & { readonly mailer: Mailer },
   { message, url }: { message: EmailMessage; url: string },
 ): Promise<void> {
   const { emails, mailer, log } = deps;
@@ -197,7 +200,7 @@ export async function deliverEmail(
 
 /** Ends the e-mails to an address that bounced, or whose reader complained. @throws {LedgerUnavailableError} */
 export async function endEmail(
-  { emails, log }: Pick<Deps, 'emails' | 'log'>,
+  { emails, log }: Pick<CoreDeps, 'log'> & Pick<AlertPorts, 'emails'>,
   { tenant, address, ended }: { tenant: string; address: string; ended: 'bounced' | 'complained' },
 ): Promise<void> {
   const changed = await emails.change({
@@ -217,7 +220,10 @@ const tenantsMax = 50;
 const tenantsAtOnce = 4;
 const monday = 1;
 
-type NoticeDeps = Pick<Deps, 'emails' | 'emailQueue' | 'ledger' | 'tokens' | 'history' | 'clock' | 'log'>;
+type NoticeDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
+  Pick<AccountPorts, 'tokens'> &
+  HistoryPorts &
+  Pick<AlertPorts, 'emails' | 'emailQueue'>;
 
 /**
  * Queues the notices of the day: tokens that expire soon, and on Monday the summary of the week. It never fails: the next
@@ -262,7 +268,7 @@ async function queueNoticesOf(deps: NoticeDeps, name: string, nowMs: number): Pr
 }
 
 async function noticesNow(
-  { tokens, history }: Pick<Deps, 'tokens' | 'history'>,
+  { tokens, history }: Pick<AccountPorts, 'tokens'> & HistoryPorts,
   { tenant, lookedAtMs, nowMs }: { tenant: TenantRecord; lookedAtMs: number; nowMs: number },
 ): Promise<Notice[]> {
   const today = dayOf(nowMs);

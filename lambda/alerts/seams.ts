@@ -1,6 +1,6 @@
-import type { Deps } from '../deps.ts';
 import type { Belongings, Listener } from '../ledger/seams.ts';
 import { noteFull, noteThreshold } from './alerts.ts';
+import type { AlertPorts } from './ports.ts';
 
 type CountDeps = Parameters<typeof noteThreshold>[0];
 
@@ -19,7 +19,7 @@ export function alertBelongings({
   alerts,
   webhooks,
   emails,
-}: Pick<Deps, 'alerts' | 'webhooks' | 'emails'>): Belongings {
+}: Pick<AlertPorts, 'alerts' | 'webhooks' | 'emails'>): Belongings {
   return {
     forgetTenant: async ({ tenant }) => {
       await alerts.forget(tenant);

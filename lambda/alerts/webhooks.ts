@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { isTenantName } from '../rules/names.ts';
 import { parseJson } from '../rules/text.ts';
 import { fromStored } from '../table/stored-names.ts';
+import type { AlertPorts } from './ports.ts';
 import {
   nextDelayMs,
   secretCharacters,
@@ -23,7 +24,7 @@ import {
  * @throws {LedgerUnavailableError}
  */
 export async function setWebhook(
-  { webhooks, ids, clock }: Pick<Deps, 'webhooks' | 'ids' | 'clock'>,
+  { webhooks, ids, clock }: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AlertPorts, 'webhooks'>,
   { tenant, url, isNewSecret }: { tenant: string; url: string; isNewSecret: boolean },
 ): Promise<{ webhook: Webhook; secret: string | undefined; isNew: boolean }> {
   const nowMs = clock.nowMs();
@@ -56,7 +57,12 @@ export const testRestMs = 10_000;
  * @throws {LedgerUnavailableError} or the error of the queue.
  */
 export async function testWebhook(
-  { webhooks, webhookQueue, ids, clock }: Pick<Deps, 'webhooks' | 'webhookQueue' | 'ids' | 'clock'>,
+  {
+    webhooks,
+    webhookQueue,
+    ids,
+    clock,
+  }: Pick<CoreDeps, 'ids' | 'clock'> & Pick<AlertPorts, 'webhooks' | 'webhookQueue'>,
   tenant: string,
 ): Promise<{ readonly kind: 'queued'; readonly eventId: string } | { readonly kind: 'too-soon' | 'absent' }> {
   const atMs = clock.nowMs();
@@ -81,7 +87,7 @@ type DeliveryOutcome =
  * @throws {LedgerUnavailableError} It may have been sent.
  */
 export async function deliverToWebhook(
-  deps: Pick<Deps, 'webhooks' | 'webhookSender' | 'clock' | 'log'>,
+  deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<AlertPorts, 'webhooks' | 'webhookSender'>,
   input: { message: WebhookMessage; attempt: number },
 ): Promise<DeliveryOutcome> {
   const { webhooks, webhookSender, clock, log } = deps;

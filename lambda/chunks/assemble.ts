@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { forEachLimited } from '../rules/async.ts';
 import { Lease, LeaseLostError } from '../rules/lease.ts';
 import { objectKey } from '../rules/names.ts';
@@ -10,6 +10,8 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../store/rules/archive-store.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
+import type { ChunkPorts } from './ports.ts';
 import {
   type ChunkedUpload,
   checkChain,
@@ -24,10 +26,9 @@ import {
   withLease,
 } from './rules/upload.ts';
 
-export type AssembleDeps = Pick<
-  Deps,
-  'archives' | 'chunkedUploads' | 'chunkQueue' | 'ledger' | 'queue' | 'clock' | 'settings' | 'storageClasses'
->;
+export type AssembleDeps = Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'settings' | 'storageClasses'> &
+  ChunkPorts &
+  Pick<FilePorts, 'archives'>;
 
 const copiesAtOnce = 64;
 
@@ -208,7 +209,11 @@ async function beginOrResume(deps: AssembleDeps, { upload, lease }: Held): Promi
  * @throws what `record` throws. The multipart upload is gone then.
  */
 export async function beginMultipart(
-  { archives, clock, storageClasses }: Pick<Deps, 'archives' | 'clock' | 'storageClasses'>,
+  {
+    archives,
+    clock,
+    storageClasses,
+  }: Pick<CoreDeps, 'clock' | 'storageClasses'> & Pick<FilePorts, 'archives'>,
   upload: ChunkedUpload,
   record: (multipart: { id: string; beganAtMs: number }) => Promise<unknown>,
 ): Promise<MultipartUpload> {

@@ -1,7 +1,8 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Crowded, Ticket } from '../ledger/rules/upload-way.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
+import type { ChunkPorts } from './ports.ts';
 import {
   type ChunkedUpload,
   crowded,
@@ -36,7 +37,7 @@ const chunkedOf = ({ objects, chunked }: Objects) =>
  * @throws {LedgerUnavailableError}
  */
 export async function beginUploads(
-  deps: Pick<Deps, 'chunkedUploads' | 'ids' | 'settings'>,
+  deps: Pick<CoreDeps, 'ids' | 'settings'> & Pick<ChunkPorts, 'chunkedUploads'>,
   input: Objects & { reservationId: string; nowMs: number; storageClass?: string | undefined },
 ): Promise<{ tickets: ReadonlyMap<string, Ticket>; isFull: boolean }> {
   const { tenant, repo, reservationId: upload, madeBy = '', nowMs, storageClass } = input;
@@ -56,7 +57,7 @@ export async function beginUploads(
 
 /** Removes the records of uploads that no client knows of. */
 export async function removeUploads(
-  { chunkedUploads }: Pick<Deps, 'chunkedUploads'>,
+  { chunkedUploads }: Pick<ChunkPorts, 'chunkedUploads'>,
   { tickets, ...place }: { tenant: string; repo: string; tickets: ReadonlyMap<string, Ticket> },
 ): Promise<void> {
   await forEachLimited(tickets, atOnce, ([oid, { upload }]) =>
@@ -64,7 +65,7 @@ export async function removeUploads(
   );
 }
 
-function newTicket({ ids }: Pick<Deps, 'ids'>, { tokenId }: Pick<Objects, 'tokenId'>, upload: string) {
+function newTicket({ ids }: Pick<CoreDeps, 'ids'>, { tokenId }: Pick<Objects, 'tokenId'>, upload: string) {
   const token = `lfsc_${ids.random(40)}`;
   const ticket: Ticket = { upload, token, expiresInMs: tokenForMs };
   return { token: { sha256: sha256Hex(token), ...(tokenId !== undefined && { tokenId }) }, ticket };
@@ -76,7 +77,7 @@ function newTicket({ ids }: Pick<Deps, 'ids'>, { tokenId }: Pick<Objects, 'token
  * @throws {LedgerUnavailableError}
  */
 export async function resumeUploads(
-  deps: Pick<Deps, 'chunkedUploads' | 'ledger' | 'clock' | 'ids'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'ids'> & Pick<ChunkPorts, 'chunkedUploads'>,
   input: Objects,
 ): Promise<ReadonlyMap<string, Ticket | Crowded>> {
   const found = new Map<string, Ticket | Crowded>();

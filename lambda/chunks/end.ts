@@ -1,11 +1,12 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Reservation } from '../ledger/rules/reservation.ts';
 import { forEachLimited } from '../rules/async.ts';
+import type { ChunkPorts } from './ports.ts';
 import { inState, type UploadState } from './rules/upload.ts';
 
 const atOnce = 16;
 
-type EndDeps = Pick<Deps, 'chunkedUploads' | 'clock'>;
+type EndDeps = Pick<CoreDeps, 'clock'> & Pick<ChunkPorts, 'chunkedUploads'>;
 
 /**
  * Ends the uploads of a reservation that are in one of these states. The schedule does the rest: once no chunk can arrive any

@@ -1,10 +1,12 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { LeaseLostError } from '../rules/lease.ts';
 import { objectKey } from '../rules/names.ts';
 import { inTurns, readPieces } from '../store/read-pieces.ts';
 import { NoPartCopyError, SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { StoreRefusedError } from '../store/rules/store.ts';
 import { beginMultipart } from './assemble.ts';
+import type { ChunkPorts } from './ports.ts';
 import {
   type ChunkedUpload,
   chunkCountOf,
@@ -29,7 +31,9 @@ type ProveOutcome =
   /** Nobody needs the proof: the upload has ended, or the object has no such chunk. */
   | 'unwanted';
 
-type ProveDeps = Pick<Deps, 'archives' | 'chunkedUploads' | 'clock' | 'settings' | 'storageClasses'>;
+type ProveDeps = Pick<CoreDeps, 'clock' | 'settings' | 'storageClasses'> &
+  Pick<ChunkPorts, 'chunkedUploads'> &
+  Pick<FilePorts, 'archives'>;
 
 /**
  * Reads a chunk, copies it into the object to be, and keeps in which state of SHA-256 it ends. That the state before it is

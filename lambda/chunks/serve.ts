@@ -1,9 +1,11 @@
+import type { AccountPorts } from '../accounts/ports.ts';
 import { isValid } from '../accounts/tokens.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { listPages, type SignedRequest } from '../store/rules/store.ts';
 import { pathOf } from './assemble.ts';
+import type { ChunkPorts } from './ports.ts';
 import {
   type ChunkedUpload,
   chunkCountOf,
@@ -35,7 +37,7 @@ function shownState(upload: ChunkedUpload, nowMs: number): ShownState {
  * @throws {LedgerUnavailableError}
  */
 export async function findUpload(
-  deps: Pick<Deps, 'chunkedUploads' | 'tokens' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tokens'> & Pick<ChunkPorts, 'chunkedUploads'>,
   { token, ...path }: UploadPath & { token: string },
 ): Promise<ChunkedUpload | undefined> {
   const upload = await deps.chunkedUploads.read(path);
@@ -52,7 +54,11 @@ export async function findUpload(
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function progressOf(
-  { chunkedUploads, listing, clock }: Pick<Deps, 'chunkedUploads' | 'listing' | 'clock'>,
+  {
+    chunkedUploads,
+    listing,
+    clock,
+  }: Pick<CoreDeps, 'listing' | 'clock'> & Pick<ChunkPorts, 'chunkedUploads'>,
   upload: ChunkedUpload,
 ) {
   // Before the listing: what is replaced meanwhile is shown as not proven.
@@ -106,7 +112,7 @@ type ServeOutcome =
   /** The object has no such chunk. */
   | { readonly kind: 'no-chunk'; readonly chunk: number };
 
-type ServeDeps = Pick<Deps, 'chunkedUploads' | 'chunkQueue' | 'signer' | 'clock' | 'settings'>;
+type ServeDeps = Pick<CoreDeps, 'signer' | 'clock' | 'settings'> & ChunkPorts;
 
 /**
  * Queues proofs of chunks that a client has stored, and signs URLs for others. Once all are proven, it queues the assembly,
@@ -159,7 +165,7 @@ const signedAtOnce = 16;
 
 /** @returns undefined if the upload stays as it is. */
 function afterAsking(
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<CoreDeps, 'settings'>,
   before: ChunkedUpload,
   asked: { nowMs: number; isOther: boolean; isProven: boolean; hasUrls: boolean },
 ): ChunkedUpload | undefined {

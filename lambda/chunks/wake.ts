@@ -1,4 +1,5 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
+import type { ChunkPorts } from './ports.ts';
 
 /** Uploads of one run of the schedule. The others are still due in the next. */
 const wokenMax = 1000;
@@ -15,7 +16,7 @@ export async function wakeUploads({
   chunkQueue,
   clock,
   log,
-}: Pick<Deps, 'chunkedUploads' | 'chunkQueue' | 'clock' | 'log'>): Promise<number> {
+}: Pick<CoreDeps, 'clock' | 'log'> & ChunkPorts): Promise<number> {
   let woken = 0;
   for await (const page of chunkedUploads.listDue({ nowMs: clock.nowMs() })) {
     const some = page.slice(0, wokenMax - woken);

@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { fitsBeside, limitsOf } from '../ledger/rules/limits.ts';
 import { sumEntries } from '../ledger/rules/reservation.ts';
 import type {
@@ -10,6 +10,7 @@ import type {
 } from '../ledger/upload-batch.ts';
 import { findStored } from '../scan/find-stored.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
+import type { DownloadPorts } from './ports.ts';
 import { isCopying } from './rules/copies.ts';
 
 /** Who is held to account for copies that don't arrive: no user's pushes wait for them. */
@@ -17,7 +18,7 @@ const maker = 'read-through';
 /** URLs that expire sooner are of no use. */
 export const leftMsMin = 60_000;
 
-export type AdmitCopiesDeps = AdmitUploadDeps & Pick<Deps, 'copies' | 'copyQueue'>;
+export type AdmitCopiesDeps = AdmitUploadDeps & Pick<DownloadPorts, 'copies' | 'copyQueue'>;
 
 /** What another host offers to download. */
 export interface UpstreamOffer {
@@ -127,7 +128,7 @@ const sizesOf = (offers: ReadonlyMap<string, UpstreamOffer>) =>
   new Map([...offers].map(([oid, { sizeBytes }]) => [oid, sizeBytes]));
 
 function isCopyable(
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<CoreDeps, 'settings'>,
   { get, sizeBytes, expiresInMs }: UpstreamOffer,
 ): boolean {
   const needsNoHeaders = Object.keys(get.header).length === 0;

@@ -4,7 +4,7 @@ import {
   publicObjectBytesMin,
   publicTokenId,
 } from '../accounts/rules/git-hosts.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { emptiedName } from '../ledger/rules/deletion.ts';
 import type { RepoPath, TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayAfterMs, dayOf, monthOf, nextMonthMs } from '../rules/dates.ts';
@@ -13,6 +13,7 @@ import { compareKeys, isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } f
 import { type FindStoredDeps, findStored, type Question, remembering } from '../scan/find-stored.ts';
 import { nextPage, type SignedRequest } from '../store/rules/store.ts';
 import type { DownloadDay, DownloadOffer, DownloadPlace, Downloads, PublicOffer } from './download-store.ts';
+import type { DownloadPorts } from './ports.ts';
 import { askUpstream, type UpstreamRepo, type UpstreamVerdict } from './upstream.ts';
 
 /**
@@ -22,7 +23,7 @@ import { askUpstream, type UpstreamRepo, type UpstreamVerdict } from './upstream
  * @param input.oids if there are none, nothing is asked.
  */
 export async function findGone(
-  { ledger, log }: Pick<Deps, 'ledger' | 'log'>,
+  { ledger, log }: Pick<CoreDeps, 'ledger' | 'log'>,
   input: RepoPath & { oids: readonly string[] },
 ): Promise<ReadonlyMap<string, number> | undefined> {
   if (input.oids.length === 0) return new Map();
@@ -37,7 +38,7 @@ export async function findGone(
   }
 }
 
-type FindOfferedDeps = FindStoredDeps & Pick<Deps, 'knownObjects'>;
+type FindOfferedDeps = FindStoredDeps & Pick<CoreDeps, 'knownObjects'>;
 
 /**
  * Finds out which objects of a repo may be downloaded. What was listed within the last minute is not asked for again: if
@@ -80,7 +81,7 @@ const writeIdCharacters = 8;
  * @throws {LedgerUnavailableError} if the tenant has a limit. The month may have been metered if no attempt was answered.
  */
 export async function meterOffer(
-  { downloads, ids, log }: Pick<Deps, 'downloads' | 'ids' | 'log'>,
+  { downloads, ids, log }: Pick<CoreDeps, 'ids' | 'log'> & Pick<DownloadPorts, 'downloads'>,
   {
     tenant,
     ...sum
@@ -146,7 +147,9 @@ interface FoundDownloads {
   readonly signed: ReadonlyMap<string, SignedRequest>;
 }
 
-type OfferDeps = FindOfferedDeps & Pick<Deps, 'signer' | 'downloads' | 'ledger' | 'ids' | 'log'>;
+type OfferDeps = FindOfferedDeps &
+  Pick<CoreDeps, 'signer' | 'ledger' | 'ids' | 'log'> &
+  Pick<DownloadPorts, 'downloads'>;
 
 /**
  * Signs a download for each object that is stored, and meters them. Downloads never depend on the limit of what is stored.
@@ -210,7 +213,7 @@ export async function findDownloads(deps: OfferDeps, input: DownloadQuestion): P
 
 /** Meters what was found, and answers with it. @throws {LedgerUnavailableError} only if the tenant has a limit. */
 export async function offerFound(
-  deps: Pick<Deps, 'downloads' | 'ids' | 'log' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'ids' | 'log' | 'clock' | 'settings'> & Pick<DownloadPorts, 'downloads'>,
   input: DownloadQuestion & { tokenId: string; found: FoundDownloads },
 ): Promise<OfferDownloadOutcome> {
   const { tenant, tokenId, repo, objects, found } = input;
@@ -300,7 +303,7 @@ export async function offerPublicly(
 
 /** What anybody was offered in the month so far. */
 async function offeredIn(
-  { downloads }: Pick<Deps, 'downloads'>,
+  { downloads }: Pick<DownloadPorts, 'downloads'>,
   { tenant, repo, nowMs }: { tenant: TenantRecord; repo: string; nowMs: number },
 ): Promise<number> {
   return (await downloads.publicMonth({ tenant: tenant.tenant, repo, month: monthOf(nowMs) })).bytes;
@@ -308,7 +311,7 @@ async function offeredIn(
 
 /** What an offer counts to the ceiling: of what it does not have, that it was looked for. */
 function publicOfferOf(
-  { ids }: Pick<Deps, 'ids'>,
+  { ids }: Pick<CoreDeps, 'ids'>,
   input: DownloadQuestion & { found: FoundDownloads },
 ): PublicOffer {
   const { tenant, repo, objects, found } = input;
@@ -325,7 +328,7 @@ function publicOfferOf(
 
 /** If it fails, less of the ceiling is left than could be, which keeps nobody from what they were offered. */
 async function giveBack(
-  { downloads, ids, log }: Pick<Deps, 'downloads' | 'ids' | 'log'>,
+  { downloads, ids, log }: Pick<CoreDeps, 'ids' | 'log'> & Pick<DownloadPorts, 'downloads'>,
   offer: PublicOffer,
 ): Promise<void> {
   const { tenant, repo, bytes, objects } = offer;
@@ -350,7 +353,7 @@ const readSizeMin = 200;
  * @throws {LedgerUnavailableError}
  */
 export async function listDownloadDays(
-  { downloads }: Pick<Deps, 'downloads'>,
+  { downloads }: Pick<DownloadPorts, 'downloads'>,
   input: DayInput & { readonly repos: readonly string[] | null },
 ): Promise<{ days: readonly DownloadDay[]; next: DownloadPlace | null }> {
   const { repos, ...whole } = input;
@@ -406,7 +409,7 @@ interface StoredObjectPage {
  * @throws {StoreUnavailableError}
  */
 export async function listStoredObjects(
-  { listing }: Pick<Deps, 'listing'>,
+  { listing }: Pick<CoreDeps, 'listing'>,
   input: { tenant: string; repo?: string; pageSize: number; after?: string },
 ): Promise<StoredObjectPage> {
   const { tenant, repo, pageSize, after } = input;

@@ -1,13 +1,16 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { LeaseLostError } from '../rules/lease.ts';
+import type { StatusPorts } from '../status/ports.ts';
 import { noteFailure } from '../status/status.ts';
 import { SourceGoneError, type UploadedPart, UploadGoneError } from '../store/rules/archive-store.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { copyParts } from './copy-parts.ts';
 import type { StoredCrc32s } from './crc32s.ts';
 import { decodeJson, ExportLease, tidyUp } from './lease.ts';
 import type { ExportMessage } from './messages.ts';
 import { type PlanDeps, planArchives } from './planning.ts';
+import type { ExportPorts } from './ports.ts';
 import {
   crc32sKey,
   type ExportJob,
@@ -30,7 +33,9 @@ const partsOfPage = 1000;
 /** As many as an upload can have. */
 const pagesAtOnce = 10;
 
-type FinishDeps = Pick<Deps, 'archives' | 'exportJobs' | 'exportSettings' | 'clock' | 'log'>;
+type FinishDeps = Pick<CoreDeps, 'clock' | 'log'> &
+  Pick<ExportPorts, 'exportJobs' | 'exportSettings'> &
+  Pick<FilePorts, 'archives'>;
 
 /**
  * Completes the archives of an export whose units are done. An earlier attempt may have completed some.
@@ -101,7 +106,7 @@ async function completeVolume(
 
 /** What the store says of an object that it didn't have in the version that was listed. */
 export async function whyGone(
-  { archives }: Pick<Deps, 'archives'>,
+  { archives }: Pick<FilePorts, 'archives'>,
   { source }: SourceGoneError,
 ): Promise<string> {
   const { etag = 'nothing' } = (await archives.head(source.key)) ?? {};
@@ -166,7 +171,7 @@ async function makeLastParts(
 }
 
 /** All parts of an upload. Its pages are asked for at the same time, as its parts have the numbers from 1 on. */
-async function partsOf(archives: Deps['archives'], volume: ExportVolume): Promise<UploadedPart[]> {
+async function partsOf(archives: FilePorts['archives'], volume: ExportVolume): Promise<UploadedPart[]> {
   const stretches = Math.max(1, Math.ceil(volume.parts / partsOfPage));
   const starts = Array.from({ length: stretches }, (_, stretch) => stretch * partsOfPage);
   const found = await mapLimited(starts, pagesAtOnce, async (after) => {
@@ -188,7 +193,7 @@ function isComplete(volume: ExportVolume, parts: readonly UploadedPart[]): boole
   return areInOrder && parts.length === volume.parts && sizeBytes === volume.sizeBytes;
 }
 
-export type AdvanceDeps = PlanDeps & Pick<Deps, 'failures' | 'log'>;
+export type AdvanceDeps = PlanDeps & Pick<CoreDeps, 'log'> & Pick<StatusPorts, 'failures'>;
 
 /**
  * Does what comes next for an export: plans it, hands out what is still to be done, completes the archives, or removes

@@ -1,4 +1,3 @@
-import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../rules/async.ts';
 import {
   type ByteRange,
@@ -8,7 +7,9 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../store/rules/archive-store.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { Crc32s, type StoredCrc32s } from './crc32s.ts';
+import type { ExportPorts } from './ports.ts';
 import { type ArchiveFormat, formatFor } from './rules/archive-formats.ts';
 import {
   type ExportPath,
@@ -105,7 +106,7 @@ export interface RunPartsInput {
  * @throws {SourceGoneError} @throws {UploadGoneError} @throws {StoreUnavailableError}
  */
 export async function runParts(
-  { archives, exportSettings }: Pick<Deps, 'archives' | 'exportSettings'>,
+  { archives, exportSettings }: Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>,
   input: RunPartsInput,
 ): Promise<Map<number, UploadedPart>> {
   const { upload, existing, crc32s, isOver, onPart } = input;
@@ -166,7 +167,7 @@ export async function runParts(
 
 /** Fills a part with its pieces. @returns what it took. undefined if the time was over before. */
 async function fill(
-  store: Deps['archives'],
+  store: FilePorts['archives'],
   bytes: Uint8Array,
   from: Omit<RunPartsInput, 'parts'> & { pieces: readonly Piece[]; turns: ReadTurns },
 ): Promise<ExportProgress | undefined> {
@@ -255,7 +256,7 @@ interface CopyPartsInput {
  * @throws {SourceGoneError} @throws {UploadGoneError} @throws {StoreUnavailableError}
  */
 export async function copyParts(
-  deps: Pick<Deps, 'archives' | 'exportSettings'>,
+  deps: Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>,
   input: CopyPartsInput,
 ): Promise<boolean> {
   const { order, directory } = input;
@@ -270,7 +271,7 @@ export async function copyParts(
 }
 
 async function makeParts(
-  deps: Pick<Deps, 'archives' | 'exportSettings'>,
+  deps: Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>,
   input: CopyPartsInput,
   crc32s: Crc32s,
 ): Promise<boolean> {
@@ -300,7 +301,7 @@ async function makeParts(
 
 /** The parts that an archive has already, of those that are wanted. */
 async function existingParts(
-  { archives }: Pick<Deps, 'archives'>,
+  { archives }: Pick<FilePorts, 'archives'>,
   volume: MultipartUpload,
   wanted: readonly OrderedPart[],
 ): Promise<Map<number, UploadedPart>> {
@@ -323,11 +324,14 @@ type ShardContext = Omit<RunPartsInput, 'upload' | 'parts' | 'existing' | 'made'
 
 /** The shards of a unit: objects of their own, each of which is then copied as one part. */
 class Shards {
-  readonly #deps: Pick<Deps, 'archives' | 'exportSettings'>;
+  readonly #deps: Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>;
   readonly #place: { readonly path: ExportPath; readonly round: number };
   #uploads: Promise<Map<string, MultipartUpload>> | undefined;
 
-  constructor(deps: Pick<Deps, 'archives' | 'exportSettings'>, place: { path: ExportPath; round: number }) {
+  constructor(
+    deps: Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>,
+    place: { path: ExportPath; round: number },
+  ) {
     this.#deps = deps;
     this.#place = place;
   }

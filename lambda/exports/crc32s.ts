@@ -1,7 +1,8 @@
-import type { Deps } from '../deps.ts';
 import { readPieces } from '../store/read-pieces.ts';
 import { type MultipartUpload, NoPartCopyError } from '../store/rules/archive-store.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { decodeJson, encodeJson } from './lease.ts';
+import type { ExportPorts } from './ports.ts';
 import { crc32After } from './rules/archive-formats.ts';
 import {
   crc32sKey,
@@ -24,7 +25,7 @@ type Begun = readonly [key: string, crc32: number, readBytes: number];
 
 /** The CRC-32s of objects whose heads one worker makes for one unit of a zip. */
 export class Crc32s {
-  readonly #deps: Pick<Deps, 'archives' | 'exportSettings'>;
+  readonly #deps: Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>;
   readonly #place: { readonly path: ExportPath; readonly round: number; readonly unit: UnitName };
   readonly #found = new Map<number, number>();
   readonly #begun = new Map<string, Begun>();
@@ -32,7 +33,7 @@ export class Crc32s {
   #copies = 0;
 
   constructor(
-    deps: Pick<Deps, 'archives' | 'exportSettings'>,
+    deps: Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>,
     place: { path: ExportPath; round: number; unit: UnitName },
   ) {
     this.#deps = deps;

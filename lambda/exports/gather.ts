@@ -1,9 +1,11 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import { listTenant } from '../scan/find-stored.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { type ListedPage, listPages, nextPage } from '../store/rules/store.ts';
 import { decodeJson, type ExportLease } from './lease.ts';
+import type { ExportPorts } from './ports.ts';
 import { type ExportFailure, type ExportJob, listKey, requestKey } from './rules/job.ts';
 import {
   decodeObjectList,
@@ -35,7 +37,7 @@ interface ListObjectsInput {
  * @throws {StoreUnavailableError}
  */
 export async function listObjects(
-  deps: Pick<Deps, 'listing' | 'archives'>,
+  deps: Pick<CoreDeps, 'listing'> & Pick<FilePorts, 'archives'>,
   input: ListObjectsInput,
 ): Promise<
   { readonly kind: 'listed'; readonly objects: readonly StoredObject[] } | { readonly kind: 'too-many' }
@@ -54,7 +56,7 @@ export async function listObjects(
 
 /** The repos that are still to be listed: none, if all objects of the tenant are on one page. */
 async function openRepos(
-  deps: Pick<Deps, 'listing'>,
+  deps: Pick<CoreDeps, 'listing'>,
   { tenant, onRequest }: ListObjectsInput,
   found: Found,
 ): Promise<string[]> {
@@ -69,7 +71,7 @@ async function openRepos(
 }
 
 async function findObjects(
-  { archives }: Pick<Deps, 'archives'>,
+  { archives }: Pick<FilePorts, 'archives'>,
   input: ListObjectsInput & { repo: string; wanted: ReadonlyMap<string, string | undefined> },
 ): Promise<StoredObject[]> {
   const { tenant, repo, wanted, onRequest } = input;
@@ -84,7 +86,7 @@ async function findObjects(
 
 /** Lists a repo: the first page alone, and what follows by the first digits of the oids, at the same time. */
 async function listRepo(
-  deps: Pick<Deps, 'listing'>,
+  deps: Pick<CoreDeps, 'listing'>,
   prefix: string,
   found: Found,
   onRequest: () => Promise<void>,
@@ -137,7 +139,9 @@ class Found {
   }
 }
 
-type GatherDeps = Pick<Deps, 'archives' | 'listing' | 'exportSettings'>;
+type GatherDeps = Pick<CoreDeps, 'listing'> &
+  Pick<ExportPorts, 'exportSettings'> &
+  Pick<FilePorts, 'archives'>;
 
 /** What an export is to have. */
 export interface Gathered {
@@ -180,7 +184,7 @@ export async function gatherObjects(
 }
 
 async function wantedObjects(
-  { archives }: Pick<Deps, 'archives'>,
+  { archives }: Pick<FilePorts, 'archives'>,
   job: ExportJob,
 ): Promise<ReadonlyMap<string, string | undefined> | undefined> {
   if (job.request.listedObjects === null) return undefined;

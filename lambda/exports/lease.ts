@@ -1,5 +1,7 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { Lease, leaseMs } from '../rules/lease.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
+import type { ExportPorts } from './ports.ts';
 import {
   type ExportJob,
   type ExportPath,
@@ -25,7 +27,7 @@ export function withLease(job: ExportJob, nowMs: number): ExportJob | undefined 
   return job.leaseUntilMs > nowMs ? undefined : leased(job, nowMs);
 }
 
-type LeaseDeps = Pick<Deps, 'exportJobs' | 'clock'>;
+type LeaseDeps = Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'>;
 
 /** The right to plan or finish an export: one function has it at a time. */
 export class ExportLease extends Lease<ExportJob> {
@@ -69,16 +71,16 @@ export function decodeJson<T>(bytes: Uint8Array): T {
 }
 
 /** Aborts all uploads whose keys begin with a prefix. */
-export async function abortUploads({ archives }: Pick<Deps, 'archives'>, prefix: string): Promise<void> {
+export async function abortUploads({ archives }: Pick<FilePorts, 'archives'>, prefix: string): Promise<void> {
   for await (const page of archives.uploads(prefix)) for (const upload of page) await archives.abort(upload);
 }
 
 /** Deletes all objects below a prefix. */
-export async function deleteBelow({ archives }: Pick<Deps, 'archives'>, prefix: string): Promise<void> {
+export async function deleteBelow({ archives }: Pick<FilePorts, 'archives'>, prefix: string): Promise<void> {
   for await (const keys of archives.list(prefix)) await archives.delete(keys);
 }
 
-type TidyDeps = Pick<Deps, 'archives' | 'exportJobs' | 'clock'>;
+type TidyDeps = Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'> & Pick<FilePorts, 'archives'>;
 
 /**
  * Removes what an export that has ended does not need any more: of one that is done, everything but its archives. May be

@@ -1,7 +1,9 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { forEachLimited } from '../rules/async.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { type Gathered, gatherObjects } from './gather.ts';
 import { abortUploads, type ExportLease, encodeJson } from './lease.ts';
+import type { ExportPorts } from './ports.ts';
 import { formatFor } from './rules/archive-formats.ts';
 import {
   archiveKey,
@@ -34,7 +36,7 @@ import { planSettingsFor } from './rules/settings.ts';
 /** Orders that are in memory, and written, at a time: all workers wait for them. */
 const putsAtOnce = 96;
 
-type OrderDeps = Pick<Deps, 'archives' | 'exportSettings'>;
+type OrderDeps = Pick<ExportPorts, 'exportSettings'> & Pick<FilePorts, 'archives'>;
 
 interface CopiesToOrder {
   readonly job: ExportJob;
@@ -113,10 +115,9 @@ async function beginUploads(
   return begun;
 }
 
-export type PlanDeps = Pick<
-  Deps,
-  'archives' | 'listing' | 'exportJobs' | 'exportQueue' | 'exportSettings' | 'clock' | 'log'
->;
+export type PlanDeps = Pick<CoreDeps, 'listing' | 'clock' | 'log'> &
+  ExportPorts &
+  Pick<FilePorts, 'archives'>;
 
 /** Ends an export that cannot be made. */
 function failAs(deps: PlanDeps, lease: ExportLease, failure: ExportFailure): Promise<ExportJob> {

@@ -1,6 +1,7 @@
 import { keyLifetimeMs } from '../accounts/tenants.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Hold } from '../ledger/seams.ts';
+import type { ExportPorts } from './ports.ts';
 import { isOpen } from './rules/job.ts';
 import { exportLimitMs } from './rules/settings.ts';
 import { allExports } from './start.ts';
@@ -9,7 +10,7 @@ import { allExports } from './start.ts';
  * What open exports of a tenant are to have stays. An export spares only what it found: one that was opened after a deletion
  * was due changes nothing. It ends within a day, so nothing is spared for longer, however many follow.
  */
-export function exportHold(deps: Pick<Deps, 'exportJobs' | 'clock'>): Hold {
+export function exportHold(deps: Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'>): Hold {
   return {
     spared: async (tenant) => {
       const nowMs = deps.clock.nowMs();

@@ -1,10 +1,13 @@
+import type { AccountPorts } from '../accounts/ports.ts';
 import { claimRequest, requestIdOf } from '../accounts/tenants.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayMs } from '../rules/dates.ts';
 import { repoPrefix } from '../rules/names.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { hasKeys } from '../store/rules/store.ts';
 import { encodeJson } from './lease.ts';
+import type { ExportPorts } from './ports.ts';
 import {
   type ExportAsker,
   type ExportJob,
@@ -24,7 +27,7 @@ import type { RequestedObject } from './rules/objects.ts';
  * moves, so it is only later.
  */
 async function sendOrLog(
-  { exportQueue, log }: Pick<Deps, 'exportQueue' | 'log'>,
+  { exportQueue, log }: Pick<CoreDeps, 'log'> & Pick<ExportPorts, 'exportQueue'>,
   { tenant, exportId }: ExportPath,
 ): Promise<void> {
   try {
@@ -43,7 +46,7 @@ type Owner = Pick<TenantRecord, 'tenant' | 'createdAtMs'>;
  * @throws {LedgerUnavailableError}
  */
 export async function listExports(
-  deps: Pick<Deps, 'exportJobs' | 'settings'>,
+  deps: Pick<CoreDeps, 'settings'> & Pick<ExportPorts, 'exportJobs'>,
   input: { owner: Owner; sees: (job: ExportJob) => boolean; pageSize: number; cursor?: string },
 ): Promise<{ jobs: readonly ExportJob[]; nextCursor: string | null }> {
   const { owner, sees, pageSize } = input;
@@ -59,7 +62,7 @@ export async function listExports(
 
 /** One export of a tenant. @returns undefined if there is none. @throws {LedgerUnavailableError} */
 export async function readExport(
-  deps: Pick<Deps, 'exportJobs' | 'settings'>,
+  deps: Pick<CoreDeps, 'settings'> & Pick<ExportPorts, 'exportJobs'>,
   input: { owner: Owner; exportId: string },
 ): Promise<ExportJob | undefined> {
   const { owner, exportId } = input;
@@ -68,12 +71,12 @@ export async function readExport(
 }
 
 /** The two times are by the clocks of two functions. */
-const isOf = ({ settings }: Pick<Deps, 'settings'>, { createdAtMs }: ExportJob, owner: Owner) =>
+const isOf = ({ settings }: Pick<CoreDeps, 'settings'>, { createdAtMs }: ExportJob, owner: Owner) =>
   createdAtMs >= owner.createdAtMs - settings.clockSkewMs;
 
 /** The exports that keep a tenant from beginning another: those that are made, and those whose archives are kept. */
 export async function placeHolders(
-  deps: Pick<Deps, 'exportJobs' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'>,
   tenant: string,
 ): Promise<ExportJob[]> {
   const nowMs = deps.clock.nowMs();
@@ -88,7 +91,7 @@ const readSize = 100;
 
 /** All exports of a tenant, the newest first. @param from.cursor the last that is not wanted. */
 export async function* allExports(
-  { exportJobs }: Pick<Deps, 'exportJobs'>,
+  { exportJobs }: Pick<ExportPorts, 'exportJobs'>,
   tenant: string,
   from: { cursor?: string } = {},
 ): AsyncIterable<ExportJob> {
@@ -100,7 +103,7 @@ export async function* allExports(
   } while (cursor !== null);
 }
 
-type CancelDeps = Pick<Deps, 'exportJobs' | 'exportQueue' | 'clock' | 'log'>;
+type CancelDeps = Pick<CoreDeps, 'clock' | 'log'> & Pick<ExportPorts, 'exportJobs' | 'exportQueue'>;
 
 /**
  * Ends an export that is open, or removes the archive of one that is done. What lies in the store is removed by a step
@@ -144,12 +147,10 @@ export async function cancelExportsOf(
 /** Exports that a tenant may start in 24 hours, deleted ones and dry runs among them: each lists and copies. */
 export const startsPerDayMax = 100;
 
-type StartDeps = Pick<
-  Deps,
-  'clock' | 'exportJobs' | 'exportQueue' | 'exportSettings' | 'ids' | 'ledger' | 'listing' | 'log'
-> & {
-  readonly archives: Pick<Deps['archives'], 'put'>;
-};
+type StartDeps = Pick<CoreDeps, 'clock' | 'ids' | 'ledger' | 'listing' | 'log'> &
+  ExportPorts & {
+    readonly archives: Pick<FilePorts['archives'], 'put'>;
+  };
 
 /** What is asked for. */
 export interface ExportWish extends Omit<ExportRequest, 'listedObjects' | 'isNamed'> {
@@ -183,7 +184,7 @@ type PreparedExport =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function prepareExport(
-  deps: StartDeps & Pick<Deps, 'requestKeys'>,
+  deps: StartDeps & Pick<AccountPorts, 'requestKeys'>,
   input: { wish: ExportWish; credentialId?: string | undefined; requestKey?: string | undefined },
 ): Promise<PreparedExport> {
   const { wish, requestKey } = input;
@@ -195,7 +196,7 @@ export async function prepareExport(
 }
 
 async function prepareOnce(
-  deps: StartDeps & Pick<Deps, 'requestKeys'>,
+  deps: StartDeps & Pick<AccountPorts, 'requestKeys'>,
   input: { wish: ExportWish; credentialId?: string | undefined; requestKey: string },
 ): Promise<PreparedExport> {
   const { wish, credentialId, requestKey } = input;
@@ -278,7 +279,7 @@ async function begin(
 
 /** How long the tenant must wait to start another one. Starts at the same time may all pass: places bound those. */
 async function restOfDay(
-  { exportJobs }: Pick<Deps, 'exportJobs'>,
+  { exportJobs }: Pick<ExportPorts, 'exportJobs'>,
   { tenant, nowMs }: { tenant: string; nowMs: number },
 ): Promise<number> {
   const { jobs } = await exportJobs.list({ tenant, pageSize: startsPerDayMax });
@@ -288,7 +289,7 @@ async function restOfDay(
 
 /** Whether there is anything in the repo, and it is not being deleted. */
 async function hasRepo(
-  { ledger, listing }: Pick<Deps, 'ledger' | 'listing'>,
+  { ledger, listing }: Pick<CoreDeps, 'ledger' | 'listing'>,
   { tenant, repo }: ExportWish,
 ): Promise<boolean> {
   if (repo === null) return true;
@@ -299,7 +300,7 @@ async function hasRepo(
 
 /** A delete cancels the exports that it finds. One whose record came just after that is found here. */
 async function closedMeanwhile(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   { tenant, repo }: ExportWish,
 ): Promise<'tenant-closed' | 'no-repo' | undefined> {
   const [owner, record] = await Promise.all([
@@ -320,9 +321,7 @@ const wokenMax = 100;
  * @returns how many.
  * @throws {LedgerUnavailableError}
  */
-export async function wakeExports(
-  deps: Pick<Deps, 'exportJobs' | 'exportQueue' | 'exportSettings' | 'clock' | 'log'>,
-): Promise<number> {
+export async function wakeExports(deps: Pick<CoreDeps, 'clock' | 'log'> & ExportPorts): Promise<number> {
   let woken = 0;
   // Nobody would do the steps of a stage that makes no exports.
   if (deps.exportSettings.pace.workers === 0) return woken;

@@ -1,10 +1,11 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { failureText, isOutage, noteFailure } from '../status/status.ts';
 import { NoPartCopyError, SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
 import { type AdvanceDeps, advanceExport, goOn, whyGone } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
 import { decodeJson, deleteBelow, ExportBusyError, ExportLease, tidyUp, withLease } from './lease.ts';
 import type { ExportMessage, ExportStep } from './messages.ts';
+import type { ExportPorts } from './ports.ts';
 import {
   addProgress,
   type ExportJob,
@@ -35,7 +36,7 @@ export function isWanted(job: ExportJob, step: UnitStep): boolean {
 
 /** Tells the job's record what a worker does for one unit. */
 export class UnitReport {
-  readonly #deps: Pick<Deps, 'exportJobs' | 'clock'>;
+  readonly #deps: Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'>;
   readonly #path: ExportPath;
   readonly #step: UnitStep;
   #unsaid: ExportProgress = noProgress;
@@ -44,7 +45,11 @@ export class UnitReport {
   /** Whether the export was cancelled or planned anew, or somebody else did the unit. */
   isObsolete = false;
 
-  constructor(deps: Pick<Deps, 'exportJobs' | 'clock'>, path: ExportPath, step: UnitStep) {
+  constructor(
+    deps: Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'>,
+    path: ExportPath,
+    step: UnitStep,
+  ) {
     this.#deps = deps;
     this.#path = path;
     this.#step = step;

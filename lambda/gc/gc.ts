@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { deleteRunMs } from '../ledger/rules/deletion.ts';
 import { lapsedAtMs } from '../ledger/rules/reservation.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
@@ -7,7 +7,9 @@ import type { DeletionDeps } from '../ledger/run-deletions.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { PrefixSet, prefixBytes, TooManyPrefixesError } from '../rules/prefix-set.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 import { hasKeys, listPages, type SignedRequest } from '../store/rules/store.ts';
+import type { GcPorts } from './ports.ts';
 import {
   endedGc,
   type Gc,
@@ -27,8 +29,9 @@ import {
 
 /** What a gc run needs to go on: beside what deletes need, a listing and files of its own. */
 export type GcDeps = DeletionDeps &
-  Pick<Deps, 'listing' | 'holds' | 'gcRuns'> & {
-    readonly archives: Pick<Deps['archives'], 'put' | 'get'>;
+  Pick<CoreDeps, 'listing' | 'holds'> &
+  GcPorts & {
+    readonly archives: Pick<FilePorts['archives'], 'put' | 'get'>;
   };
 
 /**
@@ -39,7 +42,7 @@ export type GcDeps = DeletionDeps &
  * @throws {LedgerUnavailableError}
  */
 export function putGc(
-  { gcRuns, ids }: Pick<Deps, 'gcRuns' | 'ids'>,
+  { gcRuns, ids }: Pick<CoreDeps, 'ids'> & GcPorts,
   { tenant, gc, read }: { tenant: string; gc: Gc; read: Gc | null },
 ): Promise<Gc | undefined> {
   return gcRuns.put({ tenant, gc, versionRead: read?.version ?? null, writeId: ids.random(16) });
@@ -52,7 +55,7 @@ export function putGc(
  * @throws {LedgerUnavailableError}
  */
 export async function readGc(
-  { gcRuns, clock }: Pick<Deps, 'gcRuns' | 'clock'>,
+  { gcRuns, clock }: Pick<CoreDeps, 'clock'> & GcPorts,
   path: RepoPath,
 ): Promise<Gc | undefined> {
   const gc = await gcRuns.read(path);
@@ -70,7 +73,7 @@ export async function readGc(
  * @throws {LedgerUnavailableError}
  */
 export async function readSeen(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   input: { tenant: string; watchId: string; fromMs: number },
 ): Promise<PrefixSet | undefined> {
   const seen = new PrefixSet();
@@ -97,7 +100,7 @@ type OpenGcOutcome =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function openGc(
-  deps: Pick<Deps, 'ledger' | 'gcRuns' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'> & GcPorts,
   path: RepoPath,
 ): Promise<OpenGcOutcome> {
   const { ledger, gcRuns, clock, ids, settings } = deps;
@@ -132,7 +135,7 @@ export async function openGc(
 }
 
 async function isOpenRepo(
-  { ledger, listing }: Pick<Deps, 'ledger' | 'listing'>,
+  { ledger, listing }: Pick<CoreDeps, 'ledger' | 'listing'>,
   path: RepoPath,
 ): Promise<boolean> {
   const record = await ledger.readRepo(path);
@@ -163,7 +166,7 @@ interface ReachableSet {
  * @throws {LedgerUnavailableError}
  */
 export async function signReachableSet(
-  deps: Pick<Deps, 'ledger' | 'gcRuns' | 'clock' | 'ids' | 'signer' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'ids' | 'signer' | 'settings'> & GcPorts,
   { reachableCount, reachableSha256, ...path }: RepoPath & ReachableSet,
 ): Promise<
   NotReady | { readonly kind: 'too-much' } | { readonly kind: 'signed'; readonly put: SignedRequest }
@@ -198,7 +201,7 @@ const readsAtOnce = 16;
 
 /** Of all repos of a tenant. A repo has its watch for as long as one can be stored. */
 async function signedSetBytes(
-  { ledger, gcRuns }: Pick<Deps, 'ledger' | 'gcRuns'>,
+  { ledger, gcRuns }: Pick<CoreDeps, 'ledger'> & GcPorts,
   tenant: string,
 ): Promise<number> {
   const watched = (await allPages(ledger.repos(tenant))).filter(({ watch }) => watch);
@@ -213,7 +216,7 @@ async function signedSetBytes(
  * @throws {LedgerUnavailableError} @throws when the queue did not accept it. The schedule makes up for that.
  */
 export async function startRun(
-  deps: Pick<Deps, 'ledger' | 'gcRuns' | 'clock' | 'ids' | 'queue' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'ids' | 'queue' | 'settings'> & GcPorts,
   { tenant, repo, ...wish }: RepoPath & Omit<GcRun, 'id' | 'requestedAtMs'>,
 ): Promise<NotReady | { readonly kind: 'started'; readonly gc: Gc }> {
   const ready = await readyGc(deps, { tenant, repo });
@@ -231,7 +234,7 @@ export async function startRun(
 }
 
 async function readyGc(
-  deps: Pick<Deps, 'gcRuns' | 'clock' | 'settings'>,
+  deps: Pick<CoreDeps, 'clock' | 'settings'> & GcPorts,
   path: RepoPath,
 ): Promise<NotReady | { readonly kind: 'ready'; readonly gc: Gc }> {
   const gc = await readGc(deps, path);
@@ -252,7 +255,7 @@ const attemptsMax = 20;
  * @throws {LedgerUnavailableError} @throws when the queue did not accept what is left to do. The schedule makes up for that.
  */
 export async function cancelGc(
-  deps: Pick<Deps, 'gcRuns' | 'queue' | 'clock' | 'ids' | 'log'>,
+  deps: Pick<CoreDeps, 'queue' | 'clock' | 'ids' | 'log'> & GcPorts,
   path: RepoPath,
 ): Promise<Gc | 'busy' | undefined> {
   const { gcRuns, clock } = deps;
@@ -273,7 +276,7 @@ export async function cancelGc(
   return 'busy';
 }
 
-export type RemoveDeps = Pick<Deps, 'listing' | 'store' | 'clock'>;
+export type RemoveDeps = Pick<CoreDeps, 'listing' | 'store' | 'clock'>;
 
 async function removeKeys({ store, clock }: RemoveDeps, keys: readonly string[]): Promise<void> {
   const deadlineMs = clock.nowMs() + deleteRunMs;
@@ -306,7 +309,7 @@ export async function removeGcFiles(
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function tidyGc(
-  deps: RemoveDeps & Pick<Deps, 'ledger' | 'gcRuns' | 'ids'>,
+  deps: RemoveDeps & Pick<CoreDeps, 'ledger' | 'ids'> & GcPorts,
   { tenant, gc, open }: { tenant: string; gc: Gc; open: readonly string[] },
 ): Promise<'done'> {
   const { repo, watch, dueAtMs } = gc;

@@ -1,8 +1,10 @@
-import type { Deps } from '../deps.ts';
 import type { DownloadMonth, DownloadSum } from '../downloads/download-store.ts';
+import type { DownloadPorts } from '../downloads/ports.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
 import type { Counted, Forgotten, Refused, RepoCounted } from '../ledger/seams.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../rules/dates.ts';
+import type { HistoryPorts } from './ports.ts';
 import {
   demoTenant,
   type Forecast,
@@ -28,7 +30,7 @@ import {
  * @param input.after the tenant as it was committed.
  */
 export async function noteCount(
-  { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
+  { history, clock, log, metrics }: Pick<CoreDeps, 'clock' | 'log' | 'metrics'> & HistoryPorts,
   { before, after, epoch }: Counted,
 ): Promise<void> {
   const { tenant, scanned, closedAtMs, limitBytes } = after;
@@ -54,7 +56,7 @@ export async function noteCount(
  * @param input.before as the reconcile found it. @param input.scannedAtMs of its own count.
  */
 export async function noteWeek(
-  { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
+  { history, clock, log, metrics }: Pick<CoreDeps, 'clock' | 'log' | 'metrics'> & HistoryPorts,
   { tenant, epoch, before, scannedAtMs }: RepoCounted,
 ): Promise<void> {
   const { repo, storedBytes } = before;
@@ -75,7 +77,7 @@ export async function noteWeek(
  * @returns by name. @throws {LedgerUnavailableError}
  */
 export async function readWeeks(
-  { history, clock }: Pick<Deps, 'history' | 'clock'>,
+  { history, clock }: Pick<CoreDeps, 'clock'> & HistoryPorts,
   { tenant, repos, count }: { tenant: string; repos: readonly RepoRecord[]; count: number },
 ): Promise<ReadonlyMap<string, (number | null)[]>> {
   const found = await history.weeks({ tenant, repos: repos.map(({ repo }) => repo) });
@@ -96,7 +98,12 @@ export async function readWeeks(
  * @param deps.tally of this process.
  */
 export async function noteRefusal(
-  { history, clock, log, tally }: Pick<Deps, 'history' | 'clock' | 'log'> & { readonly tally: RefusalTally },
+  {
+    history,
+    clock,
+    log,
+    tally,
+  }: Pick<CoreDeps, 'clock' | 'log'> & HistoryPorts & { readonly tally: RefusalTally },
   { tenant: account, refusal, repo, user }: Refused,
 ): Promise<void> {
   const { tenant, scanned, limitBytes, committedBytes } = account;
@@ -165,7 +172,7 @@ export interface TenantHistory {
  * @throws {LedgerUnavailableError}
  */
 export async function readHistory(
-  { history, downloads, clock }: Pick<Deps, 'history' | 'downloads' | 'clock'>,
+  { history, downloads, clock }: Pick<CoreDeps, 'clock'> & Pick<DownloadPorts, 'downloads'> & HistoryPorts,
   input: { tenant: TenantRecord; from?: string | undefined; to?: string | undefined },
 ): Promise<TenantHistory> {
   const { tenant } = input.tenant;
@@ -248,7 +255,7 @@ const itemsAtOnce = 100;
  * @throws {LedgerUnavailableError}
  */
 export async function forgetHistory(
-  { history, clock }: Pick<Deps, 'history' | 'clock'>,
+  { history, clock }: Pick<CoreDeps, 'clock'> & HistoryPorts,
   { tenant, untilMs }: { tenant: string; untilMs: number },
 ): Promise<Forgotten> {
   for (;;) {

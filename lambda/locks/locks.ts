@@ -1,7 +1,9 @@
 import { actorOf, audited } from '../accounts/audit.ts';
+import type { AccountPorts } from '../accounts/ports.ts';
 import type { Caller } from '../accounts/rules/tokens.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { ReleaseOutcome, TakeOutcome } from './lock-store.ts';
+import type { LockPorts } from './ports.ts';
 import {
   type FileLock,
   lockHashOf,
@@ -22,7 +24,7 @@ export const locksBeforePushMax = 1000;
  * @throws {LedgerUnavailableError}
  */
 export async function takeLock(
-  { locks, clock, ids }: Pick<Deps, 'locks' | 'clock' | 'ids'>,
+  { locks, clock, ids }: Pick<CoreDeps, 'clock' | 'ids'> & LockPorts,
   input: { tenant: string; repo: string; isRepoKnown: boolean; path: string; token: Caller },
 ): Promise<
   Exclude<TakeOutcome, { kind: 'taken' }> | { kind: 'taken'; lock: FileLock } | { kind: 'no-repo' }
@@ -44,7 +46,7 @@ export async function takeLock(
   return outcome.kind === 'taken' ? { kind: 'taken', lock } : outcome;
 }
 
-type ReleaseDeps = Pick<Deps, 'locks' | 'audit' | 'clock' | 'log'>;
+type ReleaseDeps = Pick<CoreDeps, 'clock' | 'log'> & Pick<AccountPorts, 'audit'> & LockPorts;
 
 interface ReleaseInput {
   readonly tenant: string;

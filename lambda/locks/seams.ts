@@ -1,9 +1,10 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Belongings, Forgotten } from '../ledger/seams.ts';
+import type { LockPorts } from './ports.ts';
 import { lockPageMax } from './rules/locks.ts';
 
 /** Whoever uses the name of a repo again finds none of its locks. */
-export function lockBelongings({ locks, clock }: Pick<Deps, 'locks' | 'clock'>): Belongings {
+export function lockBelongings({ locks, clock }: Pick<CoreDeps, 'clock'> & LockPorts): Belongings {
   const forget = async (input: { tenant: string; repo?: string; untilMs: number }): Promise<Forgotten> => {
     const { untilMs, ...path } = input;
     for (;;) {

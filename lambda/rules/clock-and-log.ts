@@ -52,3 +52,8 @@ export function causeOf(invocation: Invocation): string | undefined {
 export function isCorrelationId(value: unknown): value is string {
   return typeof value === 'string' && /^[\w=+/-]{1,128}$/.test(value);
 }
+
+/** Of the function that runs. */
+export interface FunctionPorts {
+  readonly invocations: Invocations;
+}

@@ -1,9 +1,11 @@
-import type { Deps } from '../deps.ts';
+import type { ExportPorts } from '../exports/ports.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
 import { errorChain, redactText } from '../rules/text.ts';
 import { NoPartCopyError } from '../store/rules/archive-store.ts';
 import { type ObjectListing, StoreRefusedError, StoreUnavailableError } from '../store/rules/store.ts';
+import type { StatusPorts } from './ports.ts';
 import { diskPart } from './rules/disk.ts';
 import {
   type Failure,
@@ -45,7 +47,7 @@ export function failureText(error: unknown): string {
 
 /** Notes for the operator that something failed. If that fails too, it is logged: the failure itself is in the log anyway. */
 export async function noteFailure(
-  { failures, clock, log }: Pick<Deps, 'failures' | 'clock' | 'log'>,
+  { failures, clock, log }: Pick<CoreDeps, 'clock' | 'log'> & Pick<StatusPorts, 'failures'>,
   failure: Omit<Failure, 'atMs' | 'sinceMs'>,
 ): Promise<void> {
   const atMs = clock.nowMs();
@@ -58,7 +60,7 @@ export async function noteFailure(
 
 /** The same of a reconcile, with what tells whether a later one has made up for it. */
 export async function noteFailedReconcile(
-  deps: Pick<Deps, 'failures' | 'ledger' | 'clock' | 'log'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'log'> & Pick<StatusPorts, 'failures'>,
   failure: Pick<Failure, 'tenant' | 'tries' | 'why'>,
 ): Promise<void> {
   const record = await deps.ledger.readTenant(failure.tenant).catch(() => undefined);
@@ -69,10 +71,9 @@ export async function noteFailedReconcile(
   });
 }
 
-type StatusDeps = Pick<
-  Deps,
-  'ledger' | 'failures' | 'exportJobs' | 'queueGauges' | 'storeProbe' | 'listing' | 'disk' | 'clock'
->;
+type StatusDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'> &
+  Pick<ExportPorts, 'exportJobs'> &
+  StatusPorts;
 
 /** No part of the answer waits longer: the gateway ends a request after 30 s. */
 const partMsMax = 8_000;
@@ -143,7 +144,7 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
   };
 }
 
-async function readOverdue({ ledger }: Pick<Deps, 'ledger'>, nowMs: number): Promise<Overdue> {
+async function readOverdue({ ledger }: Pick<CoreDeps, 'ledger'>, nowMs: number): Promise<Overdue> {
   const untilMs = nowMs - overdueMs;
   const found = await ledger.dueTenants({ untilMs, tenantsMax: overdueTenantsMax });
   // Several can be due since the same moment.
@@ -155,7 +156,11 @@ async function readOverdue({ ledger }: Pick<Deps, 'ledger'>, nowMs: number): Pro
  * tenant with large repos may stay as it is for long.
  */
 async function readFailures(
-  { ledger, failures, exportJobs }: Pick<Deps, 'ledger' | 'failures' | 'exportJobs'>,
+  {
+    ledger,
+    failures,
+    exportJobs,
+  }: Pick<CoreDeps, 'ledger'> & Pick<ExportPorts, 'exportJobs'> & Pick<StatusPorts, 'failures'>,
   nowMs: number,
 ): Promise<readonly ShownFailure[]> {
   const isOver = async (failure: Failure) => {
@@ -179,7 +184,7 @@ async function readFailures(
 }
 
 /** What somebody finds out in time. Never rejects. */
-async function find<T>(clock: Deps['clock'], look: () => Promise<T>): Promise<Finding<T>> {
+async function find<T>(clock: CoreDeps['clock'], look: () => Promise<T>): Promise<Finding<T>> {
   const late = clock.sleep(partMsMax).then((): Finding<T> => {
     return { ok: false, why: `no answer within ${partMsMax / 1000} s` };
   });

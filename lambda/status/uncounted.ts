@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { formatBytes } from '../rules/sizes.ts';
 import { ownFolders } from '../store/rules/own-folders.ts';
 import { listPages } from '../store/rules/store.ts';
@@ -15,7 +15,7 @@ interface FolderSum {
 }
 
 /** What the service stores beside objects, which no usage counts. @throws {StoreUnavailableError} */
-export function readUncounted({ listing }: Pick<Deps, 'listing'>): Promise<FolderSum[]> {
+export function readUncounted({ listing }: Pick<CoreDeps, 'listing'>): Promise<FolderSum[]> {
   const read = async (folder: string): Promise<FolderSum> => {
     let [pages, bytes, isCut] = [0, 0, false];
     for await (const page of listPages(listing, { prefix: `${folder}/` })) {

@@ -4,10 +4,10 @@ import {
   type HostUserDeps,
   isForHosts,
 } from '../../accounts/authenticate-host-user.ts';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import type { HostGrant } from '../../accounts/rules/host-user.ts';
 import type { Caller } from '../../accounts/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../../accounts/tokens.ts';
-import type { Deps } from '../../deps.ts';
 import type { UpstreamRepo } from '../../downloads/upstream.ts';
 import {
   isThere,
@@ -53,7 +53,8 @@ interface Refused {
   readonly isAnybody: boolean;
 }
 
-export type LfsAccessDeps = HostUserDeps & Pick<Deps, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
+export type LfsAccessDeps = HostUserDeps &
+  Pick<AccountPorts, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
 
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {

@@ -1,8 +1,11 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { AccountPorts } from '../../accounts/ports.ts';
+import type { ChunkPorts } from '../../chunks/ports.ts';
 import { type ChunkedUpload, chunkCountOf, runsOf, uploadIdPattern } from '../../chunks/rules/upload.ts';
 import { findUpload, progressOf, serveChunks } from '../../chunks/serve.ts';
-import type { Deps } from '../../deps.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { RouteKey } from '../../routes.ts';
+import type { FunctionPorts } from '../../rules/clock-and-log.ts';
 import { parseJson } from '../../rules/text.ts';
 import { chunksRequestSchema, type WireChunkedUpload, type WireChunks } from '../contract/lfs-chunks.ts';
 import { header, pathOid, pathRepo, pathTenant, type Response } from '../http.ts';
@@ -10,18 +13,10 @@ import { firstIssue } from '../json.ts';
 import { lfs, lfsBody, lfsError, lfsNotAccepted, uploadTokenHeader, wireAction } from './http.ts';
 import { invalid, uploadNotFound } from './messages.ts';
 
-export type ChunkDeps = Pick<
-  Deps,
-  | 'chunkedUploads'
-  | 'chunkQueue'
-  | 'tokens'
-  | 'listing'
-  | 'signer'
-  | 'clock'
-  | 'settings'
-  | 'log'
-  | 'invocations'
->;
+export type ChunkDeps = Pick<CoreDeps, 'listing' | 'signer' | 'clock' | 'settings' | 'log'> &
+  Pick<AccountPorts, 'tokens'> &
+  ChunkPorts &
+  FunctionPorts;
 
 type ChunkOperation = (
   deps: ChunkDeps,

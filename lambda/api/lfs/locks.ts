@@ -1,8 +1,10 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { mayPush } from '../../accounts/rules/tokens.ts';
-import type { Deps } from '../../deps.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { releaseLock, takeLock } from '../../locks/locks.ts';
+import type { LockPorts } from '../../locks/ports.ts';
 import {
   type FileLock,
   hashOfLockId,
@@ -12,6 +14,7 @@ import {
   lockPathOf,
 } from '../../locks/rules/locks.ts';
 import type { RouteKey } from '../../routes.ts';
+import type { FunctionPorts } from '../../rules/clock-and-log.ts';
 import { parseJson, plainText } from '../../rules/text.ts';
 import {
   listLocksQuery,
@@ -49,7 +52,10 @@ function pageSizeOf(limit: number | undefined): number {
 }
 
 export type LockDeps = Omit<LfsAccessDeps, 'rejectedLogins'> &
-  Pick<Deps, 'locks' | 'audit' | 'ids' | 'invocations'>;
+  Pick<CoreDeps, 'ids'> &
+  Pick<AccountPorts, 'audit'> &
+  LockPorts &
+  FunctionPorts;
 
 /** What is known of a request once access is granted. */
 interface LockRequest {
@@ -108,7 +114,7 @@ const list: LockOperation = async ({ locks }, { access, event }) => {
 
 /** The lock of a path, or with an id, or both. */
 async function findOne(
-  locks: Deps['locks'],
+  locks: LockPorts['locks'],
   place: { tenant: string; repo: string },
   { path, id }: { path: string | undefined; id: string | undefined },
 ): Promise<FileLock | undefined> {
@@ -166,7 +172,7 @@ function ifReadOnly({ access, event }: LockRequest, verb: string): Response | un
 }
 
 function decodeBody<T>(
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<CoreDeps, 'settings'>,
   event: APIGatewayProxyEventV2,
   schema: z.ZodType<T>,
 ): { ok: true; value: T } | { ok: false; response: Response } {

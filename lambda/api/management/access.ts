@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { isForRepo, type SessionRecord, type TokenRecord } from '../../accounts/rules/tokens.ts';
 import {
   authenticateToken,
@@ -10,14 +11,14 @@ import {
   isAdmin,
   noteTokenUse,
 } from '../../accounts/tokens.ts';
-import type { Deps } from '../../deps.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import { credential, header, pathTenant, type Response } from '../http.ts';
 import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems.ts';
 
 export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Response };
 
-type AdminDeps = Pick<Deps, 'admin' | 'tokens' | 'clock'>;
+type AdminDeps = Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'admin' | 'tokens'>;
 
 /** Lets the operator pass. A tenant's token is not looked up here. */
 export async function adminAccess(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<Access<object>> {
@@ -26,7 +27,7 @@ export async function adminAccess(deps: AdminDeps, event: APIGatewayProxyEventV2
 
 /** Lets the operator pass for a tenant that exists. One that is being deleted exists until nothing of it is left. */
 export async function adminTenantAccess(
-  deps: AdminDeps & Pick<Deps, 'ledger'>,
+  deps: AdminDeps & Pick<CoreDeps, 'ledger'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord }>> {
   if (!(await isOperator(deps, event))) return { ok: false, response: unauthorized('the admin') };
@@ -80,7 +81,7 @@ export interface Reader {
   readonly session?: SessionRecord | undefined;
 }
 
-type ReaderDeps = Pick<Deps, 'admin' | 'ledger' | 'tokens' | 'clock' | 'log'>;
+type ReaderDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> & Pick<AccountPorts, 'admin' | 'tokens'>;
 
 /** Lets the operator, and any token of this tenant, pass. Nothing of the tenant is read before that is decided. */
 export async function readerAccess(
@@ -166,7 +167,7 @@ export function refuseBeyondRepos(
 
 /** Who may read a tenant, by their credentials alone. */
 export async function authenticateReader(
-  deps: Pick<Deps, 'admin' | 'tokens' | 'clock'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'admin' | 'tokens'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ name: string } & Reader>> {
   const presented = presentedBy(event);
@@ -194,7 +195,7 @@ export async function authenticateReader(
 
 /** Notes that a reader's token was used. The operator has none. */
 export async function noteUse(
-  deps: Pick<Deps, 'tokens' | 'clock' | 'log'>,
+  deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<AccountPorts, 'tokens'>,
   { token }: Pick<Reader, 'token'>,
 ): Promise<void> {
   if (token) await noteTokenUse(deps, token);

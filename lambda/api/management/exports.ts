@@ -1,7 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { actorOf } from '../../accounts/audit.ts';
 import { auditText } from '../../accounts/rules/audit.ts';
-import type { Deps } from '../../deps.ts';
 import { type ExportJob, exportIdPattern, isOpen, isUnitDone } from '../../exports/rules/job.ts';
 import {
   cancelExport,
@@ -11,6 +10,7 @@ import {
   type StartExportOutcome,
   startsPerDayMax,
 } from '../../exports/start.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { type ExportBody, exportContract } from '../contract/exports.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
@@ -177,7 +177,7 @@ function exportBody(job: ExportJob, archives = archivesOf(job)): ExportBody {
 
 /** The archives of an export that is done, each with a URL to download it. */
 async function signedArchives(
-  { signer, clock, settings }: Pick<Deps, 'signer' | 'clock' | 'settings'>,
+  { signer, clock, settings }: Pick<CoreDeps, 'signer' | 'clock' | 'settings'>,
   job: ExportJob,
 ): Promise<ExportBody['archives']> {
   const signedAtMs = clock.nowMs();

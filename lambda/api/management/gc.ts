@@ -1,4 +1,3 @@
-import type { Deps } from '../../deps.ts';
 import { cancelGc, type NotReady, openGc, readGc, signReachableSet, startRun } from '../../gc/gc.ts';
 import {
   candidatesKey,
@@ -9,6 +8,7 @@ import {
   setsBytesMax,
   snapshotFromMs,
 } from '../../gc/rules/gc.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { iso } from '../contract/fields.ts';
 import { day, type GcBody, gcContract, minAgeDaysDefault } from '../contract/gc.ts';
@@ -110,7 +110,7 @@ function noGc(tenant: string): Response {
 /** Files of candidates that are shown: those of a million objects. */
 const listsMax = 100;
 
-type BodyDeps = Pick<Deps, 'signer' | 'clock' | 'settings'>;
+type BodyDeps = Pick<CoreDeps, 'signer' | 'clock' | 'settings'>;
 
 /** A gc run, with new URLs for the lists of what it found. */
 async function gcBody(deps: BodyDeps, { tenant, gc }: { tenant: string; gc: Gc }): Promise<GcBody> {

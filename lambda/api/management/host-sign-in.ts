@@ -4,7 +4,7 @@ import { GitHostUnavailableError } from '../../accounts/rules/host-user.ts';
 import { loginKeptMs, loginPattern } from '../../accounts/rules/sign-in.ts';
 import { finishSignIn, type SignInDeps, type SignInOutcome, startSignIn } from '../../accounts/sign-in.ts';
 import { findSession } from '../../accounts/tokens.ts';
-import type { Deps } from '../../deps.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { type FinishedSignInBody, signInContract } from '../contract/sign-in.ts';
 import { baseUrl, json, type Response } from '../http.ts';
 import { problem } from '../problems.ts';
@@ -13,7 +13,7 @@ import { jsonBody } from './operations.ts';
 
 /** What these routes need. */
 export type HostSignInDeps = SignInDeps &
-  Pick<Deps, 'settings'> & { readonly publicUrl?: string | undefined };
+  Pick<CoreDeps, 'settings'> & { readonly publicUrl?: string | undefined };
 
 /**
  * Where a host sends the browser back to. It knows it. Each has its own: what another host has sent doesn't reach it.
@@ -79,7 +79,7 @@ export async function finishHostSignIn(
 }
 
 function answerOf(
-  { log }: Pick<Deps, 'log'>,
+  { log }: Pick<CoreDeps, 'log'>,
   event: APIGatewayProxyEventV2,
   outcome: Exclude<SignInOutcome, { kind: 'rejected' }>,
 ): Response {
@@ -97,7 +97,7 @@ function answerOf(
 }
 
 /** The same words whatever the reason is: strangers learn nothing of tenants. */
-function rejected({ log }: Pick<Deps, 'log'>, event: APIGatewayProxyEventV2, reason: string): Response {
+function rejected({ log }: Pick<CoreDeps, 'log'>, event: APIGatewayProxyEventV2, reason: string): Response {
   log.info('sign-in rejected', { reason });
   const detail =
     'Start again from the console. If it fails again, ask your admin whether your organization is allowed.';

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Deps } from '../../deps.ts';
 import type { RepoPath } from '../../ledger/rules/tenant.ts';
+import type { LockPorts } from '../../locks/ports.ts';
 import { type FileLock, lockOwnerIdsOf, lockPageMax, ownerOfLock } from '../../locks/rules/locks.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type FileLockBody, lockContract } from '../contract/locks.ts';
@@ -59,7 +59,7 @@ export const lockOperations = operations(lockContract, {
 
 /** @returns of which files locks were released: of none, or one. */
 async function releasePath(
-  locks: Deps['locks'],
+  locks: LockPorts['locks'],
   input: RepoPath & { path: string; owner: string | undefined },
 ): Promise<readonly string[]> {
   const lock = await findLock(locks, input);
@@ -68,7 +68,7 @@ async function releasePath(
 }
 
 async function findLock(
-  locks: Deps['locks'],
+  locks: LockPorts['locks'],
   { tenant, repo, path, owner }: RepoPath & { path: string; owner: string | undefined },
 ) {
   const lock = await locks.findFile({ tenant, repo, path });

@@ -4,10 +4,13 @@ import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../accounts/
 import type { AuditAction } from '../../accounts/rules/audit.ts';
 import { mustSignInAgain } from '../../accounts/rules/tokens.ts';
 import type { Deps } from '../../deps.ts';
+import type { ExportPorts } from '../../exports/ports.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import type { RouteKey } from '../../routes.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { hasPrototypeField, parseJson } from '../../rules/text.ts';
+import type { FilePorts } from '../../store/rules/file-ports.ts';
 import {
   bodyBytesMaxDefault,
   type Contract,
@@ -59,7 +62,7 @@ export type ManagementDeps = Omit<
   | 'metrics'
 > & {
   /** It only asks for exports: others make them. */
-  readonly archives: Pick<Deps['archives'], 'put'>;
+  readonly archives: Pick<FilePorts['archives'], 'put'>;
   /** Where the API is reached, if something stands before it. */
   readonly publicUrl?: string | undefined;
   /** Where people ask the operator for a higher limit. */
@@ -223,7 +226,7 @@ function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: bo
 }
 
 /** Whether the stage has workers for exports. */
-export function makesExports({ exportSettings }: Pick<Deps, 'exportSettings'>): boolean {
+export function makesExports({ exportSettings }: Pick<ExportPorts, 'exportSettings'>): boolean {
   return exportSettings.pace.workers > 0;
 }
 
@@ -290,7 +293,7 @@ type Decoded<B> =
 
 /** Reads a JSON body as its contract says. */
 export function jsonBody<T>(
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<CoreDeps, 'settings'>,
   event: APIGatewayProxyEventV2,
   { schema, bytesMax = bodyBytesMaxDefault }: { schema: z.ZodType<T>; bytesMax?: number },
 ): Decoded<T> {

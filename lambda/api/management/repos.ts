@@ -10,10 +10,10 @@ import {
   publicReposMax,
 } from '../../accounts/rules/git-hosts.ts';
 import { findLink } from '../../accounts/tenant-links.ts';
-import type { Deps } from '../../deps.ts';
 import { copiesShownMax, isCopying, keptForMs } from '../../downloads/rules/copies.ts';
 import { readWeeks } from '../../history/history.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { uploadingRepos } from '../../ledger/reservations.ts';
 import {
   isThere,
@@ -426,7 +426,7 @@ const readsAtOnce = 8;
  * `uploading` has repos that the ledger has no item of yet.
  */
 export async function readRepoPage(
-  deps: Pick<Deps, 'ledger' | 'clock'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: Pick<Reader, 'token'> & {
     tenant: string;
     limit?: number | undefined;

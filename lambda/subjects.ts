@@ -1,11 +1,12 @@
 import { accountBelongings, accountTies } from './accounts/seams.ts';
 import { alertBelongings, alertsOfBatches, alertsOfCounts } from './alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './chunks/seams.ts';
-import { exportHold } from './exports/seams.ts';
+import { exportFailures, exportHold } from './exports/seams.ts';
 import { gcBelongings, gcChore } from './gc/seams.ts';
 import { historyBelongings, historyOfBatches, historyOfCounts } from './history/seams.ts';
 import type { CoreDeps } from './ledger/core-deps.ts';
 import { lockBelongings } from './locks/seams.ts';
+import type { StatusPorts } from './status/ports.ts';
 
 type Needs<F extends (deps: never) => unknown> = Parameters<F>[0];
 
@@ -41,12 +42,13 @@ export function seamsOf(
 /** All of them, where one process does everything. */
 export function allSeamsOf(
   deps: Needs<typeof seamsOf> & Needs<typeof accountTies> & Needs<typeof chunkedWay>,
-): ReturnType<typeof seamsOf> & Pick<CoreDeps, 'way'> {
+): ReturnType<typeof seamsOf> & Pick<CoreDeps, 'way'> & Pick<StatusPorts, 'failureKinds'> {
   const seams = seamsOf(deps);
   return {
     ...seams,
     listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
     belongings: [...seams.belongings, accountTies(deps)],
     way: chunkedWay(deps),
+    failureKinds: [exportFailures(deps)],
   };
 }

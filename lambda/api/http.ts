@@ -171,3 +171,10 @@ export function ifChanged(event: APIGatewayProxyEventV2, response: Response): Re
   const { 'content-type': _type, ...kept } = headers as Record<string, string>;
   return { statusCode: 304, headers: kept };
 }
+/**
+ * The header of a verify action that carries its token. Not `Authorization`: a client with `http.<url>.extraheader`, as
+ * CI jobs log in, sends its own beside it, and neither could be told from the other (git-lfs/git-lfs#5593).
+ */
+export const verifyTokenHeader = 'X-Lfs-Verify-Token';
+/** The header of an action for a chunked upload that carries its token, for the same reason. */
+export const uploadTokenHeader = 'Lfs-Quota-Upload';

@@ -15,8 +15,7 @@ import {
 } from './contract/contract.ts';
 import { noQuery } from './contract/fields.ts';
 import { type Problem, type ProblemCode, problemTypes } from './contract/problems.ts';
-import { lfsMediaType } from './http.ts';
-import { uploadTokenHeader, verifyTokenHeader } from './lfs/http.ts';
+import { lfsMediaType, uploadTokenHeader, verifyTokenHeader } from './http.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,7 @@
 import { keyLifetimeMs } from '../accounts/tenants.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Hold } from '../ledger/seams.ts';
+import type { FailureKind } from '../status/rules/status.ts';
 import type { ExportPorts } from './ports.ts';
 import { isOpen } from './rules/job.ts';
 import { exportLimitMs } from './rules/settings.ts';
@@ -27,6 +28,24 @@ export function exportHold(deps: Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'ex
       }
       return (repo, dueAtMs) =>
         [null, repo].some((of) => (openedMs.get(of) ?? Number.POSITIVE_INFINITY) <= dueAtMs);
+    },
+  };
+}
+
+/** An export that failed was to be started again by then, or nobody needs it. */
+const failedForMs = 24 * 60 * 60_000;
+
+/** A later export of the repo, or of all, may have made the archive of one that failed, even if that expired since. */
+export function exportFailures({ exportJobs }: Pick<ExportPorts, 'exportJobs'>): FailureKind {
+  return {
+    kind: 'export',
+    isOver: async ({ tenant, exportId = '', atMs }, nowMs) => {
+      // No tenant can start more until it is over by itself.
+      const { jobs } = await exportJobs.list({ tenant, pageSize: 100 });
+      const repos = [null, jobs.find((job) => job.exportId === exportId)?.request.repo];
+      const made = jobs.filter(({ state }) => state === 'done' || state === 'expired');
+      const isMade = made.some((job) => job.exportId > exportId && repos.includes(job.request.repo));
+      return isMade || nowMs - atMs > failedForMs;
     },
   };
 }

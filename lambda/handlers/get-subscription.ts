@@ -1,6 +1,6 @@
+import { firstIssue } from '../api/contract/json.ts';
 import { tenantContract } from '../api/contract/tenants.ts';
 import { ifChanged, json } from '../api/http.ts';
-import { firstIssue } from '../api/json.ts';
 import {
   authenticateReader,
   isManager,

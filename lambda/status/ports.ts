@@ -1,6 +1,6 @@
 import type { Failures } from './failure-store.ts';
 import type { DiskState } from './rules/disk.ts';
-import type { QueueGauge, StoreProbe } from './rules/status.ts';
+import type { FailureKind, QueueGauge, StoreProbe } from './rules/status.ts';
 
 /** What a stage is doing, and what failed. */
 export interface StatusPorts {
@@ -10,4 +10,6 @@ export interface StatusPorts {
   /** Absent: nothing is on a disk of this server. */
   readonly disk?: (() => DiskState) | undefined;
   readonly failures: Failures;
+  /** Beside reconciles. */
+  readonly failureKinds: readonly FailureKind[];
 }

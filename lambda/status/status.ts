@@ -1,4 +1,3 @@
-import type { ExportPorts } from '../exports/ports.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
@@ -13,7 +12,6 @@ import {
   type Finding,
   failuresPart,
   type GaugedQueue,
-  isOverByItself,
   type Overdue,
   overdueMs,
   overdueTenantsMax,
@@ -71,9 +69,7 @@ export async function noteFailedReconcile(
   });
 }
 
-type StatusDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'> &
-  Pick<ExportPorts, 'exportJobs'> &
-  StatusPorts;
+type StatusDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'> & StatusPorts;
 
 /** No part of the answer waits longer: the gateway ends a request after 30 s. */
 const partMsMax = 8_000;
@@ -159,16 +155,13 @@ async function readFailures(
   {
     ledger,
     failures,
-    exportJobs,
-  }: Pick<CoreDeps, 'ledger'> & Pick<ExportPorts, 'exportJobs'> & Pick<StatusPorts, 'failures'>,
+    failureKinds,
+  }: Pick<CoreDeps, 'ledger'> & Pick<StatusPorts, 'failures' | 'failureKinds'>,
   nowMs: number,
 ): Promise<readonly ShownFailure[]> {
   const isOver = async (failure: Failure) => {
-    if (failure.kind === 'export') {
-      // No tenant can start more until it is over by itself.
-      const { jobs } = await exportJobs.list({ tenant: failure.tenant, pageSize: 100 });
-      return isOverByItself(failure, nowMs, jobs);
-    }
+    const known = failureKinds.find(({ kind }) => kind === failure.kind);
+    if (known) return known.isOver(failure, nowMs);
     try {
       const tenant = await ledger.readTenant(failure.tenant);
       const { atMs, appliedEpoch = Number.MAX_SAFE_INTEGER } = failure;

@@ -39,7 +39,6 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   'lambda/exports': {
     imports: [
-      'lambda/deps.ts',
       'lambda/accounts',
       'lambda/ledger',
       'lambda/scan',
@@ -51,39 +50,31 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/chunks': {
-    imports: ['lambda/accounts', 'lambda/deps.ts', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
+    imports: ['lambda/accounts', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
     packages: ['hash-wasm', 'zod'],
   },
-  'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
+  'lambda/gc': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
   // The core knows no subject: it tells what it has done, and asks (lambda/ledger/seams.ts).
   'lambda/ledger': { imports: ['lambda/scan', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/locks': {
-    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/ledger', 'lambda/table', 'rules'],
+    imports: ['lambda/accounts', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['zod'],
   },
   'lambda/history': {
-    imports: ['lambda/deps.ts', 'lambda/downloads', 'lambda/ledger', 'lambda/table', 'rules'],
+    imports: ['lambda/downloads', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['zod'],
   },
   'lambda/downloads': {
-    imports: [
-      'lambda/deps.ts',
-      'lambda/accounts',
-      'lambda/alerts',
-      'lambda/ledger',
-      'lambda/scan',
-      'lambda/table',
-      'rules',
-    ],
+    imports: ['lambda/accounts', 'lambda/alerts', 'lambda/ledger', 'lambda/scan', 'lambda/table', 'rules'],
     packages: ['node:http', 'node:https', 'node:stream/promises', 'zod'],
   },
   'lambda/alerts': {
-    imports: ['lambda/deps.ts', 'lambda/history', 'lambda/ledger', 'lambda/table', 'rules'],
+    imports: ['lambda/accounts', 'lambda/history', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
   },
-  'lambda/status': { imports: ['lambda/deps.ts', 'lambda/table', 'rules'], packages: ['zod'] },
+  'lambda/status': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/accounts': {
-    imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'],
+    imports: ['lambda/ledger', 'lambda/table', 'rules'],
     packages: ['aws-jwt-verify', 'zod'],
   },
   'lambda/scan': { imports: ['lambda/store', 'rules'], packages: [] },
@@ -130,6 +121,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/history',
       'lambda/ledger',
       'lambda/locks',
+      'lambda/status',
     ],
     packages: [],
   },
@@ -151,16 +143,15 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // Wire formats: HTTP for clients.
   'lambda/api': {
-    imports: ['lambda/api/contract', 'lambda/api/lfs', 'lambda/routes.ts', 'rules'],
+    imports: ['lambda/api/contract', 'lambda/routes.ts', 'rules'],
     packages: ['aws-lambda', 'zod'],
   },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
-  'lambda/api/contract': { imports: ['lambda/api', 'lambda/routes.ts', 'rules'], packages: ['zod'] },
+  'lambda/api/contract': { imports: ['lambda/routes.ts', 'rules'], packages: ['zod'] },
   'lambda/api/lfs': {
     imports: [
       'lambda/api',
       'lambda/api/contract',
-      'lambda/deps.ts',
       'lambda/downloads',
       'lambda/ledger',
       'lambda/locks',
@@ -181,6 +172,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/gc',
       'lambda/history',
       'lambda/ledger',
+      'lambda/locks',
       'lambda/accounts',
       'lambda/routes.ts',
       'lambda/status',
@@ -414,6 +406,22 @@ describe('the architecture', () => {
   it('lets a folder import only what its entry names', () => {
     const known = imports.filter(({ to }) => sources.has(to));
     expect(arrows(known.filter((each) => !mayImport(each)))).toEqual([]);
+  });
+
+  it('has no two folders of functions that import each other', () => {
+    const roomOf = (file: string) =>
+      file
+        .split('/')
+        .slice(0, -1)
+        .join('/')
+        .replace(/(?<=\/.*)\/rules$/, '');
+    const between = imports
+      .filter(({ from, to }) => from.startsWith('lambda/') && to.startsWith('lambda/'))
+      .map(({ from, to }) => [roomOf(from), roomOf(to)] as const)
+      .filter(([from, to]) => from !== to);
+    const known = new Set(between.map((pair) => pair.join(' ')));
+    const mutual = between.filter(([from, to]) => from < to && known.has(`${to} ${from}`));
+    expect([...new Set(mutual.map((pair) => pair.join(' ↔ ')))]).toEqual([]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { listOf, recordOf } from '../json.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import { names, namesOrNull, stringOrNull, time } from './fields.ts';
+import { listOf, recordOf } from './json.ts';
 import { tokenRepos } from './tokens.ts';
 
 /** An identity token of GitHub has about 2,000 characters. */

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { wrongRequested } from '../../exports/rules/objects.ts';
 import { oidPattern } from '../../rules/names.ts';
-import { listOf } from '../json.ts';
 import { answer, type Contract } from './contract.ts';
 import {
   bytes,
@@ -14,6 +13,7 @@ import {
   time,
   timeOrNull,
 } from './fields.ts';
+import { listOf } from './json.ts';
 
 /** What the cursor of a list of exports looks like: in hex the id of an export, which has 24 hex digits. */
 const exportCursorPattern = /^c(?:3[0-9]|6[1-6]){24}$/;

@@ -1,9 +1,8 @@
 import * as z from 'zod';
-import { listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
+import { listOf } from './json.ts';
 
 /** A chunked upload, as `lfs-quota agent` makes it. Bodies have the media type of the LFS API. */
-
 const chunk = z.int().min(0).max(9_999).describe('Its number, from 0.');
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits');
 

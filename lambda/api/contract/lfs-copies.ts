@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { hrefCharactersMax, hrefPattern, isHref } from '../../downloads/rules/copies.ts';
 import { oidPattern } from '../../rules/names.ts';
-import { lenientObject, listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
+import { lenientObject, listOf } from './json.ts';
 
 /** Copies of objects from another server, by its signed URLs. Bodies have the media type of the LFS API. */
 

@@ -7,11 +7,10 @@ import {
   lockPathCharactersMax,
   lockPathStart,
 } from '../../locks/rules/locks.ts';
-import { lenientObject } from '../json.ts';
 import type { Contract } from './contract.ts';
+import { lenientObject } from './json.ts';
 
 /** The wire format of the LFS File Locking API (git-lfs docs/api/locking.md). */
-
 const ref = z.unknown().optional().describe('Accepted and ignored: a lock applies to all branches.');
 
 const lengthRule = `must have 1 to ${lockPathCharactersMax} characters, and no control characters or invisible ones`;

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { chunkedTransfer, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { oidPattern } from '../../rules/names.ts';
 import { defaultSettings } from '../../rules/settings.ts';
-import { lenientObject, listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
+import { lenientObject, listOf } from './json.ts';
 
 /**
  * The wire format of the LFS API (git-lfs docs/api/batch.md). A wrong object is answered beside the others, and some

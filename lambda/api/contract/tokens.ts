@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { repoPattern } from '../../rules/names.ts';
-import { listOf } from '../json.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import { namesOrNull, page, pageQuery, scope, stringOrNull, text, time, timeOrNull } from './fields.ts';
+import { listOf } from './json.ts';
 
 const lifetimeSecondsMin = 300;
 export const lifetimeSecondsMax = 365 * 24 * 60 * 60;

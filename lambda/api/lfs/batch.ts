@@ -9,10 +9,17 @@ import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { isByteCount } from '../../rules/sizes.ts';
 import { parseJson } from '../../rules/text.ts';
+import { firstIssue } from '../contract/json.ts';
 import { batchRequestSchema, type WireAction, type WireObject } from '../contract/lfs.ts';
-import { baseUrl, pathRepo, pathTenant, type Response } from '../http.ts';
-import { firstIssue } from '../json.ts';
-import { lfs, lfsBody, lfsError, uploadTokenHeader, verifyTokenHeader, wireAction } from './http.ts';
+import {
+  baseUrl,
+  pathRepo,
+  pathTenant,
+  type Response,
+  uploadTokenHeader,
+  verifyTokenHeader,
+} from '../http.ts';
+import { lfs, lfsBody, lfsError, wireAction } from './http.ts';
 import {
   anonymousLimitReached,
   chunksNeeded,

@@ -7,10 +7,10 @@ import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { RouteKey } from '../../routes.ts';
 import type { FunctionPorts } from '../../rules/clock-and-log.ts';
 import { parseJson } from '../../rules/text.ts';
+import { firstIssue } from '../contract/json.ts';
 import { chunksRequestSchema, type WireChunkedUpload, type WireChunks } from '../contract/lfs-chunks.ts';
-import { header, pathOid, pathRepo, pathTenant, type Response } from '../http.ts';
-import { firstIssue } from '../json.ts';
-import { lfs, lfsBody, lfsError, lfsNotAccepted, uploadTokenHeader, wireAction } from './http.ts';
+import { header, pathOid, pathRepo, pathTenant, type Response, uploadTokenHeader } from '../http.ts';
+import { lfs, lfsBody, lfsError, lfsNotAccepted, wireAction } from './http.ts';
 import { invalid, uploadNotFound } from './messages.ts';
 
 export type ChunkDeps = Pick<CoreDeps, 'listing' | 'signer' | 'clock' | 'settings' | 'log'> &

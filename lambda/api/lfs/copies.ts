@@ -1,8 +1,8 @@
 import { type CopyVerdict, leftMsMin, type UpstreamOffer } from '../../downloads/admit-copies.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { parseJson } from '../../rules/text.ts';
+import { firstIssue } from '../contract/json.ts';
 import { copiesRequestSchema, type WireCopy } from '../contract/lfs-copies.ts';
-import { firstIssue } from '../json.ts';
 import { type UploadAnswerContext, uploadAnswer } from './batch.ts';
 import { invalid } from './messages.ts';
 

@@ -1,7 +1,16 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Settings } from '../../rules/settings.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
-import { accepts, answer, bodyText, credential, header, lfsMediaType, type Response } from '../http.ts';
+import {
+  accepts,
+  answer,
+  bodyText,
+  credential,
+  header,
+  lfsMediaType,
+  type Response,
+  verifyTokenHeader,
+} from '../http.ts';
 import { authenticationRequired, invalid, repoNotFound } from './messages.ts';
 
 /** An answer of the LFS API. */
@@ -89,15 +98,6 @@ export function lfsBody(
   }
   return { ok: true, body };
 }
-
-/**
- * The header of a verify action that carries its token. Not `Authorization`: a client with `http.<url>.extraheader`, as
- * CI jobs log in, sends its own beside it, and neither could be told from the other (git-lfs/git-lfs#5593).
- */
-export const verifyTokenHeader = 'X-Lfs-Verify-Token';
-
-/** The header of an action for a chunked upload that carries its token, for the same reason. */
-export const uploadTokenHeader = 'Lfs-Quota-Upload';
 
 /** The token of a verify request. `Authorization` had it in actions that were handed out before this header. */
 export function verifyToken(event: APIGatewayProxyEventV2): string | undefined {

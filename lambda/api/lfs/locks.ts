@@ -16,6 +16,7 @@ import {
 import type { RouteKey } from '../../routes.ts';
 import type { FunctionPorts } from '../../rules/clock-and-log.ts';
 import { parseJson, plainText } from '../../rules/text.ts';
+import { firstIssue } from '../contract/json.ts';
 import {
   listLocksQuery,
   lockRequestSchema,
@@ -24,7 +25,6 @@ import {
   type WireLock,
 } from '../contract/lfs-locks.ts';
 import type { Response } from '../http.ts';
-import { firstIssue } from '../json.ts';
 import type { LfsAccess, LfsAccessDeps } from './access.ts';
 import { lfs, lfsBody, lfsError, lfsNotAccepted } from './http.ts';
 import {

@@ -3,8 +3,8 @@ import { type EmailAddress, emailsMax } from '../../alerts/rules/email.ts';
 import type { RouteKey } from '../../routes.ts';
 import { type EmailBody, emailContract } from '../contract/emails.ts';
 import { iso } from '../contract/fields.ts';
+import { firstIssue } from '../contract/json.ts';
 import { json, noContent, type Response } from '../http.ts';
-import { firstIssue } from '../json.ts';
 import { problem } from '../problems.ts';
 import { jsonBody, type Operation, operations } from './operations.ts';
 

@@ -18,9 +18,9 @@ import {
   type RouteContract,
 } from '../contract/contract.ts';
 import { noQuery } from '../contract/fields.ts';
+import { firstIssue } from '../contract/json.ts';
 import type { Problem } from '../contract/problems.ts';
 import { bodyText, hasContentType, header, pathRepo, pathTenant, type Response } from '../http.ts';
-import { firstIssue } from '../json.ts';
 import { problem, tenantClosed } from '../problems.ts';
 import {
   type Access,

@@ -1,5 +1,3 @@
-import type { ExportJob } from '../../exports/rules/job.ts';
-
 /** Why something failed, in a word. */
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
 export type FailureReason = (typeof failureReasons)[number];
@@ -91,8 +89,6 @@ export const overdueMs = hourMs;
 export const overdueActMs = 12 * hourMs;
 /** Overdue tenants that are looked for. */
 export const overdueTenantsMax = 100;
-/** An export that failed was to be started again by then, or nobody needs it. */
-export const exportFailureMs = 24 * hourMs;
 
 /** What the store of `serve` found in its folder. */
 export interface StoreDamage {
@@ -237,22 +233,16 @@ export function queuePart(part: GaugedQueue, found: Finding<QueueLevel>, nowMs: 
   return act(part, `${says}, ${countOf(deadLetters, 'dead letter', 'dead letters')}.`, todo);
 }
 
-/** A failure, and whether the tenant was counted since. */
-export interface ShownFailure extends Failure {
-  readonly isOver: boolean;
+/** What a subject knows of its own failures. */
+export interface FailureKind {
+  readonly kind: Failure['kind'];
+  /** Whether nothing is to be done about it any more. @throws {LedgerUnavailableError} */
+  readonly isOver: (failure: Failure, nowMs: number) => Promise<boolean>;
 }
 
-/**
- * Whether it is over by itself: an export that failed a day ago was started again, or is not needed.
- *
- * @param jobs exports of its tenant: of its repo, or of all, a later one may have made its archive, even if that expired.
- */
-export function isOverByItself(failure: Failure, nowMs: number, jobs: readonly ExportJob[] = []): boolean {
-  const { kind, exportId = '', atMs } = failure;
-  const repos = [null, jobs.find((job) => job.exportId === exportId)?.request.repo];
-  const made = jobs.filter(({ state }) => state === 'done' || state === 'expired');
-  const isMade = made.some((job) => job.exportId > exportId && repos.includes(job.request.repo));
-  return kind === 'export' && (isMade || nowMs - atMs > exportFailureMs);
+/** A failure, and whether it's over. */
+export interface ShownFailure extends Failure {
+  readonly isOver: boolean;
 }
 
 const todoOf: Readonly<Record<FailureReason, string>> = {

@@ -251,6 +251,15 @@ describe('the status', () => {
     expect(await stateOf(given, 'failures')).toBe(isOver ? 'fine' : 'act');
   });
 
+  it.each([
+    ['a day', 0, false],
+    ['more than a day', 1, true],
+  ])('of a failed export after %s', async (_, moreMs, isOver) => {
+    const at = { atMs: nowMs - 24 * hour - moreMs, sinceMs: nowMs - 48 * hour };
+    await failures.note({ kind: 'export', tenant: 'acme', ...at, tries: 1, why: 'export' });
+    expect((await readStatus(deps())).failures?.map((each) => each.isOver)).toEqual([isOver]);
+  });
+
   it('says that a failure is over once a later reconcile has committed, however old what it counted is', async () => {
     const stack = await largeRepoStack();
     const { deps: given } = stack;

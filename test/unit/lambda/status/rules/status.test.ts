@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   ageText,
-  exportFailureMs,
   type Failure,
   failuresPart,
-  isOverByItself,
   keptFailuresMax,
   overdueActMs,
   queuePart,
@@ -323,12 +321,6 @@ describe('status', () => {
       ['unexpected', /log of the function reconcile/],
     ] as const)('by %s say what to do', (why, todo) => {
       expect(failuresPart(found([{ ...failure, why, isOver: false }])).todo).toMatch(todo);
-    });
-
-    it('of exports are over a day later, those of reconciles not by themselves', () => {
-      expect(isOverByItself(exported, 1 + exportFailureMs)).toBe(false);
-      expect(isOverByItself(exported, 2 + exportFailureMs)).toBe(true);
-      expect(isOverByItself(failure, 2 + exportFailureMs)).toBe(false);
     });
   });
 

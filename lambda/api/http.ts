@@ -106,6 +106,14 @@ export function hasContentType(event: APIGatewayProxyEventV2, mediaType: string)
 
 export type Response = APIGatewayProxyStructuredResultV2;
 
+declare const says: unique symbol;
+/** A response of which the compiler knows the status and the body, so that a route can't answer what its contract hasn't. */
+export type Saying<Status, Body> = Status extends number
+  ? Response & { readonly [says]: readonly [Status, Body] }
+  : never;
+/** One that says that something is refused. Each route may. */
+export type Refusal = Response & { readonly [says]: 'refused' };
+
 /** An answer with a JSON body. Nothing is cached unless a header says so. */
 export function answer(
   statusCode: number,
@@ -130,22 +138,22 @@ export function problemAnswer(
   { code, title, status }: Pick<Problem, 'code' | 'title' | 'status'>,
   detail: string,
   headers: Readonly<Record<string, string>> = {},
-): Response {
+): Refusal {
   const body: Problem = { type: `urn:lfs-quota:problem:${code}`, code, title, status, detail };
-  return answer(status, 'application/problem+json', body, headers);
+  return answer(status, 'application/problem+json', body, headers) as Refusal;
 }
 
 /** An answer of the management API. */
-export function json(
-  statusCode: number,
-  body: unknown,
+export function json<Status extends number, Body>(
+  statusCode: Status,
+  body: Body,
   headers: Readonly<Record<string, string>> = {},
-): Response {
-  return answer(statusCode, 'application/json', body, headers);
+): Saying<Status, Body> {
+  return answer(statusCode, 'application/json', body, headers) as Saying<Status, Body>;
 }
 
-export function noContent(): Response {
-  return { statusCode: 204 };
+export function noContent(): Saying<204, undefined> {
+  return { statusCode: 204 } as Saying<204, undefined>;
 }
 
 /** For a year, browsers ask this host by TLS alone. `npm start` has none. */
@@ -161,7 +169,7 @@ export function overTls(event: APIGatewayProxyEventV2, response: Response): Resp
  * Names the content of an answer, and leaves it out if the client has it: who looks again and again need not be sent the
  * same. It is told apart by its bytes alone, so an answer must not name the time of the request.
  */
-export function ifChanged(event: APIGatewayProxyEventV2, response: Response): Response {
+export function ifChanged<R extends Response>(event: APIGatewayProxyEventV2, response: R): R {
   const etag = `"${sha256Hex(response.body ?? '').slice(0, 32)}"`;
   const headers = { ...response.headers, etag };
   const known = (header(event, 'if-none-match') ?? '')
@@ -169,12 +177,14 @@ export function ifChanged(event: APIGatewayProxyEventV2, response: Response): Re
     .map((each) => each.trim().replace(/^W\//, ''));
   if (!known.includes(etag)) return { ...response, headers };
   const { 'content-type': _type, ...kept } = headers as Record<string, string>;
-  return { statusCode: 304, headers: kept };
+  return { statusCode: 304, headers: kept } as R;
 }
+
 /**
  * The header of a verify action that carries its token. Not `Authorization`: a client with `http.<url>.extraheader`, as
  * CI jobs log in, sends its own beside it, and neither could be told from the other (git-lfs/git-lfs#5593).
  */
 export const verifyTokenHeader = 'X-Lfs-Verify-Token';
+
 /** The header of an action for a chunked upload that carries its token, for the same reason. */
 export const uploadTokenHeader = 'Lfs-Quota-Upload';

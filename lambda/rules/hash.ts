@@ -35,6 +35,7 @@ function toBytes(data: string | ArrayBuffer | ArrayBufferView): Uint8Array {
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
     : new Uint8Array(data);
 }
+
 /** Compares two hex digests in constant time. */
 export function sameDigest(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];

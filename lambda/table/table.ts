@@ -189,5 +189,6 @@ export interface TableClient {
   /** @throws {AwsServiceError} if it was refused or not answered. Its `code` tells why. */
   send<O extends keyof Operations>(operation: O, input: Operations[O][0]): Promise<Operations[O][1]>;
 }
+
 /** The key of a tenant's item. Its partition holds everything that the tenant owns. */
 export const tenantKey = (tenant: string) => ({ pk: `TENANT#${tenant}`, sk: 'TENANT' });

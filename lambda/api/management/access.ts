@@ -13,10 +13,10 @@ import {
 } from '../../accounts/tokens.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
-import { credential, header, pathTenant, type Response } from '../http.ts';
+import { credential, header, pathTenant, type Refusal } from '../http.ts';
 import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems.ts';
 
-export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Response };
+export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Refusal };
 
 type AdminDeps = Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'admin' | 'tokens'>;
 
@@ -136,7 +136,7 @@ export async function auditAccess(
 export function listedRepos(
   reader: Pick<Reader, 'token'>,
   repo: string | undefined,
-): { readonly repos: readonly string[] | null } | { readonly refusal: Response } {
+): { readonly repos: readonly string[] | null } | { readonly refusal: Refusal } {
   if (repo === undefined) return { repos: reader.token?.repos ?? null };
   const refusal = refuseBeyondRepos(reader, repo);
   return refusal ? { refusal } : { repos: [repo] };
@@ -155,7 +155,7 @@ export function seesRepo({ token }: Pick<Reader, 'token'>, repo: string): boolea
 export function refuseBeyondRepos(
   reader: Pick<Reader, 'token'>,
   repo: string | undefined,
-): Response | undefined {
+): Refusal | undefined {
   if (!reader.token?.repos) return undefined;
   if (repo === undefined)
     return problem(

@@ -4,7 +4,7 @@ import type { RouteKey } from '../../routes.ts';
 import { type EmailBody, emailContract } from '../contract/emails.ts';
 import { iso } from '../contract/fields.ts';
 import { firstIssue } from '../contract/json.ts';
-import { json, noContent, type Response } from '../http.ts';
+import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
 import { jsonBody, type Operation, operations } from './operations.ts';
 
@@ -61,7 +61,7 @@ export const emailLinkOperations: Readonly<Record<LinkRoute, Operation>> = {
   },
 };
 
-function linkNotFound(): Response {
+function linkNotFound(): Refusal {
   return problem('link-not-found', 'The link is invalid, or too old. Ask an admin of your team for another.');
 }
 

@@ -14,7 +14,7 @@ import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { type ExportBody, exportContract } from '../contract/exports.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
-import { json, type Response } from '../http.ts';
+import { json, type Refusal } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
 import { type Reader, refuseBeyondRepos, seesRepo } from './access.ts';
 import { type ManagementDeps, operations, requestKeyReused } from './operations.ts';
@@ -84,7 +84,7 @@ export const exportOperations = operations(exportContract, {
 function startAnswer(
   outcome: StartExportOutcome,
   { tenant, token }: { tenant: string } & Pick<Reader, 'token'>,
-): Response {
+) {
   switch (outcome.kind) {
     case 'started':
       return json(202, exportBody(outcome.job));
@@ -112,7 +112,7 @@ function exportSummary({ exportId, state, request }: ExportJob) {
   return { exportId, state, repo, format, dryRun: isDryRun, listedObjects, named: isNamed };
 }
 
-async function shown(deps: ManagementDeps, job: ExportJob): Promise<Response> {
+async function shown(deps: ManagementDeps, job: ExportJob) {
   return json(200, exportBody(job, await signedArchives(deps, job)));
 }
 
@@ -133,14 +133,14 @@ function seesExport(reader: Pick<Reader, 'token'>, { request: { repo } }: Export
   return repo === null ? !reader.token?.repos : seesRepo(reader, repo);
 }
 
-function exportNotFound(tenant: string): Response {
+function exportNotFound(tenant: string): Refusal {
   return problem(
     'export-not-found',
     `${tenant} has no export with that id. List them: lfs-quota export list.`,
   );
 }
 
-function allPlacesTaken(tenant: string, holders: readonly ExportJob[]): Response {
+function allPlacesTaken(tenant: string, holders: readonly ExportJob[]): Refusal {
   const whose = holders.map(({ exportId, expiresAtMs }) => `${exportId} until ${iso(expiresAtMs)}`);
   const taken = whose.length > 0 ? `: ${whose.join(', ')}` : '';
   return problem(

@@ -12,7 +12,7 @@ import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { iso } from '../contract/fields.ts';
 import { day, type GcBody, gcContract, minAgeDaysDefault } from '../contract/gc.ts';
-import { json, pathRepo, type Response } from '../http.ts';
+import { json, pathRepo, type Refusal } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
 import { operations } from './operations.ts';
 
@@ -86,7 +86,7 @@ export const gcOperations = operations(gcContract, {
   },
 });
 
-function notReady(tenant: string, outcome: NotReady): Response {
+function notReady(tenant: string, outcome: NotReady): Refusal {
   switch (outcome.kind) {
     case 'not-open':
       return noGc(tenant);
@@ -100,7 +100,7 @@ function notReady(tenant: string, outcome: NotReady): Response {
   }
 }
 
-function noGc(tenant: string): Response {
+function noGc(tenant: string): Refusal {
   return problem(
     'gc-not-found',
     `That repo of ${tenant} has no open garbage collection. Run first: lfs-quota gc open`,

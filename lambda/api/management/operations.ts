@@ -20,7 +20,16 @@ import {
 import { noQuery } from '../contract/fields.ts';
 import { firstIssue } from '../contract/json.ts';
 import type { Problem } from '../contract/problems.ts';
-import { bodyText, hasContentType, header, pathRepo, pathTenant, type Response } from '../http.ts';
+import {
+  bodyText,
+  hasContentType,
+  header,
+  pathRepo,
+  pathTenant,
+  type Refusal,
+  type Response,
+  type Saying,
+} from '../http.ts';
 import { problem, tenantClosed } from '../problems.ts';
 import {
   type Access,
@@ -104,16 +113,25 @@ type Input<K, C extends RouteContract> = Granted<CheckOf<K, C['access']>> & {
   readonly event: APIGatewayProxyEventV2;
 } & (C extends { takesRequestKey: true } ? { readonly requestKey: string | undefined } : unknown);
 
-type Read<K, C extends RouteContract> = (deps: ManagementDeps, input: Input<K, C>) => Promise<Response>;
+/** What the contract has, or a refusal. */
+type Answer<C extends RouteContract> = Refusal | SayingOneOf<C['answers']>;
+type SayingOneOf<Answers> = {
+  [Status in Extract<keyof Answers, number>]: Saying<
+    Status,
+    Answers[Status] extends { schema: infer Schema extends z.ZodType } ? z.input<Schema> : undefined
+  >;
+}[Extract<keyof Answers, number>];
+
+type Read<K, C extends RouteContract> = (deps: ManagementDeps, input: Input<K, C>) => Promise<Answer<C>>;
 type Change<K, C extends RouteContract> = (
   deps: ManagementDeps,
   input: Input<K, C> & { readonly trail: AuditTrail },
-) => Promise<Response>;
+) => Promise<Answer<C>>;
 /** Finds out whether anything is to be changed. @returns the answer if nothing is, or what changes it. */
 type Prepare<K, C extends RouteContract> = (
   deps: ManagementDeps,
   input: Input<K, C>,
-) => Promise<Response | ((trail: AuditTrail) => Promise<Response>)>;
+) => Promise<Answer<C> | ((trail: AuditTrail) => Promise<Answer<C>>)>;
 
 /**
  * What a subject has for a route. What changes something is audited once access, query and body are as they must be:
@@ -246,7 +264,7 @@ export function readRequestKey(
   event: APIGatewayProxyEventV2,
 ):
   | { readonly ok: true; readonly requestKey: string | undefined }
-  | { readonly ok: false; readonly response: Response } {
+  | { readonly ok: false; readonly response: Refusal } {
   const requestKey = header(event, 'idempotency-key')?.replace(/^"(.*)"$/, '$1');
   if (requestKey === undefined || /^[\x21-\x7e]{1,255}$/.test(requestKey)) return { ok: true, requestKey };
   const detail = 'The Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID.';
@@ -254,7 +272,7 @@ export function readRequestKey(
 }
 
 /** The answer when another request has used the key. */
-export function requestKeyReused(): Response {
+export function requestKeyReused(): Refusal {
   return problem(
     'idempotency-key-reused',
     'This Idempotency-Key was used with another body. Use a new key for a new request.',
@@ -289,7 +307,7 @@ function verdictOf({ statusCode = 200, body = '' }: Response): AuditVerdict {
 
 type Decoded<B> =
   | { readonly ok: true; readonly body: B }
-  | { readonly ok: false; readonly response: Response };
+  | { readonly ok: false; readonly response: Refusal };
 
 /** Reads a JSON body as its contract says. */
 export function jsonBody<T>(

@@ -31,7 +31,7 @@ import { compareKeys } from '../../rules/names.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type RepoBody, repoContract, type updateRepoBody } from '../contract/repos.ts';
-import { json, pathRepo, type Response, receivedAtMs } from '../http.ts';
+import { json, pathRepo, type Refusal, receivedAtMs } from '../http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../problems.ts';
 import { type Reader, seesRepo } from './access.ts';
 import { type ManagementDeps, operations } from './operations.ts';
@@ -104,7 +104,7 @@ export const repoOperations = operations(repoContract, {
       linkOfTenant(deps, path),
       copiesOf(deps, path),
     ]);
-    return json(200, { ...(gitHost && { gitHost }), ...weeks, ...(copies && { copies }) });
+    return json(200, { ...body, ...(gitHost && { gitHost }), ...weeks, ...(copies && { copies }) });
   },
 
   /** Sets or lifts the limit of a repo; makes it public, or private again; maps it to a git host, or no longer. */
@@ -203,11 +203,11 @@ export function wrongCeiling(
 interface MarkWords<M> {
   readonly field: 'publicRead' | 'gitHost';
   readonly shown: (mark: M) => object;
-  readonly full: () => Response;
+  readonly full: () => Refusal;
 }
 
 /** A mark that may be written, or why not. */
-type MarkChange = { readonly write: () => Promise<void> } | { readonly refusal: Response };
+type MarkChange = { readonly write: () => Promise<void> } | { readonly refusal: Refusal };
 
 function markChange<M>(
   prepared: PreparedMark<M>,
@@ -295,7 +295,7 @@ async function prepareGitHost(
 export function lacksStorageClass(
   { storageClasses }: Pick<ManagementDeps, 'storageClasses'>,
   wanted: string | null | undefined,
-): Response | undefined {
+): Refusal | undefined {
   if (!wanted || storageClasses.some((each) => each === wanted)) return undefined;
   const detail =
     storageClasses.length > 0
@@ -335,7 +335,7 @@ async function prepareStorageClass(
 }
 
 /** @param field of the body that names the host. */
-export function unknownGitHost({ gitHosts }: Pick<ManagementDeps, 'gitHosts'>, field: string): Response {
+export function unknownGitHost({ gitHosts }: Pick<ManagementDeps, 'gitHosts'>, field: string): Refusal {
   const known = gitHosts.map(({ id }) => id).join(', ');
   const detail = known
     ? `must be one of: ${known}.`
@@ -352,7 +352,7 @@ async function updateLimit(
     limitBytes: number | null;
     trail: AuditTrail;
   },
-): Promise<{ tenant: TenantRecord } | { refusal: Response }> {
+): Promise<{ tenant: TenantRecord } | { refusal: Refusal }> {
   const { tenant, beganMs, repo, limitBytes, trail } = input;
   if (!(await findRepo(deps, { tenant, repo }))) return { refusal: repoNotFound(tenant.tenant) };
   const outcome = await limitRepo(deps, { tenant, beganMs, repo, limitBytes });
@@ -409,11 +409,11 @@ async function shownRepo(
   return { ...body, publicRead: { ...body.publicRead, month: offered } };
 }
 
-function repoClosed(name: string): Response {
+function repoClosed(name: string): Refusal {
   return problem('repo-closed', `The repo ${name} is being deleted. You can reuse its name once it's empty.`);
 }
 
-function limitsFull({ tenant }: TenantRecord): Response {
+function limitsFull({ tenant }: TenantRecord): Refusal {
   const detail = `${repoLimitsMax} repos of ${tenant} have their own limit, the maximum.`;
   return problem('limits-full', detail);
 }

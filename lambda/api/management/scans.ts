@@ -22,22 +22,18 @@ export const scanOperations = operations(scanContract, {
     const repo = pathRepo(event);
     const outcome =
       repo === undefined ? ({ kind: 'not-large' } as const) : await steerScan(deps, { tenant, repo, state });
-    switch (outcome.kind) {
-      case 'changed': {
-        const [before] = scanBody(outcome.before);
-        const [body] = scanBody(outcome.record);
-        trail.was({ kind: before?.kind, state: before?.state });
-        trail.became({ kind: body?.kind, state: body?.state });
-        return json(200, body);
-      }
-      case 'initial-scan':
-        return problem(
-          'scan-not-finished',
-          `${repo} is in its initial scan: without it, usage is unknown. Pause it instead.`,
-        );
-      case 'not-large':
-        return problem('repo-not-found', `${tenant} has no large repo with that name.`);
-    }
+    if (outcome.kind === 'initial-scan')
+      return problem(
+        'scan-not-finished',
+        `${repo} is in its initial scan: without it, usage is unknown. Pause it instead.`,
+      );
+    const [body] = outcome.kind === 'changed' ? scanBody(outcome.record) : [];
+    if (outcome.kind === 'not-large' || !body)
+      return problem('repo-not-found', `${tenant} has no large repo with that name.`);
+    const [before] = scanBody(outcome.before);
+    trail.was({ kind: before?.kind, state: before?.state });
+    trail.became({ kind: body.kind, state: body.state });
+    return json(200, body);
   },
 });
 

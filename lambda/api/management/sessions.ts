@@ -2,7 +2,7 @@ import { hostCheckMs, type SessionRecord } from '../../accounts/rules/tokens.ts'
 import { beginSession, endSession, type Holder } from '../../accounts/tokens.ts';
 import { iso } from '../contract/fields.ts';
 import { type SessionBody, sessionContract } from '../contract/sessions.ts';
-import { json } from '../http.ts';
+import { json, noContent } from '../http.ts';
 import { noteUse, setCookie } from './access.ts';
 import { type ManagementDeps, operations } from './operations.ts';
 
@@ -24,7 +24,7 @@ export const sessionOperations = operations(sessionContract, {
 
   'DELETE /v1/session': async (deps, { session, event }) => {
     await endSession(deps, { session });
-    return { statusCode: 204, cookies: [setCookie(event, { value: '', maxAgeMs: 0 })] };
+    return { ...noContent(), cookies: [setCookie(event, { value: '', maxAgeMs: 0 })] };
   },
 });
 

@@ -2,7 +2,7 @@ import { isLinkedName, type TenantLink } from '../../accounts/rules/git-hosts.ts
 import { linkTenant } from '../../accounts/tenant-links.ts';
 import { iso } from '../contract/fields.ts';
 import { type TenantLinkBody, tenantLinkContract } from '../contract/tenant-links.ts';
-import { json, noContent, type Response } from '../http.ts';
+import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
 import { operations } from './operations.ts';
 import { unknownGitHost, wrongCeiling } from './repos.ts';
@@ -50,6 +50,6 @@ function linkBody(tenant: string, link: TenantLink): TenantLinkBody {
   };
 }
 
-function linkNotFound(tenant: string): Response {
+function linkNotFound(tenant: string): Refusal {
   return problem('tenant-not-linked', `${tenant} isn't linked to an organization.`);
 }

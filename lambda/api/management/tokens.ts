@@ -3,7 +3,7 @@ import { isListed, type TokenRecord } from '../../accounts/rules/tokens.ts';
 import { createToken, createTokenOnce } from '../../accounts/tokens.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type TokenBody, tokenContract } from '../contract/tokens.ts';
-import { json, noContent, type Response } from '../http.ts';
+import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
 import { presentedBy } from './access.ts';
 import { type ManagementDeps, operations, pathId, requestKeyReused } from './operations.ts';
@@ -76,7 +76,7 @@ async function findToken(
   return record?.tenant === input.tenant && !record.hostUser ? record : undefined;
 }
 
-function tokenNotFound(tenant: string): Response {
+function tokenNotFound(tenant: string): Refusal {
   return problem('token-not-found', `${tenant} has no token with that id.`);
 }
 

@@ -28,7 +28,7 @@ export const userOperations = operations(userContract, {
       users: users
         .filter((user) => !isExpired(user, nowMs))
         .flatMap((user) => userBody(user, organizations) ?? []),
-      yours: organizationsOf(session, nowMs),
+      yours: [...organizationsOf(session, nowMs)],
       gitHosts: deps.gitHosts.map(({ id }) => id),
     });
   },

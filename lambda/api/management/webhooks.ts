@@ -2,7 +2,7 @@ import { type Webhook, type WebhookAttempt, webhookUrlRule } from '../../alerts/
 import { setWebhook, testRestMs, testWebhook } from '../../alerts/webhooks.ts';
 import { iso } from '../contract/fields.ts';
 import { type WebhookBody, webhookContract } from '../contract/webhooks.ts';
-import { json, noContent, type Response } from '../http.ts';
+import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
 import { operations } from './operations.ts';
 
@@ -52,7 +52,7 @@ function hostOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).host : null;
 }
 
-function webhookNotFound(tenant: string): Response {
+function webhookNotFound(tenant: string): Refusal {
   return problem('webhook-not-found', `${tenant} has no webhook.`);
 }
 

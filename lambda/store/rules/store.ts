@@ -121,6 +121,9 @@ export interface ListPageRequest {
   readonly deadlineMs?: number;
 }
 
+/** Keys of a full page of ListObjectsV2. S3 returns no more, even if more are requested. */
+export const pageKeysMax = 1000;
+
 /**
  * One page. It may be empty though more pages follow: use {@link nextPage} or {@link listPages} to follow them. Keys are read one by one, because a scan never needs most of them: an implementation decodes a key
  * only when it is read.
@@ -253,5 +256,3 @@ export const endlessError = ({ prefix }: Pick<ListPageRequest, 'prefix'>) =>
   new BrokenListingError(
     `The store returned ${emptyPagesMax} pages in a row without a new key below "${prefix}".`,
   );
-/** Keys of a full page of ListObjectsV2. S3 returns no more, even if more are requested. */
-export const pageKeysMax = 1000;

@@ -42,7 +42,7 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from './exports/rules/settings.ts';
-import { exportFailures } from './exports/seams.ts';
+import { exportFailures, exportTies } from './exports/seams.ts';
 import { historyOfBatches, historyOfCounts } from './history/seams.ts';
 import { serviceName } from './rules/metrics.ts';
 import { settingsFromJson } from './rules/settings.ts';
@@ -472,7 +472,7 @@ export function managementDeps() {
     storeProbe: storeProbe(client, place),
     failures: stores.failures(tables),
   };
-  return { ...deps, belongings: [accountTies(deps)], failureKinds: [exportFailures(deps)] };
+  return { ...deps, belongings: [accountTies(deps), exportTies(deps)], failureKinds: [exportFailures(deps)] };
 }
 
 export function reconcileDeps() {

@@ -1,7 +1,7 @@
 import { accountBelongings, accountTies } from './accounts/seams.ts';
 import { alertBelongings, alertsOfBatches, alertsOfCounts } from './alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './chunks/seams.ts';
-import { exportFailures, exportHold } from './exports/seams.ts';
+import { exportFailures, exportHold, exportTies } from './exports/seams.ts';
 import { gcBelongings, gcChore } from './gc/seams.ts';
 import { historyBelongings, historyOfBatches, historyOfCounts } from './history/seams.ts';
 import type { CoreDeps } from './ledger/core-deps.ts';
@@ -41,13 +41,16 @@ export function seamsOf(
 
 /** All of them, where one process does everything. */
 export function allSeamsOf(
-  deps: Needs<typeof seamsOf> & Needs<typeof accountTies> & Needs<typeof chunkedWay>,
+  deps: Needs<typeof seamsOf> &
+    Needs<typeof accountTies> &
+    Needs<typeof exportTies> &
+    Needs<typeof chunkedWay>,
 ): ReturnType<typeof seamsOf> & Pick<CoreDeps, 'way'> & Pick<StatusPorts, 'failureKinds'> {
   const seams = seamsOf(deps);
   return {
     ...seams,
     listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
-    belongings: [...seams.belongings, accountTies(deps)],
+    belongings: [...seams.belongings, accountTies(deps), exportTies(deps)],
     way: chunkedWay(deps),
     failureKinds: [exportFailures(deps)],
   };

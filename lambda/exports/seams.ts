@@ -1,11 +1,11 @@
 import { keyLifetimeMs } from '../accounts/tenants.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
-import type { Hold } from '../ledger/seams.ts';
+import type { Belongings, Hold } from '../ledger/seams.ts';
 import type { FailureKind } from '../status/rules/status.ts';
 import type { ExportPorts } from './ports.ts';
 import { isOpen } from './rules/job.ts';
 import { exportLimitMs } from './rules/settings.ts';
-import { allExports } from './start.ts';
+import { allExports, cancelExportsOf } from './start.ts';
 
 /**
  * What open exports of a tenant are to have stays. An export spares only what it found: one that was opened after a deletion
@@ -48,4 +48,20 @@ export function exportFailures({ exportJobs }: Pick<ExportPorts, 'exportJobs'>):
       return isMade || nowMs - atMs > failedForMs;
     },
   };
+}
+
+/** What is being exported of a repo or a tenant ends with it. */
+export function exportTies(
+  deps: Parameters<typeof cancelExportsOf>[0] & Pick<ExportPorts, 'exportSettings'>,
+): Belongings {
+  if (!makesExports(deps)) return {};
+  return {
+    closeRepo: (path) => cancelExportsOf(deps, path),
+    closeTenant: (tenant) => cancelExportsOf(deps, { tenant }),
+  };
+}
+
+/** Whether the stage has workers for exports. */
+export function makesExports({ exportSettings }: Pick<ExportPorts, 'exportSettings'>): boolean {
+  return exportSettings.pace.workers > 0;
 }

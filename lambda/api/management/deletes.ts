@@ -1,4 +1,3 @@
-import { cancelExportsOf } from '../../exports/start.ts';
 import {
   type DeletePlan,
   deleteRepo,
@@ -18,7 +17,7 @@ import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, pathOid, pathRepo } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
 import { refuseBeyondRepos } from './access.ts';
-import { type ManagementDeps, makesExports, operations } from './operations.ts';
+import { operations } from './operations.ts';
 
 export const deleteOperations = operations(deleteContract, {
   /** Repo by repo, a page at a time. */
@@ -51,7 +50,6 @@ export const deleteOperations = operations(deleteContract, {
     trail.was({ plan: tariff, limitBytes, downloadLimitBytes });
     const plan = await deleteTenant(deps, { tenant, dryRun });
     trail.became(numbersOf(plan));
-    if (!dryRun) await cancelExports(deps, tenant);
     return json(dryRun ? 200 : 202, deletePlanBody({ tenant: tenant.tenant }, plan));
   },
 
@@ -65,7 +63,6 @@ export const deleteOperations = operations(deleteContract, {
     const plan = path && (await deleteRepo(deps, { ...path, dryRun, hasLimit }));
     if (!plan) return repoNotFound(tenant);
     trail.became(numbersOf(plan));
-    if (!dryRun) await cancelExports(deps, path);
     return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
   },
 
@@ -91,12 +88,6 @@ export const deleteOperations = operations(deleteContract, {
 /** What the delete takes away, and when. */
 function numbersOf({ objectCount, bytes, dueAtMs }: DeletePlan) {
   return { objectCount, bytes, dueAt: iso(dueAtMs) };
-}
-
-/** After the delete was accepted. If this fails, the delete is asked for again, and this with it. */
-async function cancelExports(deps: ManagementDeps, path: { tenant: string; repo?: string }): Promise<void> {
-  const { tenant, repo } = path;
-  if (makesExports(deps)) await cancelExportsOf(deps, { tenant, ...(repo !== undefined && { repo }) });
 }
 
 /** What the delete of a whole tenant, one of its repos, or one object frees. */

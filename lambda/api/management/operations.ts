@@ -4,7 +4,7 @@ import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../accounts/
 import type { AuditAction } from '../../accounts/rules/audit.ts';
 import { mustSignInAgain } from '../../accounts/rules/tokens.ts';
 import type { Deps } from '../../deps.ts';
-import type { ExportPorts } from '../../exports/ports.ts';
+import { makesExports } from '../../exports/seams.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import type { RouteKey } from '../../routes.ts';
@@ -241,11 +241,6 @@ function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: bo
     const detail = 'Exports are disabled (exports.workers is 0). Ask your operator.';
     return { ok: false, response: problem('exports-off', detail) };
   };
-}
-
-/** Whether the stage has workers for exports. */
-export function makesExports({ exportSettings }: Pick<ExportPorts, 'exportSettings'>): boolean {
-  return exportSettings.pace.workers > 0;
 }
 
 /**

@@ -6,7 +6,7 @@ import { serveChunks } from '../../../../lambda/chunks/serve.ts';
 import { tidyUpload } from '../../../../lambda/chunks/tidy.ts';
 import { wakeUploads } from '../../../../lambda/chunks/wake.ts';
 import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
-import { cancelExport, cancelExportsOf, wakeExports } from '../../../../lambda/exports/start.ts';
+import { cancelExport, wakeExports } from '../../../../lambda/exports/start.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
 import { cancelGc, openGc, signReachableSet, startRun } from '../../../../lambda/gc/gc.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
@@ -112,12 +112,10 @@ async function endRuns({ deps }: World, { exportIds }: { exportIds: readonly str
 
 async function endRepo({ deps }: World): Promise<void> {
   await deleteRepo(deps, { ...path, dryRun: false });
-  await cancelExportsOf(deps, path);
 }
 
 async function endTenant(world: World): Promise<void> {
   await deleteTenant(world.deps, { tenant: await world.record(), dryRun: false });
-  await cancelExportsOf(world.deps, { tenant });
 }
 
 const sourcesIn = (folder: string) =>

@@ -3,6 +3,7 @@ import { dueKey, inKey, watchField } from '../ledger/items.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import { absent, type Fields } from '../table/expressions.ts';
 import { getItem, methodsOn, putItem, type Table } from '../table/requests.ts';
+import { expiring } from '../table/table.ts';
 import type { Gc } from './rules/gc.ts';
 
 /** GC runs as items. */
@@ -60,15 +61,21 @@ const gcKey = (path: RepoPath) => ({
   sk: `CLEANUP#${inKey(path.repo)}`,
 });
 
+/** Somebody can look at the last run of a repo for so long. */
+const endedKeptMs = 90 * 24 * 60 * 60_000;
+
 /** A gc run as an item. It is in the index as long as somebody has to look at it. */
 function gcFields(tenant: string, gc: Gc): Fields {
-  const { repo, dueAtMs, selecting, set, ...others } = gc;
+  const { repo, dueAtMs, endedAtMs, selecting, set, ...others } = gc;
   return {
     ...gcKey({ tenant, repo }),
     ...(dueAtMs !== null && dueKey({ kind: 'DELETION', tenant, dueAtMs })),
     ...others,
     repo,
     dueAtMs,
+    endedAtMs,
+    // Nothing is left to be done for it: it only says what it did.
+    ...(dueAtMs === null && endedAtMs !== null && expiring(endedAtMs + endedKeptMs)),
     ...(selecting && { selecting }),
     ...(set && { set }),
   };

@@ -83,7 +83,7 @@ async function removeDeadRepos(
     (record) =>
       isDisposable(record, snapshot.scannedAtMs) &&
       !snapshot.reservations.has(record.repo) &&
-      !before.repoLimits.has(record.repo) &&
+      (before.closedAtMs !== null || !before.repoLimits.has(record.repo)) &&
       !noted.has(record.repo),
   );
   await mapLimited(lapsed.slice(0, removedMax), removesAtOnce, async (record) => {

@@ -1,0 +1,244 @@
+import { expect, it } from 'vitest';
+import { createTenant } from '../../../lambda/accounts/tenants.ts';
+import { newUpload } from '../../../lambda/chunks/rules/upload.ts';
+import { tidyUpload } from '../../../lambda/chunks/tidy.ts';
+import { wakeUploads } from '../../../lambda/chunks/wake.ts';
+import type { Deps } from '../../../lambda/deps.ts';
+import { wakeExports } from '../../../lambda/exports/start.ts';
+import { runExportStep } from '../../../lambda/exports/steps.ts';
+import { openGc } from '../../../lambda/gc/gc.ts';
+import { admitUpload } from '../../../lambda/ledger/admit-upload.ts';
+import { deleteRepo, deleteTenant, markObject } from '../../../lambda/ledger/deletes.ts';
+import { runReconcile } from '../../../lambda/ledger/run-reconcile.ts';
+import { defaultSettings } from '../../../lambda/rules/settings.ts';
+import type * as stores from '../../../lambda/stores.ts';
+import type { Fields } from '../../../lambda/table/expressions.ts';
+import { expiring } from '../../../lambda/table/table.ts';
+import { storesOn } from '../../../local/table/table.ts';
+import {
+  ManualClock,
+  memoryDeps,
+  recordingChunkQueue,
+  recordingExportQueue,
+} from '../../support/memory/deps.ts';
+import { MemoryLedger } from '../../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../../support/memory/object-store.ts';
+import { memoryTable } from '../../support/memory/table.ts';
+import { setRepoLimit } from '../../support/over-settings.ts';
+import { startExport } from '../../support/start-export.ts';
+import { tokenRecord } from '../../support/token-record.ts';
+
+const [tenant, repo] = ['zebra', 'stripes'];
+const path = { tenant, repo };
+const [stored, marked, unsent] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+/** How each store gets something of the tenant, and of the repo if it keeps something of repos. */
+const fill: {
+  readonly [Store in keyof typeof stores]: (deps: Deps, nowMs: number) => Promise<unknown>;
+} = {
+  alerts: ({ alerts }, atMs) =>
+    alerts.raiseFull({
+      tenant,
+      day: '2027-01-15',
+      alert: { kind: 'limit_reached', atMs, storedBytes: 1, limitBytes: 1 },
+    }),
+  audit: ({ audit }, atMs) =>
+    audit.begin({
+      ...{ tenant, atMs, requestId: 'r', action: 'tenant.update', target: { repo }, asked: null },
+      by: { kind: 'operator', tokenId: null, name: null },
+      ...{ outcome: 'started', reason: null, before: null, after: null },
+    }),
+  chunkedUploads: ({ chunkedUploads, settings }, nowMs) =>
+    chunkedUploads.put(
+      newUpload(settings, { ...path, oid: unsent, upload: 'u', sizeBytes: 100, madeBy: 'ada', nowMs }),
+    ),
+  copies: ({ copies }, nowMs) => copies.claim({ ...path, oid: unsent, nowMs, untilMs: nowMs + minute }),
+  devices: ({ devices }, nowMs) => devices.count({ what: 'tries', of: tenant, nowMs }),
+  downloads: async ({ downloads }, atMs) => {
+    const offer = { ...path, writeId: 'w', bytes: 1, objects: 1, tokenId: 't', atMs };
+    await downloads.meter({ ...offer, limitBytes: null });
+    await downloads.addToDay(offer);
+    await downloads.meterPublic({ ...offer, limitBytes: 100 });
+  },
+  emails: ({ emails }, atMs) =>
+    emails.change({
+      tenant,
+      change: (before) => ({
+        ...before,
+        addresses: [
+          { address: 'a@b.example', key: 'k', addedAtMs: atMs, confirmedAtMs: atMs, ended: null, sent: [] },
+        ],
+      }),
+    }),
+  exchangeRules: ({ exchangeRules }, createdAtMs) =>
+    exchangeRules.put({
+      ...{ id: 'rule', tenant, issuer: 'https://issuer.example', match: { id: ['7'] }, scope: 'write' },
+      ...{ repos: [repo], lifetimeMs: minute, createdAtMs },
+    }),
+  exportJobs: async (deps) => {
+    const wish = { ...path, format: 'tar', isDryRun: false } as const;
+    expect((await startExport(deps, wish)).kind).toBe('started');
+  },
+  failures: ({ failures }, atMs) =>
+    failures.note({ kind: 'reconcile', tenant, atMs, sinceMs: atMs, tries: 1, why: 'store' }),
+  gcRuns: async (deps) => expect((await openGc(deps, path)).kind).toBe('open'),
+  history: async ({ history }, atMs) => {
+    const count = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: 1 };
+    await history.note({ ...count, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
+    await history.noteWeek({ ...path, epoch: 1, week: 2970, storedBytes: 1, atMs });
+  },
+  invitations: ({ invitations }, createdAtMs) =>
+    invitations.put({
+      ...{ tenant, invitationId: 'i', secretSha256: 's', scope: 'write', repos: [repo], user: null },
+      ...{ lifetimeMs: minute, inviterId: null, inviter: 'ada', createdAtMs },
+      expiresAtMs: createdAtMs + minute,
+    }),
+  keptGrants: ({ keptGrants }, nowMs) =>
+    keptGrants.keep({
+      key: tenant,
+      grant: { hostUser: { id: 'github:1', login: 'ada' }, access: 'read' },
+      untilMs: nowMs + minute,
+    }),
+  ledger: async (deps) => {
+    const record = await deps.ledger.readTenant(tenant);
+    if (!record) throw new Error('There is no tenant.');
+    await admitUpload(deps, { tenant: record, repo, objects: new Map([[unsent, 5]]), madeBy: 'ada' });
+    await setRepoLimit(deps.ledger, { ...path, limitBytes: 1000 });
+    await markObject(deps, { ...path, oid: marked, dryRun: false });
+    await deps.ledger.noteGone({ ...path, oids: [marked], atMs: deps.clock.nowMs() });
+  },
+  linkedRepos: ({ linkedRepos }, sinceMs) =>
+    linkedRepos.put({ tenant, mark: { repo, host: 'github', name: 'a/b', linkedId: '7', sinceMs } }),
+  locks: ({ locks }, lockedAtMs) =>
+    locks.take({
+      ...path,
+      lock: { id: 'd'.repeat(52), path: 'a.psd', ownerId: 'o', ownerName: 'ada', lockedAtMs },
+    }),
+  publicReads: ({ publicReads }, sinceMs) =>
+    publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs } }),
+  requestKeys: ({ requestKeys }, beganAtMs) =>
+    requestKeys.begin({
+      ...{ id: `${tenant} key`, bodySha256: 'ab', seed: 's', beganAtMs, isDone: false },
+      expiresAtMs: beganAtMs + minute,
+    }),
+  tenantLinks: async ({ tenantLinks }, sinceMs) => {
+    await tenantLinks.change(tenant, () => ({
+      ...{ host: 'github', organization: 'a', organizationId: '1', publicRead: null, sinceMs },
+      pinnedCount: 1,
+    }));
+    await tenantLinks.changePin(path, () => ({
+      ...{ linkedId: '7', linkSinceMs: sinceMs, isPublic: false, saidMs: sinceMs, askAgainMs: sinceMs },
+      sinceMs,
+    }));
+  },
+  tokens: ({ tokens }) => tokens.put(tokenRecord('a token', { tenant, repos: [repo] })),
+  users: ({ users }, sinceMs) =>
+    users.allow({
+      ...{ tenant, host: 'github', organizationId: '1', name: 'a', owners: 'manage', members: null },
+      ...{ collaborators: false, sinceMs },
+    }),
+  webhooks: ({ webhooks }, atMs) =>
+    webhooks.put({
+      tenant,
+      webhook: {
+        ...{ url: 'https://hooks.example/a', secret: 's', previousSecret: null, last: null },
+        ...{ createdAtMs: atMs, secretChangedAtMs: atMs },
+      },
+    }),
+};
+
+/** A tenant on one table, of which each store keeps something. */
+class World {
+  readonly table = memoryTable();
+  readonly clock = new ManualClock();
+  readonly #exports = recordingExportQueue();
+  readonly #chunks = recordingChunkQueue();
+  readonly objects = new MemoryObjectStore();
+  readonly deps = memoryDeps({
+    ...storesOn(this.table),
+    ledger: new MemoryLedger({ on: this.table }),
+    clock: this.clock,
+    objects: this.objects,
+    exportQueue: this.#exports.queue,
+    chunkQueue: this.#chunks.queue,
+    settings: { ...defaultSettings, reconcileRestMs: 0 },
+  });
+
+  /** The items that name the tenant, and are never removed by the table itself. */
+  items(): string[] {
+    const [expiry = ''] = Object.keys(expiring(1));
+    const kept = [...this.table.store.all()].filter((item) => !(expiry in item));
+    return kept.map((item) => JSON.stringify(item)).filter((text) => text.includes(tenant));
+  }
+
+  writes(): number {
+    return [...this.table.store.all()].length;
+  }
+
+  async reconcile(full = false): Promise<void> {
+    const deadlineMs = this.clock.nowMs() + 14 * minute;
+    await runReconcile(this.deps, { request: { tenant, reason: 'delete', full }, deadlineMs });
+  }
+
+  /** Lets time pass, with runs of the schedule. */
+  async rest(durationMs: number, everyMs: number): Promise<void> {
+    const { deps, clock } = this;
+    for (const untilMs = clock.nowMs() + durationMs; clock.nowMs() < untilMs; clock.advance(everyMs)) {
+      await wakeExports(deps);
+      await wakeUploads(deps);
+      for (const message of this.#exports.messages.splice(0))
+        await runExportStep(deps, { message, deadlineMs: clock.nowMs() + minute });
+      for (const message of this.#chunks.messages.splice(0))
+        if (message.step === 'tidy') await tidyUpload(deps, message);
+      await this.reconcile();
+    }
+  }
+
+  async fill(): Promise<void> {
+    const { deps, objects, clock } = this;
+    for (const oid of [stored, marked])
+      objects.put(`${tenant}/${repo}/${oid}`, 10, undefined, clock.nowMs() - 2 * day);
+    await createTenant(deps, { tenant, plan: null, limitBytes: null });
+    await this.reconcile(true);
+    for (const [store, put] of Object.entries(fill)) {
+      const before = JSON.stringify([...this.table.store.all()]);
+      await put(deps, clock.nowMs());
+      expect(JSON.stringify([...this.table.store.all()]), store).not.toBe(before);
+    }
+  }
+}
+
+it('whatever a store keeps of a repo goes with it, but for what its tenant decided of the name', async () => {
+  const world = new World();
+  await world.fill();
+  await deleteRepo(world.deps, { ...path, dryRun: false });
+  await world.rest(2 * 60 * minute, 10 * minute);
+  await world.rest(10 * day, 12 * 60 * minute);
+  await setRepoLimit(world.deps.ledger, { ...path, limitBytes: null });
+  await world.rest(2 * day, 12 * 60 * minute);
+  const left = world.items().filter((text) => text.includes(repo));
+  expect(left.map((text) => (JSON.parse(text) as Fields)['pk']).sort()).toEqual([
+    `EXCHANGE#${tenant}`,
+    `PINNED#${tenant}`,
+    expect.stringMatching(/^TOKEN#/),
+  ]);
+});
+
+it('whatever a store keeps of a tenant goes with it, but for its name and what failed last', async () => {
+  const world = new World();
+  await world.fill();
+  const record = await world.deps.ledger.readTenant(tenant);
+  if (!record) throw new Error('There is no tenant.');
+  await deleteTenant(world.deps, { tenant: record, dryRun: false });
+  await world.rest(2 * 60 * minute, 10 * minute);
+  await world.rest(10 * day, 12 * 60 * minute);
+  const keyOf = ({ pk, sk }: Fields) => `${pk} ${sk}`;
+  expect(
+    world
+      .items()
+      .map((text) => keyOf(JSON.parse(text)))
+      .sort(),
+  ).toEqual(['FAILURES FAILURES', `TENANT#${tenant} TENANT`]);
+});

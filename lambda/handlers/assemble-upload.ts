@@ -5,7 +5,7 @@ import { type ChunkMessage, decodeChunkMessage } from '../chunks/messages.ts';
 import { proveChunk } from '../chunks/prove.ts';
 import type { ChunkedUpload } from '../chunks/rules/upload.ts';
 import { tidyUpload } from '../chunks/tidy.ts';
-import { assembleDeps } from '../compose.ts';
+import { assembleDeps } from '../compositions/assemble-upload.ts';
 import type { Deps } from '../deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import { failureText, isOutage } from '../status/status.ts';

@@ -1,6 +1,6 @@
 import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
-import { copyDeps } from '../compose.ts';
+import { copyDeps } from '../compositions/copy-object.ts';
 import type { Deps } from '../deps.ts';
 import { decodeCopyMessage } from '../downloads/messages.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';

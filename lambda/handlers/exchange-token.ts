@@ -8,7 +8,7 @@ import { jsonBody } from '../api/management/operations.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
-import { exchangeDeps } from '../compose.ts';
+import { exchangeDeps } from '../compositions/exchange-token.ts';
 import type { Deps } from '../deps.ts';
 
 type ExchangeDeps = Pick<

@@ -1,6 +1,6 @@
 import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
-import { exportDeps } from '../compose.ts';
+import { exportDeps } from '../compositions/export-archive.ts';
 import type { Deps } from '../deps.ts';
 import type { AdvanceDeps } from '../exports/advance.ts';
 import { ExportBusyError } from '../exports/lease.ts';

@@ -13,7 +13,7 @@ import { subscriptionBody } from '../api/management/tenants.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
-import { subscriptionDeps } from '../compose.ts';
+import { subscriptionDeps } from '../compositions/get-subscription.ts';
 import type { Deps } from '../deps.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
 import { lastRefusalsOf } from '../history/rules/history.ts';

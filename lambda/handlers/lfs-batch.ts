@@ -27,7 +27,7 @@ import {
 } from '../api/lfs/messages.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
-import { batchDeps } from '../compose.ts';
+import { batchDeps } from '../compositions/lfs-batch.ts';
 import type { Deps } from '../deps.ts';
 import {
   type AdmitCopiesDeps,

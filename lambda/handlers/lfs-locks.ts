@@ -4,7 +4,7 @@ import { respondLfsError } from '../api/lfs/http.ts';
 import { type LockDeps, lockOperations } from '../api/lfs/locks.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
-import { locksDeps } from '../compose.ts';
+import { locksDeps } from '../compositions/lfs-locks.ts';
 import type { RouteKey } from '../routes.ts';
 
 /** …/info/lfs/locks: the LFS File Locking API. A client asks it before each push which files others have locked. */

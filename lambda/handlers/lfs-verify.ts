@@ -12,7 +12,7 @@ import {
 import { invalid, sizeMismatch, uploadMissing } from '../api/lfs/messages.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
-import { verifyDeps } from '../compose.ts';
+import { verifyDeps } from '../compositions/lfs-verify.ts';
 import type { Deps } from '../deps.ts';
 import { verifyUpload } from '../ledger/reservations.ts';
 import { parseJson } from '../rules/text.ts';

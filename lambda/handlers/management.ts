@@ -25,7 +25,7 @@ import { webhookOperations } from '../api/management/webhooks.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
-import { managementDeps } from '../compose.ts';
+import { managementDeps } from '../compositions/management.ts';
 import type { Deps } from '../deps.ts';
 import type { RouteKey } from '../routes.ts';
 

@@ -1,6 +1,6 @@
 import { deployed } from '../aws/deployed.ts';
 import { type Consumer, consumeEach, redeliveryDelayMs, warmUpScan, withMetrics } from '../aws/function.ts';
-import { reconcileDeps } from '../compose.ts';
+import { reconcileDeps } from '../compositions/reconcile.ts';
 import type { Deps } from '../deps.ts';
 import { decodeReconcileMessage } from '../ledger/reconcile-requests.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';

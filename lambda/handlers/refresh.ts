@@ -3,7 +3,7 @@ import { queueNotices } from '../alerts/emails.ts';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
 import { wakeUploads } from '../chunks/wake.ts';
-import { refreshDeps } from '../compose.ts';
+import { refreshDeps } from '../compositions/refresh.ts';
 import type { Deps } from '../deps.ts';
 import { wakeExports } from '../exports/start.ts';
 import { refresh } from '../ledger/reconcile-requests.ts';

@@ -1,7 +1,7 @@
 import { decodeEmailWork, deliverEmail, endEmail } from '../alerts/emails.ts';
 import { deployed } from '../aws/deployed.ts';
 import { consumeEach, redeliveryDelayMs } from '../aws/function.ts';
-import { emailDeps } from '../compose.ts';
+import { emailDeps } from '../compositions/send-email.ts';
 import type { Deps } from '../deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 

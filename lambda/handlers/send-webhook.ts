@@ -1,7 +1,7 @@
 import { decodeWebhookMessage, deliverToWebhook } from '../alerts/webhooks.ts';
 import { deployed } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
-import { webhookDeps } from '../compose.ts';
+import { webhookDeps } from '../compositions/send-webhook.ts';
 import type { Deps } from '../deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 

@@ -10,7 +10,7 @@ import { openApiDocument } from '../api/openapi.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
-import { signInDeps } from '../compose.ts';
+import { signInDeps } from '../compositions/sign-in.ts';
 import type { Deps } from '../deps.ts';
 import type { RouteKey } from '../routes.ts';
 

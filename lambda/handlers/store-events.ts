@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation } from '../aws/function.ts';
-import { storeEventsDeps } from '../compose.ts';
+import { storeEventsDeps } from '../compositions/store-events.ts';
 import type { Deps } from '../deps.ts';
 import { decodeStoreEvents, recordStoreEvents } from '../ledger/reconcile-requests.ts';
 import type { StoreChange } from '../ledger/rules/reservation.ts';

@@ -36,7 +36,7 @@ import {
 } from './function-specs.ts';
 
 /**
- * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/compose.ts` reads
+ * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/compositions/parts.ts` reads
  * them. A bundle has those that its function uses, and a change of one is a change of the code: Lambda never runs a
  * function with the code of one deployment and the settings of another.
  */

@@ -183,7 +183,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   'lambda/routes.ts': { imports: [], packages: [] },
   // The one place that knows what stands behind each dependency on AWS.
-  'lambda/compose.ts': {
+  'lambda/compositions': {
     imports: [
       'lambda/aws',
       'lambda/chunks',
@@ -476,7 +476,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|accounts\/(git-hosts|identity-verifier)|scan\/list-objects|alerts\/webhook-sender|downloads\/copier)\.ts$/;
+      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compositions\/parts|accounts\/(git-hosts|identity-verifier)|scan\/list-objects|alerts\/webhook-sender|downloads\/copier)\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

@@ -46,9 +46,17 @@ const fill: {
     }),
   audit: ({ audit }, atMs) =>
     audit.begin({
-      ...{ tenant, atMs, requestId: 'r', action: 'tenant.update', target: { repo }, asked: null },
+      tenant,
+      atMs,
+      requestId: 'r',
+      action: 'tenant.update',
+      target: { repo },
+      asked: null,
       by: { kind: 'operator', tokenId: null, name: null },
-      ...{ outcome: 'started', reason: null, before: null, after: null },
+      outcome: 'started',
+      reason: null,
+      before: null,
+      after: null,
     }),
   chunkedUploads: ({ chunkedUploads, settings }, nowMs) =>
     chunkedUploads.put(
@@ -74,8 +82,14 @@ const fill: {
     }),
   exchangeRules: ({ exchangeRules }, createdAtMs) =>
     exchangeRules.put({
-      ...{ id: 'rule', tenant, issuer: 'https://issuer.example', match: { id: ['7'] }, scope: 'write' },
-      ...{ repos: [repo], lifetimeMs: minute, createdAtMs },
+      id: 'rule',
+      tenant,
+      issuer: 'https://issuer.example',
+      match: { id: ['7'] },
+      scope: 'write',
+      repos: [repo],
+      lifetimeMs: minute,
+      createdAtMs,
     }),
   exportJobs: async (deps) => {
     const wish = { ...path, format: 'tar', isDryRun: false } as const;
@@ -91,8 +105,16 @@ const fill: {
   },
   invitations: ({ invitations }, createdAtMs) =>
     invitations.put({
-      ...{ tenant, invitationId: 'i', secretSha256: 's', scope: 'write', repos: [repo], user: null },
-      ...{ lifetimeMs: minute, inviterId: null, inviter: 'ada', createdAtMs },
+      tenant,
+      invitationId: 'i',
+      secretSha256: 's',
+      scope: 'write',
+      repos: [repo],
+      user: null,
+      lifetimeMs: minute,
+      inviterId: null,
+      inviter: 'ada',
+      createdAtMs,
       expiresAtMs: createdAtMs + minute,
     }),
   keptGrants: ({ keptGrants }, nowMs) =>
@@ -120,31 +142,53 @@ const fill: {
     publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs } }),
   requestKeys: ({ requestKeys }, beganAtMs) =>
     requestKeys.begin({
-      ...{ id: `${tenant} key`, bodySha256: 'ab', seed: 's', beganAtMs, isDone: false },
+      id: `${tenant} key`,
+      bodySha256: 'ab',
+      seed: 's',
+      beganAtMs,
+      isDone: false,
       expiresAtMs: beganAtMs + minute,
     }),
   tenantLinks: async ({ tenantLinks }, sinceMs) => {
     await tenantLinks.change(tenant, () => ({
-      ...{ host: 'github', organization: 'a', organizationId: '1', publicRead: null, sinceMs },
+      host: 'github',
+      organization: 'a',
+      organizationId: '1',
+      publicRead: null,
+      sinceMs,
       pinnedCount: 1,
     }));
     await tenantLinks.changePin(path, () => ({
-      ...{ linkedId: '7', linkSinceMs: sinceMs, isPublic: false, saidMs: sinceMs, askAgainMs: sinceMs },
+      linkedId: '7',
+      linkSinceMs: sinceMs,
+      isPublic: false,
+      saidMs: sinceMs,
+      askAgainMs: sinceMs,
       sinceMs,
     }));
   },
   tokens: ({ tokens }) => tokens.put(tokenRecord('a token', { tenant, repos: [repo] })),
   users: ({ users }, sinceMs) =>
     users.allow({
-      ...{ tenant, host: 'github', organizationId: '1', name: 'a', owners: 'manage', members: null },
-      ...{ collaborators: false, sinceMs },
+      tenant,
+      host: 'github',
+      organizationId: '1',
+      name: 'a',
+      owners: 'manage',
+      members: null,
+      collaborators: false,
+      sinceMs,
     }),
   webhooks: ({ webhooks }, atMs) =>
     webhooks.put({
       tenant,
       webhook: {
-        ...{ url: 'https://hooks.example/a', secret: 's', previousSecret: null, last: null },
-        ...{ createdAtMs: atMs, secretChangedAtMs: atMs },
+        url: 'https://hooks.example/a',
+        secret: 's',
+        previousSecret: null,
+        last: null,
+        createdAtMs: atMs,
+        secretChangedAtMs: atMs,
       },
     }),
 };

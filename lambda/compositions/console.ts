@@ -1,0 +1,5 @@
+import { createConsoleFiles } from '../aws/function-environment.ts';
+
+export function consoleDeps() {
+  return { files: createConsoleFiles() };
+}

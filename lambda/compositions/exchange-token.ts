@@ -1,0 +1,17 @@
+import { createIdentityVerifier } from '../accounts/identity-verifier.ts';
+import * as stores from '../stores.ts';
+import { common, issuers, publicUrl, table } from './parts.ts';
+
+export function exchangeDeps() {
+  const tables = table();
+  return {
+    ...common(),
+    publicUrl: publicUrl(),
+    identities: createIdentityVerifier(issuers()),
+    requestKeys: stores.requestKeys(tables),
+    exchangeRules: stores.exchangeRules(tables),
+    ledger: stores.ledger(tables),
+    tokens: stores.tokens(tables),
+    audit: stores.audit(tables),
+  };
+}

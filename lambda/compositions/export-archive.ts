@@ -1,0 +1,26 @@
+import { ScanListing } from '../scan/list-objects.ts';
+import { adoptedListing } from '../store/adopted.ts';
+import * as stores from '../stores.ts';
+import {
+  adoptedRepos,
+  archiveStore,
+  bucketClient,
+  bucketPlace,
+  common,
+  exportsOfDeployment,
+  redelivery,
+  table,
+} from './parts.ts';
+
+export function exportDeps() {
+  const [place, tables] = [bucketPlace(), table()];
+  return {
+    ...common(),
+    redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
+    listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
+    archives: archiveStore(place),
+    exportJobs: stores.exportJobs(tables),
+    failures: stores.failures(tables),
+    ...exportsOfDeployment(),
+  };
+}

@@ -1,0 +1,16 @@
+import { ScanListing } from '../scan/list-objects.ts';
+import { adoptedListing } from '../store/adopted.ts';
+import * as stores from '../stores.ts';
+import { adoptedRepos, bucketClient, bucketPlace, chunkQueue, common, table, urlSigner } from './parts.ts';
+
+export function chunksDeps() {
+  const [tables, place] = [table(), bucketPlace()];
+  return {
+    ...common(),
+    chunkedUploads: stores.chunkedUploads(tables),
+    chunkQueue: chunkQueue(),
+    tokens: stores.tokens(tables),
+    listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
+    signer: urlSigner(place),
+  };
+}

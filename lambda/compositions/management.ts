@@ -1,0 +1,109 @@
+import { accountTies } from '../accounts/seams.ts';
+import { isWebhookUrl } from '../alerts/rules/webhook-delivery.ts';
+import { createSqsQueueGauge } from '../aws/sqs.ts';
+import { chunkClaims } from '../chunks/seams.ts';
+import { exportFailures, exportTies } from '../exports/seams.ts';
+import { parseJson } from '../rules/text.ts';
+import { ScanListing } from '../scan/list-objects.ts';
+import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../status/rules/status.ts';
+import { createStoreProbe } from '../status/status.ts';
+import { adoptedListing } from '../store/adopted.ts';
+import type { BucketClient, S3Settings } from '../store/bucket-client.ts';
+import { createTextFiles } from '../store/object-store.ts';
+import * as stores from '../stores.ts';
+import {
+  admin,
+  adoptedRepos,
+  bucketClient,
+  bucketPlace,
+  clock,
+  common,
+  emailQueue,
+  exportsOfDeployment,
+  gitHosts,
+  issuers,
+  limitContactUrl,
+  objectStore,
+  publicUrl,
+  queue,
+  quickSqs,
+  required,
+  storageClasses,
+  table,
+  urlSigner,
+  webhookQueue,
+} from './parts.ts';
+
+/** The store itself, whatever lies in it. Somebody waits for the answer. */
+function storeProbe(client: BucketClient, { bucket, endpoint }: S3Settings) {
+  const listing = new ScanListing({ client, retry: { attemptsMax: 2 } });
+  const kind = endpoint === undefined ? 's3' : 'external';
+  return createStoreProbe({ listing, clock }, { kind, endpoint: endpoint ?? null, bucket });
+}
+
+/**
+ * The queues that the operator can look at, each with its dead letters: `{"reconciles": [name, name], …}`. Their URLs differ by
+ * the name, and an environment has 4 kB.
+ */
+function queueGauges(): QueueGauge[] {
+  const base = required('LFS_QUOTA_QUEUE_URL').replace(/[^/]*$/, '');
+  const names = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
+    Record<GaugedQueue, [string, string]>
+  >;
+  const client = quickSqs();
+  return gaugedQueues.flatMap((queue) => {
+    const [queueUrl, deadLetterUrl] = (names[queue] ?? []).map((name) => base + name);
+    if (queueUrl === undefined || deadLetterUrl === undefined) return [];
+    return [createSqsQueueGauge({ client, queue, queueUrl, deadLetterUrl })];
+  });
+}
+
+export function managementDeps() {
+  const [tables, place] = [table(), bucketPlace()];
+  const client = bucketClient(place);
+  const deps = {
+    ...common(),
+    publicUrl: publicUrl(),
+    limitContactUrl: limitContactUrl(),
+    // Somebody waits, and no scan is under way that would have to begin again.
+    listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
+    adoptedRepos: adoptedRepos(),
+    store: objectStore(client),
+    ledger: stores.ledger(tables),
+    gcRuns: stores.gcRuns(tables),
+    claims: chunkClaims({ clock, chunkedUploads: stores.chunkedUploads(tables) }),
+    audit: stores.audit(tables),
+    history: stores.history(tables),
+    alerts: stores.alerts(tables),
+    downloads: stores.downloads(tables),
+    publicReads: stores.publicReads(tables),
+    tokens: stores.tokens(tables),
+    requestKeys: stores.requestKeys(tables),
+    invitations: stores.invitations(tables),
+    devices: stores.devices(tables),
+    webhooks: stores.webhooks(tables),
+    emails: stores.emails(tables),
+    webhookQueue: webhookQueue(),
+    emailQueue: emailQueue(),
+    webhookUrls: (url: string) => isWebhookUrl(url),
+    exchangeRules: stores.exchangeRules(tables),
+    issuers: issuers(),
+    gitHosts: gitHosts(),
+    linkedRepos: stores.linkedRepos(tables),
+    tenantLinks: stores.tenantLinks(tables),
+    users: stores.users(tables),
+    copies: stores.copies(tables),
+    locks: stores.locks(tables),
+    admin: admin(),
+    queue: queue(),
+    ...exportsOfDeployment(),
+    exportJobs: stores.exportJobs(tables),
+    archives: createTextFiles({ client }),
+    signer: urlSigner(place),
+    storageClasses: storageClasses(),
+    queueGauges: queueGauges(),
+    storeProbe: storeProbe(client, place),
+    failures: stores.failures(tables),
+  };
+  return { ...deps, belongings: [accountTies(deps), exportTies(deps)], failureKinds: [exportFailures(deps)] };
+}

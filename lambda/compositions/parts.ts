@@ -1,0 +1,247 @@
+import { createHostClient } from '../accounts/git-hosts.ts';
+import { gitHostsFromJson } from '../accounts/rules/git-hosts.ts';
+import { KnownHostUsers } from '../accounts/rules/host-user.ts';
+import { issuersFromJson } from '../accounts/rules/identities.ts';
+import type { EmailMessage } from '../alerts/rules/email.ts';
+import type { WebhookMessage } from '../alerts/rules/webhook-delivery.ts';
+import { systemClock, systemIds } from '../aws/clock-and-ids.ts';
+import { roleCredentials } from '../aws/function-environment.ts';
+import { createInvocationLog, createInvocations } from '../aws/invocation-log.ts';
+import { createPowertoolsLog, createPowertoolsMetrics } from '../aws/powertools.ts';
+import { createAdminSecret, createSecretsClient, storeCredentials } from '../aws/secrets.ts';
+import {
+  createSqsClient,
+  createSqsMessageQueue,
+  createSqsReconcileQueue,
+  createSqsRedelivery,
+  quickLimits,
+} from '../aws/sqs.ts';
+import type { ChunkMessage } from '../chunks/messages.ts';
+import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
+import {
+  type ExportSettings,
+  type ExportStoreKind,
+  exportSettingsFor,
+  exportStoreKinds,
+} from '../exports/rules/settings.ts';
+import { serviceName } from '../rules/metrics.ts';
+import { settingsFromJson } from '../rules/settings.ts';
+import { ScanListing } from '../scan/list-objects.ts';
+import { createPathScan } from '../scan/path-scan.ts';
+import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../store/adopted.ts';
+import { ArchiveClient } from '../store/archive-client.ts';
+import { BucketClient, type S3Settings } from '../store/bucket-client.ts';
+import { createObjectStore } from '../store/object-store.ts';
+import { AdoptedRepos, adoptedReposFromJson } from '../store/rules/adopted-repos.ts';
+import { storageClasses as everyClass, storageClassesIn } from '../store/rules/storage-class.ts';
+import { createArchiveStore } from '../store/s3-archives.ts';
+import { createUrlSigner } from '../store/signing.ts';
+import * as stores from '../stores.ts';
+import { createDynamoDb } from '../table/client.ts';
+
+/**
+ * Composes each deployed function's dependencies from its environment, once per container. Each function gets only
+ * what it may use, so the bundler leaves out the rest. If a variable is missing, the container does not start.
+ */
+
+/**
+ * Settings of the stage as JSON. The bundler puts them in place of these names (lib/functions/functions.ts): they change
+ * with the code, at once, and may be longer than an environment. Undefined: the default.
+ */
+declare const stageJson: {
+  readonly protocol: string | undefined;
+  readonly adoptedRepos: string | undefined;
+  readonly identityIssuers: string | undefined;
+  readonly gitHosts: string | undefined;
+  readonly limitContactUrl: string | undefined;
+  readonly storageClasses: string | undefined;
+};
+
+export const clock = systemClock;
+
+const ids = systemIds;
+
+const invocations = createInvocations({ firstIsCold: true });
+
+/**
+ * A function that can't read them doesn't start: none may run with other settings than the rest of the stage. The
+ * embedded stack only imports this file, and has none.
+ */
+const settings = () => settingsFromJson(stageJson.protocol);
+
+export const adoptedRepos = () => new AdoptedRepos(adoptedReposFromJson(stageJson.adoptedRepos));
+
+export const storageClasses = () => storageClassesIn(stageJson.storageClasses ?? everyClass.join()) ?? [];
+
+export function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`The environment variable ${name} isn't set.`);
+  return value;
+}
+
+export function optional(name: string): string | undefined {
+  return process.env[name] || undefined;
+}
+
+const log = () => createInvocationLog(createPowertoolsLog(), invocations);
+
+export const common = () => ({ clock, ids, settings: settings(), invocations, log: log() });
+
+export const metrics = () =>
+  createPowertoolsMetrics({
+    namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? serviceName,
+    invocations,
+  });
+
+const role = () => roleCredentials(process.env);
+
+/** The ledger's table, and the client with its connections. A function has one. */
+export function table() {
+  return { client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') };
+}
+
+/** A function's queues share a client for what is sent, and another for what can't wait long. */
+const sqs = once(() => createSqsClient());
+
+export const quickSqs = once(() => createSqsClient(quickLimits));
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+const queueAt = (queueUrl: string) => ({ client: sqs(), queueUrl, clock, invocations });
+
+export const queue = () => createSqsReconcileQueue(queueAt(required('LFS_QUOTA_QUEUE_URL')));
+
+/** When a message of the function's own queue comes again. */
+export const redelivery = (variable: string) =>
+  createSqsRedelivery({ client: quickSqs(), queueUrl: required(variable) });
+
+/** How the stage makes exports. Without a queue it makes none. */
+export function exportsOfDeployment(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
+  const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
+  if (queueUrl === undefined)
+    return { exportQueue: noExports, exportSettings: exportSettingsFor('s3', { workers: 0 }) };
+  const exportSettings = exportSettingsFor(exportStore(), {
+    workers: count('LFS_QUOTA_EXPORT_WORKERS'),
+    perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
+    keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
+  });
+  const exportQueue = createSqsMessageQueue<ExportMessage>(queueAt(queueUrl));
+  return { exportQueue, exportSettings };
+}
+
+const noExports: ExportQueue = {
+  send: () => Promise.reject(new Error('This deployment makes no exports.')),
+};
+
+function exportStore(): ExportStoreKind {
+  const name = required('LFS_QUOTA_EXPORT_STORE');
+  const kind = exportStoreKinds.find((each) => each === name);
+  if (kind === undefined) throw new Error(`The environment variable LFS_QUOTA_EXPORT_STORE is ${name}.`);
+  return kind;
+}
+
+/** A whole number above 0. */
+function count(name: string): number {
+  const value = Number(required(name));
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new Error(`The environment variable ${name} must be a whole number above 0.`);
+  return value;
+}
+
+/** The queue of chunked uploads. */
+export const chunkQueue = () =>
+  createSqsMessageQueue<ChunkMessage>(queueAt(required('LFS_QUOTA_CHUNK_QUEUE_URL')));
+
+/** The queue of what is to be sent to webhooks. */
+export const webhookQueue = () =>
+  createSqsMessageQueue<WebhookMessage>(queueAt(required('LFS_QUOTA_WEBHOOK_QUEUE_URL')));
+
+/** A queue that not every stage has. Without it, nothing is done of what it's for. */
+export function optionalQueue<M extends object>(variable: string) {
+  const queueUrl = optional(variable);
+  if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
+  return { isOn: true, ...createSqsMessageQueue<M>(queueAt(queueUrl)) };
+}
+
+/** The queue of what is to be e-mailed. */
+export const emailQueue = () => optionalQueue<EmailMessage>('LFS_QUOTA_EMAIL_QUEUE_URL');
+
+/** How a secret is read. */
+export function secret(secretArn: string) {
+  return { client: createSecretsClient(), secretArn, nowMs: clock.nowMs };
+}
+
+export const admin = () => createAdminSecret(secret(required('LFS_QUOTA_ADMIN_SECRET_ARN')));
+
+/** Where the bucket is, and the credentials for it. */
+export function bucketPlace(): S3Settings {
+  const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
+  const secretArn = optional('LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN');
+  return {
+    bucket: required('LFS_QUOTA_BUCKET'),
+    region: required('LFS_QUOTA_S3_REGION'),
+    ...(endpoint && { endpoint, forcePathStyle: true }),
+    credentials: secretArn ? storeCredentials(secret(secretArn)) : async () => role(),
+  };
+}
+
+/** The bucket's client, with its connections. A function has one. */
+export function bucketClient(place = bucketPlace()): BucketClient {
+  return new BucketClient(reachable(place));
+}
+
+/** What stands in for S3, if something does, is reached in its place. URLs are signed for the bucket as clients reach it. */
+const reachable = (place: S3Settings): S3Settings => {
+  const endpoint = optional('AWS_ENDPOINT_URL_S3') ?? optional('AWS_ENDPOINT_URL');
+  return { ...(endpoint && { endpoint }), ...place };
+};
+
+export const objectStore = (client: BucketClient) =>
+  adoptedStore(createObjectStore({ client, clock }), adoptedRepos());
+
+export const archiveStore = (place: S3Settings) =>
+  adoptedArchives(createArchiveStore({ client: new ArchiveClient(reachable(place)) }), adoptedRepos());
+
+export const urlSigner = (place: S3Settings) => adoptedSigner(createUrlSigner(place), adoptedRepos());
+
+export function scanning(client: BucketClient) {
+  const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());
+  return { listing, scan: createPathScan({ listing, clock, settings: settings(), log: log() }) };
+}
+
+/** Whose identity tokens the stage takes. */
+export const issuers = () => issuersFromJson(stageJson.identityIssuers);
+
+/** Whose people the stage lets in. */
+export const gitHosts = () => gitHostsFromJson(stageJson.gitHosts);
+
+/** How people are asked for at their git hosts. */
+export const hostUsers = (tables: ReturnType<typeof table>) => ({
+  gitHosts: gitHosts(),
+  hostClient: createHostClient(clock),
+  linkedRepos: stores.linkedRepos(tables),
+  tenantLinks: stores.tenantLinks(tables),
+  keptGrants: stores.keptGrants(tables),
+  knownHostUsers: new KnownHostUsers(),
+});
+
+/** Where people ask the operator for a higher limit. */
+export const limitContactUrl = () => stageJson.limitContactUrl;
+
+/** Where clients reach the API, if something stands before it. */
+export const publicUrl = () => optional('LFS_QUOTA_PUBLIC_URL');
+
+/** The ledger, and what its listeners need. */
+export const heard = (tables: ReturnType<typeof table>) => ({
+  ...common(),
+  metrics: metrics(),
+  ledger: stores.ledger(tables),
+  history: stores.history(tables),
+  alerts: stores.alerts(tables),
+});

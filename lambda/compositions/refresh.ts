@@ -1,0 +1,41 @@
+import type { EventBus } from '../alerts/rules/alerts.ts';
+import { createEventBridge } from '../aws/event-bus.ts';
+import * as stores from '../stores.ts';
+import {
+  chunkQueue,
+  common,
+  emailQueue,
+  exportsOfDeployment,
+  metrics,
+  optional,
+  queue,
+  table,
+  webhookQueue,
+} from './parts.ts';
+
+/** The account's event bus, if the stage publishes to it. */
+function eventBus(): EventBus {
+  if (optional('LFS_QUOTA_EVENT_BUS') === undefined) return { publish: async () => undefined };
+  return createEventBridge();
+}
+
+export function refreshDeps() {
+  const tables = table();
+  return {
+    ...common(),
+    ledger: stores.ledger(tables),
+    alerts: stores.alerts(tables),
+    eventBus: eventBus(),
+    emails: stores.emails(tables),
+    tokens: stores.tokens(tables),
+    history: stores.history(tables),
+    webhookQueue: webhookQueue(),
+    emailQueue: emailQueue(),
+    queue: queue(),
+    metrics: metrics(),
+    ...exportsOfDeployment(),
+    exportJobs: stores.exportJobs(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
+    chunkQueue: chunkQueue(),
+  };
+}

@@ -1,0 +1,14 @@
+import { createSesMailer } from '../aws/ses.ts';
+import * as stores from '../stores.ts';
+import { common, redelivery, required, table } from './parts.ts';
+
+export function emailDeps() {
+  const configurationSet = required('LFS_QUOTA_EMAIL_CONFIGURATION_SET');
+  return {
+    ...common(),
+    emails: stores.emails(table()),
+    mailer: createSesMailer({ from: required('LFS_QUOTA_EMAIL_FROM'), configurationSet }),
+    publicUrl: required('LFS_QUOTA_PUBLIC_URL'),
+    redelivery: redelivery('LFS_QUOTA_EMAIL_QUEUE_URL'),
+  };
+}

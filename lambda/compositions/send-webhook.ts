@@ -1,0 +1,12 @@
+import { createWebhookSender } from '../alerts/webhook-sender.ts';
+import * as stores from '../stores.ts';
+import { common, redelivery, table } from './parts.ts';
+
+export function webhookDeps() {
+  return {
+    ...common(),
+    webhooks: stores.webhooks(table()),
+    webhookSender: createWebhookSender(),
+    redelivery: redelivery('LFS_QUOTA_WEBHOOK_QUEUE_URL'),
+  };
+}

@@ -11,7 +11,7 @@ import { historyOperations } from '../api/management/history.ts';
 import { invitationOperations } from '../api/management/invitations.ts';
 import { lockOperations } from '../api/management/locks.ts';
 import { objectOperations } from '../api/management/objects.ts';
-import type { ManagementDeps, Operation } from '../api/management/operations.ts';
+import type { Operation } from '../api/management/operations.ts';
 import { repoOperations } from '../api/management/repos.ts';
 import { reservationOperations } from '../api/management/reservations.ts';
 import { scanOperations } from '../api/management/scans.ts';
@@ -39,8 +39,7 @@ const listSignInHosts = async ({ gitHosts }: Pick<Deps, 'gitHosts'>) => {
   return json(200, { hosts });
 };
 
-/** The type makes the compiler check that each route has its operation. */
-const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
+const operations = {
   'GET /v1/sign-in': listSignInHosts,
   ...sessionOperations,
   ...statusOperations,
@@ -66,10 +65,21 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...emailLinkOperations,
 };
 
-const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));
+/** All that one of them needs. */
+type Needs = Parameters<typeof listSignInHosts>[0] & UnionToIntersection<NeedsOf<typeof operations>>;
+type NeedsOf<Operations> = {
+  [K in keyof Operations]: Operations[K] extends Operation<infer D> ? D : never;
+}[keyof Operations];
+type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
+  ? I
+  : never;
+
+/** The type makes the compiler check that each route has its operation. */
+const all: Readonly<Record<RouteKey<'management'>, Operation<Needs>>> = operations;
+const byRouteKey: ReadonlyMap<string, Operation<Needs>> = new Map(Object.entries(all));
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
-export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHandler {
+export function create(deps: Needs & Pick<Deps, 'invocations'>): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
     const operation = byRouteKey.get(event.routeKey);
     return operation ? operation(deps, event) : problem('not-found', 'Route not found.');

@@ -1,13 +1,16 @@
 import { type AuditEntry, auditKeptMs } from '../../accounts/rules/audit.ts';
+import type { ExportPorts } from '../../exports/ports.ts';
 import type { ExportJob } from '../../exports/rules/job.ts';
 import { dayAfterMs } from '../../rules/dates.ts';
 import { type AuditEntryBody, auditContract } from '../contract/audit.ts';
 import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';
 import { tenantNotFound } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const auditOperations = operations(auditContract, {
+type Needs = Pick<ExportPorts, 'exportJobs'>;
+
+export const auditOperations = operationsFor<Needs>()(auditContract, {
   /**
    * The newest first, a page at a time. Of other actions than are asked for nothing is shown, so a page may be short. What is
    * older than it is kept for is left out, wherever nothing removes it.

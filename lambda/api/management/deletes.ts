@@ -1,3 +1,4 @@
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import {
   type DeletePlan,
   deleteRepo,
@@ -7,6 +8,7 @@ import {
   type ShownDeletion,
 } from '../../ledger/deletes.ts';
 import { openDeletionsMax } from '../../ledger/rules/deletion.ts';
+import type { FilePorts } from '../../store/rules/file-ports.ts';
 import {
   type DeletePlanBody,
   type DeletionBody,
@@ -17,9 +19,12 @@ import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, pathOid, pathRepo } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
 import { refuseBeyondRepos } from './access.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const deleteOperations = operations(deleteContract, {
+type Needs = Pick<CoreDeps, 'store' | 'listing' | 'queue' | 'ids' | 'belongings'> &
+  Pick<FilePorts, 'adoptedRepos'>;
+
+export const deleteOperations = operationsFor<Needs>()(deleteContract, {
   /** Repo by repo, a page at a time. */
   'GET /v1/tenants/{tenant}/deletions': async (
     deps,

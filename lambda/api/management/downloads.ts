@@ -1,12 +1,15 @@
 import { listDownloadDays } from '../../downloads/downloads.ts';
+import type { DownloadPorts } from '../../downloads/ports.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../rules/dates.ts';
 import { type DownloadPageBody, downloadContract, downloadCursor } from '../contract/downloads.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';
 import { listedRepos } from './access.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const downloadOperations = operations(downloadContract, {
+type Needs = Pick<DownloadPorts, 'downloads'>;
+
+export const downloadOperations = operationsFor<Needs>()(downloadContract, {
   /** By day, repo and token, a page at a time. */
   'GET /v1/tenants/{tenant}/downloads': async (
     deps,

@@ -1,12 +1,14 @@
 import { addEmail, removeEmail, useEmailKey } from '../../alerts/emails.ts';
+import type { AlertPorts } from '../../alerts/ports.ts';
 import { type EmailAddress, emailsMax } from '../../alerts/rules/email.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { RouteKey } from '../../routes.ts';
 import { type EmailBody, emailContract } from '../contract/emails.ts';
 import { iso } from '../contract/fields.ts';
 import { firstIssue } from '../contract/json.ts';
 import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
-import { jsonBody, type Operation, operations } from './operations.ts';
+import { jsonBody, type Operation, operationsFor, type RouteDeps } from './operations.ts';
 
 type LinkRoute = Extract<RouteKey<'management'>, `POST /v1/emails/${string}`>;
 
@@ -16,7 +18,9 @@ const {
   ...ofTenants
 } = emailContract;
 
-export const emailOperations = operations(ofTenants, {
+type Needs = Pick<CoreDeps, 'ids'> & Pick<AlertPorts, 'emails' | 'emailQueue'>;
+
+export const emailOperations = operationsFor<Needs>()(ofTenants, {
   'GET /v1/tenants/{tenant}/emails': async ({ emails }, { tenant: { tenant } }) => {
     const { addresses } = await emails.read(tenant);
     return json(200, { emails: addresses.map(emailBody) });
@@ -45,7 +49,7 @@ export const emailOperations = operations(ofTenants, {
 });
 
 /** What the reader of an e-mail does with its links. They have no token: the key in the link is enough for this alone. */
-export const emailLinkOperations: Readonly<Record<LinkRoute, Operation>> = {
+export const emailLinkOperations: Readonly<Record<LinkRoute, Operation<Needs & RouteDeps>>> = {
   'POST /v1/emails/confirm': async (deps, event) => {
     const decoded = jsonBody(deps, event, confirm.body);
     if (!decoded.ok) return decoded.response;

@@ -1,3 +1,4 @@
+import type { AccountPorts } from '../../accounts/ports.ts';
 import {
   type ExchangeRule,
   exchangeRulesMax,
@@ -5,6 +6,7 @@ import {
   wrongRule,
 } from '../../accounts/rules/identities.ts';
 import type { TokenRecord } from '../../accounts/rules/tokens.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import {
   type ExchangedTokenBody,
@@ -15,9 +17,11 @@ import {
 import { iso } from '../contract/fields.ts';
 import { json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const exchangeOperations = operations(exchangeContract, {
+type Needs = Pick<CoreDeps, 'ids'> & Pick<AccountPorts, 'issuers' | 'exchangeRules'>;
+
+export const exchangeOperations = operationsFor<Needs>()(exchangeContract, {
   'GET /v1/tenants/{tenant}/exchange-rules': async (deps, { tenant: { tenant } }) => {
     const rules = await deps.exchangeRules.list(tenant);
     const issuers = deps.issuers.map(({ issuer }) => issuer);

@@ -1,6 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { actorOf } from '../../accounts/audit.ts';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { auditText } from '../../accounts/rules/audit.ts';
+import type { ExportPorts } from '../../exports/ports.ts';
 import { type ExportJob, exportIdPattern, isOpen, isUnitDone } from '../../exports/rules/job.ts';
 import {
   cancelExport,
@@ -12,14 +14,19 @@ import {
 } from '../../exports/start.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
+import type { FilePorts } from '../../store/rules/file-ports.ts';
 import { type ExportBody, exportContract } from '../contract/exports.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, type Refusal } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
 import { type Reader, refuseBeyondRepos, seesRepo } from './access.ts';
-import { type ManagementDeps, operations, requestKeyReused } from './operations.ts';
+import { operationsFor, type RouteDeps, requestKeyReused } from './operations.ts';
 
-export const exportOperations = operations(exportContract, {
+type Needs = Pick<CoreDeps, 'listing' | 'signer' | 'ids'> &
+  Pick<AccountPorts, 'requestKeys'> &
+  Pick<ExportPorts, 'exportJobs' | 'exportQueue'> & { readonly archives: Pick<FilePorts['archives'], 'put'> };
+
+export const exportOperations = operationsFor<Needs>()(exportContract, {
   /** The newest first, a page at a time. */
   'GET /v1/tenants/{tenant}/exports': async (
     deps,
@@ -112,13 +119,13 @@ function exportSummary({ exportId, state, request }: ExportJob) {
   return { exportId, state, repo, format, dryRun: isDryRun, listedObjects, named: isNamed };
 }
 
-async function shown(deps: ManagementDeps, job: ExportJob) {
+async function shown(deps: Needs & RouteDeps, job: ExportJob) {
   return json(200, exportBody(job, await signedArchives(deps, job)));
 }
 
 /** The export of the path, if it is there for this reader. */
 async function findExport(
-  deps: ManagementDeps,
+  deps: Needs & RouteDeps,
   input: { owner: TenantRecord; event: APIGatewayProxyEventV2 } & Pick<Reader, 'token'>,
 ): Promise<ExportJob | undefined> {
   const { owner, token, event } = input;

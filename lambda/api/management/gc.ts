@@ -1,4 +1,5 @@
 import { cancelGc, type NotReady, openGc, readGc, signReachableSet, startRun } from '../../gc/gc.ts';
+import type { GcPorts } from '../../gc/ports.ts';
 import {
   candidatesKey,
   type Gc,
@@ -14,9 +15,11 @@ import { iso } from '../contract/fields.ts';
 import { day, type GcBody, gcContract, minAgeDaysDefault } from '../contract/gc.ts';
 import { json, pathRepo, type Refusal } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const gcOperations = operations(gcContract, {
+type Needs = Pick<CoreDeps, 'listing' | 'signer' | 'queue' | 'ids'> & GcPorts;
+
+export const gcOperations = operationsFor<Needs>()(gcContract, {
   'GET /v1/tenants/{tenant}/repos/{repo}/gc': async (deps, { tenant: { tenant }, event }) => {
     const repo = pathRepo(event);
     const gc = repo === undefined ? undefined : await readGc(deps, { tenant, repo });

@@ -1,13 +1,17 @@
+import type { DownloadPorts } from '../../downloads/ports.ts';
 import { readHistory, type TenantHistory } from '../../history/history.ts';
+import type { HistoryPorts } from '../../history/ports.ts';
 import type { Forecast, LastRefusal } from '../../history/rules/history.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { iso } from '../contract/fields.ts';
 import { type ForecastBody, type HistoryBody, historyContract } from '../contract/history.ts';
 import { json } from '../http.ts';
 import { seesRepo } from './access.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const historyOperations = operations(historyContract, {
+type Needs = Pick<DownloadPorts, 'downloads'> & HistoryPorts;
+
+export const historyOperations = operationsFor<Needs>()(historyContract, {
   'GET /v1/tenants/{tenant}/history': async (deps, { tenant, token, query }) => {
     const history = await readHistory(deps, { tenant, ...query });
     return json(

@@ -1,14 +1,19 @@
 import { approveDevice, deviceGrant, findDevice, invite } from '../../accounts/invitations.ts';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { type InvitationRecord, isKept, isWithin } from '../../accounts/rules/invitations.ts';
 import { lastingTokenId } from '../../accounts/rules/tokens.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { iso } from '../contract/fields.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from '../contract/invitations.ts';
 import { baseUrl, json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
 import { isManager } from './access.ts';
-import { operations, pathId } from './operations.ts';
+import { operationsFor, pathId } from './operations.ts';
 
-export const invitationOperations = operations(invitationContract, {
+type Needs = Pick<CoreDeps, 'ids'> &
+  Pick<AccountPorts, 'invitations' | 'devices'> & { readonly publicUrl?: string | undefined };
+
+export const invitationOperations = operationsFor<Needs>()(invitationContract, {
   'GET /v1/tenants/{tenant}/invitations': async (deps, { tenant: { tenant } }) => {
     const nowMs = deps.clock.nowMs();
     const open = (await deps.invitations.list(tenant)).filter(

@@ -7,9 +7,11 @@ import { type FileLockBody, lockContract } from '../contract/locks.ts';
 import { json, pathRepo } from '../http.ts';
 import { repoNotFound } from '../problems.ts';
 import { type Reader, seesRepo } from './access.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const lockOperations = operations(lockContract, {
+type Needs = LockPorts;
+
+export const lockOperations = operationsFor<Needs>()(lockContract, {
   /** By the hashes of their paths, a page at a time. A repo has locks before its first push, so any name has a list. */
   'GET /v1/tenants/{tenant}/repos/{repo}/locks': async (
     { locks },

@@ -1,13 +1,16 @@
 import { listStoredObjects } from '../../downloads/downloads.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { tenantPrefix } from '../../rules/names.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { objectContract } from '../contract/objects.ts';
 import { json } from '../http.ts';
 import { problem } from '../problems.ts';
 import { refuseBeyondRepos } from './access.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const objectOperations = operations(objectContract, {
+type Needs = Pick<CoreDeps, 'listing'>;
+
+export const objectOperations = operationsFor<Needs>()(objectContract, {
   /** What the store holds now, by repo and oid, a page at a time. */
   'GET /v1/tenants/{tenant}/objects': async (
     deps,

@@ -1,16 +1,16 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../accounts/audit.ts';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import type { AuditAction } from '../../accounts/rules/audit.ts';
 import { mustSignInAgain } from '../../accounts/rules/tokens.ts';
-import type { Deps } from '../../deps.ts';
+import type { ExportPorts } from '../../exports/ports.ts';
 import { makesExports } from '../../exports/seams.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import type { RouteKey } from '../../routes.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { hasPrototypeField, parseJson } from '../../rules/text.ts';
-import type { FilePorts } from '../../store/rules/file-ports.ts';
 import {
   bodyBytesMaxDefault,
   type Contract,
@@ -44,42 +44,13 @@ import {
   sessionAccess,
 } from './access.ts';
 
-/** All that has to do with tenants, but for what pushes, users of a git host and other functions need. */
-export type ManagementDeps = Omit<
-  Deps,
-  | 'identities'
-  | 'hostClient'
-  | 'signInHosts'
-  | 'keptGrants'
-  | 'knownHostUsers'
-  | 'copyQueue'
-  | 'copier'
-  | 'listeners'
-  | 'holds'
-  | 'chores'
-  | 'way'
-  | 'chunkedUploads'
-  | 'eventBus'
-  | 'webhookSender'
-  | 'mailer'
-  | 'scan'
-  | 'listingPace'
-  | 'knownObjects'
-  | 'archives'
-  | 'chunkQueue'
-  | 'invocations'
-  | 'metrics'
-> & {
-  /** It only asks for exports: others make them. */
-  readonly archives: Pick<FilePorts['archives'], 'put'>;
-  /** Where the API is reached, if something stands before it. */
-  readonly publicUrl?: string | undefined;
-  /** Where people ask the operator for a higher limit. */
-  readonly limitContactUrl?: string | undefined;
-};
+/** What each route needs to check who asks, to decode, and to note what was changed. */
+export type RouteDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log' | 'settings'> &
+  Pick<AccountPorts, 'admin' | 'tokens' | 'audit'> &
+  Pick<ExportPorts, 'exportSettings'>;
 
 /** One route of the management API: checks access, decodes, runs what its subject has for it, answers. */
-export type Operation = (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Response>;
+export type Operation<D> = (deps: D, event: APIGatewayProxyEventV2) => Promise<Response>;
 
 /** How each kind of access is checked. */
 const checks = {
@@ -122,14 +93,14 @@ type SayingOneOf<Answers> = {
   >;
 }[Extract<keyof Answers, number>];
 
-type Read<K, C extends RouteContract> = (deps: ManagementDeps, input: Input<K, C>) => Promise<Answer<C>>;
-type Change<K, C extends RouteContract> = (
-  deps: ManagementDeps,
+type Read<D, K, C extends RouteContract> = (deps: D, input: Input<K, C>) => Promise<Answer<C>>;
+type Change<D, K, C extends RouteContract> = (
+  deps: D,
   input: Input<K, C> & { readonly trail: AuditTrail },
 ) => Promise<Answer<C>>;
 /** Finds out whether anything is to be changed. @returns the answer if nothing is, or what changes it. */
-type Prepare<K, C extends RouteContract> = (
-  deps: ManagementDeps,
+type Prepare<D, K, C extends RouteContract> = (
+  deps: D,
   input: Input<K, C>,
 ) => Promise<Answer<C> | ((trail: AuditTrail) => Promise<Answer<C>>)>;
 
@@ -138,47 +109,52 @@ type Prepare<K, C extends RouteContract> = (
  * nobody fills the audit of a tenant who may not change anything of it. Where somebody who may only read can ask for a
  * change, they could fill it with what changes nothing, so only the second part is audited.
  */
-type Run<K, C extends RouteContract> = C extends { action: AuditAction }
+type Run<D, K, C extends RouteContract> = C extends { action: AuditAction }
   ? C['access'] extends 'reader'
-    ? Prepare<K, C>
+    ? Prepare<D, K, C>
     :
-        | Change<K, C>
+        | Change<D, K, C>
         | {
-            readonly run: Change<K, C>;
+            readonly run: Change<D, K, C>;
             /** What is written down of the body. Default: all of it. */
             readonly askedOf: (body: BodyOf<C>) => object;
           }
-  : Read<K, C>;
+  : Read<D, K, C>;
 
-type Runs<C extends Contract> = {
-  readonly [K in keyof C & RouteKey<'management'>]: C[K] extends RouteContract ? Run<K, C[K]> : never;
+type Runs<D, C extends Contract> = {
+  readonly [K in keyof C & RouteKey<'management'>]: C[K] extends RouteContract ? Run<D, K, C[K]> : never;
 };
 
-/** The routes of a subject. The compiler lets none be missing that its contract has, and none take what it doesn't say. */
-export function operations<C extends Contract>(
-  contract: C,
-  runs: Runs<C>,
-): Readonly<Record<keyof C & RouteKey<'management'>, Operation>> {
-  const made = (Object.keys(runs) as (keyof C & RouteKey<'management'>)[]).map((route) => {
-    const said: RouteContract | undefined = contract[route];
-    if (!said) throw new Error(`${route} has no contract.`);
-    return [route, operation({ route, contract: said, run: runs[route] as unknown as AnyRun })];
-  });
-  return Object.fromEntries(made);
-}
+/**
+ * The routes of a subject, which need this beside what each route does. The compiler lets none be missing that its contract has,
+ * and none take or answer what it doesn't say.
+ */
+export const operationsFor =
+  <Needs>() =>
+  <C extends Contract>(
+    contract: C,
+    runs: Runs<RouteDeps & Needs, C>,
+  ): Readonly<Record<keyof C & RouteKey<'management'>, Operation<RouteDeps & Needs>>> => {
+    const made = (Object.keys(runs) as (keyof C & RouteKey<'management'>)[]).map((route) => {
+      const said: RouteContract | undefined = contract[route];
+      if (!said) throw new Error(`${route} has no contract.`);
+      return [route, operation({ route, contract: said, run: runs[route] as unknown as AnyRun })];
+    });
+    return Object.fromEntries(made);
+  };
 
 /** A {@link Run} whose contract is no part of its type any more. */
 type AnyRun = Perform | { readonly run: Perform; readonly askedOf: (body: object | undefined) => object };
 type Perform = (
-  deps: ManagementDeps,
+  deps: RouteDeps,
   input: { event: APIGatewayProxyEventV2; requestKey?: string | undefined; trail?: AuditTrail },
-) => ReturnType<Prepare<string, RouteContract>>;
+) => ReturnType<Prepare<RouteDeps, string, RouteContract>>;
 
 /**
  * Checks access first, so that nobody learns more from an error than what their credentials let them see. Then
  * decodes query and body, and runs.
  */
-function operation(given: { route: string; contract: RouteContract; run: AnyRun }): Operation {
+function operation(given: { route: string; contract: RouteContract; run: AnyRun }): Operation<RouteDeps> {
   const { contract } = given;
   const ofTenant = given.route.includes('{tenant}');
   const check = checkOf(contract, ofTenant);
@@ -230,7 +206,7 @@ function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: bo
   const ofAdmin = ofTenant ? adminTenantAccess : adminAccess;
   const check = access === 'admin' ? ofAdmin : checks[access as keyof typeof checks];
   return async (
-    deps: ManagementDeps,
+    deps: RouteDeps,
     event: APIGatewayProxyEventV2,
   ): Promise<Access<{ tenant?: TenantRecord | undefined }>> => {
     const granted: Access<{ tenant?: TenantRecord | undefined }> = await check(deps, event);

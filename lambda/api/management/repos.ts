@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { AuditTrail } from '../../accounts/audit.ts';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../accounts/repos.ts';
 import {
   isInForce,
@@ -10,8 +11,10 @@ import {
   publicReposMax,
 } from '../../accounts/rules/git-hosts.ts';
 import { findLink } from '../../accounts/tenant-links.ts';
+import type { DownloadPorts } from '../../downloads/ports.ts';
 import { copiesShownMax, isCopying, keptForMs } from '../../downloads/rules/copies.ts';
 import { readWeeks } from '../../history/history.ts';
+import type { HistoryPorts } from '../../history/ports.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { uploadingRepos } from '../../ledger/reservations.ts';
@@ -34,9 +37,14 @@ import { type RepoBody, repoContract, type updateRepoBody } from '../contract/re
 import { json, pathRepo, type Refusal, receivedAtMs } from '../http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../problems.ts';
 import { type Reader, seesRepo } from './access.ts';
-import { type ManagementDeps, operations } from './operations.ts';
+import { operationsFor, type RouteDeps } from './operations.ts';
 
-export const repoOperations = operations(repoContract, {
+type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue'> &
+  Pick<AccountPorts, 'publicReads' | 'gitHosts' | 'linkedRepos' | 'tenantLinks'> &
+  Pick<DownloadPorts, 'downloads' | 'copies'> &
+  HistoryPorts;
+
+export const repoOperations = operationsFor<Needs>()(repoContract, {
   /**
    * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
    * last.
@@ -150,7 +158,7 @@ export const repoOperations = operations(repoContract, {
 
 /** What a repo is linked to by its tenant. undefined: nothing, or it's linked itself. */
 async function linkOfTenant(
-  deps: Pick<ManagementDeps, 'linkedRepos' | 'tenantLinks'>,
+  deps: Pick<Needs & RouteDeps, 'linkedRepos' | 'tenantLinks'>,
   path: RepoPath,
 ): Promise<RepoBody['gitHost']> {
   const [link, pin] = await Promise.all([findLink(deps, path), deps.tenantLinks.findPin(path)]);
@@ -161,7 +169,7 @@ async function linkOfTenant(
 
 /** How many copies were asked for that aren't made. undefined: none. */
 async function copiesOf(
-  { copies, clock }: Pick<ManagementDeps, 'copies' | 'clock'>,
+  { copies, clock }: Pick<Needs & RouteDeps, 'copies' | 'clock'>,
   path: RepoPath,
 ): Promise<RepoBody['copies']> {
   const notes = await copies.list({ ...path, countMax: copiesShownMax });
@@ -174,7 +182,7 @@ async function copiesOf(
 
 /** Repos with what they stored in each week, as far as the ledger has records of them. */
 async function withWeeks(
-  deps: Pick<ManagementDeps, 'history' | 'clock'>,
+  deps: Pick<Needs & RouteDeps, 'history' | 'clock'>,
   input: { tenant: string; records: readonly RepoRecord[]; repos: readonly RepoBody[]; count: number },
 ): Promise<RepoBody[]> {
   const { tenant, records, count } = input;
@@ -186,7 +194,7 @@ async function withWeeks(
 
 /** Why somebody who manages a tenant can't set this ceiling. A tenant without a download limit is no way around it. */
 export function wrongCeiling(
-  { settings }: Pick<ManagementDeps, 'settings'>,
+  { settings }: Pick<Needs & RouteDeps, 'settings'>,
   { tenant, publicRead }: { tenant: TenantRecord; publicRead: Pick<PublicRead, 'monthlyLimitBytes'> },
 ): string | undefined {
   if (publicRead.monthlyLimitBytes === null)
@@ -235,7 +243,7 @@ function markChange<M>(
 }
 
 async function preparePublicRead(
-  deps: ManagementDeps,
+  deps: Needs & RouteDeps,
   input: {
     tenant: TenantRecord;
     repo: string;
@@ -257,7 +265,7 @@ async function preparePublicRead(
 }
 
 async function prepareGitHost(
-  deps: ManagementDeps,
+  deps: Needs & RouteDeps,
   input: {
     tenant: TenantRecord;
     repo: string;
@@ -293,7 +301,7 @@ async function prepareGitHost(
 
 /** The answer to a storage class that the store doesn't have. undefined: it has it. */
 export function lacksStorageClass(
-  { storageClasses }: Pick<ManagementDeps, 'storageClasses'>,
+  { storageClasses }: Pick<Needs & RouteDeps, 'storageClasses'>,
   wanted: string | null | undefined,
 ): Refusal | undefined {
   if (!wanted || storageClasses.some((each) => each === wanted)) return undefined;
@@ -309,7 +317,7 @@ export const storageClassMark = ({ storageClass }: { storageClass?: string | nul
   storageClass ? { storageClass } : {};
 
 async function prepareStorageClass(
-  deps: ManagementDeps,
+  deps: Needs & RouteDeps,
   input: {
     tenant: TenantRecord;
     repo: string;
@@ -335,7 +343,7 @@ async function prepareStorageClass(
 }
 
 /** @param field of the body that names the host. */
-export function unknownGitHost({ gitHosts }: Pick<ManagementDeps, 'gitHosts'>, field: string): Refusal {
+export function unknownGitHost({ gitHosts }: Pick<Needs & RouteDeps, 'gitHosts'>, field: string): Refusal {
   const known = gitHosts.map(({ id }) => id).join(', ');
   const detail = known
     ? `must be one of: ${known}.`
@@ -344,7 +352,7 @@ export function unknownGitHost({ gitHosts }: Pick<ManagementDeps, 'gitHosts'>, f
 }
 
 async function updateLimit(
-  deps: ManagementDeps,
+  deps: Needs & RouteDeps,
   input: {
     tenant: TenantRecord;
     beganMs: number;
@@ -376,7 +384,7 @@ interface Decided {
 }
 
 async function readDecided(
-  deps: Pick<ManagementDeps, 'ledger' | 'publicReads' | 'linkedRepos'>,
+  deps: Pick<Needs & RouteDeps, 'ledger' | 'publicReads' | 'linkedRepos'>,
   path: RepoPath,
 ): Promise<Decided> {
   const [record, publicRead, linked] = await Promise.all([
@@ -389,7 +397,7 @@ async function readDecided(
 
 /** A repo with what anybody was offered of it, if it is public. undefined: it is not shown. */
 async function shownRepo(
-  deps: Pick<ManagementDeps, 'downloads' | 'clock'>,
+  deps: Pick<Needs & RouteDeps, 'downloads' | 'clock'>,
   input: { tenant: TenantRecord } & Decided,
 ): Promise<RepoBody | undefined> {
   const { tenant, record, publicRead, linked } = input;

@@ -1,12 +1,15 @@
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { cancelReservations, listReservations, type ShownReservation } from '../../ledger/reservations.ts';
 import { makerOf } from '../../ledger/rules/reservation.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { type ReservationBody, reservationContract, reservationCursor } from '../contract/reservations.ts';
 import { json } from '../http.ts';
 import { isManager, listedRepos, type Reader } from './access.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const reservationOperations = operations(reservationContract, {
+type Needs = Pick<CoreDeps, 'queue' | 'claims'>;
+
+export const reservationOperations = operationsFor<Needs>()(reservationContract, {
   /** Repo by repo, a page at a time. What holds nothing is not shown, so a page may be shorter than asked for. */
   'GET /v1/tenants/{tenant}/reservations': async (
     deps,

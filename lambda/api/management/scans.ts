@@ -1,13 +1,16 @@
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { steerScan } from '../../ledger/reconcile-requests.ts';
 import type { RepoRecord, ScanProgress } from '../../ledger/rules/tenant.ts';
 import { iso } from '../contract/fields.ts';
 import { type ScanBody, scanContract } from '../contract/scans.ts';
 import { json, pathRepo } from '../http.ts';
 import { problem } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 import { readRepoPage } from './repos.ts';
 
-export const scanOperations = operations(scanContract, {
+type Needs = Pick<CoreDeps, 'queue'>;
+
+export const scanOperations = operationsFor<Needs>()(scanContract, {
   /** The large repos, by name, a page of repos at a time. Most repos are none, so a page is shorter than asked for. */
   'GET /v1/tenants/{tenant}/scans': async (deps, { tenant: { tenant }, token, query }) => {
     const { repos, nextCursor } = await readRepoPage(deps, { tenant, token, ...query });

@@ -1,12 +1,15 @@
 import { hostCheckMs, type SessionRecord } from '../../accounts/rules/tokens.ts';
 import { beginSession, endSession, type Holder } from '../../accounts/tokens.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { iso } from '../contract/fields.ts';
 import { type SessionBody, sessionContract } from '../contract/sessions.ts';
 import { json, noContent } from '../http.ts';
 import { noteUse, setCookie } from './access.ts';
-import { type ManagementDeps, operations } from './operations.ts';
+import { operationsFor, type RouteDeps } from './operations.ts';
 
-export const sessionOperations = operations(sessionContract, {
+type Needs = Pick<CoreDeps, 'ids'> & { readonly limitContactUrl?: string | undefined };
+
+export const sessionOperations = operationsFor<Needs>()(sessionContract, {
   'GET /v1/session': async (deps, holder) => json(200, sessionBody(deps, holder)),
 
   /** The one answer that holds a session. It changes nothing of a tenant, so it is in no audit, but in the log. */
@@ -30,7 +33,7 @@ export const sessionOperations = operations(sessionContract, {
 
 /** @param input.session undefined: a token is presented. */
 function sessionBody(
-  { limitContactUrl }: Pick<ManagementDeps, 'limitContactUrl'>,
+  { limitContactUrl }: Pick<Needs & RouteDeps, 'limitContactUrl'>,
   { token, session }: Holder & { session?: SessionRecord | undefined },
 ): SessionBody {
   const expiresAtMs = session?.expiresAtMs ?? token?.expiresAtMs ?? null;

@@ -1,11 +1,15 @@
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { release } from '../../rules/release.ts';
+import type { StatusPorts } from '../../status/ports.ts';
 import { readStatus, type ServiceStatus } from '../../status/status.ts';
 import { iso } from '../contract/fields.ts';
 import { type StatusBody, statusContract } from '../contract/status.ts';
 import { json } from '../http.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const statusOperations = operations(statusContract, {
+type Needs = Pick<CoreDeps, 'listing'> & StatusPorts;
+
+export const statusOperations = operationsFor<Needs>()(statusContract, {
   /** What does not answer is shown as such: the answer is 200 all the same. */
   'GET /v1/status': async (deps) => json(200, statusBody(await readStatus(deps))),
 });

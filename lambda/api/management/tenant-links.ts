@@ -1,13 +1,16 @@
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { isLinkedName, type TenantLink } from '../../accounts/rules/git-hosts.ts';
 import { linkTenant } from '../../accounts/tenant-links.ts';
 import { iso } from '../contract/fields.ts';
 import { type TenantLinkBody, tenantLinkContract } from '../contract/tenant-links.ts';
 import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 import { unknownGitHost, wrongCeiling } from './repos.ts';
 
-export const tenantLinkOperations = operations(tenantLinkContract, {
+type Needs = Pick<AccountPorts, 'gitHosts' | 'tenantLinks'>;
+
+export const tenantLinkOperations = operationsFor<Needs>()(tenantLinkContract, {
   'GET /v1/tenants/{tenant}/git-host': async (deps, { tenant: { tenant } }) => {
     const link = await deps.tenantLinks.find(tenant);
     return link ? json(200, linkBody(tenant, link)) : linkNotFound(tenant);

@@ -1,19 +1,28 @@
+import type { AccountPorts } from '../../accounts/ports.ts';
 import type { PublicRead } from '../../accounts/rules/git-hosts.ts';
 import { createTenant, createTenantOnce, lostTenants, updateTenant } from '../../accounts/tenants.ts';
 import { noteLimit } from '../../alerts/alerts.ts';
+import type { AlertPorts } from '../../alerts/ports.ts';
 import type { Forecast } from '../../history/rules/history.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { Subscription } from '../../ledger/get-subscription.ts';
 import { isGone, isOnHold, type TenantRecord } from '../../ledger/rules/tenant.ts';
+import type { FilePorts } from '../../store/rules/file-ports.ts';
 import { StoreRefusedError } from '../../store/rules/store.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { json, receivedAtMs } from '../http.ts';
 import { problem, tenantNotFound } from '../problems.ts';
 import { forecastBody } from './history.ts';
-import { operations, requestKeyReused } from './operations.ts';
+import { operationsFor, requestKeyReused } from './operations.ts';
 import { lacksStorageClass, reposBody, storageClassMark } from './repos.ts';
 
-export const tenantOperations = operations(tenantContract, {
+type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue' | 'ids'> &
+  Pick<AccountPorts, 'requestKeys'> &
+  Pick<AlertPorts, 'alerts'> &
+  Pick<FilePorts, 'adoptedRepos'>;
+
+export const tenantOperations = operationsFor<Needs>()(tenantContract, {
   /**
    * By name, a page at a time. Only the names of deleted tenants are kept, and they are not shown: a page may be
    * shorter than asked for without being the last.

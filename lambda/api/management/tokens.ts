@@ -1,14 +1,18 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { isListed, type TokenRecord } from '../../accounts/rules/tokens.ts';
 import { createToken, createTokenOnce } from '../../accounts/tokens.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type TokenBody, tokenContract } from '../contract/tokens.ts';
 import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
 import { presentedBy } from './access.ts';
-import { type ManagementDeps, operations, pathId, requestKeyReused } from './operations.ts';
+import { operationsFor, pathId, type RouteDeps, requestKeyReused } from './operations.ts';
 
-export const tokenOperations = operations(tokenContract, {
+type Needs = Pick<CoreDeps, 'ids'> & Pick<AccountPorts, 'requestKeys'>;
+
+export const tokenOperations = operationsFor<Needs>()(tokenContract, {
   /** By the time of their creation, a page at a time. */
   'GET /v1/tenants/{tenant}/tokens': async (deps, { tenant, query: { limit = pageSizeDefault, cursor } }) => {
     const page = await deps.tokens.listPage({
@@ -68,7 +72,7 @@ export const tokenOperations = operations(tokenContract, {
 
 /** The token of the path, if it is one of this tenant. */
 async function findToken(
-  deps: Pick<ManagementDeps, 'tokens'>,
+  deps: Pick<Needs & RouteDeps, 'tokens'>,
   input: { tenant: string; event: APIGatewayProxyEventV2 },
 ): Promise<TokenRecord | undefined> {
   const tokenId = pathId(input.event, 'tokenId');

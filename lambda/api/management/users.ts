@@ -1,3 +1,4 @@
+import type { AccountPorts } from '../../accounts/ports.ts';
 import { type GitHost, signInHostsOf } from '../../accounts/rules/git-hosts.ts';
 import { hostOf } from '../../accounts/rules/host-user.ts';
 import {
@@ -13,9 +14,11 @@ import { iso } from '../contract/fields.ts';
 import { type OrganizationBody, type SignedInUserBody, userContract } from '../contract/users.ts';
 import { json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
-import { operations, pathId } from './operations.ts';
+import { operationsFor, pathId } from './operations.ts';
 
-export const userOperations = operations(userContract, {
+type Needs = Pick<AccountPorts, 'invitations' | 'gitHosts' | 'users'>;
+
+export const userOperations = operationsFor<Needs>()(userContract, {
   'GET /v1/tenants/{tenant}/users': async (deps, { tenant: { tenant }, session }) => {
     const [organizations, users] = await Promise.all([
       deps.users.list(tenant),

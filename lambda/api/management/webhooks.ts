@@ -1,12 +1,16 @@
+import type { AlertPorts } from '../../alerts/ports.ts';
 import { type Webhook, type WebhookAttempt, webhookUrlRule } from '../../alerts/rules/webhook-delivery.ts';
 import { setWebhook, testRestMs, testWebhook } from '../../alerts/webhooks.ts';
+import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { iso } from '../contract/fields.ts';
 import { type WebhookBody, webhookContract } from '../contract/webhooks.ts';
 import { json, noContent, type Refusal } from '../http.ts';
 import { problem } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operationsFor } from './operations.ts';
 
-export const webhookOperations = operations(webhookContract, {
+type Needs = Pick<CoreDeps, 'ids'> & Pick<AlertPorts, 'webhooks' | 'webhookQueue' | 'webhookUrls'>;
+
+export const webhookOperations = operationsFor<Needs>()(webhookContract, {
   /** The one answer that holds a secret. */
   'PUT /v1/tenants/{tenant}/webhook': {
     // The rest of an address often is a secret of its receiver.

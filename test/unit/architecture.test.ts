@@ -166,7 +166,6 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'lambda/api',
       'lambda/api/contract',
-      'lambda/deps.ts',
       'lambda/downloads',
       'lambda/exports',
       'lambda/gc',

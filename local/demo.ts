@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTenant } from '../lambda/accounts/tenants.ts';
 import { createToken } from '../lambda/accounts/tokens.ts';
-import type { Deps } from '../lambda/deps.ts';
 import { demoTenant, type HistoryDay } from '../lambda/history/rules/history.ts';
 import { dayAfter, dayOf } from '../lambda/rules/dates.ts';
 import { formatBytes } from '../lambda/rules/sizes.ts';
+import type { Deps } from './deps.ts';
 import { readIfThere, writeDurably } from './system/durable-file.ts';
 
 /** A started stack, as people see it. */

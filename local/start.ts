@@ -4,7 +4,6 @@ import { type IdentityIssuer, publicIssuers } from '../lambda/accounts/rules/ide
 import type { Mailer } from '../lambda/alerts/rules/email.ts';
 import { systemClock, systemIds } from '../lambda/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/aws/invocation-log.ts';
-import type { Deps } from '../lambda/deps.ts';
 import { demoTenant } from '../lambda/history/rules/history.ts';
 import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
@@ -22,6 +21,7 @@ import { type Database, isOfDisk, openDatabase, openDatabaseError } from './data
 import { tableFolder } from './data/older-folder.ts';
 import { openSharedTable, type TableSettings } from './data/shared-table.ts';
 import { ensureDemo, type StartedStack } from './demo.ts';
+import type { Deps } from './deps.ts';
 import {
   type AnsweredRequest,
   type HttpFront,

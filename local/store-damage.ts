@@ -1,7 +1,7 @@
-import type { Deps } from '../lambda/deps.ts';
 import { recordStoreEvents } from '../lambda/ledger/reconcile-requests.ts';
 import { placeOf } from '../lambda/ledger/rules/reservation.ts';
 import { repoPrefix } from '../lambda/rules/names.ts';
+import type { Deps } from './deps.ts';
 import { tenantNames } from './tenant-names.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Deps } from '../lambda/deps.ts';
+import type { Deps } from './deps.ts';
 
 const pageSize = 1_000;
 

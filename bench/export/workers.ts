@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { markHeapAtOnce } from '../../lambda/aws/deployed.ts';
-import type { Deps } from '../../lambda/deps.ts';
+import type { Deps } from '../../local/deps.ts';
 import type { AdvanceDeps } from '../../lambda/exports/advance.ts';
 import { ExportBusyError } from '../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';

@@ -2,13 +2,16 @@ import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
 import { assembleUpload } from '../chunks/assemble.ts';
 import { type ChunkMessage, decodeChunkMessage } from '../chunks/messages.ts';
+import type { ChunkPorts } from '../chunks/ports.ts';
 import { proveChunk } from '../chunks/prove.ts';
 import type { ChunkedUpload } from '../chunks/rules/upload.ts';
 import { tidyUpload } from '../chunks/tidy.ts';
 import { assembleDeps } from '../compositions/assemble-upload.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 import { failureText, isOutage } from '../status/status.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 
 /** Time kept back from the function's limit, for the copies that are under way then, and to complete. */
 const reserveMs = 120_000;
@@ -17,19 +20,10 @@ const reserveMs = 120_000;
 const retryMs = 5_000;
 const retryMaxMs = 60_000;
 
-type ConsumerDeps = Pick<
-  Deps,
-  | 'archives'
-  | 'chunkedUploads'
-  | 'chunkQueue'
-  | 'ledger'
-  | 'queue'
-  | 'settings'
-  | 'storageClasses'
-  | 'clock'
-  | 'log'
-  | 'invocations'
-> & { readonly redelivery: Redelivery };
+type ConsumerDeps = Pick<CoreDeps, 'ledger' | 'queue' | 'settings' | 'storageClasses' | 'clock' | 'log'> &
+  ChunkPorts &
+  Pick<FilePorts, 'archives'> &
+  FunctionPorts & { readonly redelivery: Redelivery };
 
 /** The consumer of what is to be done for chunked uploads. What fails is delivered again. */
 export function create(deps: ConsumerDeps) {

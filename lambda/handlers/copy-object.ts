@@ -1,9 +1,11 @@
 import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
 import { copyDeps } from '../compositions/copy-object.ts';
-import type { Deps } from '../deps.ts';
 import { decodeCopyMessage } from '../downloads/messages.ts';
+import type { DownloadPorts } from '../downloads/ports.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 /** Time kept back from the function's limit. */
 const reserveMs = 10_000;
@@ -13,9 +15,11 @@ const attemptsMax = 3;
 /** A source may not keep others waiting: beside a minute, it has as long as so many bytes take each millisecond. */
 const leastPace = { spareMs: 60_000, bytesPerMs: 500 };
 
-type CopyDeps = Pick<Deps, 'copier' | 'copies' | 'clock' | 'log' | 'invocations'> & {
-  readonly redelivery: Redelivery;
-};
+type CopyDeps = Pick<CoreDeps, 'clock' | 'log'> &
+  Pick<DownloadPorts, 'copier' | 'copies'> &
+  FunctionPorts & {
+    readonly redelivery: Redelivery;
+  };
 
 /** The consumer of copies of what another host has. It notes that an object is copied, or why nobody tries any more. */
 export function create(deps: CopyDeps) {

@@ -1,4 +1,5 @@
 import { exchangeToken } from '../accounts/exchange-token.ts';
+import type { AccountPorts } from '../accounts/ports.ts';
 import { IssuerUnavailableError } from '../accounts/rules/identities.ts';
 import type { GivenToken } from '../accounts/tokens.ts';
 import { exchangeContract } from '../api/contract/exchange.ts';
@@ -9,22 +10,12 @@ import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { exchangeDeps } from '../compositions/exchange-token.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
-type ExchangeDeps = Pick<
-  Deps,
-  | 'identities'
-  | 'exchangeRules'
-  | 'ledger'
-  | 'tokens'
-  | 'requestKeys'
-  | 'audit'
-  | 'ids'
-  | 'clock'
-  | 'log'
-  | 'settings'
-  | 'invocations'
-> & { readonly publicUrl?: string | undefined };
+type ExchangeDeps = Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log' | 'settings'> &
+  Pick<AccountPorts, 'identities' | 'exchangeRules' | 'tokens' | 'requestKeys' | 'audit'> &
+  FunctionPorts & { readonly publicUrl?: string | undefined };
 
 const contract = exchangeContract['POST /v1/tenants/{tenant}/exchange'];
 const tryAgainSeconds = '10';

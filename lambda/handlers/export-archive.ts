@@ -1,12 +1,12 @@
 import { deployed, markHeapAtOnce } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
 import { exportDeps } from '../compositions/export-archive.ts';
-import type { Deps } from '../deps.ts';
 import type { AdvanceDeps } from '../exports/advance.ts';
 import { ExportBusyError } from '../exports/lease.ts';
 import { decodeExportMessage } from '../exports/messages.ts';
 import { runExportStep } from '../exports/steps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 /** Time kept back from the function's limit, for the parts that are under way then. */
 const reserveMs = 60_000;
@@ -15,7 +15,7 @@ const reserveMs = 60_000;
 const retryMs = 5_000;
 const retryMaxMs = 60_000;
 
-type ConsumerDeps = AdvanceDeps & Pick<Deps, 'invocations'> & { readonly redelivery: Redelivery };
+type ConsumerDeps = AdvanceDeps & FunctionPorts & { readonly redelivery: Redelivery };
 
 /** The consumer of the steps of exports. A step that fails is delivered again. */
 export function create(deps: ConsumerDeps) {

@@ -1,3 +1,4 @@
+import type { AccountPorts } from '../accounts/ports.ts';
 import { firstIssue } from '../api/contract/json.ts';
 import { tenantContract } from '../api/contract/tenants.ts';
 import { ifChanged, json } from '../api/http.ts';
@@ -14,18 +15,23 @@ import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { subscriptionDeps } from '../compositions/get-subscription.ts';
-import type { Deps } from '../deps.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
+import type { HistoryPorts } from '../history/ports.ts';
 import { lastRefusalsOf } from '../history/rules/history.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { getSubscription, type SubscriptionDeps } from '../ledger/get-subscription.ts';
 import { allPages } from '../rules/async.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 import { dayMs, dayOf } from '../rules/dates.ts';
 
 const contract = tenantContract['GET /v1/tenants/{tenant}/subscription'];
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a reconcile still runs. */
 export function create(
-  deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'history' | 'publicReads' | 'invocations'>,
+  deps: SubscriptionDeps &
+    Pick<AccountPorts, 'admin' | 'tokens' | 'publicReads'> &
+    HistoryPorts &
+    FunctionPorts,
 ): HttpHandler {
   const handle: HttpHandler = async (event) => {
     const beganMs = deps.clock.nowMs();
@@ -79,7 +85,7 @@ export function create(
 }
 
 /** Notes the LISTs that were answered, and from when to when they ran. */
-function watchLists({ listing, scan, clock }: Pick<Deps, 'listing' | 'scan' | 'clock'>) {
+function watchLists({ listing, scan, clock }: Pick<CoreDeps, 'listing' | 'scan' | 'clock'>) {
   const taken: { lists: number; beganMs?: number; endedMs?: number } = { lists: 0 };
   const watch = async <T>(list: () => Promise<T>, listsOf = (_: T) => 1) => {
     taken.beganMs ??= clock.nowMs();

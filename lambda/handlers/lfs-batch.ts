@@ -1,3 +1,4 @@
+import type { AccountPorts } from '../accounts/ports.ts';
 import { nameOfHostUser } from '../accounts/rules/host-user.ts';
 import type { Caller } from '../accounts/rules/tokens.ts';
 import { isForRepo, lastingTokenId, mayPush } from '../accounts/rules/tokens.ts';
@@ -28,7 +29,6 @@ import {
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compositions/lfs-batch.ts';
-import type { Deps } from '../deps.ts';
 import {
   type AdmitCopiesDeps,
   admitCopies,
@@ -36,15 +36,20 @@ import {
   type UpstreamOffer,
 } from '../downloads/admit-copies.ts';
 import { type DownloadVerdict, offerDownload } from '../downloads/downloads.ts';
+import type { DownloadPorts } from '../downloads/ports.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
 import { crowdedEntries, isThere, reposMax } from '../ledger/rules/tenant.ts';
 import type { AdmitUploadOutcome } from '../ledger/upload-batch.ts';
 import type { RouteKey } from '../routes.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 type BatchDeps = AdmitCopiesDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &
-  Pick<Deps, 'downloads' | 'publicReads' | 'invocations'> & {
+  Pick<AccountPorts, 'publicReads'> &
+  Pick<DownloadPorts, 'downloads'> &
+  FunctionPorts & {
     readonly publicUrl?: string | undefined;
   };
 
@@ -84,7 +89,7 @@ interface Uploading {
 
 /** The answer to somebody who can't push to the repo. undefined: they can. */
 async function refusalOf(
-  deps: Pick<Deps, 'ledger'>,
+  deps: Pick<CoreDeps, 'ledger'>,
   { access, requestId }: Uploading,
 ): Promise<Response | undefined> {
   const { tenant, repo } = access;
@@ -111,7 +116,7 @@ const reposListed = 1000;
  * may know of it. A push would make a second one.
  */
 async function ofOtherCase(
-  { ledger }: Pick<Deps, 'ledger'>,
+  { ledger }: Pick<CoreDeps, 'ledger'>,
   { access, requestId }: Pick<Uploading, 'access' | 'requestId'>,
 ): Promise<Response | undefined> {
   const { repo, isRepoKnown, token } = access;
@@ -137,7 +142,7 @@ function admissionOf({ access: { tenant, repo, repoObjects, watch, storageClass,
 }
 
 function contextOf(
-  { clock }: Pick<Deps, 'clock'>,
+  { clock }: Pick<CoreDeps, 'clock'>,
   { access: { tenant, repo }, baseUrl }: Uploading,
 ): UploadAnswerContext {
   return {
@@ -176,7 +181,7 @@ async function copy(deps: BatchDeps, request: Uploading & { body: string }): Pro
 
 /** The answer if it's unknown yet what fits. */
 function notAdmitted(
-  deps: Pick<Deps, 'clock'>,
+  deps: Pick<CoreDeps, 'clock'>,
   { access: { tenant }, requestId }: Uploading,
   outcome: Exclude<AdmitUploadOutcome, { kind: 'answered' }>,
 ): Response {

@@ -13,8 +13,9 @@ import { invalid, sizeMismatch, uploadMissing } from '../api/lfs/messages.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compositions/lfs-verify.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { verifyUpload } from '../ledger/reservations.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 import { parseJson } from '../rules/text.ts';
 
 /**
@@ -22,7 +23,7 @@ import { parseJson } from '../rules/text.ts';
  * token of the action's header. An error is never 422: the client would take that for a success.
  */
 export function create(
-  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'invocations' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'settings'> & FunctionPorts,
 ): HttpHandler {
   return guard(deps, respondLfsError, async (event) => {
     const { requestId } = event.requestContext;

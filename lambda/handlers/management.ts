@@ -1,3 +1,4 @@
+import type { AccountPorts } from '../accounts/ports.ts';
 import { signInHostsOf, webUrlOf } from '../accounts/rules/git-hosts.ts';
 import { json } from '../api/http.ts';
 import { auditOperations } from '../api/management/audit.ts';
@@ -26,11 +27,11 @@ import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { managementDeps } from '../compositions/management.ts';
-import type { Deps } from '../deps.ts';
 import type { RouteKey } from '../routes.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 /** Whom somebody can sign in with. It is for everybody, too. */
-const listSignInHosts = async ({ gitHosts }: Pick<Deps, 'gitHosts'>) => {
+const listSignInHosts = async ({ gitHosts }: Pick<AccountPorts, 'gitHosts'>) => {
   const hosts = signInHostsOf(gitHosts).map((host) => ({
     id: host.id,
     kind: host.kind,
@@ -79,7 +80,7 @@ const all: Readonly<Record<RouteKey<'management'>, Operation<Needs>>> = operatio
 const byRouteKey: ReadonlyMap<string, Operation<Needs>> = new Map(Object.entries(all));
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
-export function create(deps: Needs & Pick<Deps, 'invocations'>): HttpHandler {
+export function create(deps: Needs & FunctionPorts): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
     const operation = byRouteKey.get(event.routeKey);
     return operation ? operation(deps, event) : problem('not-found', 'Route not found.');

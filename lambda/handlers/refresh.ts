@@ -1,37 +1,28 @@
+import type { AccountPorts } from '../accounts/ports.ts';
 import { deliverAlerts } from '../alerts/alerts.ts';
 import { queueNotices } from '../alerts/emails.ts';
+import type { AlertPorts } from '../alerts/ports.ts';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
+import type { ChunkPorts } from '../chunks/ports.ts';
 import { wakeUploads } from '../chunks/wake.ts';
 import { refreshDeps } from '../compositions/refresh.ts';
-import type { Deps } from '../deps.ts';
+import type { ExportPorts } from '../exports/ports.ts';
 import { wakeExports } from '../exports/start.ts';
+import type { HistoryPorts } from '../history/ports.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { refresh } from '../ledger/reconcile-requests.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 /** The schedule's target. */
 export function create(
-  deps: Pick<
-    Deps,
-    | 'ledger'
-    | 'alerts'
-    | 'eventBus'
-    | 'webhookQueue'
-    | 'emails'
-    | 'emailQueue'
-    | 'tokens'
-    | 'history'
-    | 'queue'
-    | 'exportJobs'
-    | 'exportQueue'
-    | 'exportSettings'
-    | 'chunkedUploads'
-    | 'chunkQueue'
-    | 'clock'
-    | 'log'
-    | 'invocations'
-    | 'metrics'
-    | 'settings'
-  >,
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'log' | 'metrics' | 'settings'> &
+    Pick<AccountPorts, 'tokens'> &
+    HistoryPorts &
+    Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emails' | 'emailQueue'> &
+    ExportPorts &
+    ChunkPorts &
+    FunctionPorts,
 ) {
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);

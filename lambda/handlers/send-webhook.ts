@@ -1,16 +1,20 @@
+import type { AlertPorts } from '../alerts/ports.ts';
 import { decodeWebhookMessage, deliverToWebhook } from '../alerts/webhooks.ts';
 import { deployed } from '../aws/deployed.ts';
 import { consumeEach } from '../aws/function.ts';
 import { webhookDeps } from '../compositions/send-webhook.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 /** When the table does not answer. */
 const retryMs = 60_000;
 
-type SenderDeps = Pick<Deps, 'webhooks' | 'webhookSender' | 'clock' | 'log' | 'invocations'> & {
-  readonly redelivery: Redelivery;
-};
+type SenderDeps = Pick<CoreDeps, 'clock' | 'log'> &
+  Pick<AlertPorts, 'webhooks' | 'webhookSender'> &
+  FunctionPorts & {
+    readonly redelivery: Redelivery;
+  };
 
 /** The consumer of what is to be sent to webhooks. What fails is delivered again, later each time. */
 export function create(deps: SenderDeps) {

@@ -2,10 +2,12 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation } from '../aws/function.ts';
 import { storeEventsDeps } from '../compositions/store-events.ts';
-import type { Deps } from '../deps.ts';
+import type { CoreDeps } from '../ledger/core-deps.ts';
 import { decodeStoreEvents, recordStoreEvents } from '../ledger/reconcile-requests.ts';
 import type { StoreChange } from '../ledger/rules/reservation.ts';
 import { mapLimited } from '../rules/async.ts';
+import type { FunctionPorts } from '../rules/clock-and-log.ts';
+import type { FilePorts } from '../store/rules/file-ports.ts';
 
 /** What a batch of messages reports about one tenant. */
 interface TenantChanges {
@@ -21,10 +23,9 @@ const tenantsAtOnce = 8;
  * one that cannot be read, until it ends in the dead-letter queue.
  */
 export function create(
-  deps: Pick<
-    Deps,
-    'ledger' | 'adoptedRepos' | 'queue' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'
-  >,
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'> &
+    Pick<FilePorts, 'adoptedRepos'> &
+    FunctionPorts,
 ) {
   const keyOf = (storedKey: string) => deps.adoptedRepos.keyOf(storedKey);
   return withInvocation(deps.invocations, async (event: SQSEvent): Promise<SQSBatchResponse> => {

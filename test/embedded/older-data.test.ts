@@ -8,7 +8,6 @@ import type { Context, ScheduledEvent, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
-import type { Deps } from '../../lambda/deps.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';
 import { create as createStoreEvents } from '../../lambda/handlers/store-events.ts';
 import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
@@ -20,6 +19,7 @@ import { messageEvent, newMessage, toSqsEvent } from '../../local/background/pum
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { storeCredentialsOf } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
+import type { Deps } from '../../local/deps.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { Turns } from '../../local/turns.ts';

@@ -2,7 +2,6 @@ import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambd
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
 import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
-import type { Deps } from '../../lambda/deps.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
 import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
@@ -32,6 +31,7 @@ import {
 } from '../../lambda/store/rules/store.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Table } from '../../lambda/table/requests.ts';
+import type { Deps } from '../../local/deps.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';

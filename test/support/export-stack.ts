@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import type { Deps } from '../../lambda/deps.ts';
 import { ExportBusyError } from '../../lambda/exports/lease.ts';
 import { decodeExportMessage, type ExportMessage } from '../../lambda/exports/messages.ts';
 import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/exports/rules/job.ts';
 import { type ExportSettings, exportSettingsFor } from '../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../lambda/exports/steps.ts';
+import type { Deps } from '../../local/deps.ts';
 import type { Item } from '../../local/table/expression.ts';
 import { keyOf } from '../../local/table/items.ts';
 import { wholeTenant as all } from './export-request.ts';

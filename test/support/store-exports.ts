@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Deps } from '../../lambda/deps.ts';
 import { ExportBusyError } from '../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';
 import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/exports/rules/job.ts';
@@ -7,6 +6,7 @@ import type { ExportSettings } from '../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../lambda/exports/steps.ts';
 import type { ArchiveStore } from '../../lambda/store/rules/archive-store.ts';
 import type { ObjectListing } from '../../lambda/store/rules/store.ts';
+import type { Deps } from '../../local/deps.ts';
 import { wholeTenant as all } from './export-request.ts';
 import { memoryDeps } from './memory/deps.ts';
 import { MemoryExportJobs } from './memory/stores.ts';

@@ -1,7 +1,7 @@
-import type { Deps } from '../../../lambda/deps.ts';
 import type { Ledger } from '../../../lambda/ledger/ledger.ts';
 import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
 import type { ObjectListing } from '../../../lambda/store/rules/store.ts';
+import type { Deps } from '../../../local/deps.ts';
 import { Random } from '../random.ts';
 import { runToEnd, Scheduler } from '../scheduler.ts';
 import { memoryDeps } from './deps.ts';

@@ -1,5 +1,4 @@
 import { createTenant } from '../../../lambda/accounts/tenants.ts';
-import type { Deps } from '../../../lambda/deps.ts';
 import { createDynamoDbGcRuns, type GcRuns } from '../../../lambda/gc/gc-store.ts';
 import { admitUpload } from '../../../lambda/ledger/admit-upload.ts';
 import type { Input, Ledger } from '../../../lambda/ledger/ledger.ts';
@@ -12,6 +11,7 @@ import type { UploadVerdict } from '../../../lambda/ledger/upload-batch.ts';
 import { allPages } from '../../../lambda/rules/async.ts';
 import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
 import { type ObjectStore, StoreUnavailableError } from '../../../lambda/store/rules/store.ts';
+import type { Deps } from '../../../local/deps.ts';
 import { ManualClock, memoryDeps, recordingQueue } from './deps.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';

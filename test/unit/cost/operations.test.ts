@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assumedMs, batchIn, costOf, type Operation, operations, totalOf } from '../../../cost/operations.ts';
-import type { Deps } from '../../../lambda/deps.ts';
 import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
 import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
@@ -20,6 +19,7 @@ import {
   type TableClient,
 } from '../../../lambda/table/table.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
+import type { Deps } from '../../../local/deps.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
 import { storesOn } from '../../../local/table/table.ts';
 import { httpEvent, noContext } from '../../support/http-event.ts';

@@ -3,7 +3,6 @@ import { createTenant } from '../../../lambda/accounts/tenants.ts';
 import { newUpload } from '../../../lambda/chunks/rules/upload.ts';
 import { tidyUpload } from '../../../lambda/chunks/tidy.ts';
 import { wakeUploads } from '../../../lambda/chunks/wake.ts';
-import type { Deps } from '../../../lambda/deps.ts';
 import { wakeExports } from '../../../lambda/exports/start.ts';
 import { runExportStep } from '../../../lambda/exports/steps.ts';
 import { openGc } from '../../../lambda/gc/gc.ts';
@@ -14,6 +13,7 @@ import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import type * as stores from '../../../lambda/stores.ts';
 import type { Fields } from '../../../lambda/table/expressions.ts';
 import { expiring } from '../../../lambda/table/table.ts';
+import type { Deps } from '../../../local/deps.ts';
 import { storesOn } from '../../../local/table/table.ts';
 import {
   ManualClock,

@@ -10,7 +10,7 @@ import {
   type HostAnswer,
   KnownHostUsers,
 } from '../../../../lambda/accounts/rules/host-user.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

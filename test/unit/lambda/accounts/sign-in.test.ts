@@ -20,9 +20,9 @@ import {
 import { finishSignIn, startSignIn } from '../../../../lambda/accounts/sign-in.ts';
 import { createSignInHosts } from '../../../../lambda/accounts/sign-in-hosts.ts';
 import { findSession, findToken } from '../../../../lambda/accounts/tokens.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { type StandInHost, standInApp, startStandInHost } from '../../../support/git-host.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 

@@ -3,7 +3,7 @@ import { authenticateHostUser, findPublicRepo } from '../../../../lambda/account
 import { pinnedReposMax, type TenantLink } from '../../../../lambda/accounts/rules/git-hosts.ts';
 import { GitHostUnavailableError, type HostAnswer } from '../../../../lambda/accounts/rules/host-user.ts';
 import { linkTenant } from '../../../../lambda/accounts/tenant-links.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 

@@ -14,7 +14,6 @@ import {
   withLease,
 } from '../../../../lambda/chunks/rules/upload.ts';
 import { Sha256 } from '../../../../lambda/chunks/sha256.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
 import { create } from '../../../../lambda/handlers/assemble-upload.ts';
 import { markObject } from '../../../../lambda/ledger/deletes.ts';
 import { objectKey } from '../../../../lambda/rules/names.ts';
@@ -22,6 +21,7 @@ import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { NoPartCopyError } from '../../../../lambda/store/rules/archive-store.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { messageEvent } from '../../../../local/background/pump.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Deps } from '../../../../lambda/deps.ts';
 import { type ExportJob, newExportJob } from '../../../../lambda/exports/rules/job.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import type { Deps } from '../../../../lambda/deps.ts';
 import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
 import { decodeJson, ExportBusyError } from '../../../../lambda/exports/lease.ts';
 import type { ExportRequest } from '../../../../lambda/exports/rules/job.ts';
 import type { CopyOrder } from '../../../../lambda/exports/rules/orders.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
 import type { ArchiveStore, UploadedPart } from '../../../../lambda/store/rules/archive-store.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { ExportStack } from '../../../support/export-stack.ts';
 import { RoundTrips } from '../../../support/round-trips.ts';
 import { expectObjects } from './expect-archives.ts';

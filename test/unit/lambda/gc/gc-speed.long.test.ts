@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import type { Deps } from '../../../../lambda/deps.ts';
 import { usualBounds } from '../../../../lambda/gc/sweep-candidates.ts';
 import type { Ledger } from '../../../../lambda/ledger/ledger.ts';
 import { keptUntilMs } from '../../../../lambda/ledger/rules/deletion.ts';
@@ -7,6 +6,7 @@ import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import type { ObjectStore } from '../../../../lambda/store/rules/store.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 import { Scheduler } from '../../../support/scheduler.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WireCopy } from '../../../../lambda/api/contract/lfs-copies.ts';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
 import type { CopyMessage } from '../../../../lambda/downloads/messages.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { atTheLimit } from '../../../support/memory/at-the-limit.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';

@@ -10,11 +10,11 @@ import {
   inState,
   type UploadPath,
 } from '../../../../lambda/chunks/rules/upload.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
 import { create as createBatch } from '../../../../lambda/handlers/lfs-batch.ts';
 import { create } from '../../../../lambda/handlers/lfs-chunks.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import type { Table } from '../../../../lambda/table/requests.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps, recordingChunkQueue } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WireObject } from '../../../../lambda/api/contract/lfs.ts';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
 import type { CopyMessage } from '../../../../lambda/downloads/messages.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { storesOn } from '../../../../local/table/table.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { atTheLimit } from '../../../support/memory/at-the-limit.ts';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { WireObject } from '../../../../lambda/api/contract/lfs.ts';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
 import { create as createBatch } from '../../../../lambda/handlers/lfs-batch.ts';
 import { create as createManagement } from '../../../../lambda/handlers/management.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { type StorageClass, storageClassesIn } from '../../../../lambda/store/rules/storage-class.ts';
 import { createUrlSigner } from '../../../../lambda/store/signing.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { storesOn } from '../../../../local/table/table.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../support/memory/deps.ts';

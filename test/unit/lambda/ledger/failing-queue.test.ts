@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTenant } from '../../../../lambda/accounts/tenants.ts';
-import type { Deps } from '../../../../lambda/deps.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { verifyUpload } from '../../../../lambda/ledger/reservations.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';

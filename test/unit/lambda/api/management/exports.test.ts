@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { exportPageSchema, exportSchema } from '../../../../../lambda/api/contract/exports.ts';
-import type { Deps } from '../../../../../lambda/deps.ts';
 import { exportSettingsFor } from '../../../../../lambda/exports/rules/settings.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
+import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken } from '../../../../support/memory/deps.ts';
 import { exportIdOf, exportWorld, jobOf, putJob } from '../../exports/export-world.ts';

@@ -3,8 +3,8 @@ import { hostCheckMs, type TokenRecord } from '../../../../../lambda/accounts/ru
 import { beginSession } from '../../../../../lambda/accounts/tokens.ts';
 import { contract } from '../../../../../lambda/api/contract/all.ts';
 import { needsHostCheck, type RouteContract } from '../../../../../lambda/api/contract/contract.ts';
-import type { Deps } from '../../../../../lambda/deps.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
+import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 

@@ -1,0 +1,27 @@
+import type { AccountPorts } from '../lambda/accounts/ports.ts';
+import type { AlertPorts } from '../lambda/alerts/ports.ts';
+import type { ChunkPorts } from '../lambda/chunks/ports.ts';
+import type { DownloadPorts } from '../lambda/downloads/ports.ts';
+import type { ExportPorts } from '../lambda/exports/ports.ts';
+import type { GcPorts } from '../lambda/gc/ports.ts';
+import type { HistoryPorts } from '../lambda/history/ports.ts';
+import type { CoreDeps } from '../lambda/ledger/core-deps.ts';
+import type { LockPorts } from '../lambda/locks/ports.ts';
+import type { FunctionPorts } from '../lambda/rules/clock-and-log.ts';
+import type { StatusPorts } from '../lambda/status/ports.ts';
+import type { FilePorts } from '../lambda/store/rules/file-ports.ts';
+
+/** Everything that one process that does all depends on. Each use case takes a `Pick` of what it needs. */
+export interface Deps
+  extends CoreDeps,
+    AccountPorts,
+    DownloadPorts,
+    GcPorts,
+    HistoryPorts,
+    AlertPorts,
+    LockPorts,
+    ExportPorts,
+    ChunkPorts,
+    StatusPorts,
+    FilePorts,
+    FunctionPorts {}

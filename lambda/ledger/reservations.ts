@@ -146,8 +146,7 @@ interface CancelFilter {
  * its limit, and the next full count finds it.
  *
  * One that a scan is to look at by now stays: until then it may be the only sign that its repo changed. In a large repo, a scan
- * may have found out about a part of it only. So does what a
- * delete expects once more of the repo, if one stays that was lapsed before it: it says what of that had arrived.
+ * may have found out about a part of it only. If one stays, so does what a later delete expects once more: it tells what had arrived.
  *
  * One with uploads in chunks is cancelled only by its id, because a push may be in progress. They end, and it goes with what
  * they stored.
@@ -178,7 +177,8 @@ export async function cancelReservations(
       // Those of deletes come after all others of their repo.
       const isNeeded = deletedByMs > 0 && createdAtMs > (lapsedMs.get(repo) ?? Number.POSITIVE_INFINITY);
       const mayGo = isUploadedInChunks(each) ? filter.id !== undefined : isUnconfirmed && !isNeeded;
-      if (mayGo && isNamed(each, filter)) chosen.push(each);
+      const isNamed = (filter.id ?? each.id) === each.id && (filter.madeBy ?? each.madeBy) === each.madeBy;
+      if (mayGo && isNamed) chosen.push(each);
       else if (deletedByMs === 0 && entries.size > 0)
         lapsedMs.set(repo, Math.min(each.lapsedAtMs, lapsedMs.get(repo) ?? each.lapsedAtMs));
     }
@@ -211,9 +211,6 @@ async function cancelOne(
 }
 
 const isUploadedInChunks = ({ chunked }: Reservation) => chunked !== undefined && chunked.size > 0;
-
-const isNamed = ({ id, madeBy }: Reservation, filter: CancelFilter) =>
-  (filter.id === undefined || id === filter.id) && (filter.madeBy === undefined || madeBy === filter.madeBy);
 
 type VerifyOutcome =
   | { readonly kind: 'verified' }

@@ -378,6 +378,7 @@ it.skipIf(!process.env['NIGHTLY'])(
     const data = join(tempFolder(), 'data');
     const program = await packedInto(join(tempFolder(), 'packed'));
     const ports = { port: await freePort(), metricsPort: await freePort() };
+    expect(nodeOptions).toContain('--max-old-space-size');
     const server = new Soaked({ program, data, ...ports });
     onTestFinished(() => server.end());
     await server.ready();

@@ -145,7 +145,7 @@ interface CancelFilter {
  * its limit, and the next full count finds it.
  *
  * One that a scan is to look at by now stays: until then it may be the only sign that its repo changed. In a large repo, a scan
- * may have found out about a part of it only. So does what deletes of the repo expect once more: it says what had arrived.
+ * may have found out about a part of it only. If one stays, so does what a later delete expects once more: it tells what had arrived.
  *
  * One with uploads in chunks is cancelled only by its id, because a push may be in progress. They end, and it goes with what
  * they stored.
@@ -166,16 +166,20 @@ export async function cancelReservations(
   const nowMs = clock.nowMs();
   // By the clock of whoever scanned, too.
   const lookedAtMs = nowMs + 2 * settings.clockSkewMs;
-  const unseenIn = new Set<string>();
+  /** Repo → when the first was lapsed of those that stay. */
+  const lapsedMs = new Map<string, number>();
   for await (const page of pages) {
     for (const each of page) {
-      const isLate = each.state === 'issued' && isLapsed(each, nowMs);
-      const isSeen = each.lookAtMs !== null && each.lookAtMs > lookedAtMs;
-      if (isLate && !isSeen && each.entries.size > 0) unseenIn.add(each.repo);
+      const { repo, lookAtMs, createdAtMs, deletedByMs = 0, entries } = each;
+      const isSeen = lookAtMs !== null && lookAtMs > lookedAtMs;
+      const isUnconfirmed = each.state === 'issued' && isSeen && isLapsed(each, nowMs);
       // Those of deletes come after all others of their repo.
-      const isNeeded = each.deletedByMs !== undefined && unseenIn.has(each.repo);
-      const mayGo = isUploadedInChunks(each) ? filter.id !== undefined : isLate && isSeen && !isNeeded;
-      if (mayGo && isNamed(each, filter)) chosen.push(each);
+      const isNeeded = deletedByMs > 0 && createdAtMs > (lapsedMs.get(repo) ?? Number.POSITIVE_INFINITY);
+      const mayGo = isUploadedInChunks(each) ? filter.id !== undefined : isUnconfirmed && !isNeeded;
+      const isNamed = (filter.id ?? each.id) === each.id && (filter.madeBy ?? each.madeBy) === each.madeBy;
+      if (mayGo && isNamed) chosen.push(each);
+      else if (deletedByMs === 0 && entries.size > 0)
+        lapsedMs.set(repo, Math.min(each.lapsedAtMs, lapsedMs.get(repo) ?? each.lapsedAtMs));
     }
     if (chosen.length > cancelledMax) break;
   }
@@ -206,9 +210,6 @@ async function cancelOne(
 }
 
 const isUploadedInChunks = ({ chunked }: Reservation) => chunked !== undefined && chunked.size > 0;
-
-const isNamed = ({ id, madeBy }: Reservation, filter: CancelFilter) =>
-  (filter.id === undefined || id === filter.id) && (filter.madeBy === undefined || madeBy === filter.madeBy);
 
 type VerifyOutcome =
   | { readonly kind: 'verified' }

@@ -371,13 +371,12 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     const publicRead = async () =>
       (jsonOf(await api.manage('GET', `${path}/repos/ui-kit`)) as { publicRead?: object }).publicRead;
     await expect.poll(publicRead).toMatchObject({ monthlyLimitBytes: 100 * 1024 ** 3 });
-    // The page learns of it a request later. It doesn't show it as private until then.
+    // The page learns of it a request later. It doesn't show it as private until then, and can make it so.
     await access.getByText('Saved').waitFor();
-    await access.getByText('Private', { exact: true }).click();
-    letRead();
-    await expect.poll(() => access.getByLabel('Public', { exact: true }).isChecked()).toBe(true);
+    expect(await access.getByLabel('Public', { exact: true }).isChecked()).toBe(true);
     await access.getByText('Private', { exact: true }).click();
     await at.page.getByRole('dialog').getByRole('button', { name: 'Make private' }).click();
+    letRead();
     await expect.poll(publicRead).toBe(undefined);
     const gc = at.page.getByRole('region', { name: 'Garbage collection' });
     await gc.getByRole('button', { name: 'Start' }).click();

@@ -1,7 +1,7 @@
 import { createTenant } from '../../lambda/accounts/tenants.ts';
 import { openGc, signReachableSet, startRun } from '../../lambda/gc/gc.ts';
 import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
-import { isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
+import { type GcFailure, isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
 import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
@@ -48,6 +48,8 @@ interface GcCoverage {
   renamed: number;
   runs: number;
   deleted: number;
+  /** Runs whose files were spoiled. */
+  spoiled: number;
   lateWrites: number;
   kills: number;
 }
@@ -95,7 +97,7 @@ export async function runGc(seed: number, mutant: GcMutant = {}): Promise<GcCove
 }
 
 class History {
-  readonly coverage = { pushes: 0, renamed: 0, runs: 0, deleted: 0 };
+  readonly coverage = { pushes: 0, renamed: 0, runs: 0, deleted: 0, spoiled: 0 };
   readonly #world: World;
   readonly #tenant: TenantWorld;
   readonly #mutant: GcMutant;
@@ -232,7 +234,25 @@ class History {
     }
   }
 
+  /**
+   * An older set that lands late, or a function that goes on hours later, may spoil the files of a run. It fails then, and
+   * somebody asks for it again: once in a history.
+   */
   async #cleanUp(): Promise<void> {
+    for (;;) {
+      const failure = await this.#run();
+      if (!failure) return;
+      const { reason } = failure;
+      const isSpoiled =
+        reason === 'no-candidates' || (reason === 'no-reachable-set' && this.coverage.runs > 1);
+      if (!isSpoiled || this.#world.weather.calm || this.coverage.spoiled > 0)
+        throw new Violation(`I8: a gc run failed: ${reason}`);
+      this.coverage.spoiled += 1;
+    }
+  }
+
+  /** @returns why it failed. */
+  async #run(): Promise<GcFailure | undefined> {
     const world = this.#tenant;
     const { tenant } = world;
     await world.wait(this.#random.int(1, 10) * minute);
@@ -275,11 +295,8 @@ class History {
     const endMs = world.scheduler.nowMs + runMaxMs;
     for (;;) {
       const now = await gcRuns.read({ tenant, repo });
-      if (!now || !isUnderWay(now)) break;
-      if (now.state === 'watching') {
-        if (now.failure) throw new Violation(`I8: a gc run failed: ${now.failure.reason}`);
-        break;
-      }
+      if (!now || !isUnderWay(now)) return undefined;
+      if (now.state === 'watching') return now.failure ?? undefined;
       if (world.scheduler.nowMs > endMs) throw new Violation(`I8: a gc run does not end: ${now.state}`);
       await world.wait(30_000);
     }

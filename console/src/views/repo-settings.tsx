@@ -59,21 +59,27 @@ const access = ['Private', 'Public'] as const;
 
 function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: boolean; send: Send }) {
   const { publicRead } = repo;
-  const now = publicRead ? 'Public' : 'Private';
   const [chosen, setChosen] = useState<(typeof access)[number]>();
   const { dialog, ask } = useDialog();
-  useEffect(() => setChosen(undefined), [now]);
+  const [isPublic, setIsPublic] = useState(publicRead !== undefined);
+  useEffect(() => setIsPublic(repo.publicRead !== undefined), [repo]);
+  const save = async (publicRead: object | null) => {
+    const problem = await send({ publicRead });
+    if (problem !== undefined) return problem;
+    setIsPublic(publicRead !== null);
+    setChosen(undefined);
+  };
   const choose = (value: (typeof access)[number]) => {
-    if (value === 'Public' || !publicRead) return setChosen(value);
+    if (value === 'Public' || !isPublic) return setChosen(value);
     ask({
       title: 'Make it private?',
       action: 'Make private',
       keep: 'Keep public',
       text: <p>Downloads without a token fail within 30 minutes.</p>,
-      run: () => send({ publicRead: null }),
+      run: () => save(null),
     });
   };
-  const value = chosen ?? now;
+  const value = chosen ?? (isPublic ? 'Public' : 'Private');
   return (
     <Card title="Public access">
       <Choice label="Access" values={access} value={value} onChoose={choose} />
@@ -92,7 +98,7 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
           used="downloaded this month"
           below="Anonymous downloads fail until the month ends. Tokens still work."
           mayBeNone={isOperator}
-          save={(monthlyLimitBytes) => send({ publicRead: { monthlyLimitBytes } })}
+          save={(monthlyLimitBytes) => save({ monthlyLimitBytes })}
         />
       )}
       {dialog}

@@ -96,7 +96,7 @@ export const reservationContract = {
     id: 'cancelReservations',
     summary: 'Cancel unconfirmed reservations',
     description:
-      "All unconfirmed reservations, or the ones matching the query; 1,000 per request. A reconcile then frees their space. The risk: an upload that's still in progress ends up beyond the limit, until a scan counts it within a day. If you delete the tenant before that, such an object stays. Live reservations stay, and so does one that a scan must check first, which takes minutes. With `id`, it also ends that push's uploads in chunks: within an hour, their chunks are deleted and their space is free.",
+      "All unconfirmed reservations, or the ones matching the query; 1,000 per request. A reconcile then frees their space. The risk: an upload that's still in progress ends up beyond the limit, until a scan counts it within a day. If you delete the tenant before that, such an object stays. Live reservations stay. Others can stay until a scan has checked them, which takes minutes. With `id`, it also ends that push's uploads in chunks: within an hour, their chunks are deleted and their space is free.",
     access: 'admin',
     onlyOpen: true,
     action: 'reservations.cancel',

@@ -59,6 +59,32 @@ it('leaves what is alive, pending, or is to be looked at', async () => {
   expect(left().sort()).toEqual(['alive', 'early', 'partly', 'pending', 'unseen']);
 });
 
+/** What a delete expects once more, made then. */
+const putOfDelete = (createdAtMs: number) => put('~d', { createdAtMs, deletedByMs: world.nowMs });
+
+it.each([
+  ['was lapsed before it and waits for its look', { lookAtMs: null }, 1, true],
+  // By this clock. The delete was made by one that is ahead.
+  ['is lapsed soon, and was before it by its clock', { lapsedAtMs: -1, lookAtMs: null }, 2, true],
+  ['was lapsed after it', { lookAtMs: null }, -1, false],
+] as const)(
+  'what a delete expects once more stays only beside one that %s',
+  async (_, more, afterMs, stays) => {
+    const lapsedAtMs = world.nowMs + ('lapsedAtMs' in more ? 1 : -minute);
+    await put('late', { ...more, lapsedAtMs });
+    await putOfDelete(lapsedAtMs + afterMs);
+    expect((await cancelLate()).count).toBe(stays ? 0 : 1);
+    expect(left().includes('~d')).toBe(stays);
+  },
+);
+
+it('leaves what a delete expects once more of what is not named', async () => {
+  await put('late');
+  await putOfDelete(world.nowMs);
+  expect((await cancelLate({ id: '~d' })).count).toBe(0);
+  expect((await cancelLate()).count).toBe(2);
+});
+
 it('takes those that are named', async () => {
   await put('a', { madeBy: 'ada' });
   await put('b', { madeBy: 'ben' });

@@ -369,7 +369,7 @@ const median = (values: readonly number[]) =>
   [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
 /** What expires after more than a day: audit entries, and revoked tokens with them. */
-const bounded = new Set(['tableBytes', 'tableFiles', 'expiringItems']);
+const bounded = new Set(['tableBytes', 'tableFiles', 'expiringItems', 'mapped']);
 
 it.skipIf(!process.env['NIGHTLY'])(
   `a server has in use after ${hours} hours of ${requests} requests what it had after its first tenth`,

@@ -414,7 +414,7 @@ it.skipIf(!process.env['NIGHTLY'])(
     expect(server.errors.slice(0, 20)).toEqual([]);
     const names = Object.keys(tenth).filter((name) => name !== 'rss');
     const grown = names.filter((name) => (end[name] ?? 0) > 1.05 * (tenth[name] ?? 0));
-    // V8 and malloc keep what was freed, and give it back when they like: what leaks stays above all that was before.
+    // What leaks stays above all that was before.
     if (Math.min(...rss.slice(3)) > 1.05 * Math.max(...rss.slice(0, 3))) grown.push('rss');
     expect(
       grown.filter((name) => !bounded.has(name)),

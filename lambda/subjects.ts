@@ -1,11 +1,16 @@
-import { accountBelongings, accountTies } from './accounts/seams.ts';
+import { accessBelongings } from './access/seams.ts';
 import { alertBelongings, alertsOfBatches, alertsOfCounts } from './alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './chunks/seams.ts';
+import { ciBelongings } from './ci/seams.ts';
+import type { DownloadPorts } from './downloads/ports.ts';
+import { publicBelongings } from './downloads/seams.ts';
 import { exportFailures, exportHold, exportTies } from './exports/seams.ts';
 import { gcBelongings, gcChore } from './gc/seams.ts';
 import { historyBelongings, historyOfBatches, historyOfCounts } from './history/seams.ts';
+import { hostBelongings, publicByHost } from './hosts/seams.ts';
 import type { CoreDeps } from './ledger/core-deps.ts';
 import { lockBelongings } from './locks/seams.ts';
+import { signInBelongings } from './sign-in/seams.ts';
 import type { StatusPorts } from './status/ports.ts';
 
 type Needs<F extends (deps: never) => unknown> = Parameters<F>[0];
@@ -15,7 +20,8 @@ export function seamsOf(
   deps: Needs<typeof historyOfCounts> &
     Needs<typeof alertsOfCounts> &
     Needs<typeof alertBelongings> &
-    Needs<typeof accountBelongings> &
+    Needs<typeof publicBelongings> &
+    Needs<typeof hostBelongings> &
     Needs<typeof lockBelongings> &
     Needs<typeof exportHold> &
     Needs<typeof chunkClaims> &
@@ -29,7 +35,8 @@ export function seamsOf(
     belongings: [
       alertBelongings(deps),
       gcBelongings(deps),
-      accountBelongings(deps),
+      publicBelongings(deps),
+      hostBelongings(deps),
       lockBelongings(deps),
       historyBelongings(deps),
     ],
@@ -42,15 +49,28 @@ export function seamsOf(
 /** All of them, where one process does everything. */
 export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
-    Needs<typeof accountTies> &
+    Needs<typeof publicByHost> &
+    Needs<typeof ciBelongings> &
+    Needs<typeof signInBelongings> &
+    Needs<typeof accessBelongings> &
     Needs<typeof exportTies> &
     Needs<typeof chunkedWay>,
-): ReturnType<typeof seamsOf> & Pick<CoreDeps, 'way'> & Pick<StatusPorts, 'failureKinds'> {
+): ReturnType<typeof seamsOf> &
+  Pick<CoreDeps, 'way'> &
+  Pick<StatusPorts, 'failureKinds'> &
+  Pick<DownloadPorts, 'publicWays'> {
   const seams = seamsOf(deps);
   return {
     ...seams,
     listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
-    belongings: [...seams.belongings, accountTies(deps), exportTies(deps)],
+    belongings: [
+      ...seams.belongings,
+      ciBelongings(deps),
+      signInBelongings(deps),
+      accessBelongings(deps),
+      exportTies(deps),
+    ],
+    publicWays: [publicByHost(deps)],
     way: chunkedWay(deps),
     failureKinds: [exportFailures(deps)],
   };

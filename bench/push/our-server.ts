@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createTenant } from '../../lambda/accounts/tenants.ts';
-import { createToken } from '../../lambda/accounts/tokens.ts';
+import { createTenant } from '../../lambda/access/tenants.ts';
+import { createToken } from '../../lambda/access/tokens.ts';
 import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';

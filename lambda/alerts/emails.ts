@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AccountPorts } from '../accounts/ports.ts';
+import type { AccessPorts } from '../access/ports.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
 import type { HistoryPorts } from '../history/ports.ts';
 import { usageDays } from '../history/rules/history.ts';
@@ -221,7 +221,7 @@ const tenantsAtOnce = 4;
 const monday = 1;
 
 type NoticeDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
-  Pick<AccountPorts, 'tokens'> &
+  Pick<AccessPorts, 'tokens'> &
   HistoryPorts &
   Pick<AlertPorts, 'emails' | 'emailQueue'>;
 
@@ -268,7 +268,7 @@ async function queueNoticesOf(deps: NoticeDeps, name: string, nowMs: number): Pr
 }
 
 async function noticesNow(
-  { tokens, history }: Pick<AccountPorts, 'tokens'> & HistoryPorts,
+  { tokens, history }: Pick<AccessPorts, 'tokens'> & HistoryPorts,
   { tenant, lookedAtMs, nowMs }: { tenant: TenantRecord; lookedAtMs: number; nowMs: number },
 ): Promise<Notice[]> {
   const today = dayOf(nowMs);

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { publicPartition } from '../accounts/repo-mark-store.ts';
 import { dayOf, monthOf } from '../rules/dates.ts';
 import { adding, all, type Fields, setting } from '../table/expressions.ts';
 import {
@@ -12,6 +11,7 @@ import {
   updateItem,
 } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
+import { publicPartition } from './public-read-store.ts';
 
 /** How much was offered for download. */
 export interface DownloadSum {

@@ -1,4 +1,4 @@
-import { keyLifetimeMs } from '../accounts/tenants.ts';
+import { keyLifetimeMs } from '../access/request-keys.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Belongings, Hold } from '../ledger/seams.ts';
 import type { FailureKind } from '../status/rules/status.ts';

@@ -1,4 +1,4 @@
-import type { AccountPorts } from '../accounts/ports.ts';
+import type { AccessPorts } from '../access/ports.ts';
 import { deliverAlerts } from '../alerts/alerts.ts';
 import { queueNotices } from '../alerts/emails.ts';
 import type { AlertPorts } from '../alerts/ports.ts';
@@ -17,7 +17,7 @@ import type { FunctionPorts } from '../rules/clock-and-log.ts';
 /** The schedule's target. */
 export function create(
   deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'log' | 'metrics' | 'settings'> &
-    Pick<AccountPorts, 'tokens'> &
+    Pick<AccessPorts, 'tokens'> &
     HistoryPorts &
     Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emails' | 'emailQueue'> &
     ExportPorts &

@@ -1,22 +1,24 @@
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { type GitHost, signInHostsOf } from '../../accounts/rules/git-hosts.ts';
-import { hostOf } from '../../accounts/rules/host-user.ts';
+import { hostOf } from '../../access/rules/host-user.ts';
+import type { TokenRecord } from '../../access/rules/tokens.ts';
+import { isExpired } from '../../access/tokens.ts';
+import type { HostPorts } from '../../hosts/ports.ts';
+import { type GitHost, signInHostsOf } from '../../hosts/rules/git-hosts.ts';
+import type { InvitationPorts } from '../../invitations/ports.ts';
+import type { SignInPorts } from '../../sign-in/ports.ts';
 import {
   type AllowedOrganization,
   allowedOrganizationsMax,
   isStillAllowed,
   organizationsOf,
   tenantsByOperatorMax,
-} from '../../accounts/rules/sign-in.ts';
-import type { TokenRecord } from '../../accounts/rules/tokens.ts';
-import { isExpired } from '../../accounts/tokens.ts';
+} from '../../sign-in/rules/sign-in.ts';
 import { iso } from '../contract/fields.ts';
 import { type OrganizationBody, type SignedInUserBody, userContract } from '../contract/users.ts';
 import { json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
 import { operationsFor, pathId } from './operations.ts';
 
-type Needs = Pick<AccountPorts, 'invitations' | 'gitHosts' | 'users'>;
+type Needs = Pick<InvitationPorts, 'invitations'> & Pick<HostPorts, 'gitHosts'> & Pick<SignInPorts, 'users'>;
 
 export const userOperations = operationsFor<Needs>()(userContract, {
   'GET /v1/tenants/{tenant}/users': async (deps, { tenant: { tenant }, session }) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createTenant } from '../../../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../../../lambda/access/tenants.ts';
 import { noteFull } from '../../../../lambda/alerts/alerts.ts';
 import {
   forecastFrom,

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createDynamoDbTokenStore } from '../../../../lambda/accounts/token-store.ts';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
+import * as stores from '../../../../lambda/stores.ts';
 import { openKeptReconciles } from '../../../../local/background/queue-items.ts';
 import { backupText, fileText, itemsIn, writeBackup } from '../../../../local/backup/backup-file.ts';
 import { backupOf, restoreBackup } from '../../../../local/data/backups.ts';
@@ -175,7 +175,7 @@ it('a backup of format 1 stays restorable', async () => {
     ]);
     expect(await allPages(ledger.reservations('acme'))).toHaveLength(3);
     expect(await allPages(ledger.deletions('acme'))).toEqual([]);
-    expect(await createDynamoDbTokenStore(database).find('ae74744a03451dfe')).toMatchObject({ label: 'ada' });
+    expect(await stores.tokens(database).find('ae74744a03451dfe')).toMatchObject({ label: 'ada' });
     expect((await openKeptReconciles(database).load(0)).waiting).toMatchObject([
       { tenant: 'acme', reason: 'import', full: true },
     ]);

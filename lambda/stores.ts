@@ -19,6 +19,7 @@ export { createDynamoDbCopies as copies } from './downloads/copy-store.ts';
 export { createDynamoDbDownloads as downloads } from './downloads/download-store.ts';
 export { createDynamoDbPublicReads as publicReads } from './downloads/public-read-store.ts';
 export { createDynamoDbExportJobs as exportJobs } from './exports/job-store.ts';
+export { createDynamoDbFailures as failures } from './frame/failure-store.ts';
 export { createDynamoDbGcRuns as gcRuns } from './gc/gc-store.ts';
 export { createDynamoDbHistory as history } from './history/history-store.ts';
 export { createDynamoDbKeptGrants as keptGrants } from './hosts/grant-store.ts';
@@ -31,7 +32,6 @@ export {
 export { createDynamoDbLedger as ledger } from './ledger/ledger.ts';
 export { createDynamoDbLocks as locks } from './locks/lock-store.ts';
 export { createDynamoDbUsers as users } from './sign-in/user-store.ts';
-export { createDynamoDbFailures as failures } from './status/failure-store.ts';
 
 /** Tokens, and who vouches for those of its kind. */
 export const tokens = (table: Table) => createDynamoDbTokenStore(table, [ruleVouches, organizationVouches]);

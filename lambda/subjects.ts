@@ -1,4 +1,5 @@
 import { accessBelongings } from './access/seams.ts';
+import type { AlertPorts } from './alerts/ports.ts';
 import { alertBelongings, alertsOfBatches, alertsOfCounts } from './alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './chunks/seams.ts';
 import { ciBelongings } from './ci/seams.ts';
@@ -6,10 +7,13 @@ import type { DownloadPorts } from './downloads/ports.ts';
 import { publicBelongings } from './downloads/seams.ts';
 import { exportFailures, exportHold, exportTies } from './exports/seams.ts';
 import { gcBelongings, gcChore } from './gc/seams.ts';
-import { historyBelongings, historyOfBatches, historyOfCounts } from './history/seams.ts';
+import type { OfferedPorts } from './history/ports.ts';
+import { historyBelongings, historyOfBatches, historyOfCounts, outlookOf } from './history/seams.ts';
 import { hostBelongings, publicByHost } from './hosts/seams.ts';
+import { invitationsEnd } from './invitations/seams.ts';
 import type { CoreDeps } from './ledger/core-deps.ts';
 import { lockBelongings } from './locks/seams.ts';
+import type { SignInPorts } from './sign-in/ports.ts';
 import { signInBelongings } from './sign-in/seams.ts';
 import type { StatusPorts } from './status/ports.ts';
 
@@ -50,6 +54,9 @@ export function seamsOf(
 export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Needs<typeof publicByHost> &
+    Needs<typeof outlookOf> &
+    Needs<typeof invitationsEnd> &
+    Pick<DownloadPorts, 'downloads'> &
     Needs<typeof ciBelongings> &
     Needs<typeof signInBelongings> &
     Needs<typeof accessBelongings> &
@@ -58,6 +65,9 @@ export function allSeamsOf(
 ): ReturnType<typeof seamsOf> &
   Pick<CoreDeps, 'way'> &
   Pick<StatusPorts, 'failureKinds'> &
+  Pick<AlertPorts, 'outlook'> &
+  Pick<SignInPorts, 'userEnds'> &
+  OfferedPorts &
   Pick<DownloadPorts, 'publicWays'> {
   const seams = seamsOf(deps);
   return {
@@ -71,7 +81,10 @@ export function allSeamsOf(
       exportTies(deps),
     ],
     publicWays: [publicByHost(deps)],
+    outlook: outlookOf(deps),
+    offered: (of) => deps.downloads.months(of),
     way: chunkedWay(deps),
+    userEnds: [invitationsEnd(deps)],
     failureKinds: [exportFailures(deps)],
   };
 }

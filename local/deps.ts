@@ -5,7 +5,7 @@ import type { CiPorts } from '../lambda/ci/ports.ts';
 import type { DownloadPorts } from '../lambda/downloads/ports.ts';
 import type { ExportPorts } from '../lambda/exports/ports.ts';
 import type { GcPorts } from '../lambda/gc/ports.ts';
-import type { HistoryPorts } from '../lambda/history/ports.ts';
+import type { HistoryPorts, OfferedPorts } from '../lambda/history/ports.ts';
 import type { HostPorts } from '../lambda/hosts/ports.ts';
 import type { InvitationPorts } from '../lambda/invitations/ports.ts';
 import type { CoreDeps } from '../lambda/ledger/core-deps.ts';
@@ -26,6 +26,7 @@ export interface Deps
     DownloadPorts,
     GcPorts,
     HistoryPorts,
+    OfferedPorts,
     AlertPorts,
     LockPorts,
     ExportPorts,

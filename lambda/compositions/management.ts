@@ -6,6 +6,7 @@ import { ciBelongings } from '../ci/seams.ts';
 import { publicBelongings } from '../downloads/seams.ts';
 import { exportFailures, exportTies } from '../exports/seams.ts';
 import { hostBelongings } from '../hosts/seams.ts';
+import { invitationsEnd } from '../invitations/seams.ts';
 import { parseJson } from '../rules/text.ts';
 import { ScanListing } from '../scan/list-objects.ts';
 import { signInBelongings } from '../sign-in/seams.ts';
@@ -111,6 +112,7 @@ export function managementDeps() {
   };
   return {
     ...deps,
+    offered: deps.downloads.months,
     belongings: [
       publicBelongings(deps),
       hostBelongings(deps),
@@ -119,6 +121,7 @@ export function managementDeps() {
       accessBelongings(deps),
       exportTies(deps),
     ],
+    userEnds: [invitationsEnd(deps)],
     failureKinds: [exportFailures(deps)],
   };
 }

@@ -7,10 +7,10 @@ import { proveChunk } from '../chunks/prove.ts';
 import type { ChunkedUpload } from '../chunks/rules/upload.ts';
 import { tidyUpload } from '../chunks/tidy.ts';
 import { assembleDeps } from '../compositions/assemble-upload.ts';
+import { failureText, isOutage } from '../frame/failures.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { failureText, isOutage } from '../status/status.ts';
 import type { FilePorts } from '../store/rules/file-ports.ts';
 
 /** Time kept back from the function's limit, for the copies that are under way then, and to complete. */

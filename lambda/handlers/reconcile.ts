@@ -1,18 +1,18 @@
 import { deployed } from '../aws/deployed.ts';
 import { type Consumer, consumeEach, redeliveryDelayMs, warmUpScan, withMetrics } from '../aws/function.ts';
 import { reconcileDeps } from '../compositions/reconcile.ts';
+import { noteFailedReconcile, whyOf } from '../frame/failures.ts';
+import type { FailurePorts } from '../frame/ports.ts';
 import { decodeReconcileMessage } from '../ledger/reconcile-requests.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import { type RunReconcileDeps, runReconcile } from '../ledger/run-reconcile.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import type { StatusPorts } from '../status/ports.ts';
-import { noteFailedReconcile, whyOf } from '../status/status.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
 
 type ConsumerDeps = RunReconcileDeps &
-  Pick<StatusPorts, 'failures'> &
+  FailurePorts &
   FunctionPorts & {
     readonly redelivery: Redelivery;
   };

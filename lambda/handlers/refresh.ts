@@ -9,7 +9,6 @@ import { wakeUploads } from '../chunks/wake.ts';
 import { refreshDeps } from '../compositions/refresh.ts';
 import type { ExportPorts } from '../exports/ports.ts';
 import { wakeExports } from '../exports/start.ts';
-import type { HistoryPorts } from '../history/ports.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import { refresh } from '../ledger/reconcile-requests.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
@@ -18,7 +17,6 @@ import type { FunctionPorts } from '../rules/clock-and-log.ts';
 export function create(
   deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'log' | 'metrics' | 'settings'> &
     Pick<AccessPorts, 'tokens'> &
-    HistoryPorts &
     Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emails' | 'emailQueue'> &
     ExportPorts &
     ChunkPorts &

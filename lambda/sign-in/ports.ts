@@ -5,4 +5,6 @@ import type { Users } from './user-store.ts';
 export interface SignInPorts {
   readonly signInHosts: SignInHosts;
   readonly users: Users;
+  /** What is ended with a user, who could sign in again and find it. In this order, before the user. */
+  readonly userEnds: readonly ((user: { tenant: string; userId: string }) => Promise<void>)[];
 }

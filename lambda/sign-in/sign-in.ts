@@ -25,7 +25,7 @@ import {
 
 export type SignInDeps = Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log'> &
   Pick<HostPorts, 'gitHosts' | 'linkedRepos'> &
-  SignInPorts &
+  Pick<SignInPorts, 'signInHosts' | 'users'> &
   Pick<AccessPorts, 'tokens' | 'admin'>;
 
 /**

@@ -6,6 +6,7 @@ import { createDynamoDbExchangeRules } from '../../lambda/ci/rule-store.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbPublicReads } from '../../lambda/downloads/public-read-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
+import { createDynamoDbFailures } from '../../lambda/frame/failure-store.ts';
 import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
 import { createDynamoDbKeptGrants } from '../../lambda/hosts/grant-store.ts';
 import { createDynamoDbLinkedRepos } from '../../lambda/hosts/linked-repo-store.ts';
@@ -15,7 +16,6 @@ import {
 } from '../../lambda/invitations/invitation-store.ts';
 import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
 import { createDynamoDbUsers } from '../../lambda/sign-in/user-store.ts';
-import { createDynamoDbFailures } from '../../lambda/status/failure-store.ts';
 import { alertsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { chunkedUploadsContract } from './chunked-uploads.contract.ts';

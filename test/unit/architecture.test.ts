@@ -42,7 +42,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/access',
       'lambda/ledger',
       'lambda/scan',
-      'lambda/status',
+      'lambda/frame',
       'lambda/store',
       'lambda/table',
       'rules',
@@ -61,13 +61,13 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/history': {
-    imports: ['lambda/downloads', 'lambda/ledger', 'lambda/table', 'rules'],
+    imports: ['lambda/ledger', 'lambda/table', 'rules'],
     packages: ['zod'],
   },
   'lambda/downloads': {
     imports: [
       'lambda/access',
-      'lambda/alerts',
+      'lambda/frame',
       'lambda/hosts',
       'lambda/ledger',
       'lambda/scan',
@@ -77,10 +77,15 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['node:http', 'node:https', 'node:stream/promises', 'zod'],
   },
   'lambda/alerts': {
-    imports: ['lambda/access', 'lambda/history', 'lambda/ledger', 'lambda/table', 'rules'],
+    imports: ['lambda/access', 'lambda/frame', 'lambda/ledger', 'lambda/table', 'rules'],
+    packages: ['node:http', 'node:https', 'zod'],
+  },
+  'lambda/status': { imports: ['lambda/frame', 'lambda/ledger', 'rules'], packages: [] },
+  // What every subject may use: failures for the operator, addresses that are public.
+  'lambda/frame': {
+    imports: ['lambda/ledger', 'lambda/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
   },
-  'lambda/status': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
   // Who asks, and what they may.
   'lambda/access': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/ci': {
@@ -129,7 +134,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/hosts',
       'lambda/invitations',
       'lambda/sign-in',
-      'lambda/status',
+      'lambda/frame',
       'lambda/alerts',
       'lambda/table',
     ],
@@ -141,6 +146,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/access',
       'lambda/ci',
       'lambda/hosts',
+      'lambda/invitations',
       'lambda/sign-in',
       'lambda/alerts',
       'lambda/chunks',
@@ -211,6 +217,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/access',
       'lambda/ci',
       'lambda/hosts',
+      'lambda/invitations',
       'lambda/sign-in',
       'lambda/scan',
       'lambda/status',

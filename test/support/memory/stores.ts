@@ -13,13 +13,13 @@ import {
   parseExport,
 } from '../../../lambda/exports/job-store.ts';
 import type { ExportJob } from '../../../lambda/exports/rules/job.ts';
+import { createDynamoDbFailures } from '../../../lambda/frame/failure-store.ts';
 import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts';
 import {
   createDynamoDbDevices,
   createDynamoDbInvitations,
 } from '../../../lambda/invitations/invitation-store.ts';
 import { createDynamoDbLocks } from '../../../lambda/locks/lock-store.ts';
-import { createDynamoDbFailures } from '../../../lambda/status/failure-store.ts';
 import * as stores from '../../../lambda/stores.ts';
 import type { Table } from '../../../lambda/table/requests.ts';
 import { fromStored } from '../../../lambda/table/stored-names.ts';

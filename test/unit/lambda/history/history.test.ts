@@ -546,7 +546,7 @@ describe('read history', () => {
       scanned: { storedBytes: nowBytes, objectCount: 1, scannedAtMs: clock.nowMs() },
     });
     const read = (range: { from?: string; to?: string } = {}) =>
-      readHistory({ history, downloads, clock }, { tenant: record, ...range });
+      readHistory({ history, offered: (of) => downloads.months(of), clock }, { tenant: record, ...range });
     return { history, downloads, record, read };
   }
 

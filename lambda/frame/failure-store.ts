@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { changeItem, getItem, methodsOn, type Table } from '../table/requests.ts';
-import { type Failure, failureReasons, withFailureNoted } from './rules/status.ts';
+import { type Failure, failureReasons, withFailureNoted } from './rules/failures.ts';
 
 const failuresKey = { pk: 'FAILURES', sk: 'FAILURES' } as const;
 

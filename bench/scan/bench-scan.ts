@@ -26,8 +26,8 @@ interface Sample extends Counted {
  * SDK, or to the same count by the checkout beside.
  *
  * Options: `--keys=N,…` (1,000 to a million; up to 10⁹ with `--only=hint`), `--page-ms=MS,…` (0,100; or 1900-7100),
- * `--runs=N` (5) after the first, `--only=hint,probe,sixteen,sdk`, `--beside=FOLDER`: another
- * checkout, with its packages, whose counts take turns, too.
+ * `--runs=N` (5) after the first, `--only=hint,probe,sixteen,sdk`, `--beside=FOLDER`: another checkout, with its packages and
+ * a `bench/` like this one, whose counts take turns, too.
  */
 export async function benchScan(print: (text: string) => void, options: readonly string[]): Promise<void> {
   const defaults = { keys: '1000,4000,17000,100000,1000000', 'page-ms': '0,100', runs: '5' };

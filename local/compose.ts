@@ -257,7 +257,7 @@ const redelivery: Redelivery = { delay: async () => undefined };
 
 /**
  * For what gigabytes pass through. They have V8 mark its small heap several times a second, which takes a third of this process's
- * CPU (`npm run bench -- chunks`): with room for twice as much garbage as it keeps, it marks seldom. A server that does no such
+ * CPU: with room for twice as much garbage as it keeps, it marks seldom. A server that does no such
  * work keeps its smaller heap. Functions mark theirs at once, `markHeapAtOnce`: here people would wait for it.
  */
 function withRoom(consumer: PumpConsumer): PumpConsumer {

@@ -107,7 +107,7 @@ function pageOf(names: {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
+<link rel="icon" href="data:image/svg+xml,${icon.replaceAll('#', '%23')}">
 <link rel="preload" href="/assets/${fontName}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="/assets/${styleName}">
 ${needed.map((name) => `<link rel="modulepreload" href="/assets/${name}">\n`).join('')}<script type="module" src="/assets/${scriptName}"></script>

@@ -45,7 +45,11 @@ export function packConsole({ quality = 11 }: { quality?: number } = {}): Packed
   };
 }
 
-const styleSheet = () => bundled({ entryPoints: ['src/style.css'] }).outputFiles[0]?.text ?? '';
+/** The rules of all parts, each of which imports its own, in one file: they apply to whatever is shown. */
+const styleSheet = () =>
+  bundled({ entryPoints: ['src/main.tsx'], outdir: 'out' }).outputFiles.find(({ path }) =>
+    path.endsWith('.css'),
+  )?.text ?? '';
 
 const scriptOptions: BuildOptions = {
   entryPoints: { console: 'src/main.tsx' },
@@ -54,6 +58,7 @@ const scriptOptions: BuildOptions = {
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
   metafile: true,
+  loader: { '.css': 'empty' },
 };
 
 /** The files that the console's scripts are made from. */

@@ -14,6 +14,7 @@ import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
 import { usePages } from './pager.tsx';
 import { isOpen } from './view-texts.ts';
+import './activity.css';
 
 const rowsMax = 20;
 /** Entries of one request, and of all. The command line lists more. */
@@ -87,14 +88,12 @@ export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps)
               }}
             />
           )}
-          <div class="end">
-            <CsvButton
-              name="activity"
-              tenant={tenant}
-              rows={rows}
-              fields={['at', 'who', 'did', 'repo', 'detail']}
-            />
-          </div>
+          <CsvButton
+            name="activity"
+            tenant={tenant}
+            rows={rows}
+            fields={['at', 'who', 'did', 'repo', 'detail']}
+          />
         </div>
         {shown.map((row, index) => (
           <Entry key={`${row.at} ${row.did}`} row={row} tenant={tenant} before={shown[index - 1]} />
@@ -117,8 +116,8 @@ function Entry(props: { row: Sentence; tenant: string; before: Sentence | undefi
   const day = at.slice(0, 10);
   return (
     <>
-      {before?.at.slice(0, 10) !== day && <h2 class="day">{dayText(day)}</h2>}
-      <div class="entry">
+      {before?.at.slice(0, 10) !== day && <h2 class="note day">{dayText(day)}</h2>}
+      <div class="entry cut">
         <time dateTime={at} class="note">
           {clock.format(new Date(at))}
         </time>

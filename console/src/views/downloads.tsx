@@ -16,6 +16,7 @@ import { useList, useRead } from '../requests.ts';
 import { bytesText, dayText, monthText, percentText, scanText, tokenName } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { AsTable } from './table.tsx';
+import './downloads.css';
 
 const shownDays = 30;
 const pagesMax = 30;
@@ -125,7 +126,7 @@ function Bars(props: { sums: readonly Sum[]; publicSums: readonly Sum[]; shareBy
         ))}
         {shareBytes > 0 && <line class="even" x2="100%" y1={even} y2={even} />}
       </svg>
-      <p class="note ends">
+      <p class="row apart note">
         <span>{dayText(sums[0]?.key ?? '').slice(0, -5)}</span>
         <span>Today</span>
       </p>

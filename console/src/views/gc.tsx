@@ -5,6 +5,7 @@ import { Button, Card, Code, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, timeText } from '../text.ts';
 import { gcStep } from './view-texts.ts';
+import './gc.css';
 
 const busyMs = 10_000;
 

@@ -20,7 +20,7 @@ export function LimitField(props: {
   return (
     <>
       <label for={id}>{label}</label>
-      <div class="size">
+      <div class="row size">
         <input
           id={id}
           type="text"

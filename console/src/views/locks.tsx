@@ -115,7 +115,7 @@ function FindFile({ onFind }: { onFind: (file: string) => void }) {
     onFind(typed.trim());
   };
   return (
-    <form class="size" onSubmit={find}>
+    <form class="row size" onSubmit={find}>
       <input
         type="search"
         aria-label="Find a file"

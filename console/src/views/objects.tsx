@@ -13,6 +13,7 @@ import { Ask, Done } from './dialog.tsx';
 import { useMarked, useObjects, type Where } from './objects-list.ts';
 import { usePages } from './pager.tsx';
 import { type Column, Table } from './table.tsx';
+import './objects.css';
 
 const rowsMax = 12;
 /** Each is deleted by a request of its own. */
@@ -74,14 +75,12 @@ export function ObjectTable(props: ViewProps & Where) {
             go({ ...address, query: { ...address.query, by: next } });
           }}
         />
-        <div class="end">
-          <CsvButton
-            name="objects"
-            tenant={tenant}
-            rows={rows}
-            fields={['repo', 'oid', 'sizeBytes', by === 'deleting' ? 'dueAt' : 'storedAt']}
-          />
-        </div>
+        <CsvButton
+          name="objects"
+          tenant={tenant}
+          rows={rows}
+          fields={['repo', 'oid', 'sizeBytes', by === 'deleting' ? 'dueAt' : 'storedAt']}
+        />
       </div>
       {!listed && (
         <div class="room">
@@ -139,7 +138,7 @@ function Chosen(props: {
     <>
       <Done text={chosen.size === 0 ? said : ''} />
       {chosen.size > 0 && (
-        <div class="chosen">
+        <div class="row chosen">
           <p role="status">
             <strong>{formatObjects(chosen.size)}</strong>, frees {bytesText(bytesOf(rows))}
           </p>

@@ -17,6 +17,7 @@ import { LimitNotice } from './limit-notice.tsx';
 import { repoColumns } from './repo-columns.tsx';
 import { StorageOverTime } from './storage-card.tsx';
 import { Table } from './table.tsx';
+import './overview.css';
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
 export function Overview(props: ViewProps) {
@@ -124,23 +125,21 @@ function Uploads(props: {
       </summary>
       <div class="head">
         <p class="note">Reserved until they finish or expire.</p>
-        <div class="end">
-          <CsvButton
-            name="reservations"
-            tenant={tenant}
-            rows={sorted}
-            fields={[
-              'repo',
-              'state',
-              'arrived',
-              'objectCount',
-              'bytes',
-              'createdAt',
-              'expiresAt',
-              'reservedUntil',
-            ]}
-          />
-        </div>
+        <CsvButton
+          name="reservations"
+          tenant={tenant}
+          rows={sorted}
+          fields={[
+            'repo',
+            'state',
+            'arrived',
+            'objectCount',
+            'bytes',
+            'createdAt',
+            'expiresAt',
+            'reservedUntil',
+          ]}
+        />
       </div>
       <Table
         columns={[

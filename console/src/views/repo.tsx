@@ -15,6 +15,7 @@ import { Locks } from './locks.tsx';
 import { ObjectTable } from './objects.tsx';
 import { RepoChart } from './repo-chart.tsx';
 import { RepoSettings } from './repo-settings.tsx';
+import './repo.css';
 
 const freshMs = 10_000;
 const downloadDays = 30;
@@ -34,7 +35,7 @@ export function Repo(props: ViewProps) {
   const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
   return (
     <main>
-      <p class="back">
+      <p class="note back">
         <a href={formatAddress(tenantAddress(tenant, 'repos'))}>Repos</a>
       </p>
       <Title

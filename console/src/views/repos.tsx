@@ -99,9 +99,7 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
             onInput={({ currentTarget }) => start(setWanted)(currentTarget.value)}
           />
           <Choice label="Which repos" values={Object.keys(kinds)} value={kind} onChoose={start(setKind)} />
-          <div class="end">
-            <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
-          </div>
+          <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
         </div>
         <Table
           kind="repos"
@@ -141,7 +139,7 @@ function Weeks({ weeks }: { weeks: readonly (number | null)[] }) {
   const most = Math.max(1, ...added.map((bytes) => Math.abs(bytes ?? 0)));
   const width = 100 / Math.max(1, added.length);
   return (
-    <svg class="weeks" aria-hidden="true">
+    <svg width="7rem" height="22" aria-hidden="true">
       {added.map((bytes, index) => {
         const height = (Math.abs(bytes ?? 0) / most) * 60;
         return (

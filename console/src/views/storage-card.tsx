@@ -11,6 +11,7 @@ import { Card, Choice, CsvButton, Sign } from '../parts.tsx';
 import { useRead } from '../requests.ts';
 import { bytesText, dayText, percentText, scanText } from '../text.ts';
 import { AsTable, type Column } from './table.tsx';
+import './storage-card.css';
 
 type Day = HistoryBody['days'][number];
 
@@ -226,13 +227,13 @@ function Key({ tenant, keys }: { tenant: string; keys: ReturnType<typeof keysOf>
   return (
     <ul class="layers">
       {keys.map(({ repo, name, layer, bytes, share }) => (
-        <li key={name}>
-          <svg class="swatch" aria-hidden="true">
+        <li key={name} class="cut">
+          <svg class="swatch" width="10" height="10" aria-hidden="true">
             <rect class="layer" style={layer} width="100%" height="100%" />
           </svg>
           {repo ? <a href={formatAddress(repoAddress(tenant, repo))}>{name}</a> : <span>{name}</span>}
           <strong>{bytesText(bytes)}</strong>
-          <span class="note">{share}</span>
+          <span class="note right">{share}</span>
         </li>
       ))}
     </ul>

@@ -151,23 +151,21 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
             onChoose={(each) => filter({ of: each === 'all' ? '' : each })}
           />
         )}
-        <div class="end">
-          <CsvButton
-            name="tenants"
-            rows={tenants.map(flat)}
-            fields={[
-              'tenant',
-              'plan',
-              'limitBytes',
-              'storedBytes',
-              'reservedBytes',
-              'objectCount',
-              'scannedAt',
-              'createdAt',
-              'deleting',
-            ]}
-          />
-        </div>
+        <CsvButton
+          name="tenants"
+          rows={tenants.map(flat)}
+          fields={[
+            'tenant',
+            'plan',
+            'limitBytes',
+            'storedBytes',
+            'reservedBytes',
+            'objectCount',
+            'scannedAt',
+            'createdAt',
+            'deleting',
+          ]}
+        />
       </div>
       {shown.length > 0 && (
         <Table

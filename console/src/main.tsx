@@ -27,7 +27,7 @@ function App() {
     listeners.signInAgain = () => void signInAgain();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const find = async () => {
-      const outcome = await ask<SessionBody>('/v1/session');
+      const outcome = await ask('GET /v1/session', {});
       if (outcome.kind === 'ok') setSession(outcome.body);
       else if (outcome.kind !== 'signed-out') timer = setTimeout(() => void find(), againMs);
     };

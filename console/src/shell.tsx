@@ -140,7 +140,7 @@ function Frame(props: Chrome & { body?: SubscriptionBody | undefined; children: 
   const { session, address, body, children, onSignedOut } = props;
   const { tenant } = address;
   const signOut = async () => {
-    const outcome = await ask('/v1/session', { method: 'DELETE' });
+    const outcome = await ask('DELETE /v1/session', {});
     if (outcome.kind !== 'unreachable') onSignedOut();
   };
   return (

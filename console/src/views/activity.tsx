@@ -1,9 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
-import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
-import type { ScanBody } from '../../../lambda/api/contract/scans.ts';
-import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
 import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
 import { ask } from '../api.ts';
 import { progressOf } from '../figures.ts';
@@ -32,20 +29,18 @@ const groups = {
 type Group = keyof typeof groups;
 
 /** Entries of the audit log, the newest first: as many as are needed to show the rows that are wanted. */
-function useAudit(path: string | undefined) {
+function useAudit(tenant: string, mayRead: boolean) {
   const [entries, setEntries] = useState<readonly AuditEntryBody[]>([]);
   /** undefined: none was asked for. null: these are all. */
   const [cursor, setCursor] = useState<string | null>();
   const [problem, setProblem] = useState<string>();
   const isBusy = useRef(false);
-  const canMore = path !== undefined && cursor !== null && entries.length < entriesMax && !problem;
+  const canMore = mayRead && cursor !== null && entries.length < entriesMax && !problem;
   const more = async () => {
     if (!canMore || isBusy.current) return;
     isBusy.current = true;
-    const query = new URLSearchParams({ limit: String(askedAtOnce), ...(cursor && { cursor }) });
-    const outcome = await ask<{ entries: AuditEntryBody[]; nextCursor: string | null }>(
-      `${path}/audit?${query}`,
-    );
+    const query = { limit: askedAtOnce, cursor: cursor ?? undefined };
+    const outcome = await ask('GET /v1/tenants/{tenant}/audit', { tenant, query });
     isBusy.current = false;
     if (outcome.kind !== 'ok') return setProblem(outcome.kind === 'refused' ? outcome.detail : notListed);
     setEntries([...entries, ...outcome.body.entries]);
@@ -56,8 +51,7 @@ function useAudit(path: string | undefined) {
 
 /** Who did what, and what was rejected. */
 export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps) {
-  const path = `/v1/tenants/${tenant}`;
-  const { entries, canMore, more, problem, isCut } = useAudit(mayManage ? path : undefined);
+  const { entries, canMore, more, problem, isCut } = useAudit(tenant, mayManage);
   const [group, setGroup] = useState<Group>('All');
   const all = [
     ...entries.map((entry) => ({ action: entry.action, ...auditSentence(entry) })),
@@ -138,14 +132,16 @@ const busyMs = 5_000;
 
 /** Scans and exports that aren't done, and a webhook that doesn't work. */
 function InProgress({ tenant, isManager, nowMs }: { tenant: string; isManager: boolean; nowMs: number }) {
-  const path = `/v1/tenants/${tenant}`;
-  const scans = useRead<{ scans: ScanBody[] }>(`${path}/scans`, {
+  const scans = useRead('GET /v1/tenants/{tenant}/scans', {
+    tenant,
     againMs: (now) => (progressOf(now.scans) ? busyMs : null),
   });
-  const exports = useRead<{ exports: ExportBody[] }>(`${path}/exports?limit=20`, {
+  const exports = useRead('GET /v1/tenants/{tenant}/exports', {
+    tenant,
+    query: { limit: 20 },
     againMs: (now) => (now.exports.some(isOpen) ? busyMs : null),
   });
-  const { body: webhook } = useRead<WebhookBody>(isManager ? `${path}/webhook` : undefined);
+  const { body: webhook } = useRead(isManager ? 'GET /v1/tenants/{tenant}/webhook' : undefined, { tenant });
   const scan = progressOf(scans.body?.scans ?? []);
   const open = exports.body?.exports.filter(isOpen) ?? [];
   const last = webhook?.last?.outcome === 'delivered' ? undefined : webhook?.last;

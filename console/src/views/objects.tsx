@@ -219,23 +219,25 @@ function DeleteObjects(props: {
   const [plans, setPlans] = useState<readonly DeletePlanBody[]>([]);
   const [refusal, setRefusal] = useState<string>();
   /** One request each, until one is refused. */
-  const request = async (query: string) => {
+  const request = async (dryRun: true | undefined) => {
     const done: DeletePlanBody[] = [];
     for (const { repo, oid } of rows) {
-      const path = `/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}/objects/${oid}${query}`;
-      const problem = await change<DeletePlanBody>(path, { method: 'DELETE' }, (plan) => done.push(plan));
+      const asked = { tenant, repo, oid, query: { dryRun } };
+      const problem = await change('DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}', asked, (plan) =>
+        done.push(plan),
+      );
       if (problem !== undefined) return { done, problem };
     }
     return { done, problem: undefined };
   };
   useEffect(() => {
-    void request('?dryRun=true').then(({ done, problem }) => {
+    void request(true).then(({ done, problem }) => {
       setPlans(done);
       setRefusal(problem);
     });
   }, []);
   const start = async () => {
-    const { done, problem } = await request('');
+    const { done, problem } = await request(undefined);
     onMarked(done);
     return problem;
   };

@@ -47,7 +47,9 @@ const kinds: Readonly<Record<string, (repo: RepoBody) => boolean>> = {
 
 /** All repos, read page after page: the figures have the largest 1,000, and not which are linked. */
 function useRepos({ tenant, repos, reposTruncated, usage }: SubscriptionBody): Listed<RepoBody> {
-  const { body: listed } = useList<RepoBody>(`/v1/tenants/${tenant}/repos?weeks=true`, 'repos', {
+  const { body: listed } = useList('GET /v1/tenants/{tenant}/repos', 'repos', {
+    tenant,
+    query: { weeks: true },
     pagesMax,
     key: `${usage?.scannedAt} ${repos.length}`,
   });
@@ -166,6 +168,6 @@ const newRepo = (tenant: string): Question<'repo'> => ({
   run: async ({ repo }) => {
     if (!repoPattern.test(repo)) return nameRule;
     const to = () => go(repoAddress(tenant, repo));
-    return change(`/v1/tenants/${tenant}/repos`, { method: 'POST', body: { repo } }, to);
+    return change('POST /v1/tenants/{tenant}/repos', { tenant, body: { repo } }, to);
   },
 });

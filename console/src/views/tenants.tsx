@@ -43,7 +43,7 @@ function useTenants() {
   const [listed, setListed] = useState<Listed<TenantBody>>();
   const [hasFailed, setHasFailed] = useState(false);
   usePoll(async () => {
-    const outcome = await askPages<TenantBody>('/v1/tenants', 'tenants', { pagesMax });
+    const outcome = await askPages('GET /v1/tenants', 'tenants', { pagesMax });
     setHasFailed(outcome.kind !== 'ok');
     if (outcome.kind === 'ok') setListed({ ...outcome.body, items: sortTenants(outcome.body.items) });
     return againMs;
@@ -58,7 +58,7 @@ function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, History
   useEffect(() => {
     const today = dayOf(Date.now());
     for (const tenant of names)
-      void ask<HistoryBody>(`/v1/tenants/${tenant}/history?from=${today}`).then((outcome) => {
+      void ask('GET /v1/tenants/{tenant}/history', { tenant, query: { from: today } }).then((outcome) => {
         if (outcome.kind === 'ok') setKnown((before) => new Map(before).set(tenant, outcome.body));
       });
   }, [names.join(' ')]);
@@ -261,7 +261,7 @@ function NewTenant({ onClose }: { onClose: () => void }) {
   const make = async (tenant: string) => {
     const limitBytes = limitOf(typed);
     if (limitBytes === undefined) return 'Type a limit, such as 50 GiB, or choose No limit.';
-    return change<TenantBody>('/v1/tenants', { method: 'POST', body: { tenant, limitBytes } }, (made) =>
+    return change('POST /v1/tenants', { body: { tenant, limitBytes } }, (made) =>
       go(tenantAddress(made.tenant)),
     );
   };

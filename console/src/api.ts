@@ -126,11 +126,18 @@ export function usePoll(run: () => Promise<number | null>, key: string): () => v
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
     let isRunning = false;
+    let isDue = false;
     const go = async () => {
       clearTimeout(timer);
-      if (isOver || isRunning || document.hidden) return;
+      // What runs may have asked before there was a reason to ask again.
+      isDue = true;
+      if (isRunning || document.hidden) return;
       isRunning = true;
-      const waitMs = await latest.current();
+      let waitMs: number | null = null;
+      while (isDue && !isOver) {
+        isDue = false;
+        waitMs = await latest.current();
+      }
       isRunning = false;
       if (!isOver && waitMs !== null) timer = setTimeout(() => void go(), waitMs);
     };

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTo, Route } from '../../cli/routes.ts';
 import { type Answer, type Asked, ask, askPages, type PageRoute, usePoll } from './api.ts';
 
@@ -56,13 +56,15 @@ export function useAnswer<T>(
   const latest = useRef(what);
   latest.current = what;
   const pollKey = `${what} ${key}`;
-  const kept = useRef('');
+  const kept = useRef({ key: '' });
   const poll = usePoll(async () => {
-    if (what === undefined || kept.current === pollKey) return null;
+    // `read` makes another one.
+    const { current } = kept;
+    if (what === undefined || current.key === pollKey) return null;
     const outcome = await get();
     if (latest.current !== what) return null;
     if (outcome.kind === 'ok') {
-      if (isAside && !againMs) kept.current = pollKey;
+      if (isAside && !againMs) current.key = pollKey;
       setHeld({ what, body: outcome.body });
       return againMs?.(outcome.body) ?? null;
     }
@@ -70,7 +72,7 @@ export function useAnswer<T>(
     return outcome.kind === 'unreachable' ? lostMs : null;
   }, pollKey);
   const read = () => {
-    kept.current = '';
+    kept.current = { key: '' };
     poll();
   };
   const known = held?.what === what ? held : undefined;
@@ -93,6 +95,13 @@ export const useList = <R extends PageRoute, Name extends keyof AnswerTo<R>>(
 
 const whatOf = (route: string | undefined, asked: object) =>
   route && route + JSON.stringify({ ...asked, key: '' });
+
+/** What is stored, or was saved since: answers that are still on their way may be older. */
+export function useSaved<T>(stored: T) {
+  const state = useState(stored);
+  useEffect(() => state[1](stored), [stored]);
+  return state;
+}
 
 /**
  * Changes something.

@@ -1,10 +1,10 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { SentTo } from '../../../cli/routes.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import { tenantAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Button, Card, Choice } from '../parts.tsx';
-import { change, useRead } from '../requests.ts';
+import { change, useRead, useSaved } from '../requests.ts';
 import { bytesText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
@@ -65,8 +65,7 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
   const { publicRead } = repo;
   const [chosen, setChosen] = useState<(typeof access)[number]>();
   const { dialog, ask } = useDialog();
-  const [isPublic, setIsPublic] = useState(publicRead !== undefined);
-  useEffect(() => setIsPublic(repo.publicRead !== undefined), [repo]);
+  const [isPublic, setIsPublic] = useSaved(publicRead !== undefined);
   const save = async (publicRead: Changed['publicRead']) => {
     const problem = await send({ publicRead });
     if (problem !== undefined) return problem;

@@ -460,7 +460,9 @@ describe('the architecture', () => {
   });
 
   it('knows every file that is imported', () => {
-    expect(arrows(imports.filter(({ to, isRelative }) => isRelative && !sources.has(to)))).toEqual([]);
+    // The console's build looks for its styles.
+    const isKnown = (to: string) => sources.has(to) || to.endsWith('.css');
+    expect(arrows(imports.filter(({ to, isRelative }) => isRelative && !isKnown(to)))).toEqual([]);
   });
 
   it('lets nothing import a test', () => {

@@ -9,7 +9,6 @@ import {
   deviceLifetimeMs,
   deviceTokenLifetimeMs,
   type InvitationRecord,
-  invitationLifetimeMs,
   invitedLifetimeMs,
   type isWithin,
   mayStillInvite,
@@ -17,7 +16,7 @@ import {
   parseUserCode,
   userCodeFrom,
 } from './rules/invitations.ts';
-import { type TokenRecord, tokenIdOf } from './rules/tokens.ts';
+import { invitationLifetimeMs, type TokenRecord, tokenIdOf } from './rules/tokens.ts';
 import { claimToken, type GivenToken, givenToken, givenVerdict, secretLength } from './tokens.ts';
 
 type Invited = Pick<InvitationRecord, 'tenant' | 'scope' | 'repos' | 'user' | 'lifetimeMs'>;

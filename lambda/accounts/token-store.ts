@@ -1,10 +1,7 @@
 import * as z from 'zod';
-import { nullable } from '../ledger/items.ts';
-import { absent, all, exists, setting } from '../table/expressions.ts';
+import { absent, all, exists, type Fields } from '../table/expressions.ts';
+import { absentOrOver, oldestFirst, pageOf, recordsOf } from '../table/records.ts';
 import {
-  allItems,
-  batchGet,
-  deleteItem,
   firstItems,
   getItem,
   inPartition,
@@ -13,34 +10,28 @@ import {
   pagesOf,
   putItem,
   type Table,
-  updateItem,
 } from '../table/requests.ts';
 import { byKindIndex, expiring, kindKey } from '../table/table.ts';
 import { hostOf } from './rules/host-user.ts';
-import type { ExchangeRule } from './rules/identities.ts';
-import { invitationLifetimeMs } from './rules/invitations.ts';
-import { type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
-import { allowedOrganizationIn, allowedOrganizationKey } from './user-store.ts';
-
-const ruleItem = z.object({
-  id: z.string(),
-  tenant: z.string(),
-  issuer: z.string(),
-  match: z.record(z.string(), z.array(z.string())),
-  scope: z.enum(['read', 'write']),
-  repos: z
-    .array(z.string())
-    .nullish()
-    .transform((repos) => repos ?? null),
-  lifetimeMs: z.number(),
-  createdAtMs: z.number(),
-});
+import { type ExchangeRule, ruleSchema } from './rules/identities.ts';
+import {
+  invitationLifetimeMs,
+  type SessionRecord,
+  sessionSchema,
+  shownAfterExpiryMs,
+  type TokenRecord,
+  tokenSchema,
+} from './rules/tokens.ts';
+import { allowedOrganizations } from './user-store.ts';
 
 const partitionOf = (tenant: string) => `EXCHANGE#${tenant}`;
 
-const ruleKey = ({ tenant, id }: { tenant: string; id: string }) => ({
-  pk: partitionOf(tenant),
-  sk: `RULE#${id}`,
+type RuleKey = Pick<ExchangeRule, 'tenant' | 'id'>;
+const ruleKey = ({ tenant, id }: RuleKey) => ({ pk: partitionOf(tenant), sk: `RULE#${id}` });
+const rules = recordsOf<RuleKey, ExchangeRule>({
+  keyOf: ruleKey,
+  schema: ruleSchema,
+  fields: ({ repos, ...rest }) => ({ ...rest, ...(repos && { repos }) }),
 });
 
 /**
@@ -48,73 +39,31 @@ const ruleKey = ({ tenant, id }: { tenant: string; id: string }) => ({
  * for what is counted.
  */
 export function createDynamoDbExchangeRules(table: Table) {
-  return methodsOn(table, { list: listRules, put: putRule, delete: remove });
+  return {
+    /** All of a tenant, the oldest first. Strongly consistent, so that a deleted rule lets nobody in. */
+    list: async (tenant: string) =>
+      oldestFirst(await rules.list(table, inPartition(partitionOf(tenant))), ({ id }) => id),
+    /** An attempt that is repeated finds its own rule: ids are random. */
+    put: (rule: ExchangeRule) => rules.put(table, rule),
+    delete: async (rule: RuleKey) =>
+      (await rules.remove(table, rule, { condition: exists })) ? 'deleted' : 'absent',
+  };
 }
 
 export type ExchangeRules = ReturnType<typeof createDynamoDbExchangeRules>;
 
-/** All of a tenant, the oldest first. Strongly consistent, so that a deleted rule lets nobody in. */
-async function listRules(table: Table, tenant: string): Promise<readonly ExchangeRule[]> {
-  const items = await allItems(table, inPartition(partitionOf(tenant)));
-  const rules = items.map((item) => ruleItem.parse(item));
-  return rules.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
-}
-
-async function putRule(table: Table, rule: ExchangeRule): Promise<void> {
-  const { repos, ...rest } = rule;
-  // An attempt that is repeated finds its own rule: ids are random.
-  await putItem(table, { item: { ...ruleKey(rule), ...rest, ...(repos && { repos }) }, condition: absent });
-}
-
-async function remove(table: Table, rule: { tenant: string; id: string }): Promise<'deleted' | 'absent'> {
-  const { ok } = await deleteItem(table, { key: ruleKey(rule), condition: exists });
-  return ok ? 'deleted' : 'absent';
-}
-
-const tokenItem = z.object({
-  tokenId: z.string(),
-  secretSha256: z.string(),
-  tenant: z.string(),
-  scope: z.enum(['read', 'write', 'manage']),
-  label: nullable(z.string()),
-  user: nullable(z.string()),
-  repos: nullable(z.array(z.string())),
-  ruleId: z.string().optional(),
-  parentId: z.string().optional(),
-  writeRepos: z.array(z.string()).optional(),
-  hostUser: z.object({ id: z.string(), login: z.string() }).optional(),
-  allowedBy: z
-    .object({
-      organizationId: z.string(),
-      role: z.enum(['owner', 'member', 'collaborator']),
-      sinceMs: z.number(),
-    })
-    .optional(),
-  createdAtMs: z.number(),
-  expiresAtMs: nullable(z.number()),
-  lastUsedAtMs: nullable(z.number()),
+const sessionFields = (record: SessionRecord) => ({ ...record, ...expiring(record.expiresAtMs) });
+const sessions = recordsOf<Pick<SessionRecord, 'parentId' | 'sessionId'>, SessionRecord>({
+  // Below the token that it stands for.
+  keyOf: ({ parentId, sessionId }) => ({ pk: `TOKEN#${parentId}`, sk: `SESSION#${sessionId}` }),
+  schema: sessionSchema,
+  fields: sessionFields,
 });
 
-const sessionItem = z.object({
-  sessionId: z.string(),
-  parentId: z.string(),
-  secretSha256: z.string(),
-  boundTo: z.string(),
-  createdAtMs: z.number(),
-  expiresAtMs: z.number(),
-  organizations: z
-    .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
-    .optional(),
-  organizationsAtMs: z.number().optional(),
+const tokens = recordsOf<string, TokenRecord>({
+  keyOf: (tokenId) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' }),
+  schema: tokenSchema,
 });
-
-/** Below the token that it stands for. */
-const sessionKey = ({ parentId, sessionId }: SessionKey) => ({
-  pk: `TOKEN#${parentId}`,
-  sk: `SESSION#${sessionId}`,
-});
-
-const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 
 /** Sessions of one token, or of the operator. */
 export const sessionsMax = 100;
@@ -141,8 +90,9 @@ export function createDynamoDbTokenStore(table: Table) {
     listPage,
     putSession,
     noteOrganizations,
-    findSession,
-    deleteSession,
+    /** Strongly consistent, so that a session that was ended is rejected immediately. */
+    findSession: sessions.read,
+    deleteSession: sessions.remove,
   });
 }
 
@@ -153,10 +103,9 @@ export type TokenStore = ReturnType<typeof createDynamoDbTokenStore>;
  * immediately.
  */
 async function find(table: Table, tokenId: string): Promise<TokenRecord | undefined> {
-  const item = await getItem(table, tokenKey(tokenId));
-  const token = item && tokenItem.parse(item);
+  const token = await tokens.read(table, tokenId);
   if (token?.hostUser) return (await isAllowed(table, token)) ? token : undefined;
-  if (token?.parentId !== undefined) return (await getItem(table, tokenKey(token.parentId))) && token;
+  if (token?.parentId !== undefined) return (await getItem(table, tokens.keyOf(token.parentId))) && token;
   if (token?.ruleId === undefined) return token;
   return (await getItem(table, ruleKey({ tenant: token.tenant, id: token.ruleId }))) && token;
 }
@@ -164,16 +113,17 @@ async function find(table: Table, tokenId: string): Promise<TokenRecord | undefi
 /** Whether what lets somebody sign in is still as it was then. */
 async function isAllowed(table: Table, { tenant, hostUser, allowedBy }: TokenRecord): Promise<boolean> {
   if (!hostUser || !allowedBy) return false;
-  const host = hostOf(hostUser);
-  const key = allowedOrganizationKey({ tenant, host, organizationId: allowedBy.organizationId });
-  const item = await getItem(table, key);
-  return item !== undefined && allowedOrganizationIn(item).sinceMs === allowedBy.sinceMs;
+  const allowed = await allowedOrganizations.read(table, {
+    tenant,
+    host: hostOf(hostUser),
+    organizationId: allowedBy.organizationId,
+  });
+  return allowed?.sinceMs === allowedBy.sinceMs;
 }
 
 async function put(table: Table, record: TokenRecord): Promise<'created' | 'exists'> {
   const item = tokenFields(record, `TOKENS#${record.tenant}`);
-  const { ok } = await putItem(table, { item, condition: absent });
-  return ok ? 'created' : 'exists';
+  return (await putItem(table, { item, condition: absent })).ok ? 'created' : 'exists';
 }
 
 /** Puts who signed in, over who they were the last time. */
@@ -185,7 +135,7 @@ async function putUser(table: Table, record: TokenRecord): Promise<void> {
 
 /** @param kind what the index has it below. */
 const tokenFields = (record: TokenRecord, kind: string) => ({
-  ...tokenKey(record.tokenId),
+  ...tokens.keyOf(record.tokenId),
   ...kindKey(kind, `${record.createdAtMs}#${record.tokenId}`),
   ...withoutNulls(record),
   // What a user was the last time tells whether their invitations are still worth something.
@@ -195,37 +145,19 @@ const tokenFields = (record: TokenRecord, kind: string) => ({
 
 /** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */
 async function putSession(table: Table, record: SessionRecord): Promise<void> {
-  const expires = expiring(record.expiresAtMs);
-  await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
+  await sessions.put(table, record);
   // Nobody is kept out: the oldest end.
-  const all = await allItems(table, inPartition(sessionKey(record).pk, { prefix: 'SESSION#' }));
-  const newestFirst = all
-    .map((item) => sessionItem.parse(item))
-    .sort((a, b) => b.createdAtMs - a.createdAtMs);
-  for (const old of newestFirst.slice(sessionsMax)) await deleteItem(table, { key: sessionKey(old) });
-}
-
-/** Strongly consistent, so that a session that was ended is rejected immediately. */
-async function findSession(table: Table, key: SessionKey): Promise<SessionRecord | undefined> {
-  const item = await getItem(table, sessionKey(key));
-  return item && sessionItem.parse(item);
+  const ofParent = inPartition(sessions.keyOf(record).pk, { prefix: 'SESSION#' });
+  const all = [...(await sessions.list(table, ofParent))].sort((a, b) => b.createdAtMs - a.createdAtMs);
+  for (const old of all.slice(sessionsMax)) await sessions.remove(table, old);
 }
 
 /** Notes the organizations of its holder. Does nothing if it is gone. */
 async function noteOrganizations(
   table: Table,
-  { parentId, sessionId, organizations, organizationsAtMs }: SessionRecord,
+  { organizations, organizationsAtMs, ...key }: SessionRecord,
 ): Promise<void> {
-  await updateItem(table, {
-    key: sessionKey({ parentId, sessionId }),
-    change: [setting({ organizations, organizationsAtMs })],
-    condition: exists,
-  });
-}
-
-/** Does nothing if it is gone. */
-async function deleteSession(table: Table, key: SessionKey): Promise<void> {
-  await deleteItem(table, { key: sessionKey(key) });
+  await sessions.set(table, key, { organizations, organizationsAtMs }, { condition: exists });
 }
 
 /** What is null is not in the item. */
@@ -234,24 +166,17 @@ const withoutNulls = (record: TokenRecord) =>
 
 /** Writes when the token was used, unless a later use is known or the token is gone. */
 async function noteUse(table: Table, { tokenId, atMs }: { tokenId: string; atMs: number }): Promise<void> {
-  await updateItem(table, {
-    key: tokenKey(tokenId),
-    change: [setting({ lastUsedAtMs: atMs })],
-    condition: all(exists, '(attribute_not_exists(#lastUsedAtMs) OR #lastUsedAtMs < :lastUsedAtMs)'),
-  });
+  const condition = all(exists, '(attribute_not_exists(#lastUsedAtMs) OR #lastUsedAtMs < :lastUsedAtMs)');
+  await tokens.set(table, tokenId, { lastUsedAtMs: atMs }, { condition });
 }
 
 /** Deletes the token if it is this tenant's. */
 async function revoke(
   table: Table,
-  token: { tenant: string; tokenId: string },
+  { tenant, tokenId }: { tenant: string; tokenId: string },
 ): Promise<'deleted' | 'absent'> {
-  const result = await deleteItem(table, {
-    key: tokenKey(token.tokenId),
-    condition: '#tenant = :tenant',
-    values: { ':tenant': token.tenant },
-  });
-  return result.ok ? 'deleted' : 'absent';
+  const own = { condition: '#tenant = :tenant', values: { ':tenant': tenant } };
+  return (await tokens.remove(table, tokenId, own)) ? 'deleted' : 'absent';
 }
 
 /** All tokens of a tenant, oldest first. */
@@ -261,11 +186,12 @@ const list = (table: Table, tenant: string) => listKind(table, `TOKENS#${tenant}
 const listUsers = (table: Table, tenant: string) => listKind(table, `USERS#${tenant}`);
 
 async function listKind(table: Table, kind: string): Promise<readonly TokenRecord[]> {
-  const keys: Record<string, string>[] = [];
-  for await (const items of pagesOf(table, ofKind(kind)))
-    keys.push(...items.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
-  return readTokens(table, keys);
+  const ids: string[] = [];
+  for await (const items of pagesOf(table, ofKind(kind))) ids.push(...items.map(tokenIdOfKey));
+  return readTokens(table, ids);
 }
+
+const tokenIdOfKey = ({ pk }: Fields) => String(pk).slice('TOKEN#'.length);
 
 /** The same, one page at a time. @param input.cursor `nextCursor` of the previous page. */
 async function listPage(
@@ -278,29 +204,23 @@ async function listPage(
     // One more than the page, to know whether another follows.
     Limit: input.pageSize + 1,
   });
-  const page = items.slice(0, input.pageSize);
-  const last = items.length > input.pageSize ? page.at(-1) : undefined;
-  const keys = page.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) }));
+  const { page, last } = pageOf(items, input.pageSize);
   return {
-    tokens: await readTokens(table, keys),
+    tokens: await readTokens(table, page.map(tokenIdOfKey)),
     nextCursor: last ? String(last[byKindIndex.sk]) : null,
   };
 }
 
 /** The index may still name a token that was revoked: what counts is its item. */
-async function readTokens(
-  table: Table,
-  keys: readonly Record<string, string>[],
-): Promise<readonly TokenRecord[]> {
-  const found = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
+async function readTokens(table: Table, ids: readonly string[]): Promise<readonly TokenRecord[]> {
+  const found = await tokens.readSome(table, ids);
   const isThere = new Set<unknown>([undefined, ...found.map(({ tokenId }) => tokenId)]);
   const elsewhere = new Set(
     found.flatMap(({ parentId }) => (!parentId || isThere.has(parentId) ? [] : parentId)),
   );
-  const parents = await batchGet(table, [...elsewhere].map(tokenKey));
-  for (const parent of parents) isThere.add(tokenItem.parse(parent).tokenId);
+  for (const { tokenId } of await tokens.readSome(table, [...elsewhere])) isThere.add(tokenId);
   const records = found.filter(({ parentId }) => isThere.has(parentId));
-  return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
+  return oldestFirst(records, ({ tokenId }) => tokenId);
 }
 
 const requestKeyItem = z.object({
@@ -319,50 +239,33 @@ const requestKeyItem = z.object({
 
 export type RequestKeyRecord = Readonly<z.output<typeof requestKeyItem>>;
 
-const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
+const keyFields = (record: RequestKeyRecord) => ({ ...record, ...expiring(record.expiresAtMs) });
+const requestKeys = recordsOf<Pick<RequestKeyRecord, 'id'>, RequestKeyRecord>({
+  keyOf: ({ id }) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' }),
+  schema: requestKeyItem,
+  fields: keyFields,
+});
 
 /**
  * Keys with which a client marks a request that it may repeat (HTTP: `Idempotency-Key`). On the ledger's table, one item
  * for each. The table's TTL removes them some time after they expire.
  */
 export function createDynamoDbRequestKeys(table: Table) {
-  return methodsOn(table, { begin, isKnown, finish });
+  return {
+    /** Stores the record, unless there is one with its id that has not expired. @returns what is stored then. */
+    async begin(record: RequestKeyRecord): Promise<RequestKeyRecord> {
+      const isOver = { condition: absentOrOver, values: { ':now': record.beganAtMs } };
+      if (await requestKeys.put(table, record, isOver)) return record;
+      // A retry of our own, after a lost answer, finds our own record.
+      return (await requestKeys.read(table, record)) ?? record;
+    },
+    /** Whether there is a record that has not expired by then. */
+    async isKnown({ id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
+      return ((await requestKeys.read(table, { id }))?.expiresAtMs ?? 0) > nowMs;
+    },
+    /** Marks the request as done. */
+    finish: (id: string) => requestKeys.set(table, { id }, { isDone: true }, { condition: exists }),
+  };
 }
 
 export type RequestKeys = ReturnType<typeof createDynamoDbRequestKeys>;
-
-/**
- * Stores the record, unless there is one with its id that has not expired.
- *
- * @returns the stored record: this one, or the earlier one.
- * @throws {LedgerUnavailableError}
- */
-async function begin(table: Table, record: RequestKeyRecord): Promise<RequestKeyRecord> {
-  const key = requestKeyKey(record.id);
-  const { ok } = await putItem(table, {
-    item: { ...key, ...record, ...expiring(record.expiresAtMs) },
-    condition: `${absent} OR #expiresAtMs <= :now`,
-    values: { ':now': record.beganAtMs },
-  });
-  if (ok) return record;
-  // A retry of our own, after a lost answer, finds our own record.
-  const known = await getItem(table, key);
-  return known ? requestKeyItem.parse(known) : record;
-}
-
-/** Whether there is a record that has not expired by then. @throws {LedgerUnavailableError} */
-async function isKnown(table: Table, { id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
-  const known = await getItem(table, requestKeyKey(id));
-  return known !== undefined && requestKeyItem.parse(known).expiresAtMs > nowMs;
-}
-
-/** Marks the request as done. @throws {LedgerUnavailableError} */
-async function finish(table: Table, id: string): Promise<void> {
-  await updateItem(table, {
-    key: requestKeyKey(id),
-    change: [setting({ isDone: true })],
-    condition: exists,
-  });
-}
-
-type SessionKey = Pick<SessionRecord, 'parentId' | 'sessionId'>;

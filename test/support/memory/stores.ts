@@ -1,10 +1,10 @@
-import { createDynamoDbAuditLog, entryItem } from '../../../lambda/accounts/audit-store.ts';
+import { createDynamoDbAuditLog } from '../../../lambda/accounts/audit-store.ts';
 import {
   createDynamoDbDevices,
   createDynamoDbInvitations,
 } from '../../../lambda/accounts/invitation-store.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/accounts/repo-mark-store.ts';
-import { type AuditEntry, auditIdOf } from '../../../lambda/accounts/rules/audit.ts';
+import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/accounts/rules/audit.ts';
 import {
   createDynamoDbExchangeRules,
   createDynamoDbRequestKeys,
@@ -13,13 +13,8 @@ import {
 import { createDynamoDbAlerts } from '../../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
-import {
-  createDynamoDbExportJobs,
-  exportPartition,
-  exportStart,
-  parseExport,
-} from '../../../lambda/exports/job-store.ts';
-import type { ExportJob } from '../../../lambda/exports/rules/job.ts';
+import { createDynamoDbExportJobs, exportPartition, exportStart } from '../../../lambda/exports/job-store.ts';
+import { type ExportJob, exportSchema } from '../../../lambda/exports/rules/job.ts';
 import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts';
 import { createDynamoDbLocks } from '../../../lambda/locks/lock-store.ts';
 import { createDynamoDbFailures } from '../../../lambda/status/failure-store.ts';
@@ -86,7 +81,7 @@ export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
   get entries(): readonly AuditEntry[] {
     const found = [...this.table.store.all()].filter(({ pk }) => String(pk).startsWith('AUDIT#'));
     return found
-      .map((item) => entryItem.parse(fromStored(item)) as AuditEntry)
+      .map((item) => auditSchema.parse(fromStored(item)))
       .sort((a, b) => (auditIdOf(a) < auditIdOf(b) ? -1 : 1));
   }
 }
@@ -94,6 +89,8 @@ export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
 export class MemoryExportJobs extends storeClass(createDynamoDbExportJobs) {
   /** All of a tenant, without waiting. */
   of(tenant: string): readonly ExportJob[] {
-    return this.table.store.itemsOf(exportPartition(tenant), exportStart).map(parseExport);
+    return this.table.store
+      .itemsOf(exportPartition(tenant), exportStart)
+      .map((item) => exportSchema.parse(item));
   }
 }

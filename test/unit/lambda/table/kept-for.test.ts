@@ -22,6 +22,8 @@ import { createDynamoDbCopies } from '../../../../lambda/downloads/copy-store.ts
 import { createDynamoDbDownloads } from '../../../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../../../lambda/exports/job-store.ts';
 import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
+import { createDynamoDbGcRuns } from '../../../../lambda/gc/gc-store.ts';
+import { newGc } from '../../../../lambda/gc/rules/gc.ts';
 import { createDynamoDbHistory } from '../../../../lambda/history/history-store.ts';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
@@ -80,7 +82,7 @@ interface Row {
 const rows: readonly Row[] = [
   {
     what: 'what batches named, a day after the watch is over',
-    by: ['lambda/gc/gc-store.ts noteSeen'],
+    by: ['lambda/ledger/watch-store.ts noteSeen'],
     async write() {
       const watch = { id: 'w', openedAtMs: 1, untilMs: atMs };
       const note = { beganMs: 1234.5, prefixes: '' };
@@ -90,12 +92,22 @@ const rows: readonly Row[] = [
   },
   {
     what: 'what a gc run says of each object that is gone, 90 days later',
-    by: ['lambda/gc/gc-store.ts noteGone'],
+    by: ['lambda/ledger/watch-store.ts noteGone'],
     async write() {
       const oids = Array.from({ length: 33 }, (_, index) => `oid${index}`);
       await createDynamoDbLedger(table).noteGone({ tenant, repo: 'app', oids, atMs });
       const pk = expect.stringMatching(/^GONE#acme#.*app/);
       return oids.map((sk) => ({ pk, sk, end: second + 90 * day }));
+    },
+  },
+  {
+    what: 'the last gc run of a repo, 90 days after it has ended',
+    by: ['lambda/gc/gc-store.ts put'],
+    async write() {
+      const watch = { id: 'w', openedAtMs: 1, untilMs: 2 };
+      const gc = { ...newGc({ repo: 'app', watch }), dueAtMs: null, endedAtMs: atMs };
+      await createDynamoDbGcRuns(table).put({ tenant, gc, versionRead: null, writeId: 'w' });
+      return [{ pk: 'TENANT#acme', sk: expect.stringMatching(/^CLEANUP#.*app/), end: second + 90 * day }];
     },
   },
   {
@@ -174,7 +186,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'an export a week after its archive is removed',
-    by: ['create', 'changeJob'].map((name) => `lambda/exports/job-store.ts ${name}`),
+    by: ['lambda/exports/job-store.ts create'],
     async write() {
       const jobs = createDynamoDbExportJobs(table);
       const made = newExportJob({
@@ -217,7 +229,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'an entry of the audit, after 400 days',
-    by: ['begin', 'finish'].map((name) => `lambda/accounts/audit-store.ts ${name}`),
+    by: ['lambda/accounts/audit-store.ts fields'],
     async write() {
       const audit = createDynamoDbAuditLog(table);
       const entry: AuditEntry = {
@@ -241,7 +253,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a request key once it may be used again',
-    by: ['lambda/accounts/token-store.ts begin'],
+    by: ['lambda/accounts/token-store.ts keyFields'],
     async write() {
       const record = { id: 'k', bodySha256: '', seed: '', beganAtMs: 1, expiresAtMs: atMs, isDone: false };
       await createDynamoDbRequestKeys(table).begin(record);
@@ -250,7 +262,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a token a day after it has expired, and one that does not expire never; a session at once',
-    by: ['put', 'putSession'].map((name) => `lambda/accounts/token-store.ts ${name}`),
+    by: ['put', 'sessionFields'].map((name) => `lambda/accounts/token-store.ts ${name}`),
     async write() {
       const tokens = createDynamoDbTokenStore(table);
       const token = tokenRecord('lfsq_secret', { tenant });
@@ -278,7 +290,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a sign-in that was not finished in time',
-    by: ['lambda/accounts/user-store.ts putLogin'],
+    by: ['lambda/accounts/user-store.ts loginFields'],
     async write() {
       const login = { loginId: 'l', host: 'github', next: '#', addsOrganization: false, expiresAtMs: atMs };
       await createDynamoDbUsers(table).putLogin(login);
@@ -287,7 +299,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'an invitation once it is over, and one that is accepted ten minutes later',
-    by: ['put', 'accept'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
+    by: ['invitationFields', 'accept'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
     async write() {
       const invitations = createDynamoDbInvitations(table);
       const key = { tenant, invitationId: 'i' };
@@ -311,7 +323,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a command line that waits once it is over, and what is counted of them when its time is over',
-    by: ['putDevice', 'count'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
+    by: ['deviceFields', 'count'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
     async write() {
       const devices = createDynamoDbDevices(table);
       const record = { userCodeSha256: 'abcdef', tokenId: 't', secretSha256: '', machine: 'm' };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { absent, exists, setting } from '../table/expressions.ts';
-import { getItem, methodsOn, putItem, type Table, updateItem } from '../table/requests.ts';
+import { exists } from '../table/expressions.ts';
+import { absentOrOver, recordsOf } from '../table/records.ts';
+import type { Table } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
 
 const requestKeyItem = z.object({
@@ -19,48 +20,33 @@ const requestKeyItem = z.object({
 
 export type RequestKeyRecord = Readonly<z.output<typeof requestKeyItem>>;
 
-const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
+const keyFields = (record: RequestKeyRecord) => ({ ...record, ...expiring(record.expiresAtMs) });
+const requestKeys = recordsOf<Pick<RequestKeyRecord, 'id'>, RequestKeyRecord>({
+  keyOf: ({ id }) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' }),
+  schema: requestKeyItem,
+  fields: keyFields,
+});
 
 /**
  * Keys with which a client marks a request that it may repeat (HTTP: `Idempotency-Key`). On the ledger's table, one item
  * for each. The table's TTL removes them some time after they expire.
  */
 export function createDynamoDbRequestKeys(table: Table) {
-  return methodsOn(table, { begin, isKnown, finish });
+  return {
+    /** Stores the record, unless there is one with its id that has not expired. @returns what is stored then. */
+    async begin(record: RequestKeyRecord): Promise<RequestKeyRecord> {
+      const isOver = { condition: absentOrOver, values: { ':now': record.beganAtMs } };
+      if (await requestKeys.put(table, record, isOver)) return record;
+      // A retry of our own, after a lost answer, finds our own record.
+      return (await requestKeys.read(table, record)) ?? record;
+    },
+    /** Whether there is a record that has not expired by then. */
+    async isKnown({ id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
+      return ((await requestKeys.read(table, { id }))?.expiresAtMs ?? 0) > nowMs;
+    },
+    /** Marks the request as done. */
+    finish: (id: string) => requestKeys.set(table, { id }, { isDone: true }, { condition: exists }),
+  };
 }
 
 export type RequestKeys = ReturnType<typeof createDynamoDbRequestKeys>;
-
-/**
- * Stores the record, unless there is one with its id that has not expired.
- *
- * @returns the stored record: this one, or the earlier one.
- * @throws {LedgerUnavailableError}
- */
-async function begin(table: Table, record: RequestKeyRecord): Promise<RequestKeyRecord> {
-  const key = requestKeyKey(record.id);
-  const { ok } = await putItem(table, {
-    item: { ...key, ...record, ...expiring(record.expiresAtMs) },
-    condition: `${absent} OR #expiresAtMs <= :now`,
-    values: { ':now': record.beganAtMs },
-  });
-  if (ok) return record;
-  // A retry of our own, after a lost answer, finds our own record.
-  const known = await getItem(table, key);
-  return known ? requestKeyItem.parse(known) : record;
-}
-
-/** Whether there is a record that has not expired by then. @throws {LedgerUnavailableError} */
-async function isKnown(table: Table, { id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
-  const known = await getItem(table, requestKeyKey(id));
-  return known !== undefined && requestKeyItem.parse(known).expiresAtMs > nowMs;
-}
-
-/** Marks the request as done. @throws {LedgerUnavailableError} */
-async function finish(table: Table, id: string): Promise<void> {
-  await updateItem(table, {
-    key: requestKeyKey(id),
-    change: [setting({ isDone: true })],
-    condition: exists,
-  });
-}

@@ -1,10 +1,6 @@
-import * as z from 'zod';
-import { nullable } from '../ledger/items.ts';
-import { absent, all, exists, setting } from '../table/expressions.ts';
+import { absent, all, exists, type Fields } from '../table/expressions.ts';
+import { oldestFirst, pageOf, recordsOf } from '../table/records.ts';
 import {
-  allItems,
-  batchGet,
-  deleteItem,
   firstItems,
   getItem,
   inPartition,
@@ -13,55 +9,29 @@ import {
   pagesOf,
   putItem,
   type Table,
-  updateItem,
 } from '../table/requests.ts';
 import { byKindIndex, expiring, kindKey } from '../table/table.ts';
-import { type SessionRecord, shownAfterExpiryMs, type TokenRecord, userKeptMs } from './rules/tokens.ts';
+import {
+  type SessionRecord,
+  sessionSchema,
+  shownAfterExpiryMs,
+  type TokenRecord,
+  tokenSchema,
+  userKeptMs,
+} from './rules/tokens.ts';
 
-const tokenItem = z.object({
-  tokenId: z.string(),
-  secretSha256: z.string(),
-  tenant: z.string(),
-  scope: z.enum(['read', 'write', 'manage']),
-  label: nullable(z.string()),
-  user: nullable(z.string()),
-  repos: nullable(z.array(z.string())),
-  ruleId: z.string().optional(),
-  parentId: z.string().optional(),
-  writeRepos: z.array(z.string()).optional(),
-  hostUser: z.object({ id: z.string(), login: z.string() }).optional(),
-  allowedBy: z
-    .object({
-      organizationId: z.string(),
-      role: z.enum(['owner', 'member', 'collaborator']),
-      sinceMs: z.number(),
-    })
-    .optional(),
-  createdAtMs: z.number(),
-  expiresAtMs: nullable(z.number()),
-  lastUsedAtMs: nullable(z.number()),
+const sessionFields = (record: SessionRecord) => ({ ...record, ...expiring(record.expiresAtMs) });
+const sessions = recordsOf<Pick<SessionRecord, 'parentId' | 'sessionId'>, SessionRecord>({
+  // Below the token that it stands for.
+  keyOf: ({ parentId, sessionId }) => ({ pk: `TOKEN#${parentId}`, sk: `SESSION#${sessionId}` }),
+  schema: sessionSchema,
+  fields: sessionFields,
 });
 
-const sessionItem = z.object({
-  sessionId: z.string(),
-  parentId: z.string(),
-  secretSha256: z.string(),
-  boundTo: z.string(),
-  createdAtMs: z.number(),
-  expiresAtMs: z.number(),
-  organizations: z
-    .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
-    .optional(),
-  organizationsAtMs: z.number().optional(),
+const tokens = recordsOf<string, TokenRecord>({
+  keyOf: (tokenId) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' }),
+  schema: tokenSchema,
 });
-
-/** Below the token that it stands for. */
-const sessionKey = ({ parentId, sessionId }: SessionKey) => ({
-  pk: `TOKEN#${parentId}`,
-  sk: `SESSION#${sessionId}`,
-});
-
-const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 
 /** Sessions of one token, or of the operator. */
 export const sessionsMax = 100;
@@ -94,8 +64,9 @@ export function createDynamoDbTokenStore(table: Table, vouchers: readonly Vouche
     listPage,
     putSession,
     noteOrganizations,
-    findSession,
-    deleteSession,
+    /** Strongly consistent, so that a session that was ended is rejected immediately. */
+    findSession: sessions.read,
+    deleteSession: sessions.remove,
   });
 }
 
@@ -110,10 +81,9 @@ async function find(
   vouchers: readonly Voucher[],
   tokenId: string,
 ): Promise<TokenRecord | undefined> {
-  const item = await getItem(table, tokenKey(tokenId));
-  const token = item && tokenItem.parse(item);
+  const token = await tokens.read(table, tokenId);
   if (token?.hostUser === undefined && token?.parentId !== undefined)
-    return (await getItem(table, tokenKey(token.parentId))) && token;
+    return (await getItem(table, tokens.keyOf(token.parentId))) && token;
   if (token?.hostUser === undefined && token?.ruleId === undefined) return token;
   const isVouchedFor = await Promise.all(vouchers.map((vouches) => vouches(table, token)));
   return isVouchedFor.includes(true) ? token : undefined;
@@ -121,8 +91,7 @@ async function find(
 
 async function put(table: Table, record: TokenRecord): Promise<'created' | 'exists'> {
   const item = tokenFields(record, `TOKENS#${record.tenant}`);
-  const { ok } = await putItem(table, { item, condition: absent });
-  return ok ? 'created' : 'exists';
+  return (await putItem(table, { item, condition: absent })).ok ? 'created' : 'exists';
 }
 
 /** Puts who signed in, over who they were the last time. */
@@ -134,7 +103,7 @@ async function putUser(table: Table, record: TokenRecord): Promise<void> {
 
 /** @param kind what the index has it below. */
 const tokenFields = (record: TokenRecord, kind: string) => ({
-  ...tokenKey(record.tokenId),
+  ...tokens.keyOf(record.tokenId),
   ...kindKey(kind, `${record.createdAtMs}#${record.tokenId}`),
   ...withoutNulls(record),
   ...(record.expiresAtMs !== null &&
@@ -143,37 +112,19 @@ const tokenFields = (record: TokenRecord, kind: string) => ({
 
 /** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */
 async function putSession(table: Table, record: SessionRecord): Promise<void> {
-  const expires = expiring(record.expiresAtMs);
-  await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
+  await sessions.put(table, record);
   // Nobody is kept out: the oldest end.
-  const all = await allItems(table, inPartition(sessionKey(record).pk, { prefix: 'SESSION#' }));
-  const newestFirst = all
-    .map((item) => sessionItem.parse(item))
-    .sort((a, b) => b.createdAtMs - a.createdAtMs);
-  for (const old of newestFirst.slice(sessionsMax)) await deleteItem(table, { key: sessionKey(old) });
-}
-
-/** Strongly consistent, so that a session that was ended is rejected immediately. */
-async function findSession(table: Table, key: SessionKey): Promise<SessionRecord | undefined> {
-  const item = await getItem(table, sessionKey(key));
-  return item && sessionItem.parse(item);
+  const ofParent = inPartition(sessions.keyOf(record).pk, { prefix: 'SESSION#' });
+  const all = [...(await sessions.list(table, ofParent))].sort((a, b) => b.createdAtMs - a.createdAtMs);
+  for (const old of all.slice(sessionsMax)) await sessions.remove(table, old);
 }
 
 /** Notes the organizations of its holder. Does nothing if it is gone. */
 async function noteOrganizations(
   table: Table,
-  { parentId, sessionId, organizations, organizationsAtMs }: SessionRecord,
+  { organizations, organizationsAtMs, ...key }: SessionRecord,
 ): Promise<void> {
-  await updateItem(table, {
-    key: sessionKey({ parentId, sessionId }),
-    change: [setting({ organizations, organizationsAtMs })],
-    condition: exists,
-  });
-}
-
-/** Does nothing if it is gone. */
-async function deleteSession(table: Table, key: SessionKey): Promise<void> {
-  await deleteItem(table, { key: sessionKey(key) });
+  await sessions.set(table, key, { organizations, organizationsAtMs }, { condition: exists });
 }
 
 /** What is null is not in the item. */
@@ -182,24 +133,17 @@ const withoutNulls = (record: TokenRecord) =>
 
 /** Writes when the token was used, unless a later use is known or the token is gone. */
 async function noteUse(table: Table, { tokenId, atMs }: { tokenId: string; atMs: number }): Promise<void> {
-  await updateItem(table, {
-    key: tokenKey(tokenId),
-    change: [setting({ lastUsedAtMs: atMs })],
-    condition: all(exists, '(attribute_not_exists(#lastUsedAtMs) OR #lastUsedAtMs < :lastUsedAtMs)'),
-  });
+  const condition = all(exists, '(attribute_not_exists(#lastUsedAtMs) OR #lastUsedAtMs < :lastUsedAtMs)');
+  await tokens.set(table, tokenId, { lastUsedAtMs: atMs }, { condition });
 }
 
 /** Deletes the token if it is this tenant's. */
 async function revoke(
   table: Table,
-  token: { tenant: string; tokenId: string },
+  { tenant, tokenId }: { tenant: string; tokenId: string },
 ): Promise<'deleted' | 'absent'> {
-  const result = await deleteItem(table, {
-    key: tokenKey(token.tokenId),
-    condition: '#tenant = :tenant',
-    values: { ':tenant': token.tenant },
-  });
-  return result.ok ? 'deleted' : 'absent';
+  const own = { condition: '#tenant = :tenant', values: { ':tenant': tenant } };
+  return (await tokens.remove(table, tokenId, own)) ? 'deleted' : 'absent';
 }
 
 /** All tokens of a tenant, oldest first. */
@@ -209,11 +153,12 @@ const list = (table: Table, tenant: string) => listKind(table, `TOKENS#${tenant}
 const listUsers = (table: Table, tenant: string) => listKind(table, `USERS#${tenant}`);
 
 async function listKind(table: Table, kind: string): Promise<readonly TokenRecord[]> {
-  const keys: Record<string, string>[] = [];
-  for await (const items of pagesOf(table, ofKind(kind)))
-    keys.push(...items.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
-  return readTokens(table, keys);
+  const ids: string[] = [];
+  for await (const items of pagesOf(table, ofKind(kind))) ids.push(...items.map(tokenIdOfKey));
+  return readTokens(table, ids);
 }
+
+const tokenIdOfKey = ({ pk }: Fields) => String(pk).slice('TOKEN#'.length);
 
 /** The same, one page at a time. @param input.cursor `nextCursor` of the previous page. */
 async function listPage(
@@ -226,29 +171,21 @@ async function listPage(
     // One more than the page, to know whether another follows.
     Limit: input.pageSize + 1,
   });
-  const page = items.slice(0, input.pageSize);
-  const last = items.length > input.pageSize ? page.at(-1) : undefined;
-  const keys = page.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) }));
+  const { page, last } = pageOf(items, input.pageSize);
   return {
-    tokens: await readTokens(table, keys),
+    tokens: await readTokens(table, page.map(tokenIdOfKey)),
     nextCursor: last ? String(last[byKindIndex.sk]) : null,
   };
 }
 
 /** The index may still name a token that was revoked: what counts is its item. */
-async function readTokens(
-  table: Table,
-  keys: readonly Record<string, string>[],
-): Promise<readonly TokenRecord[]> {
-  const found = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
+async function readTokens(table: Table, ids: readonly string[]): Promise<readonly TokenRecord[]> {
+  const found = await tokens.readSome(table, ids);
   const isThere = new Set<unknown>([undefined, ...found.map(({ tokenId }) => tokenId)]);
   const elsewhere = new Set(
     found.flatMap(({ parentId }) => (!parentId || isThere.has(parentId) ? [] : parentId)),
   );
-  const parents = await batchGet(table, [...elsewhere].map(tokenKey));
-  for (const parent of parents) isThere.add(tokenItem.parse(parent).tokenId);
+  for (const { tokenId } of await tokens.readSome(table, [...elsewhere])) isThere.add(tokenId);
   const records = found.filter(({ parentId }) => isThere.has(parentId));
-  return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
+  return oldestFirst(records, ({ tokenId }) => tokenId);
 }
-
-type SessionKey = Pick<SessionRecord, 'parentId' | 'sessionId'>;

@@ -1,44 +1,14 @@
-import * as z from 'zod';
-import { adding, all, removing, setting } from '../table/expressions.ts';
-import {
-  deleteItem,
-  firstItems,
-  getItem,
-  methodsOn,
-  ofKind,
-  type Table,
-  untilWritten,
-  updateItem,
-} from '../table/requests.ts';
+import type * as z from 'zod';
+import { adding, all, type Fields, removing, setting } from '../table/expressions.ts';
+import { recordsOf } from '../table/records.ts';
+import { firstItems, methodsOn, ofKind, type Table, untilWritten, updateItem } from '../table/requests.ts';
 import { byKindIndex, kindKey } from '../table/table.ts';
-import { type Alert, type NumberedAlert, type Threshold, thresholds } from './rules/alerts.ts';
+import { type Alert, alertsSchema, type NumberedAlert, type Threshold } from './rules/alerts.ts';
 
-const thresholdSchema = z.union([z.literal(0), ...thresholds.map((threshold) => z.literal(threshold))]);
-
-const figures = { atMs: z.number(), storedBytes: z.number(), limitBytes: z.number().nullable() };
-
-const alertSchema = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('threshold'),
-    ...figures,
-    threshold: thresholdSchema,
-    previousThreshold: thresholdSchema,
-  }),
-  z.object({ kind: z.literal('limit_reached'), ...figures }),
-]);
-
-const alertItem = z.object({
-  threshold: thresholdSchema.default(0),
-  /** Number of the last alert that was raised, and of the last that was handed over. */
-  seq: z.number().default(0),
-  deliveredSeq: z.number().default(0),
-  /** Those between the two. */
-  pending: z.array(alertSchema).default([]),
+const records = recordsOf({
+  keyOf: (tenant: string) => ({ pk: `ALERT#${tenant}`, sk: 'ALERT' }),
+  schema: alertsSchema,
 });
-
-type AlertItem = z.output<typeof alertItem>;
-
-const alertKey = (tenant: string) => ({ pk: `ALERT#${tenant}`, sk: 'ALERT' });
 
 /** In the index as long as something is pending. */
 const pendingKind = 'ALERTS';
@@ -60,12 +30,19 @@ interface AlertState {
  * counts one further.
  */
 export function createDynamoDbAlerts(table: Table) {
-  return methodsOn(table, { read, crossThreshold, raiseFull, ignoreBefore, settle, listPending, forget });
+  return methodsOn(table, {
+    read,
+    crossThreshold,
+    raiseFull,
+    ignoreBefore,
+    settle,
+    listPending,
+    forget: records.remove,
+  });
 }
 
 export type Alerts = ReturnType<typeof createDynamoDbAlerts>;
 
-/** Strongly consistent. @throws {LedgerUnavailableError} */
 async function read(table: Table, tenant: string): Promise<AlertState> {
   return stateOf(await readItem(table, tenant));
 }
@@ -73,14 +50,11 @@ async function read(table: Table, tenant: string): Promise<AlertState> {
 /**
  * Changes the threshold and raises the alert, if it's still at the alert's previous one, no newer epoch has changed
  * or settled it, and fewer than {@link pendingAlertsMax} are pending.
- *
- * @throws {LedgerUnavailableError} It may have been raised.
  */
 async function crossThreshold(
   table: Table,
-  input: { tenant: string; epoch: number; alert: Extract<Alert, { kind: 'threshold' }> },
+  { tenant, epoch, alert }: { tenant: string; epoch: number; alert: Extract<Alert, { kind: 'threshold' }> },
 ): Promise<'raised' | 'not-raised'> {
-  const { tenant, epoch, alert } = input;
   const { threshold, previousThreshold } = alert;
   const isOn = '#level = :previousLevel';
   return raise(table, {
@@ -95,64 +69,36 @@ async function crossThreshold(
   });
 }
 
-/**
- * Raises the alert, if none was on this day or a later one.
- *
- * @throws {LedgerUnavailableError} It may have been raised.
- */
-async function raiseFull(
+/** Raises the alert, if none was on this day or a later one. */
+function raiseFull(
   table: Table,
-  input: { tenant: string; day: string; alert: Extract<Alert, { kind: 'limit_reached' }> },
+  { tenant, day, alert }: { tenant: string; day: string; alert: Extract<Alert, { kind: 'limit_reached' }> },
 ): Promise<'raised' | 'not-raised'> {
-  const { tenant, day, alert } = input;
-  return raise(table, {
-    tenant,
-    alert,
-    changes: { fullDay: day },
-    condition: '(attribute_not_exists(#fullDay) OR #fullDay < :fullDay)',
-    values: {},
-  });
+  const condition = '(attribute_not_exists(#fullDay) OR #fullDay < :fullDay)';
+  return raise(table, { tenant, alert, changes: { fullDay: day }, condition });
 }
 
-/** From now on no epoch before this changes the threshold: its limit is no more. @throws {LedgerUnavailableError} */
-async function ignoreBefore(
-  table: Table,
-  { tenant, epoch }: { tenant: string; epoch: number },
-): Promise<void> {
-  await updateItem(table, {
-    key: alertKey(tenant),
-    change: [setting({ epoch })],
-    condition: 'attribute_not_exists(#epoch) OR #epoch < :epoch',
-  });
+/** From now on no epoch before this changes the threshold: its limit is no more. */
+async function ignoreBefore(table: Table, { tenant, epoch }: { tenant: string; epoch: number }) {
+  const condition = 'attribute_not_exists(#epoch) OR #epoch < :epoch';
+  await records.set(table, tenant, { epoch }, { condition });
 }
 
-/** Forgets the tenant. @throws {LedgerUnavailableError} */
-async function forget(table: Table, tenant: string): Promise<void> {
-  await deleteItem(table, { key: alertKey(tenant) });
-}
+const readItem = async (table: Table, tenant: string) =>
+  (await records.read(table, tenant)) ?? alertsSchema.parse({});
 
-async function readItem(table: Table, tenant: string): Promise<AlertItem> {
-  return alertItem.parse((await getItem(table, alertKey(tenant))) ?? {});
-}
-
-function stateOf({ threshold, deliveredSeq, pending }: AlertItem): AlertState {
+function stateOf({ threshold, deliveredSeq, pending }: z.output<typeof alertsSchema>): AlertState {
   const numbered = pending.map((alert, index): NumberedAlert => ({ seq: deliveredSeq + 1 + index, alert }));
   return { threshold, pending: numbered };
 }
 
 async function raise(
   table: Table,
-  input: {
-    tenant: string;
-    alert: Alert;
-    changes: Readonly<Record<string, unknown>>;
-    condition: string;
-    values: Readonly<Record<string, unknown>>;
-  },
+  input: { tenant: string; alert: Alert; changes: Fields; condition: string; values?: Fields },
 ): Promise<'raised' | 'not-raised'> {
   const { tenant, alert, changes, condition, values } = input;
   const { ok } = await updateItem(table, {
-    key: alertKey(tenant),
+    key: records.keyOf(tenant),
     change: [
       setting({ ...changes, ...kindKey(pendingKind, tenant) }, { appends: { pending: [{ ...alert }] } }),
       adding({ seq: 1 }),
@@ -163,7 +109,7 @@ async function raise(
   return ok ? 'raised' : 'not-raised';
 }
 
-/** Those up to this number are handed over. @throws {LedgerUnavailableError} They stay pending, or not. */
+/** Those up to this number are handed over. If it throws, they stay pending, or not. */
 function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }): Promise<void> {
   return untilWritten(table, async () => {
     const item = await readItem(table, tenant);
@@ -172,7 +118,7 @@ function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }):
     const rest = item.pending.slice(done);
     const handed = { deliveredSeq: item.deliveredSeq + done };
     const { ok } = await updateItem(table, {
-      key: alertKey(tenant),
+      key: records.keyOf(tenant),
       change:
         rest.length > 0
           ? [setting({ ...handed, pending: rest })]
@@ -185,7 +131,7 @@ function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }):
   });
 }
 
-/** Some tenants with pending alerts. Eventually consistent. @throws {LedgerUnavailableError} */
+/** Some tenants with pending alerts. Eventually consistent. */
 async function listPending(table: Table, { tenantsMax }: { tenantsMax: number }): Promise<readonly string[]> {
   const items = await firstItems(table, { ...ofKind(pendingKind), Limit: tenantsMax });
   return items.map((item) => String(item[byKindIndex.sk]));

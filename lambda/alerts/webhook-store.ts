@@ -1,32 +1,16 @@
-import * as z from 'zod';
 import { all, exists, setting } from '../table/expressions.ts';
-import { deleteItem, getItem, type Table, updateItem } from '../table/requests.ts';
+import { recordsOf } from '../table/records.ts';
+import { getItem, type Table, updateItem } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
-import { type Webhook, type WebhookAttempt, webhookFailures } from './rules/webhook-delivery.ts';
+import { type Webhook, type WebhookAttempt, webhookSchema } from './rules/webhook-delivery.ts';
 
-const webhookItem = z.object({
-  url: z.string(),
-  secret: z.string(),
-  previousSecret: z.string().nullable(),
-  createdAtMs: z.number(),
-  secretChangedAtMs: z.number(),
-  last: z
-    .object({
-      eventId: z.string(),
-      type: z.string(),
-      atMs: z.number(),
-      attempt: z.number(),
-      status: z.number().nullable(),
-      failure: z.enum(webhookFailures).nullable(),
-      nextAtMs: z.number().nullable(),
-    })
-    .nullable(),
+const webhooks = recordsOf<string, Webhook>({
+  keyOf: (tenant) => ({ pk: `WEBHOOK#${tenant}`, sk: 'WEBHOOK' }),
+  schema: webhookSchema,
 });
 
-const webhookKey = (tenant: string) => ({ pk: `WEBHOOK#${tenant}`, sk: 'WEBHOOK' });
-
 /** Of the tenant, not of its webhook: whoever replaces that doesn't send more tests. */
-const testKey = (tenant: string) => ({ ...webhookKey(tenant), sk: 'TEST' });
+const testKey = (tenant: string) => ({ ...webhooks.keyOf(tenant), sk: 'TEST' });
 
 /**
  * One webhook for each tenant. On the ledger's table, which is encrypted. A partition of their own: the sender reaches
@@ -34,28 +18,20 @@ const testKey = (tenant: string) => ({ ...webhookKey(tenant), sk: 'TEST' });
  */
 export function createDynamoDbWebhooks(table: Table) {
   return {
-    /** Strongly consistent. @throws {LedgerUnavailableError} */
-    async read(tenant: string): Promise<Webhook | undefined> {
-      const item = await getItem(table, webhookKey(tenant));
-      return item && webhookItem.parse(item);
-    },
-    /** Replaces what there is. @throws {LedgerUnavailableError} */
-    async put({ tenant, webhook }: { tenant: string; webhook: Webhook }): Promise<void> {
-      await updateItem(table, { key: webhookKey(tenant), change: [setting({ ...webhook })] });
-    },
-    /** @throws {LedgerUnavailableError} */
-    async remove(tenant: string): Promise<'removed' | 'absent'> {
-      const { ok } = await deleteItem(table, { key: webhookKey(tenant), condition: exists });
-      return ok ? 'removed' : 'absent';
-    },
-    /** Notes that a test is asked for, unless one was within `restMs`. @throws {LedgerUnavailableError} */
+    read: (tenant: string) => webhooks.read(table, tenant),
+    /** Replaces what there is. */
+    put: ({ tenant, webhook }: { tenant: string; webhook: Webhook }) =>
+      webhooks.set(table, tenant, { ...webhook }),
+    remove: async (tenant: string) =>
+      (await webhooks.remove(table, tenant, { condition: exists })) ? 'removed' : 'absent',
+    /** Notes that a test is asked for, unless one was within `restMs`. */
     async noteTest(input: {
       tenant: string;
       atMs: number;
       restMs: number;
     }): Promise<'noted' | 'too-soon' | 'absent'> {
       const { tenant, atMs, restMs } = input;
-      if (!(await getItem(table, webhookKey(tenant)))) return 'absent';
+      if (!(await getItem(table, webhooks.keyOf(tenant)))) return 'absent';
       const { ok } = await updateItem(table, {
         key: testKey(tenant),
         change: [setting({ testedAtMs: atMs, ...expiring(atMs + restMs) })],
@@ -64,19 +40,16 @@ export function createDynamoDbWebhooks(table: Table) {
       });
       return ok ? 'noted' : 'too-soon';
     },
-    /**
-     * Notes the last attempt, if the webhook is still the one of this URL and no later attempt was noted.
-     *
-     * @throws {LedgerUnavailableError}
-     */
+    /** Notes the last attempt, if the webhook is still the one of this URL and no later attempt was noted. */
     async noteAttempt(input: { tenant: string; url: string; attempt: WebhookAttempt }): Promise<void> {
       const { tenant, url, attempt } = input;
-      await updateItem(table, {
-        key: webhookKey(tenant),
-        change: [setting({ last: { ...attempt }, lastAtMs: attempt.atMs })],
-        condition: all(exists, '#url = :url', '(attribute_not_exists(#lastAtMs) OR #lastAtMs <= :lastAtMs)'),
-        values: { ':url': url },
-      });
+      const isLast = '(attribute_not_exists(#lastAtMs) OR #lastAtMs <= :lastAtMs)';
+      await webhooks.set(
+        table,
+        tenant,
+        { last: { ...attempt }, lastAtMs: attempt.atMs },
+        { condition: all(exists, '#url = :url', isLast), values: { ':url': url } },
+      );
     },
   };
 }

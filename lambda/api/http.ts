@@ -1,6 +1,8 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type * as z from 'zod';
 import { sha256Hex } from '../rules/hash.ts';
 import { isOid, isTenantName, repoNamed } from '../rules/names.ts';
+import type { RouteContract } from './contract/contract.ts';
 import type { Problem } from './contract/problems.ts';
 
 /** What handlers need of an API Gateway HTTP API event (payload 2.0), decoded once. */
@@ -113,6 +115,19 @@ export type Saying<Status, Body> = Status extends number
   : never;
 /** One that says that something is refused. Each route may. */
 export type Refusal = Response & { readonly [says]: 'refused' };
+
+/** What a contract says that a request has. */
+export type QueryOf<C> = C extends { query: z.ZodType<infer Q> } ? Q : object;
+export type BodyOf<C> = C extends { body: { schema: z.ZodType<infer B> } } ? B : undefined;
+
+/** What a contract says that is answered, or a refusal. */
+export type Answer<C extends RouteContract> = Refusal | SayingOneOf<C['answers']>;
+type SayingOneOf<Answers> = {
+  [Status in Extract<keyof Answers, number>]: Saying<
+    Status,
+    Answers[Status] extends { schema: infer Schema extends z.ZodType } ? z.input<Schema> : undefined
+  >;
+}[Extract<keyof Answers, number>];
 
 /** An answer with a JSON body. Nothing is cached unless a header says so. */
 export function answer(

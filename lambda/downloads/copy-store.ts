@@ -1,13 +1,7 @@
-import { setting } from '../table/expressions.ts';
-import {
-  batchGet,
-  deleteItem,
-  firstItems,
-  inPartition,
-  putItem,
-  type Table,
-  updateItem,
-} from '../table/requests.ts';
+import * as z from 'zod';
+import { exists } from '../table/expressions.ts';
+import { recordsOf } from '../table/records.ts';
+import { inPartition, putItem, type Table } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
 import { type CopyNote, keptForMs } from './rules/copies.ts';
 
@@ -18,11 +12,12 @@ interface Place {
 
 const partitionOf = ({ tenant, repo }: Place) => `COPY#${tenant}#${repo}`;
 
-/** An item as it was read. Its oid is its sort key. */
-function noteOf(item: unknown): CopyNote {
-  const { sk, untilMs, failed } = item as Readonly<Record<string, unknown>>;
-  return { oid: String(sk), untilMs: Number(untilMs), failed: failed === undefined ? null : String(failed) };
-}
+const notes = recordsOf<Place & { oid: string }, CopyNote>({
+  keyOf: (key) => ({ pk: partitionOf(key), sk: key.oid }),
+  schema: z
+    .object({ sk: z.string(), untilMs: z.number(), failed: z.string().optional() })
+    .transform(({ sk: oid, untilMs, failed = null }) => ({ oid, untilMs, failed })),
+});
 
 /**
  * Who copies which object, on the ledger's table: an item for each, until it is copied. So many who pull the same at once
@@ -30,49 +25,39 @@ function noteOf(item: unknown): CopyNote {
  */
 export function createDynamoDbCopies(table: Table) {
   return {
-    /**
-     * @param input.isAgain also what has failed. @returns false: it's being copied, or was tried a moment ago.
-     * @throws {LedgerUnavailableError}
-     */
+    /** @param input.isAgain also what has failed. @returns false: it's being copied, or was tried a moment ago. */
     async claim(input: Place & { oid: string; nowMs: number; untilMs: number; isAgain?: boolean }) {
-      const { oid, nowMs, untilMs, isAgain = false } = input;
-      const key = { pk: partitionOf(input), sk: oid };
+      const { nowMs, untilMs, isAgain = false } = input;
       const isOver = 'attribute_not_exists(#pk) OR #untilMs < :nowMs';
       const { ok } = await putItem(table, {
-        item: { ...key, untilMs, ...expiring(untilMs + keptForMs) },
+        item: { ...notes.keyOf(input), untilMs, ...expiring(untilMs + keptForMs) },
         condition: isAgain ? `${isOver} OR attribute_exists(#failed)` : isOver,
         values: { ':nowMs': nowMs },
       });
       return ok;
     },
 
-    /** Notes what became of a copy. @param input.failed why it isn't tried any more. @throws {LedgerUnavailableError} */
-    async end(input: Place & { oid: string; failed: string | undefined }): Promise<void> {
-      const key = { pk: partitionOf(input), sk: input.oid };
-      if (input.failed === undefined) await deleteItem(table, { key });
-      else
-        await updateItem(table, {
-          key,
-          condition: 'attribute_exists(#pk)',
-          change: [setting({ failed: input.failed })],
-        });
+    /** Notes what became of a copy. @param input.failed why it isn't tried any more. */
+    async end({ failed, ...key }: Place & { oid: string; failed: string | undefined }): Promise<void> {
+      if (failed === undefined) await notes.remove(table, key);
+      else await notes.set(table, key, { failed }, { condition: exists });
     },
 
-    /** @returns oid → note, of those that have one. @throws {LedgerUnavailableError} */
-    async find(input: Place & { oids: Iterable<string> }): Promise<ReadonlyMap<string, CopyNote>> {
-      const pk = partitionOf(input);
-      const items = await batchGet(
+    /** @returns oid → note, of those that have one. */
+    async find({
+      oids,
+      ...place
+    }: Place & { oids: Iterable<string> }): Promise<ReadonlyMap<string, CopyNote>> {
+      const found = await notes.readSome(
         table,
-        [...input.oids].map((sk) => ({ pk, sk })),
+        Array.from(oids, (oid) => ({ ...place, oid })),
       );
-      return new Map(items.map(noteOf).map((note) => [note.oid, note]));
+      return new Map(found.map((note) => [note.oid, note]));
     },
 
-    /** The notes of a repo, at most so many. @throws {LedgerUnavailableError} */
-    async list(input: Place & { countMax: number }): Promise<readonly CopyNote[]> {
-      const items = await firstItems(table, { ...inPartition(partitionOf(input)), Limit: input.countMax });
-      return items.map(noteOf);
-    },
+    /** The notes of a repo, at most so many. */
+    list: ({ countMax, ...place }: Place & { countMax: number }) =>
+      notes.first(table, { ...inPartition(partitionOf(place)), Limit: countMax }),
   };
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { dayOf, monthOf } from '../rules/dates.ts';
 import { adding, all, type Fields, setting } from '../table/expressions.ts';
+import { pageOf } from '../table/records.ts';
 import {
   batchGet,
   firstItems,
@@ -241,7 +242,9 @@ async function days(
     // One more than the page, to know whether another follows.
     Limit: pageSize + 1,
   });
-  const page = items.slice(0, pageSize).map((item) => dayItem.parse(item));
-  const last = items.length > pageSize ? page.at(-1) : undefined;
-  return { days: page, next: last ?? null };
+  const { page, last = null } = pageOf(
+    items.map((item) => dayItem.parse(item)),
+    pageSize,
+  );
+  return { days: page, next: last };
 }

@@ -1,11 +1,7 @@
 import * as z from 'zod';
 import { absent, type Fields } from '../table/expressions.ts';
+import { pageOf, recordsOf } from '../table/records.ts';
 import {
-  batchGet,
-  changeItem,
-  deleteItem,
-  firstItems,
-  getItem,
   inPartition,
   methodsOn,
   newWriteId,
@@ -16,100 +12,7 @@ import {
   untilWritten,
 } from '../table/requests.ts';
 import { expiring, kindKey, noKind, timeText } from '../table/table.ts';
-import { dueAtMs, type ExportJob, type ExportPath } from './rules/job.ts';
-
-/** Records of exports as items. They are a few KB: what has one entry for each object lies in the store. */
-
-const path = { tenant: z.string(), exportId: z.string() };
-const way = z.enum(['stream', 'copy-free', 'copy-grid']);
-
-const figures = z.object({
-  archiveBytes: z.number(),
-  throughBytes: z.number(),
-  copiedBytes: z.number(),
-  volumes: z.number(),
-  shards: z.number(),
-  gets: z.number(),
-  uploads: z.number(),
-  copies: z.number(),
-  // Older items don't have it.
-  hashedBytes: z.number().default(0),
-});
-
-const planned = z.object({
-  requests: z.number(),
-  dollars: z.number(),
-  seconds: z.number(),
-  way,
-  objectCount: z.number(),
-  objectBytes: z.number(),
-  missing: z.number(),
-  conflicts: z.number(),
-  figures,
-  units: z.number(),
-  volumes: z.array(
-    z.object({
-      key: z.string(),
-      uploadId: z.string(),
-      sizeBytes: z.number(),
-      parts: z.number(),
-      directory: z
-        .object({ key: z.string(), etag: z.string(), startByte: z.number(), endByte: z.number() })
-        .exactOptional(),
-    }),
-  ),
-});
-
-const request = z
-  .object({
-    repo: z.string().nullable(),
-    listedObjects: z.number().nullable(),
-    isNamed: z.boolean().exactOptional(),
-    format: z.enum(['tar', 'zip']),
-    isDryRun: z.boolean(),
-  })
-  // Older items do not say it: any list may have names.
-  .transform((asked) => ({ ...asked, isNamed: asked.isNamed ?? asked.listedObjects !== null }));
-
-const exportItem = z.object({
-  ...path,
-  request,
-  // Older items have none.
-  by: z
-    .object({ kind: z.enum(['operator', 'token', 'identity']), name: z.string().nullable() })
-    .nullable()
-    .default(null),
-  createdAtMs: z.number(),
-  endsByMs: z.number(),
-  expiresAtMs: z.number(),
-  state: z
-    .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
-    // Older versions read a zip's objects before they planned its parts.
-    .transform((state) => (state === 'hashing' ? 'planning' : state)),
-  endedAtMs: z.number().nullable(),
-  version: z.number(),
-  round: z.number(),
-  leaseUntilMs: z.number(),
-  failingSinceMs: z.number().nullable(),
-  failing: z.object({ unit: z.number().nullable(), why: z.string(), times: z.number() }).optional(),
-  failure: z
-    .object({
-      reason: z.enum(['object-too-large', 'too-many-objects', 'objects-vanish', 'store', 'timeout']),
-      message: z.string(),
-    })
-    .nullable(),
-  planned: planned.nullable(),
-  copiesParts: z.literal(false).optional(),
-  doneUnits: z.string(),
-  progress: z.object({
-    uploadedBytes: z.number(),
-    copiedBytes: z.number(),
-    hashedBytes: z.number(),
-    requests: z.number(),
-  }),
-  movedAtMs: z.number(),
-  isTidy: z.boolean(),
-});
+import { dueAtMs, type ExportJob, type ExportPath, exportSchema } from './rules/job.ts';
 
 /** A record is kept so long after its archive is removed. */
 const keptAfterMs = 7 * 24 * 60 * 60 * 1000;
@@ -123,11 +26,6 @@ export const exportStart = 'EXPORT#';
 
 /** The partition of a tenant's exports. */
 export const exportPartition = (tenant: string) => `${partitionStart}${tenant}`;
-const exportKey = ({ tenant, exportId }: ExportPath) => ({
-  pk: exportPartition(tenant),
-  sk: `${exportStart}${exportId}`,
-});
-
 /** The export that a key is of. */
 function exportOfKey(key: Fields): ExportPath {
   return {
@@ -136,7 +34,7 @@ function exportOfKey(key: Fields): ExportPath {
   };
 }
 
-/** A record as an item. It is in the index as long as somebody has to look at it. */
+/** A record as an item: a few KB, as what has one entry for each object lies in the store. It is in the index as long as somebody has to look at it. */
 function exportFields(job: ExportJob): Fields {
   const { tenant, exportId } = job;
   const dueMs = dueAtMs(job);
@@ -150,10 +48,11 @@ function exportFields(job: ExportJob): Fields {
   };
 }
 
-/** @throws {ZodError} when the item is not that of an export. */
-export function parseExport(item: unknown): ExportJob {
-  return exportItem.parse(item);
-}
+const records = recordsOf<ExportPath, ExportJob>({
+  keyOf: ({ tenant, exportId }) => ({ pk: exportPartition(tenant), sk: `${exportStart}${exportId}` }),
+  schema: exportSchema,
+  fields: exportFields,
+});
 
 /**
  * Who holds the places of a tenant: one item, so that a write takes a place or finds it taken. It tells no ends: a place
@@ -170,7 +69,10 @@ type Holder = Places['holders'][number];
 /** A place without a record is free again after this: whoever took it has failed before the record was put. */
 const recordWithinMs = 60_000;
 
-const placesKey = (tenant: string) => ({ pk: exportPartition(tenant), sk: 'PLACES' });
+const places = recordsOf({
+  keyOf: (tenant: string) => ({ pk: exportPartition(tenant), sk: 'PLACES' }),
+  schema: placesItem,
+});
 
 /** Takes a place for a job, unless it has one. @throws {LedgerUnavailableError} */
 async function takePlace(
@@ -179,14 +81,14 @@ async function takePlace(
   { placesMax, nowMs }: { placesMax: number; nowMs: number },
 ): Promise<'taken' | 'full'> {
   return await untilWritten(table, async () => {
-    const places = await readPlaces(table, tenant);
-    const all = places?.holders ?? [];
+    const before = await places.read(table, tenant);
+    const all = before?.holders ?? [];
     if (all.some((holder) => holder.exportId === exportId)) return { result: 'taken' };
     const holders =
       all.length < placesMax ? all : await thoseThatHold(table, tenant, { holders: all, nowMs });
     if (holders.length >= placesMax) return { result: 'full' };
     const isWritten = await writePlaces(table, tenant, {
-      before: places,
+      before,
       holders: [...holders, { exportId, takenAtMs: nowMs }],
     });
     return isWritten ? { result: 'taken' } : undefined;
@@ -196,7 +98,7 @@ async function takePlace(
 /** Gives a job's place to others. One that has none is no error. @throws {LedgerUnavailableError} */
 async function leavePlace(table: Table, { tenant, exportId }: ExportPath): Promise<void> {
   await untilWritten(table, async () => {
-    const before = await readPlaces(table, tenant);
+    const before = await places.read(table, tenant);
     const holders = before?.holders.filter((holder) => holder.exportId !== exportId) ?? [];
     if (holders.length === (before?.holders.length ?? 0)) return { result: undefined };
     return (await writePlaces(table, tenant, { before, holders })) ? { result: undefined } : undefined;
@@ -209,16 +111,14 @@ async function thoseThatHold(
   tenant: string,
   { holders, nowMs }: { holders: readonly Holder[]; nowMs: number },
 ): Promise<readonly Holder[]> {
-  const jobs = await readSome(table, { tenant, exportIds: holders.map(({ exportId }) => exportId) });
+  const jobs = await records.readSome(
+    table,
+    holders.map(({ exportId }) => ({ tenant, exportId })),
+  );
   const endOf = new Map(jobs.map(({ exportId, expiresAtMs }) => [exportId, expiresAtMs]));
   return holders.filter(({ exportId, takenAtMs }) => {
     return (endOf.get(exportId) ?? takenAtMs + recordWithinMs) > nowMs;
   });
-}
-
-async function readPlaces(table: Table, tenant: string): Promise<Places | undefined> {
-  const item = await getItem(table, placesKey(tenant));
-  return item && placesItem.parse(item);
 }
 
 /** @returns false if the item is not as it was read. */
@@ -227,12 +127,13 @@ async function writePlaces(
   tenant: string,
   { before, holders }: { before: Places | undefined; holders: readonly Holder[] },
 ): Promise<boolean> {
-  const key = placesKey(tenant);
-  const condition = before ? '#writeId = :before' : absent;
-  const values = { ':before': before?.writeId };
-  if (holders.length === 0) return (await deleteItem(table, { key, condition, values })).ok;
-  const item = { ...key, holders, writeId: newWriteId() };
-  return (await putItem(table, { item, condition, values })).ok;
+  const asRead = {
+    condition: before ? '#writeId = :before' : absent,
+    values: { ':before': before?.writeId },
+  };
+  if (holders.length === 0) return places.remove(table, tenant, asRead);
+  const item = { ...places.keyOf(tenant), holders, writeId: newWriteId() };
+  return (await putItem(table, { item, ...asRead })).ok;
 }
 
 interface ExportJobPage {
@@ -247,7 +148,15 @@ interface ExportJobPage {
  * their own for each tenant. The table's TTL removes a record some days after its archive.
  */
 export function createDynamoDbExportJobs(table: Table) {
-  return methodsOn(table, { create, read, readSome, change: changeJob, leavePlace, list, listDue });
+  return methodsOn(table, {
+    create,
+    read: records.read,
+    readSome,
+    change: changeJob,
+    leavePlace,
+    list,
+    listDue,
+  });
 }
 
 export type ExportJobs = ReturnType<typeof createDynamoDbExportJobs>;
@@ -265,47 +174,29 @@ async function create(
   options: { placesMax: number; nowMs: number },
 ): Promise<'created' | 'full'> {
   // A repetition finds the record, or the place that it took.
-  if (await read(table, job)) return 'created';
+  if (await records.read(table, job)) return 'created';
   if ((await takePlace(table, job, options)) === 'full') return 'full';
   await putItem(table, {
-    item: { ...exportKey(job), ...exportFields(job), writeId: newWriteId() },
+    item: { ...records.keyOf(job), ...exportFields(job), writeId: newWriteId() },
     condition: absent,
   });
   return 'created';
 }
 
-/** @returns undefined if there is none. @throws {LedgerUnavailableError} */
-async function read(table: Table, path: ExportPath): Promise<ExportJob | undefined> {
-  const item = await getItem(table, exportKey(path));
-  return item && parseExport(item);
-}
+/** Those of a tenant's exports that are there. */
+const readSome = (table: Table, { tenant, exportIds }: { tenant: string; exportIds: readonly string[] }) =>
+  records.readSome(
+    table,
+    exportIds.map((exportId) => ({ tenant, exportId })),
+  );
 
-/** Those of a tenant's exports that are there. @throws {LedgerUnavailableError} */
-async function readSome(
-  table: Table,
-  { tenant, exportIds }: { tenant: string; exportIds: readonly string[] },
-): Promise<readonly ExportJob[]> {
-  const keys = exportIds.map((exportId) => exportKey({ tenant, exportId }));
-  return (await batchGet(table, keys)).map(parseExport);
-}
-
-/**
- * Changes a record as {@link changeItem} does.
- *
- * @param change answers undefined to leave the record as it is.
- * @returns the record as it is now. undefined: there is none.
- * @throws {LedgerUnavailableError}
- */
+/** Changes a record that is there. @returns it as it is now. undefined: there is none. */
 async function changeJob(
   table: Table,
   path: ExportPath,
   change: (job: ExportJob) => ExportJob | undefined,
 ): Promise<ExportJob | undefined> {
-  const { item } = await changeItem(table, exportKey(path), (found) => {
-    const changed = found && change(parseExport(found));
-    return changed && exportFields(changed);
-  });
-  return item && parseExport(item);
+  return (await records.change(table, path, (job) => job && change(job))).record;
 }
 
 /** The jobs of a tenant. @throws {LedgerUnavailableError} */
@@ -314,16 +205,16 @@ async function list(
   input: { tenant: string; pageSize: number; cursor?: string },
 ): Promise<ExportJobPage> {
   const { tenant, pageSize, cursor } = input;
-  const items = await firstItems(table, {
+  const found = await records.first(table, {
     // `~` is after every character of an id.
     ...inPartition(exportPartition(tenant), { from: exportStart, to: `${exportStart}${cursor ?? '~'}` }),
     ScanIndexForward: false,
     // The cursor's own, which BETWEEN includes, and one more to know whether another follows.
     Limit: pageSize + 2,
   });
-  const after = items.map(parseExport).filter(({ exportId }) => exportId !== cursor);
-  const jobs = after.slice(0, pageSize);
-  return { jobs, nextCursor: after.length > pageSize ? (jobs.at(-1)?.exportId ?? null) : null };
+  const after = found.filter(({ exportId }) => exportId !== cursor);
+  const { page, last } = pageOf(after, pageSize);
+  return { jobs: page, nextCursor: last?.exportId ?? null };
 }
 
 /**

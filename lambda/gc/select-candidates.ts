@@ -206,7 +206,7 @@ class ListingStep {
     this.#after = [...input.after];
   }
 
-  /** What {@link SelectionProgress.after} says. */
+  /** What `after` of {@link Gc.selecting} says. */
   get after(): readonly (string | null)[] {
     return this.#after;
   }

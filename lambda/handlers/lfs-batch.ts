@@ -1,22 +1,26 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { nameOfHostUser } from '../access/rules/host-user.ts';
 import type { Caller } from '../access/rules/tokens.ts';
 import { isForRepo, lastingTokenId, mayPush } from '../access/rules/tokens.ts';
-import { baseUrl, type Response } from '../api/http.ts';
-import { type LfsAccess, type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
+import { copiesRequestSchema } from '../api/contract/lfs-requests.ts';
+import { baseUrl, type Refusal } from '../api/http.ts';
+import { type Granted, type LfsAccessDeps, lfsLogin } from '../api/lfs/access.ts';
 import {
   answerAnybody,
   type BatchRequest,
   batchAnswer,
-  decodeBatch,
+  batchTakes,
   downloadAnswers,
+  readBatch,
   type UploadAnswerContext,
   uploadAnswer,
 } from '../api/lfs/batch.ts';
-import { copyAnswers, decodeCopies } from '../api/lfs/copies.ts';
-import { lfs, lfsBody, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../api/lfs/http.ts';
+import { copyAnswers, readCopies } from '../api/lfs/copies.ts';
+import { lfs, lfsNotFound, lfsRetryLater, respondLfsError } from '../api/lfs/http.ts';
 import {
   copiesNothing,
   downloadLimitReached,
+  invalid,
   readOnly,
   repoNotCreated,
   repoOfOtherCase,
@@ -25,6 +29,7 @@ import {
   unfinishedUploads,
   usageCheck,
 } from '../api/lfs/messages.ts';
+import { type LfsRequest, lfsOperations } from '../api/lfs/operations.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compositions/lfs-batch.ts';
@@ -54,56 +59,54 @@ type BatchDeps = AdmitCopiesDeps &
 /** Whom a token stands for, to show. */
 const userOf = ({ hostUser, user, label }: Caller) => (hostUser ? nameOfHostUser(hostUser) : (user ?? label));
 
-/** POST /{tenant}/{repo}/info/lfs/objects/batch, the LFS Batch API, and …/objects/copies. */
-export function create(deps: BatchDeps): HttpHandler {
-  const rejectedLogins = new RejectedLogins(deps.clock);
-  const handle: HttpHandler = async (event) => {
-    const { requestId } = event.requestContext;
-    const access = await lfsAccess({ ...deps, rejectedLogins }, event);
-    const isCopies = event.routeKey === copiesRoute;
-    if (!access.ok)
-      return (!isCopies && access.isAnybody && (await answerAnybody(deps, event))) || access.response;
-    const body = lfsBody(deps.settings, event);
-    if (!body.ok) return body.response;
-    const uploading = { access, baseUrl: baseUrl(event, deps.publicUrl), requestId };
-    if (isCopies) return (await refusalOf(deps, uploading)) ?? copy(deps, { ...uploading, body: body.body });
-    const place = { tenant: access.tenant.tenant, repo: access.repo };
-    const decoded = decodeBatch(deps.settings, body.body, place);
-    if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
-    const { batch } = decoded;
-    if (batch.operation === 'download') return download(deps, { batch, access, requestId });
-    return (await refusalOf(deps, uploading)) ?? upload(deps, { ...uploading, batch });
+/** A token of the tenant. Anybody may download from a public repo. */
+const batchAccess = (deps: BatchDeps) => {
+  const login = lfsLogin(deps);
+  return async (event: APIGatewayProxyEventV2) => {
+    const access = await login(event);
+    if (access.ok || !access.isAnybody || event.routeKey === copiesRoute) return access;
+    const publicly = await answerAnybody(deps, event);
+    return publicly ? ({ ok: false, response: publicly } as const) : access;
   };
-  return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
-}
+};
 
 const copiesRoute: RouteKey<'lfsBatch'> = 'POST /{tenant}/{repo}/info/lfs/objects/copies';
 
-interface Uploading {
-  readonly access: Extract<LfsAccess, { ok: true }>;
-  readonly baseUrl: string;
-  readonly requestId: string;
+type Uploading = LfsRequest & Granted;
+
+const lfsBatch = lfsOperations<RouteKey<'lfsBatch'>, BatchDeps, Granted>(batchAccess, {
+  'POST /{tenant}/{repo}/info/lfs/objects/batch': {
+    takes: batchTakes,
+    async run(deps, { asked, ...request }) {
+      const { tenant, repo, refuse } = request;
+      const read = readBatch(deps.settings, asked, { tenant: tenant.tenant, repo });
+      if (read.kind === 'bad') return refuse(read.statusCode, read.message);
+      if (read.batch.operation === 'download') return download(deps, request, read.batch);
+      return (await refusalOf(deps, request)) ?? upload(deps, request, read.batch);
+    },
+  },
+  [copiesRoute]: {
+    takes: { schema: copiesRequestSchema, wrong: invalid.copies },
+    refusal: async (deps, request) =>
+      (await refusalOf(deps, request)) ??
+      (deps.copyQueue.isOn ? undefined : request.refuse(501, copiesNothing)),
+    run: copy,
+  },
+});
+
+/** POST /{tenant}/{repo}/info/lfs/objects/batch, the LFS Batch API, and …/objects/copies. */
+export function create(deps: BatchDeps): HttpHandler {
+  return guard(deps, respondLfsError, withMetrics(deps.metrics, lfsBatch(deps)));
 }
 
 /** The answer to somebody who can't push to the repo. undefined: they can. */
-async function refusalOf(
-  deps: Pick<CoreDeps, 'ledger'>,
-  { access, requestId }: Uploading,
-): Promise<Response | undefined> {
-  const { tenant, repo } = access;
-  if (!mayPush(access.token, repo)) {
-    const message = readOnly(access.token.hostUser, 'push');
-    return lfsError({ statusCode: 403, message, requestId });
-  }
-  const other = await ofOtherCase(deps, { access, requestId });
+async function refusalOf(deps: Pick<CoreDeps, 'ledger'>, request: Uploading): Promise<Refusal | undefined> {
+  const { tenant, repo, token, takesPushes, isOneTooMany, refuse } = request;
+  if (!mayPush(token, repo)) return refuse(403, readOnly(token.hostUser, 'push'));
+  const other = await ofOtherCase(deps, request);
   if (other) return other;
-  if (!access.takesPushes) {
-    return lfsError({ statusCode: 404, message: repoNotCreated(tenant.tenant, repo), requestId });
-  }
-  if (access.isOneTooMany) {
-    return lfsError({ statusCode: 422, message: tooManyRepos(tenant.tenant, reposMax), requestId });
-  }
-  return undefined;
+  if (!takesPushes) return refuse(404, repoNotCreated(tenant.tenant, repo));
+  return isOneTooMany ? refuse(422, tooManyRepos(tenant.tenant, reposMax)) : undefined;
 }
 
 /** Repos among which one of another case is looked for: those of nearly every tenant. */
@@ -115,10 +118,8 @@ const reposListed = 1000;
  */
 async function ofOtherCase(
   { ledger }: Pick<CoreDeps, 'ledger'>,
-  { access, requestId }: Pick<Uploading, 'access' | 'requestId'>,
-): Promise<Response | undefined> {
-  const { repo, isRepoKnown, token } = access;
-  const { tenant } = access.tenant;
+  { tenant: { tenant }, repo, isRepoKnown, token, refuse }: Uploading,
+): Promise<Refusal | undefined> {
   const { repos = [] } = token;
   if (isRepoKnown) return undefined;
   const found = (await ledger.listRepos({ tenant, pageSize: reposListed })).find(
@@ -128,31 +129,25 @@ async function ofOtherCase(
       (isThere(each) || each.dirtyToken !== null) &&
       isForRepo({ repos }, each.repo),
   );
-  if (!found) return undefined;
-  const message = repoOfOtherCase({ tenant, repo, other: found.repo });
-  return lfsError({ statusCode: 404, message, requestId });
+  return found && refuse(404, repoOfOtherCase({ tenant, repo, other: found.repo }));
 }
 
 /** For whom what is admitted in which repo. */
-function admissionOf({ access: { tenant, repo, repoObjects, watch, storageClass, token } }: Uploading) {
+function admissionOf({ tenant, repo, repoObjects, watch, storageClass, token }: Granted) {
   const who = { user: userOf(token), madeBy: makerOf(token), tokenId: lastingTokenId(token) };
   return { tenant, repo, repoObjects, watch, storageClass, ...who };
 }
 
 function contextOf(
-  { clock }: Pick<CoreDeps, 'clock'>,
-  { access: { tenant, repo }, baseUrl }: Uploading,
+  { clock, publicUrl }: Pick<BatchDeps, 'clock' | 'publicUrl'>,
+  { tenant: { tenant }, repo, event }: Uploading,
 ): UploadAnswerContext {
-  return {
-    tenant: tenant.tenant,
-    lfsUrl: `${baseUrl}/${tenant.tenant}/${repo}.git/info/lfs`,
-    consoleUrl: `${baseUrl}/#${tenant.tenant}`,
-    nowMs: clock.nowMs(),
-  };
+  const url = baseUrl(event, publicUrl);
+  const [lfsUrl, consoleUrl] = [`${url}/${tenant}/${repo}.git/info/lfs`, `${url}/#${tenant}`];
+  return { tenant, lfsUrl, consoleUrl, nowMs: clock.nowMs() };
 }
 
-async function upload(deps: BatchDeps, request: Uploading & { batch: BatchRequest }): Promise<Response> {
-  const { batch } = request;
+async function upload(deps: BatchDeps, request: Uploading, batch: BatchRequest) {
   if (batch.objects.size === 0) return batchAnswer(batch);
   const { objects, chunked } = batch;
   const input = { ...admissionOf(request), objects, ...(chunked.size > 0 && { chunked }) };
@@ -166,23 +161,24 @@ async function upload(deps: BatchDeps, request: Uploading & { batch: BatchReques
 }
 
 /** Copies from another server's signed URLs. */
-async function copy(deps: BatchDeps, request: Uploading & { body: string }): Promise<Response> {
-  const { requestId } = request;
-  if (!deps.copyQueue.isOn) return lfsError({ statusCode: 501, message: copiesNothing, requestId });
-  const decoded = decodeCopies(deps.settings, request.body);
-  if ('message' in decoded) return lfsError({ ...decoded, requestId });
-  const objects = new Map([...decoded.objects].filter(([oid]) => !decoded.refused.has(oid)));
-  const outcome = await importCopies(deps, { ...admissionOf(request), objects, offers: decoded.offers });
+async function copy(
+  deps: BatchDeps,
+  { asked, ...request }: Uploading & { asked: Parameters<typeof readCopies>[1] },
+) {
+  const copies = readCopies(deps.settings, asked);
+  if (!copies) return request.refuse(422, invalid.copies('an oid is there twice'));
+  const objects = new Map([...copies.objects].filter(([oid]) => !copies.refused.has(oid)));
+  const outcome = await importCopies(deps, { ...admissionOf(request), objects, offers: copies.offers });
   if (outcome.kind !== 'answered') return notAdmitted(deps, request, outcome);
-  return lfs(200, { objects: copyAnswers(decoded, outcome.verdicts, contextOf(deps, request)) });
+  return lfs(200, { objects: copyAnswers(copies, outcome.verdicts, contextOf(deps, request)) });
 }
 
 /** The answer if it's unknown yet what fits. */
 function notAdmitted(
   deps: Pick<CoreDeps, 'clock'>,
-  { access: { tenant }, requestId }: Uploading,
+  { tenant, requestId }: Uploading,
   outcome: Exclude<AdmitUploadOutcome, { kind: 'answered' }>,
-): Response {
+): Refusal {
   switch (outcome.kind) {
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
@@ -200,28 +196,20 @@ function notAdmitted(
   }
 }
 
-async function download(
-  deps: BatchDeps,
-  { access, batch, requestId }: Omit<Uploading, 'baseUrl'> & { batch: BatchRequest },
-): Promise<Response> {
-  const { tenant, repo, repoObjects, upstream } = access;
+async function download(deps: BatchDeps, request: Uploading, batch: BatchRequest) {
+  const { tenant, repo, repoObjects, upstream, token } = request;
   const { objects } = batch;
-  const { tokenId } = access.token;
+  const { tokenId } = token;
   const outcome = await offerDownload(deps, { tenant, repo, repoObjects, tokenId, upstream, objects });
   if (outcome.kind === 'over-limit') {
-    const message = downloadLimitReached({ ...outcome, tenant: tenant.tenant });
-    deps.log.info('downloads refused', {
-      tenant: tenant.tenant,
-      repo,
-      tokenId,
-      askedBytes: outcome.askedBytes,
-    });
-    return lfsError({ statusCode: 509, message, requestId });
+    const { askedBytes } = outcome;
+    deps.log.info('downloads refused', { tenant: tenant.tenant, repo, tokenId, askedBytes });
+    return request.refuse(509, downloadLimitReached({ ...outcome, tenant: tenant.tenant }));
   }
   const isAnyThere = [...outcome.verdicts.values()].some(({ kind }) => kind !== 'missing');
-  const other = isAnyThere ? undefined : await ofOtherCase(deps, { access, requestId });
+  const other = isAnyThere ? undefined : await ofOtherCase(deps, request);
   if (other) return other;
-  const { watch, storageClass, takesPushes, isOneTooMany } = access;
+  const { watch, storageClass, takesPushes, isOneTooMany } = request;
   if (upstream && takesPushes && !isOneTooMany) {
     const offers = upstreamOffers(objects, outcome.verdicts);
     await admitCopies(deps, { tenant, repo, repoObjects, watch, storageClass, offers });

@@ -1,4 +1,4 @@
-import { answerChunks, type ChunkDeps } from '../api/lfs/chunks.ts';
+import { type ChunkDeps, lfsChunks } from '../api/lfs/chunks.ts';
 import { respondLfsError } from '../api/lfs/http.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler } from '../aws/function.ts';
@@ -6,7 +6,7 @@ import { chunksDeps } from '../compositions/lfs-chunks.ts';
 
 /** …/info/lfs/chunks/{oid}/{upload}: how a client uploads a large object in chunks. */
 export function create(deps: ChunkDeps): HttpHandler {
-  return guard(deps, respondLfsError, (event) => answerChunks(deps, event));
+  return guard(deps, respondLfsError, lfsChunks(deps));
 }
 
 export const handler = await deployed(create, chunksDeps);

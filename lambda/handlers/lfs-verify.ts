@@ -1,59 +1,59 @@
-import { verifyRequestSchema } from '../api/contract/lfs.ts';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { verifyRequestSchema } from '../api/contract/lfs-requests.ts';
 import { pathRepo, pathTenant } from '../api/http.ts';
-import {
-  lfs,
-  lfsBody,
-  lfsError,
-  lfsNotFound,
-  lfsUnauthorized,
-  respondLfsError,
-  verifyToken,
-} from '../api/lfs/http.ts';
+import { lfs, lfsNotFound, lfsUnauthorized, respondLfsError, verifyToken } from '../api/lfs/http.ts';
 import { invalid, sizeMismatch, uploadMissing } from '../api/lfs/messages.ts';
+import { lfsOperations } from '../api/lfs/operations.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compositions/lfs-verify.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import { verifyUpload } from '../ledger/reservations.ts';
+import type { RepoPath } from '../ledger/rules/tenant.ts';
+import type { RouteKey } from '../routes.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { parseJson } from '../rules/text.ts';
+
+type VerifyDeps = Pick<CoreDeps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'settings'> & FunctionPorts;
+
+/** The token of the verify action. The reservation tells later whether it's right. */
+const verifyAccess = () => async (event: APIGatewayProxyEventV2) => {
+  const { requestId } = event.requestContext;
+  const [tenant, repo, token] = [pathTenant(event), pathRepo(event), verifyToken(event)];
+  if (token === undefined) return { ok: false, response: lfsUnauthorized(requestId) } as const;
+  if (tenant === undefined || repo === undefined)
+    return { ok: false, response: lfsNotFound(requestId) } as const;
+  return { ok: true, tenant, repo, token } as const;
+};
+
+const lfsVerify = lfsOperations<RouteKey<'lfsVerify'>, VerifyDeps, RepoPath & { token: string }>(
+  verifyAccess,
+  {
+    'POST /{tenant}/{repo}/info/lfs/verify': {
+      takes: { schema: verifyRequestSchema, wrong: () => invalid.verify, isNever422: true },
+      async run(deps, { tenant, repo, token, asked: { oid, size }, requestId, refuse }) {
+        const upload = { tenant, repo, oid, sizeBytes: size, verifyToken: token };
+        const outcome = await verifyUpload(deps, upload);
+        switch (outcome.kind) {
+          case 'verified':
+            return lfs(200, {});
+          case 'missing':
+            return refuse(404, uploadMissing);
+          case 'wrong-size':
+            return refuse(409, sizeMismatch(outcome.storedBytes, size));
+          case 'unauthenticated':
+            return lfsUnauthorized(requestId);
+        }
+      },
+    },
+  },
+);
 
 /**
  * POST /{tenant}/{repo}/info/lfs/verify: the client asks this after each upload that came with a verify action, with the
- * token of the action's header. An error is never 422: the client would take that for a success.
+ * token of the action's header.
  */
-export function create(
-  deps: Pick<CoreDeps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'settings'> & FunctionPorts,
-): HttpHandler {
-  return guard(deps, respondLfsError, async (event) => {
-    const { requestId } = event.requestContext;
-    const fail = (statusCode: number, message: string) => lfsError({ statusCode, message, requestId });
-    const [tenant, repo, token] = [pathTenant(event), pathRepo(event), verifyToken(event)];
-    if (token === undefined) return lfsUnauthorized(requestId);
-    if (tenant === undefined || repo === undefined) return lfsNotFound(requestId);
-    const body = lfsBody(deps.settings, event);
-    if (!body.ok) return body.response;
-    const parsed = verifyRequestSchema.safeParse(parseJson(body.body));
-    if (!parsed.success) return fail(400, invalid.verify);
-    const { oid, size } = parsed.data;
-    const outcome = await verifyUpload(deps, {
-      tenant,
-      repo,
-      oid,
-      sizeBytes: size,
-      verifyToken: token,
-    });
-    switch (outcome.kind) {
-      case 'verified':
-        return lfs(200, {});
-      case 'missing':
-        return fail(404, uploadMissing);
-      case 'wrong-size':
-        return fail(409, sizeMismatch(outcome.storedBytes, size));
-      case 'unauthenticated':
-        return lfsUnauthorized(requestId);
-    }
-  });
+export function create(deps: VerifyDeps): HttpHandler {
+  return guard(deps, respondLfsError, lfsVerify(deps));
 }
 
 export const handler = await deployed(create, verifyDeps, warmUpTable);

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { inKey } from '../ledger/items.ts';
 import type { RepoPath, Scanned } from '../ledger/rules/tenant.ts';
-import { forEachLimited } from '../rules/async.ts';
 import { dayMs, dayOf } from '../rules/dates.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { absent, adding, type Fields, setting } from '../table/expressions.ts';
+import { removeSome } from '../table/records.ts';
 import {
   batchGet,
   deleteItem,
@@ -18,36 +18,19 @@ import {
 } from '../table/requests.ts';
 import { expiring, keyNames } from '../table/table.ts';
 import {
+  daySchema,
   type HistoryDay,
   historyDaysMax,
   historyWeeksMax,
   type LastRefusal,
   lastRefusalsMax,
   type NotedWeek,
+  refusedSchema,
 } from './rules/history.ts';
 
-const dayItem = z.object({
-  sk: z.string(),
-  storedBytes: z.number(),
-  objectCount: z.number(),
-  maxStoredBytes: z.number(),
-  maxUsedBytes: z.number().optional(),
-  limitBytes: z.number().nullable().optional(),
-  refusals: z.number().default(0),
-  repoRefusals: z.number().default(0),
-});
+const dayItem = daySchema.extend({ sk: z.string() });
 
-const sampleItem = z.object({ days: z.array(dayItem.omit({ sk: true }).extend({ day: z.string() })) });
-
-const refusedItem = z.object({
-  atMs: z.number(),
-  repo: z.string(),
-  user: z.string().nullable(),
-  files: z.number(),
-  bytes: z.number(),
-  shortBytes: z.number(),
-  limit: z.enum(['tenant', 'repo']),
-});
+const sampleItem = z.object({ days: z.array(daySchema.extend({ day: z.string() })) });
 
 /**
  * An item has as many places for refused pushes. One write must replace a push's retries without a read, so a push has a
@@ -71,14 +54,11 @@ const pushMs = 10 * 60_000;
 function lastRefusalsIn(item: Fields): LastRefusal[] {
   return refusedPlaces.flatMap(({ refused, full }) => {
     if (item[refused] === undefined) return [];
-    const last = refusedItem.parse(item[refused]);
+    const last = refusedSchema.parse(item[refused]);
     const fullAtMs = Number(item[full] ?? Number.NEGATIVE_INFINITY);
     return [{ ...last, isAtLeast: last.atMs - fullAtMs < pushMs }];
   });
 }
-
-/** Items of one request that are removed at a time. */
-const removedAtOnce = 16;
 
 const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
 const dayPrefix = 'DAY#';
@@ -287,10 +267,6 @@ async function forgetSome(
   table: Table,
   { tenant, itemsMax }: { tenant: string; itemsMax: number },
 ): Promise<{ readonly hasMore: boolean }> {
-  const pk = partitionOf(tenant);
-  const items = await firstItems(table, { ...inPartition(pk), Limit: itemsMax + 1 });
-  await forEachLimited(items.slice(0, itemsMax), removedAtOnce, async ({ [keyNames.sk]: sk }) => {
-    await deleteItem(table, { key: { pk, sk: String(sk) } });
-  });
-  return { hasMore: items.length > itemsMax };
+  const { hasMore } = await removeSome(table, inPartition(partitionOf(tenant)), { max: itemsMax });
+  return { hasMore };
 }

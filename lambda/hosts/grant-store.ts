@@ -1,16 +1,24 @@
 import * as z from 'zod';
-import { getItem, putItem, type Table } from '../table/requests.ts';
+import { absent } from '../table/expressions.ts';
+import { recordsOf } from '../table/records.ts';
+import { putItem, type Table } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
 import type { HostGrant } from './rules/host-client.ts';
 
-const grantItem = z.object({
-  hostUserId: z.string(),
-  login: z.string(),
-  access: z.enum(['read', 'write']),
-  untilMs: z.number(),
+const grants = recordsOf({
+  keyOf: (key: string) => ({ pk: `GRANT#${key}`, sk: 'GRANT' }),
+  schema: z
+    .object({
+      hostUserId: z.string(),
+      login: z.string(),
+      access: z.enum(['read', 'write']),
+      untilMs: z.number(),
+    })
+    .transform(({ hostUserId: id, login, access, untilMs }): { grant: HostGrant; untilMs: number } => ({
+      grant: { hostUser: { id, login }, access },
+      untilMs,
+    })),
 });
-
-const grantKey = (key: string) => ({ pk: `GRANT#${key}`, sk: 'GRANT' });
 
 /**
  * What hosts have said, for some minutes, so that not every function has to ask. On the ledger's table: an item for each
@@ -18,27 +26,15 @@ const grantKey = (key: string) => ({ pk: `GRANT#${key}`, sk: 'GRANT' });
  */
 export function createDynamoDbKeptGrants(table: Table) {
   return {
-    /** @throws {LedgerUnavailableError} */
-    async find(key: string): Promise<{ readonly grant: HostGrant; readonly untilMs: number } | undefined> {
-      const item = await getItem(table, grantKey(key));
-      if (!item) return undefined;
-      const { hostUserId, login, access, untilMs } = grantItem.parse(item);
-      return { grant: { hostUser: { id: hostUserId, login }, access }, untilMs };
-    },
+    find: (key: string) => grants.read(table, key),
     /** Unless one is known that holds longer. @throws {LedgerUnavailableError} */
     async keep(input: { key: string; grant: HostGrant; untilMs: number }): Promise<void> {
       const { key, grant, untilMs } = input;
-      const { hostUser, access } = grant;
+      const { id: hostUserId, login } = grant.hostUser;
+      const item = { ...grants.keyOf(key), hostUserId, login, access: grant.access, untilMs };
       await putItem(table, {
-        item: {
-          ...grantKey(key),
-          hostUserId: hostUser.id,
-          login: hostUser.login,
-          access,
-          untilMs,
-          ...expiring(untilMs),
-        },
-        condition: 'attribute_not_exists(#pk) OR #untilMs < :untilMs',
+        item: { ...item, ...expiring(untilMs) },
+        condition: `${absent} OR #untilMs < :untilMs`,
         values: { ':untilMs': untilMs },
       });
     },

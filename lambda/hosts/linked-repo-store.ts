@@ -1,21 +1,14 @@
-import * as z from 'zod';
 import { createDynamoDbRepoMarks } from '../access/repo-mark-store.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import type { Table } from '../table/requests.ts';
-import { type LinkedRepo, linkedReposMax } from './rules/git-hosts.ts';
+import { type LinkedRepo, linkedReposMax, linkedSchema } from './rules/git-hosts.ts';
 
 /** Linked repos on the ledger's table, an item for each. */
 export function createDynamoDbLinkedRepos(table: Table) {
   const { change, ...marks } = createDynamoDbRepoMarks<LinkedRepo>(table, {
     partition: (tenant) => `MAPPED#${tenant}`,
     field: 'mapped',
-    fields: z.object({
-      host: z.string(),
-      name: z.string(),
-      linkedId: z.string().nullable(),
-      readThrough: z.boolean().optional(),
-      sinceMs: z.number(),
-    }),
+    fields: linkedSchema,
     listedMax: 2 * linkedReposMax,
   });
   return {

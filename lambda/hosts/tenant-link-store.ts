@@ -1,9 +1,14 @@
-import * as z from 'zod';
 import { createDynamoDbRepoMarks } from '../access/repo-mark-store.ts';
 import type { RepoMark } from '../access/rules/repo-mark.ts';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import type { Table } from '../table/requests.ts';
-import { type PinnedRepo, pinnedReposMax, type TenantLink } from './rules/git-hosts.ts';
+import {
+  type PinnedRepo,
+  pinnedReposMax,
+  pinnedSchema,
+  type TenantLink,
+  tenantLinkSchema,
+} from './rules/git-hosts.ts';
 
 /** No repo has this name: what is decided of all of them is in its place. */
 const allRepos = '';
@@ -18,28 +23,13 @@ export function createDynamoDbTenantLinks(table: Table) {
   const links = createDynamoDbRepoMarks<TenantLink & RepoMark>(table, {
     partition: (tenant) => `LINK#${tenant}`,
     field: 'link',
-    fields: z.object({
-      host: z.string(),
-      organization: z.string(),
-      organizationId: z.string().nullable().default(null),
-      publicRead: z.object({ monthlyLimitBytes: z.number().nullable() }).nullable(),
-      readThrough: z.boolean().optional(),
-      sinceMs: z.number(),
-      pinnedCount: z.number(),
-    }),
+    fields: tenantLinkSchema,
     listedMax: 1,
   });
   const pins = createDynamoDbRepoMarks<PinnedRepo>(table, {
     partition: (tenant) => `PINNED#${tenant}`,
     field: 'pinned',
-    fields: z.object({
-      linkedId: z.string(),
-      linkSinceMs: z.number(),
-      isPublic: z.boolean(),
-      saidMs: z.number(),
-      askAgainMs: z.number(),
-      sinceMs: z.number(),
-    }),
+    fields: pinnedSchema,
     listedMax: pinsAtOnce,
   });
   const placeOf = (tenant: string) => ({ tenant, repo: allRepos });

@@ -1,87 +1,54 @@
-import * as z from 'zod';
-import { nullable } from '../ledger/items.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { networkOf } from '../rules/network.ts';
-import { absent, adding, all, setting } from '../table/expressions.ts';
-import {
-  allItems,
-  deleteItem,
-  getItem,
-  inPartition,
-  methodsOn,
-  putItem,
-  type Table,
-  updateItem,
-} from '../table/requests.ts';
+import { adding, all, exists } from '../table/expressions.ts';
+import { absentOrOver, oldestFirst, recordsOf } from '../table/records.ts';
+import { inPartition, methodsOn, putItem, type Table, updateItem } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
   deviceCounts,
+  deviceSchema,
   type InvitationRecord,
+  invitationSchema,
   invitationsMax,
   isKept,
 } from './rules/invitations.ts';
 
-const invitationItem = z.object({
-  tenant: z.string(),
-  invitationId: z.string(),
-  secretSha256: z.string(),
-  scope: z.enum(['read', 'write', 'manage']),
-  repos: nullable(z.array(z.string())),
-  user: nullable(z.string()),
-  lifetimeMs: z.number(),
-  inviterId: nullable(z.string()),
-  inviter: nullable(z.string()),
-  createdAtMs: z.number(),
-  expiresAtMs: z.number(),
-  accepted: z.object({ atMs: z.number(), keySha256: z.string(), user: nullable(z.string()) }).exactOptional(),
-});
-
-interface InvitationKey {
-  readonly tenant: string;
-  readonly invitationId: string;
-}
+type InvitationKey = Pick<InvitationRecord, 'tenant' | 'invitationId'>;
 
 const partitionOf = (tenant: string) => `INVITATION#${tenant}`;
-const invitationKey = ({ tenant, invitationId }: InvitationKey) => ({
-  pk: partitionOf(tenant),
-  sk: invitationId,
+const invitationFields = (record: InvitationRecord) => ({ ...record, ...expiring(record.expiresAtMs) });
+const records = recordsOf<InvitationKey, InvitationRecord>({
+  keyOf: ({ tenant, invitationId }) => ({ pk: partitionOf(tenant), sk: invitationId }),
+  schema: invitationSchema,
+  fields: invitationFields,
 });
 
 /**
  * Invitations, never their secrets. On the ledger's table, in a partition of each tenant, away from the counter's: anybody
- * can read there by a secret that they made up.
+ * can read there by a secret that they made up. A revoked one makes no token: reads are strongly consistent.
  */
 export function createDynamoDbInvitations(table: Table) {
-  return methodsOn(table, { find: findInvitation, list, put, accept, delete: revoke, deleteOf });
+  return methodsOn(table, { find: records.read, list, put, accept, delete: revoke, deleteOf });
 }
 
 export type Invitations = ReturnType<typeof createDynamoDbInvitations>;
 
-/** Strongly consistent, so that a revoked one makes no token. */
-async function findInvitation(table: Table, key: InvitationKey): Promise<InvitationRecord | undefined> {
-  const item = await getItem(table, invitationKey(key));
-  return item && invitationItem.parse(item);
-}
-
 /** All of a tenant, the oldest first, some that are over among them. */
 async function list(table: Table, tenant: string): Promise<readonly InvitationRecord[]> {
-  const items = await allItems(table, inPartition(partitionOf(tenant)));
-  const records = items.map((item) => invitationItem.parse(item));
-  return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.invitationId < b.invitationId ? -1 : 1));
+  const found = await records.list(table, inPartition(partitionOf(tenant)));
+  return oldestFirst(found, ({ invitationId }) => invitationId);
 }
 
 /** Stores one, and removes those that are over: the table's TTL takes days. */
 async function put(table: Table, record: InvitationRecord): Promise<'created' | 'full'> {
   const { tenant, createdAtMs } = record;
   const all = await list(table, tenant);
-  const kept = all.filter((each) => isKept(each, createdAtMs));
-  for (const over of all.filter((each) => !kept.includes(each)))
-    await deleteItem(table, { key: invitationKey(over) });
-  if (kept.length >= invitationsMax) return 'full';
-  const item = { ...invitationKey(record), ...record, ...expiring(record.expiresAtMs) };
-  await putItem(table, { item, condition: absent });
+  const over = all.filter((each) => !isKept(each, createdAtMs));
+  for (const each of over) await records.remove(table, each);
+  if (all.length - over.length >= invitationsMax) return 'full';
+  await records.put(table, record);
   return 'created';
 }
 
@@ -94,46 +61,30 @@ async function accept(
   table: Table,
   { accepted, ...key }: InvitationKey & { accepted: NonNullable<InvitationRecord['accepted']> },
 ): Promise<InvitationRecord | undefined> {
-  await updateItem(table, {
-    key: invitationKey(key),
-    change: [setting({ accepted, ...expiring(accepted.atMs + acceptedAgainMs) })],
-    condition: all('attribute_not_exists(#accepted)', '#expiresAtMs > :now'),
-    values: { ':now': accepted.atMs },
-  });
-  return findInvitation(table, key);
+  const until = expiring(accepted.atMs + acceptedAgainMs);
+  const condition = all('attribute_not_exists(#accepted)', '#expiresAtMs > :now');
+  await records.set(table, key, { accepted, ...until }, { condition, values: { ':now': accepted.atMs } });
+  return records.read(table, key);
 }
 
 /** One that is accepted is none any more: its token is revoked as such. */
 async function revoke(table: Table, key: InvitationKey): Promise<'deleted' | 'absent'> {
-  const { ok } = await deleteItem(table, {
-    key: invitationKey(key),
-    condition: all('attribute_exists(#pk)', 'attribute_not_exists(#accepted)'),
-  });
-  return ok ? 'deleted' : 'absent';
+  const condition = all(exists, 'attribute_not_exists(#accepted)');
+  return (await records.remove(table, key, { condition })) ? 'deleted' : 'absent';
 }
 
 /** Removes all of an inviter. */
-async function deleteOf(
-  table: Table,
-  { tenant, inviterId }: { tenant: string; inviterId: string },
-): Promise<void> {
-  const all = await list(table, tenant);
-  for (const each of all.filter((invitation) => invitation.inviterId === inviterId))
-    await revoke(table, each);
+async function deleteOf(table: Table, { tenant, inviterId }: { tenant: string; inviterId: string }) {
+  for (const each of await list(table, tenant)) if (each.inviterId === inviterId) await revoke(table, each);
 }
 
-const deviceItem = z.object({
-  userCodeSha256: z.string(),
-  tokenId: z.string(),
-  secretSha256: z.string(),
-  machine: z.string(),
-  address: z.string().optional(),
-  expiresAtMs: z.number(),
-  approvedBy: z.string().optional(),
+const deviceFields = (record: DeviceRecord) => ({ ...record, ...expiring(record.expiresAtMs) });
+const devices = recordsOf<Pick<DeviceRecord, 'userCodeSha256'>, DeviceRecord>({
+  // 65,536 slots: however many strangers ask, no more is stored.
+  keyOf: ({ userCodeSha256 }) => ({ pk: `DEVICE#${userCodeSha256.slice(0, 4)}`, sk: 'DEVICE' }),
+  schema: deviceSchema,
+  fields: deviceFields,
 });
-
-/** 65,536 slots: however many strangers ask, no more is stored. */
-const deviceKey = (userCodeSha256: string) => ({ pk: `DEVICE#${userCodeSha256.slice(0, 4)}`, sk: 'DEVICE' });
 /** By the address that starts logins, the tenant that tries codes, or the token that approves them. */
 type Counted = { readonly what: keyof typeof deviceCounts; readonly of: string };
 /** Addresses share as many slots: one of them is counted with few others. */
@@ -154,12 +105,8 @@ async function putDevice(
   table: Table,
   { record, nowMs }: { record: DeviceRecord; nowMs: number },
 ): Promise<'stored' | 'taken'> {
-  const { ok } = await putItem(table, {
-    item: { ...deviceKey(record.userCodeSha256), ...record, ...expiring(record.expiresAtMs) },
-    condition: `${absent} OR #expiresAtMs <= :now`,
-    values: { ':now': nowMs },
-  });
-  return ok ? 'stored' : 'taken';
+  const isOver = { condition: absentOrOver, values: { ':now': nowMs } };
+  return (await devices.put(table, record, isOver)) ? 'stored' : 'taken';
 }
 
 /** One that still waits, or was approved while it could. */
@@ -167,8 +114,7 @@ async function findDevice(
   table: Table,
   { userCodeSha256, nowMs }: { userCodeSha256: string; nowMs: number },
 ): Promise<DeviceRecord | undefined> {
-  const item = await getItem(table, deviceKey(userCodeSha256));
-  const record = item && deviceItem.parse(item);
+  const record = await devices.read(table, { userCodeSha256 });
   return record?.userCodeSha256 === userCodeSha256 && record.expiresAtMs > nowMs ? record : undefined;
 }
 
@@ -177,12 +123,9 @@ async function markApproved(
   table: Table,
   { userCodeSha256, approvedBy }: DeviceRecord & { approvedBy: string },
 ): Promise<void> {
-  await updateItem(table, {
-    key: deviceKey(userCodeSha256),
-    change: [setting({ approvedBy })],
-    condition: all('#userCodeSha256 = :code', 'attribute_not_exists(#approvedBy)'),
-    values: { ':code': userCodeSha256 },
-  });
+  const condition = all('#userCodeSha256 = :code', 'attribute_not_exists(#approvedBy)');
+  const values = { ':code': userCodeSha256 };
+  await devices.set(table, { userCodeSha256 }, { approvedBy }, { condition, values });
 }
 
 /** Counts something before it's done, so that no number of requests at once does more of it. */
@@ -192,7 +135,7 @@ async function count(table: Table, { nowMs, ...counted }: Counted & { nowMs: num
   const expiresAtMs = nowMs + windowMs;
   const first = await putItem(table, {
     item: { ...key, tries: 1, expiresAtMs, ...expiring(expiresAtMs) },
-    condition: `${absent} OR #expiresAtMs <= :now`,
+    condition: absentOrOver,
     values: { ':now': nowMs },
   });
   if (first.ok) return 'counted';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { sha256Hex } from '../rules/hash.ts';
+import { nullable } from '../rules/stored.ts';
 import { byDueIndex, dueShards, refuseNewerFormat } from '../table/table.ts';
 import type { Deletion, DeletionKey, Removal, RemovedObject } from './rules/deletion.ts';
 import type { Reservation, ReservationKey } from './rules/reservation.ts';
@@ -15,8 +16,6 @@ import type {
 
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
 const bytes = z.number().int();
-/** Absent in the item: null. */
-export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
 
 /** What tells the format of a tenant's item, in every format. */
 const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });
@@ -112,7 +111,7 @@ const scanProgress = z.object({
 });
 
 /** The watch of a gc run, on a repo's item and on its own. */
-export const watchField = z.object({
+const watchField = z.object({
   id: z.string(),
   openedAtMs: z.number(),
   untilMs: z.number(),

@@ -1,42 +1,22 @@
-import * as z from 'zod';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
-import { forEachLimited } from '../rules/async.ts';
 import { absent, all } from '../table/expressions.ts';
-import {
-  deleteItem,
-  firstItems,
-  getItem,
-  inPartition,
-  methodsOn,
-  putItem,
-  type Table,
-  untilWritten,
-} from '../table/requests.ts';
-import { keyNames, type Query } from '../table/table.ts';
+import { pageOf, recordsOf, removeSome } from '../table/records.ts';
+import { firstItems, inPartition, methodsOn, putItem, type Table, untilWritten } from '../table/requests.ts';
+import type { Query } from '../table/table.ts';
 import {
   type FileLock,
   hashOfLockId,
   lockHashOf,
   lockPathOf,
+  lockRecord,
   lockSliceOf,
   locksPerSliceMax,
 } from './rules/locks.ts';
 
-const lockItem = z.object({
-  id: z.string(),
-  path: z.string(),
-  ownerId: z.string(),
-  ownerName: z.string(),
-  lockedAtMs: z.number(),
-});
-
-/** Locks of one request that are released at a time. */
-const releasesAtOnce = 16;
-
 const partition = (tenant: string) => `LOCKS#${tenant}`;
-const lockKey = ({ tenant, repo }: RepoPath, hash: string) => ({
-  pk: partition(tenant),
-  sk: `${repo}#${hash}`,
+const records = recordsOf<RepoPath & { hash: string }, FileLock>({
+  keyOf: ({ tenant, repo, hash }) => ({ pk: partition(tenant), sk: `${repo}#${hash}` }),
+  schema: lockRecord,
 });
 
 export type TakeOutcome =
@@ -52,20 +32,13 @@ export type ReleaseOutcome =
   /** There is none with that id, or not any more. */
   | { readonly kind: 'absent' };
 
-interface LockPage {
-  /** By the hashes of their paths. */
-  readonly locks: readonly FileLock[];
-  /** The hash after which the next page begins. null: this is the last page. */
-  readonly next: string | null;
-}
-
 /**
  * The file locks of tenants, on the ledger's table, in a partition of their own for each tenant. The path is in the key, so
  * that one conditional write takes a lock, and the id in the item, so that one releases it and no later one. Reads are
  * strongly consistent, and every method throws {@link LedgerUnavailableError}.
  */
 export function createDynamoDbLocks(table: Table) {
-  return methodsOn(table, { take, hasAtLeast, find, findFile, release, listPage, releaseSome });
+  return methodsOn(table, { take, hasAtLeast, find: records.read, findFile, release, listPage, releaseSome });
 }
 
 export type Locks = ReturnType<typeof createDynamoDbLocks>;
@@ -76,20 +49,22 @@ export type Locks = ReturnType<typeof createDynamoDbLocks>;
  * Writes the lock, and at the same time reads those that it is counted with. To read them first would make everybody
  * wait for the sake of a bound that hardly any repo reaches: who finds it reached takes the lock back.
  */
-async function take(table: Table, input: RepoPath & { lock: FileLock }): Promise<TakeOutcome> {
-  const { lock } = input;
-  const hash = lockHashOf(lock.path);
-  const item = { ...lockKey(input, hash), ...lock };
-  const put = async () => (await putItem(table, { item, condition: absent })).ok;
+async function take(
+  table: Table,
+  { tenant, repo, lock }: RepoPath & { lock: FileLock },
+): Promise<TakeOutcome> {
+  const place = { tenant, repo, hash: lockHashOf(lock.path) };
+  const put = async () =>
+    (await putItem(table, { item: { ...records.keyOf(place), ...lock }, condition: absent })).ok;
   const [isWritten, slice] = await Promise.all([
     put(),
-    firstLocks(table, sliceOf(input, hash), locksPerSliceMax + 1),
+    records.first(table, { ...sliceOf(place), Limit: locksPerSliceMax + 1 }),
   ]);
-  const held = isWritten ? undefined : await holder(table, { ...input, hash, put });
+  const held = isWritten ? undefined : await holder(table, { ...place, lock, put });
   if (held) return { kind: 'held', lock: held };
-  const others = slice.filter(({ id }) => hashOfLockId(id) !== hash);
+  const others = slice.filter(({ id }) => hashOfLockId(id) !== place.hash);
   if (others.length < locksPerSliceMax) return { kind: 'taken' };
-  await release(table, { ...input, lockId: lock.id });
+  await release(table, { tenant, repo, lockId: lock.id });
   return { kind: 'full' };
 }
 
@@ -102,23 +77,17 @@ async function hasAtLeast(
 }
 
 /** Who has the lock that could not be written. undefined: it is written after all. */
-async function holder(
+function holder(
   table: Table,
-  input: RepoPath & { lock: FileLock; hash: string; put: () => Promise<boolean> },
+  { lock, put, ...place }: RepoPath & { lock: FileLock; hash: string; put: () => Promise<boolean> },
 ): Promise<FileLock | undefined> {
-  return await untilWritten<FileLock | undefined>(table, async () => {
-    const found = await find(table, input);
+  return untilWritten<FileLock | undefined>(table, async () => {
+    const found = await records.read(table, place);
     // A retry of our own, after a lost answer, finds our own lock.
-    if (found) return { result: found.id === input.lock.id ? undefined : found };
+    if (found) return { result: found.id === lock.id ? undefined : found };
     // Released in between: again.
-    return (await input.put()) ? { result: undefined } : undefined;
+    return (await put()) ? { result: undefined } : undefined;
   });
-}
-
-/** @param input.hash of a path. */
-async function find(table: Table, input: RepoPath & { hash: string }): Promise<FileLock | undefined> {
-  const item = await getItem(table, lockKey(input, input.hash));
-  return item && lockItem.parse(item);
 }
 
 /** The lock of a file. Older versions stored a path with its backslashes. */
@@ -126,7 +95,7 @@ async function findFile(
   table: Table,
   { path, ...place }: RepoPath & { path: string },
 ): Promise<FileLock | undefined> {
-  const findAt = (text: string) => find(table, { ...place, hash: lockHashOf(text) });
+  const findAt = (text: string) => records.read(table, { ...place, hash: lockHashOf(text) });
   return (await findAt(lockPathOf(path))) ?? (path.includes('\\') ? findAt(path) : undefined);
 }
 
@@ -137,33 +106,36 @@ async function findFile(
  */
 async function release(
   table: Table,
-  input: RepoPath & { lockId: string; ownerId?: string },
+  { lockId, ownerId, ...path }: RepoPath & { lockId: string; ownerId?: string },
 ): Promise<ReleaseOutcome> {
-  const { lockId, ownerId } = input;
-  const hash = hashOfLockId(lockId);
-  const result = await deleteItem(table, {
-    key: lockKey(input, hash),
+  const place = { ...path, hash: hashOfLockId(lockId) };
+  const released = await records.take(table, place, {
     condition: ownerId === undefined ? '#id = :id' : all('#id = :id', '#ownerId = :ownerId'),
     values: { ':id': lockId, ':ownerId': ownerId },
-    returns: 'ALL_OLD',
   });
-  if (result.ok) return { kind: 'released', lock: lockItem.parse(result.attributes) };
-  const lock = await find(table, { ...input, hash });
+  if (released) return { kind: 'released', lock: released };
+  const lock = await records.read(table, place);
   return lock?.id === lockId ? { kind: 'of-another', lock } : { kind: 'absent' };
 }
 
 /**
+ * Locks by the hashes of their paths.
+ *
  * @param input.after a path's hash. Default: from the first on.
  * @param input.ownerIds only the locks of these owners.
+ * @returns next: the hash after which the next page begins. null: this is the last one.
  */
 async function listPage(
   table: Table,
-  input: RepoPath & { pageSize: number; after?: string; ownerIds?: readonly string[] },
-): Promise<LockPage> {
+  {
+    pageSize,
+    ownerIds,
+    ...place
+  }: RepoPath & { pageSize: number; after?: string; ownerIds?: readonly string[] },
+): Promise<{ readonly locks: readonly FileLock[]; readonly next: string | null }> {
   // One more than the page, to know whether another follows.
-  const locks = await firstLocks(table, ofOwners(locksAfter(input), input.ownerIds), input.pageSize + 1);
-  const page = locks.slice(0, input.pageSize);
-  const last = locks.length > input.pageSize ? page.at(-1) : undefined;
+  const query = { ...ofOwners(locksAfter(place), ownerIds), Limit: pageSize + 1 };
+  const { page, last } = pageOf(await records.first(table, query), pageSize);
   return { locks: page, next: last ? hashOfLockId(last.id) : null };
 }
 
@@ -179,19 +151,11 @@ async function releaseSome(
 ): Promise<{ count: number; paths: readonly string[]; hasMore: boolean }> {
   const { tenant, repo, ownerIds, locksMax } = input;
   const range = repo === undefined ? locksOfTenant(tenant) : locksAfter({ tenant, repo });
-  const items = await firstItems(table, { ...ofOwners(range, ownerIds), Limit: locksMax + 1 });
-  const paths: string[] = [];
-  await forEachLimited(items.slice(0, locksMax), releasesAtOnce, async (item) => {
-    const key = { pk: String(item[keyNames.pk]), sk: String(item[keyNames.sk]) };
-    const values = { ':id': item['id'] };
-    if ((await deleteItem(table, { key, condition: '#id = :id', values })).ok)
-      paths.push(String(item['path']));
+  const { removed, hasMore } = await removeSome(table, ofOwners(range, ownerIds), {
+    max: locksMax,
+    ifOf: ({ id }) => ({ condition: '#id = :id', values: { ':id': id } }),
   });
-  return { count: paths.length, paths, hasMore: items.length > locksMax };
-}
-
-async function firstLocks(table: Table, query: Query, countMax: number): Promise<FileLock[]> {
-  return (await firstItems(table, { ...query, Limit: countMax })).map((item) => lockItem.parse(item));
+  return { count: removed.length, paths: removed.map(({ path }) => String(path)), hasMore };
 }
 
 /** The locks of a repo by their hashes, after one of them. */
@@ -202,7 +166,7 @@ function locksAfter({ tenant, repo, after }: RepoPath & { after?: string }) {
 }
 
 /** The locks that are counted together with this one. `g` is after every hex digit. */
-function sliceOf({ tenant, repo }: RepoPath, hash: string) {
+function sliceOf({ tenant, repo, hash }: RepoPath & { hash: string }) {
   const from = `${repo}#${lockSliceOf(hash)}`;
   return inPartition(partition(tenant), { from, to: `${from}g` });
 }

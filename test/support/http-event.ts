@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
+import type { RouteKey } from '../../lambda/routes.ts';
 
 interface EventParts {
   readonly method?: string;
@@ -11,6 +12,8 @@ interface EventParts {
   readonly domainName?: string;
   readonly stage?: string;
 }
+
+export const batchRoute: RouteKey<'lfsBatch'> = 'POST /{tenant}/{repo}/info/lfs/objects/batch';
 
 /** An event of an HTTP API (payload 2.0). A test gives the parts that matter to it. */
 export function httpEvent(parts: EventParts = {}): APIGatewayProxyEventV2 {

@@ -16,8 +16,8 @@ interface Entry {
  */
 const architecture: Readonly<Record<string, Entry>> = {
   // The rules of each subject: no I/O, no clock, not even types of what has some. `node:crypto` and zlib hash,
-  // and `node:net` knows addresses.
-  rules: { imports: [], packages: ['node:crypto', 'node:net', 'node:zlib'] },
+  // `node:net` knows addresses, and zod checks what was stored.
+  rules: { imports: [], packages: ['node:crypto', 'node:net', 'node:zlib', 'zod'] },
   // The subjects: what does I/O by these rules, and the use cases.
   'lambda/aws': {
     imports: ['lambda/api', 'lambda/ledger', 'lambda/table', 'rules'],
@@ -53,12 +53,12 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['lambda/access', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
     packages: ['hash-wasm', 'zod'],
   },
-  'lambda/gc': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
+  'lambda/gc': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: [] },
   // The core knows no subject: it tells what it has done, and asks (lambda/ledger/seams.ts).
   'lambda/ledger': { imports: ['lambda/scan', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/locks': {
     imports: ['lambda/access', 'lambda/ledger', 'lambda/table', 'rules'],
-    packages: ['zod'],
+    packages: [],
   },
   'lambda/history': {
     imports: ['lambda/ledger', 'lambda/table', 'rules'],
@@ -117,7 +117,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   'lambda/table': {
     imports: ['rules'],
-    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@smithy/core', '@smithy/types'],
+    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@smithy/core', '@smithy/types', 'zod'],
   },
   // Every store of the table; and all that use cases can depend on, as types.
   'lambda/stores.ts': {

@@ -1,3 +1,5 @@
+import * as z from 'zod';
+import type { Frozen } from '../../rules/stored.ts';
 import { redactText } from '../../rules/text.ts';
 
 /** What is written down of actions of operators and tenants: who did what, and what changed. */
@@ -46,47 +48,50 @@ export const auditActions = [
 export type AuditAction = (typeof auditActions)[number];
 
 /** Who did it. */
-export interface AuditActor {
+const actor = z.object({
   /** `identity`: for whom a host vouches: a CI job, or a person with their own token for it. */
-  readonly kind: 'operator' | 'token' | 'identity';
+  kind: z.enum(['operator', 'token', 'identity']),
   /** Of a person their id, such as `github:1234`. null: it has none. */
-  readonly tokenId: string | null;
+  tokenId: z.string().nullable(),
   /** The token's user or label, the subject of the identity, or what the person is called. null: nobody said. */
-  readonly name: string | null;
-}
+  name: z.string().nullable(),
+});
+export type AuditActor = Frozen<z.output<typeof actor>>;
 
-type AuditValue = string | number | boolean | null | readonly AuditValue[] | AuditFields;
 /** Small, and without secrets: {@link auditFields} makes it so. */
 export interface AuditFields {
   readonly [name: string]: AuditValue;
 }
+type AuditValue = string | number | boolean | null | readonly AuditValue[] | AuditFields;
 
-/**
- * - `started`: the action was started. Nothing tells what became of it: the function died, or the end could not be written.
- * - `succeeded`: it was done.
- * - `denied`: it was not. The reason says why.
- * - `failed`: something broke. Part of it may have been done.
- */
-export type AuditOutcome = 'started' | 'succeeded' | 'denied' | 'failed';
+const fields: z.ZodType<AuditFields> = z.record(z.string(), z.json());
 
-export interface AuditEntry {
-  readonly tenant: string;
-  readonly atMs: number;
+export const auditSchema = z.object({
+  tenant: z.string(),
+  atMs: z.number(),
   /** Of the HTTP request: it is in the log lines, and in the answers of the LFS API. */
-  readonly requestId: string;
-  readonly by: AuditActor;
-  readonly action: AuditAction;
+  requestId: z.string(),
+  by: actor,
+  action: z.enum(auditActions),
   /** What it was done to, besides the tenant: `repo`, `tokenId`, … */
-  readonly target: AuditFields;
+  target: fields,
   /** What the request asked for. */
-  readonly asked: AuditFields | null;
-  readonly outcome: AuditOutcome;
+  asked: fields.nullable(),
+  /**
+   * - `started`: the action was started. Nothing tells what became of it: the function died, or the end could not be written.
+   * - `succeeded`: it was done.
+   * - `denied`: it was not. The reason says why.
+   * - `failed`: something broke. Part of it may have been done.
+   */
+  outcome: z.enum(['started', 'succeeded', 'denied', 'failed']),
   /** Why it was refused. */
-  readonly reason: string | null;
+  reason: z.string().nullable(),
   /** What the action changes, as it was, and as it became. null: nothing, or not known. */
-  readonly before: AuditFields | null;
-  readonly after: AuditFields | null;
-}
+  before: fields.nullable(),
+  after: fields.nullable(),
+});
+export type AuditEntry = Readonly<z.output<typeof auditSchema>>;
+export type AuditOutcome = AuditEntry['outcome'];
 
 /** So long entries are kept, and shown. */
 export const auditKeptMs = 400 * 24 * 60 * 60_000;

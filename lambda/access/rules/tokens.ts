@@ -1,38 +1,46 @@
 import { createHmac } from 'node:crypto';
+import * as z from 'zod';
 import { sha256Hex } from '../../rules/hash.ts';
-import type { Allowance, HostOrganization, HostUser } from './host-user.ts';
+import { type Frozen, nullable } from '../../rules/stored.ts';
 
 /** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
 export type TokenScope = 'read' | 'write' | 'manage';
 
-export interface TokenRecord {
+export const tokenSchema = z.object({
   /** Public: identifies the token in lists, and to revoke it. */
-  readonly tokenId: string;
+  tokenId: z.string(),
   /** SHA-256 of the whole token, in hex. */
-  readonly secretSha256: string;
-  readonly tenant: string;
-  readonly scope: TokenScope;
-  readonly label: string | null;
+  secretSha256: z.string(),
+  tenant: z.string(),
+  scope: z.enum(['read', 'write', 'manage']),
+  label: nullable(z.string()),
   /** Whom or what it stands for, by name. Who created it vouches for that. null: nobody said. */
-  readonly user: string | null;
+  user: nullable(z.string()),
   /** The repos that it is for. null: all of the tenant. */
-  readonly repos: readonly string[] | null;
+  repos: nullable(z.array(z.string())),
   /** The exchange rule that it was given by. */
-  readonly ruleId?: string | undefined;
+  ruleId: z.string().optional(),
   /** The token by which its user approved it for another machine of theirs. It's worth nothing once that is deleted. */
-  readonly parentId?: string | undefined;
+  parentId: z.string().optional(),
   /** Repos that it can push to although its scope is `read`. */
-  readonly writeRepos?: readonly string[] | undefined;
+  writeRepos: z.array(z.string()).optional(),
   /** Who signed in with a git host. Nobody has the secret of such a token: only sessions stand below it. */
-  readonly hostUser?: HostUser | undefined;
+  hostUser: z.object({ id: z.string(), login: z.string() }).optional(),
   /** By what they may. */
-  readonly allowedBy?: Allowance | undefined;
-  readonly createdAtMs: number;
+  allowedBy: z
+    .object({
+      organizationId: z.string(),
+      role: z.enum(['owner', 'member', 'collaborator']),
+      sinceMs: z.number(),
+    })
+    .optional(),
+  createdAtMs: z.number(),
   /** It is worth nothing from then on. null: never. */
-  readonly expiresAtMs: number | null;
+  expiresAtMs: nullable(z.number()),
   /** About when it was last used: within {@link tokenUseStepMs}. null: not yet. */
-  readonly lastUsedAtMs: number | null;
-}
+  lastUsedAtMs: nullable(z.number()),
+});
+export type TokenRecord = Frozen<z.output<typeof tokenSchema>>;
 
 /** Who asks: somebody with a token of ours, or whom a git host vouches for. */
 export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId' | 'hostUser'> &
@@ -67,6 +75,9 @@ export function isForRepo({ repos }: { readonly repos: readonly string[] | null 
   return repos === null || repos.includes(repo);
 }
 
+/** How long an invitation lasts. What its inviter was tells whether it's still worth something. */
+export const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
+
 /** A token that has expired is listed for so long. */
 export const shownAfterExpiryMs = 24 * 60 * 60_000;
 
@@ -100,21 +111,24 @@ export function derivedText(from: { credential: string; seed: string }): string 
 }
 
 /** A session of the console: below the token that it stands for, and worth nothing without it. */
-export interface SessionRecord {
+export const sessionSchema = z.object({
   /** Names it below its parent. */
-  readonly sessionId: string;
+  sessionId: z.string(),
   /** The id of the token that it stands for, or what stands for the operator. */
-  readonly parentId: string;
+  parentId: z.string(),
   /** SHA-256 of its secret, in hex. */
-  readonly secretSha256: string;
+  secretSha256: z.string(),
   /** Ties it to its parent's credential of now, in hex: a rotated admin token ends the operator's sessions. */
-  readonly boundTo: string;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
+  boundTo: z.string(),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
   /** Organizations that a git host said its holder is in, and when. */
-  readonly organizations?: readonly HostOrganization[] | undefined;
-  readonly organizationsAtMs?: number | undefined;
-}
+  organizations: z
+    .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
+    .optional(),
+  organizationsAtMs: z.number().optional(),
+});
+export type SessionRecord = Frozen<z.output<typeof sessionSchema>>;
 
 /** How long a session lasts, unless the token that it stands for ends before. */
 export const sessionLifetimeMs = 12 * 60 * 60_000;

@@ -1,5 +1,8 @@
+import * as z from 'zod';
+import type { Frozen } from '../../rules/stored.ts';
+
 /** Percent of the limit of what is stored at which an alert is created. */
-export const thresholds = [90, 80] as const;
+const thresholds = [90, 80] as const;
 
 /** The threshold that a tenant has reached. 0: none. */
 export type Threshold = 0 | (typeof thresholds)[number];
@@ -31,24 +34,34 @@ function percentOf({ storedBytes, limitBytes }: { storedBytes: number; limitByte
   return (storedBytes / limitBytes) * 100;
 }
 
-/** What is said of a tenant, once for each time that it happens. */
-export type Alert =
-  /** A threshold is reached, or left. */
-  | (Figures & {
-      readonly kind: 'threshold';
-      readonly threshold: Threshold;
-      readonly previousThreshold: Threshold;
-    })
-  /** The first batch of the day of which something was refused. */
-  | (Figures & { readonly kind: 'limit_reached' });
+const threshold = z.union([z.literal(0), ...thresholds.map((each) => z.literal(each))]);
 
-interface Figures {
-  readonly atMs: number;
+const figures = {
+  atMs: z.number(),
   /** As of the last scan. */
-  readonly storedBytes: number;
+  storedBytes: z.number(),
   /** null: unlimited. */
-  readonly limitBytes: number | null;
-}
+  limitBytes: z.number().nullable(),
+};
+
+/** What is said of a tenant, once for each time that it happens. */
+const alert = z.discriminatedUnion('kind', [
+  /** A threshold is reached, or left. */
+  z.object({ kind: z.literal('threshold'), ...figures, threshold, previousThreshold: threshold }),
+  /** The first batch of the day of which something was refused. */
+  z.object({ kind: z.literal('limit_reached'), ...figures }),
+]);
+export type Alert = Frozen<z.output<typeof alert>>;
+
+/** What is stored of a tenant's alerts. */
+export const alertsSchema = z.object({
+  threshold: threshold.default(0),
+  /** Number of the last alert that was raised, and of the last that was handed over. */
+  seq: z.number().default(0),
+  deliveredSeq: z.number().default(0),
+  /** Those between the two. */
+  pending: z.array(alert).default([]),
+});
 
 /** An alert with its number: the first of a tenant is 1, and none is left out. */
 export interface NumberedAlert {

@@ -1,6 +1,8 @@
+import * as z from 'zod';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { dayMs } from '../../rules/dates.ts';
 import { formatBytes, formatPercent } from '../../rules/sizes.ts';
+import type { Frozen } from '../../rules/stored.ts';
 import type { AlertEvent } from './alerts.ts';
 
 /** Addresses of a tenant, those that ended included, so that people see why they hear nothing. */
@@ -18,30 +20,34 @@ const sentMax = 50;
 
 /** Why nothing is sent to an address any more. */
 export const emailEnds = ['unsubscribed', 'bounced', 'complained'] as const;
-type EmailEnd = (typeof emailEnds)[number];
 
 /** An address that a tenant's alerts go to. */
-export interface EmailAddress {
-  readonly address: string;
+const address = z.object({
+  address: z.string(),
   /** In the links of its e-mails. It can confirm this address, or end its e-mails, and nothing else: so it is kept as it is. */
-  readonly key: string;
-  readonly addedAtMs: number;
+  key: z.string(),
+  addedAtMs: z.number(),
   /** null: not yet. */
-  readonly confirmedAtMs: number | null;
+  confirmedAtMs: z.number().nullable(),
   /** null: it gets e-mails. */
-  readonly ended: EmailEnd | null;
+  ended: z.enum(emailEnds).nullable(),
   /** Ids of the last events that it got. */
-  readonly sent: readonly string[];
-}
+  sent: z.array(z.string()),
+});
+export type EmailAddress = Frozen<z.output<typeof address>>;
 
-/** The addresses of a tenant, and what the schedule knows of them. */
-export interface Emails {
-  readonly addresses: readonly EmailAddress[];
+/** The addresses of a tenant, and what the schedule knows of them, as they are stored. */
+export const emailsSchema = z.object({
+  addresses: z.array(address),
   /** Confirmations of the last 24 hours, also of addresses that were removed since. */
-  readonly asked: readonly { readonly atMs: number; readonly addressSha256: string }[];
+  asked: z.array(z.object({ atMs: z.number(), addressSha256: z.string() })),
   /** Up to when tokens that are about to expire were told. */
-  readonly lookedAtMs: number;
-}
+  lookedAtMs: z.number(),
+  /** The next day on which the schedule looks at the tenant. */
+  nextDay: z.string(),
+});
+export type StoredEmails = Frozen<z.output<typeof emailsSchema>>;
+export type Emails = Omit<StoredEmails, 'nextDay'>;
 
 /** Whether an address gets alerts. */
 export function isSubscribed({ confirmedAtMs, ended }: EmailAddress): boolean {

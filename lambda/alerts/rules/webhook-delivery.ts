@@ -1,32 +1,7 @@
 import { createHmac } from 'node:crypto';
+import * as z from 'zod';
+import type { Frozen } from '../../rules/stored.ts';
 import type { AlertEvent } from './alerts.ts';
-
-/** Where a tenant's alerts are sent, and how receivers tell that they come from here. */
-export interface Webhook {
-  readonly url: string;
-  readonly secret: string;
-  /** The secret before the last change. It signs too for a while, so that a receiver can change over. */
-  readonly previousSecret: string | null;
-  readonly createdAtMs: number;
-  readonly secretChangedAtMs: number;
-  /** What became of the last attempt. null: there was none. */
-  readonly last: WebhookAttempt | null;
-}
-
-/** What became of one attempt to deliver an event. */
-export interface WebhookAttempt {
-  readonly eventId: string;
-  readonly type: string;
-  readonly atMs: number;
-  /** The first one is 1. */
-  readonly attempt: number;
-  /** What the receiver answered. null: there was no answer. */
-  readonly status: number | null;
-  /** Why it failed. null: it did not. */
-  readonly failure: WebhookFailure | null;
-  /** null: it is delivered, or given up. */
-  readonly nextAtMs: number | null;
-}
 
 export const webhookFailures = [
   /** The receiver answered with something else than 2xx. */
@@ -40,6 +15,35 @@ export const webhookFailures = [
   'timeout',
 ] as const;
 export type WebhookFailure = (typeof webhookFailures)[number];
+
+/** What became of one attempt to deliver an event. */
+const attempt = z.object({
+  eventId: z.string(),
+  type: z.string(),
+  atMs: z.number(),
+  /** The first one is 1. */
+  attempt: z.number(),
+  /** What the receiver answered. null: there was no answer. */
+  status: z.number().nullable(),
+  /** Why it failed. null: it did not. */
+  failure: z.enum(webhookFailures).nullable(),
+  /** null: it is delivered, or given up. */
+  nextAtMs: z.number().nullable(),
+});
+export type WebhookAttempt = Frozen<z.output<typeof attempt>>;
+
+/** Where a tenant's alerts are sent, and how receivers tell that they come from here. */
+export const webhookSchema = z.object({
+  url: z.string(),
+  secret: z.string(),
+  /** The secret before the last change. It signs too for a while, so that a receiver can change over. */
+  previousSecret: z.string().nullable(),
+  createdAtMs: z.number(),
+  secretChangedAtMs: z.number(),
+  /** What became of the last attempt. null: there was none. */
+  last: attempt.nullable(),
+});
+export type Webhook = Frozen<z.output<typeof webhookSchema>>;
 
 const secretStart = 'whsec_';
 

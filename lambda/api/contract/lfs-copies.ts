@@ -1,40 +1,8 @@
 import * as z from 'zod';
-import { hrefCharactersMax, hrefPattern, isHref } from '../../downloads/rules/copies.ts';
-import { oidPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
-import { lenientObject, listOf } from './json.ts';
+import { copiesRequestSchema } from './lfs-requests.ts';
 
 /** Copies of objects from another server, by its signed URLs. Bodies have the media type of the LFS API. */
-
-/** Objects in one request, as git-lfs asks for them. */
-const objectsMax = 100;
-
-export const copiesRequestSchema = z
-  .object({
-    objects: listOf(
-      lenientObject({
-        oid: z.string().regex(oidPattern),
-        size: z.int().min(0),
-        href: z
-          .string()
-          .max(hrefCharactersMax)
-          .regex(hrefPattern, 'must be a URL without a login')
-          .refine(isHref, 'must be a URL without a login')
-          .optional()
-          .meta({
-            description:
-              'Where it can be downloaded without headers or redirects: https, on a public address. Without it, nothing is queued.',
-          }),
-        expires_in: z
-          .number()
-          .min(0)
-          .optional()
-          .describe('Seconds until `href` expires. Default: as long as URLs of this server are valid.'),
-      }),
-      { min: 1, max: objectsMax, rule: `must be 1 to ${objectsMax}` },
-    ),
-  })
-  .meta({ id: 'CopiesRequest' });
 
 const copyStateSchema = z
   .object({

@@ -19,9 +19,9 @@ import { credential, header, pathRepo, pathTenant, type Response } from '../http
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 import { authenticationRequired, hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
 
-export type LfsAccess = Granted | Refused;
+type LfsAccess = Granted | Refused;
 
-interface Granted {
+export interface Granted {
   readonly ok: true;
   readonly tenant: TenantRecord;
   readonly repo: string;
@@ -51,6 +51,12 @@ interface Refused {
 
 export type LfsAccessDeps = HostUserDeps &
   Pick<AccessPorts, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
+
+/** {@link lfsAccess} for one container, which remembers who was rejected. */
+export function lfsLogin(deps: Omit<LfsAccessDeps, 'rejectedLogins'>) {
+  const rejectedLogins = new RejectedLogins(deps.clock);
+  return (event: APIGatewayProxyEventV2) => lfsAccess({ ...deps, rejectedLogins }, event);
+}
 
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {

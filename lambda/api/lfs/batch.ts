@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type * as z from 'zod';
 import { chunkedTransfer, isChunked, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
 import { findPublicRepo } from '../../downloads/public-repos.ts';
@@ -8,18 +9,18 @@ import type { UploadVerdict } from '../../ledger/upload-batch.ts';
 import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { isByteCount } from '../../rules/sizes.ts';
-import { parseJson } from '../../rules/text.ts';
-import { firstIssue } from '../contract/json.ts';
-import { batchRequestSchema, type WireAction, type WireObject } from '../contract/lfs.ts';
+import type { WireAction, WireBatch, WireObject } from '../contract/lfs.ts';
+import { batchRequestSchema } from '../contract/lfs-requests.ts';
 import {
   baseUrl,
   pathRepo,
   pathTenant,
-  type Response,
+  type Refusal,
+  type Saying,
   uploadTokenHeader,
   verifyTokenHeader,
 } from '../http.ts';
-import { lfs, lfsBody, lfsError, wireAction } from './http.ts';
+import { lfs, lfsError, wireAction } from './http.ts';
 import {
   anonymousLimitReached,
   chunksNeeded,
@@ -34,6 +35,7 @@ import {
   storageLimitReached,
   uploadInTheWay,
 } from './messages.ts';
+import { decodeEvent, type Takes } from './operations.ts';
 
 export interface BatchRequest {
   readonly operation: 'upload' | 'download';
@@ -47,24 +49,30 @@ export interface BatchRequest {
   readonly asked: readonly { readonly oid: string; readonly size: number }[];
 }
 
-type DecodedBatch =
-  | { readonly kind: 'batch'; readonly batch: BatchRequest }
-  | { readonly kind: 'bad'; readonly statusCode: number; readonly message: string };
+interface BadBatch {
+  readonly kind: 'bad';
+  readonly statusCode: number;
+  readonly message: string;
+}
 
-const bad = (statusCode: number, message: string): DecodedBatch => ({ kind: 'bad', statusCode, message });
+const bad = (statusCode: number, message: string): BadBatch => ({ kind: 'bad', statusCode, message });
 
-/** Decodes the body of a request to a repo. An error of the whole is `bad`. The errors of single objects stand in `invalid`. */
-export function decodeBatch(settings: Settings, body: string, { tenant, repo }: RepoPath): DecodedBatch {
-  const value = parseJson(body);
-  if (value === undefined) return bad(400, invalid.json);
-  // It has a status of its own.
-  const objectCount = objectCountOf(value);
-  if (objectCount > settings.batchObjectsMax) {
-    return bad(413, invalid.tooManyObjects(objectCount, settings.batchObjectsMax));
-  }
-  const parsed = batchRequestSchema.safeParse(value);
-  if (!parsed.success) return bad(422, invalid.batch(firstIssue(parsed.error)));
-  const { operation, transfers, objects, hash_algo } = parsed.data;
+export const batchTakes: Takes<z.output<typeof batchRequestSchema>> = {
+  schema: batchRequestSchema,
+  wrong: invalid.batch,
+  tooMany({ batchObjectsMax }, value) {
+    const objectCount = objectCountOf(value);
+    return objectCount > batchObjectsMax ? invalid.tooManyObjects(objectCount, batchObjectsMax) : undefined;
+  },
+};
+
+/** What a request to a repo asks for. An error of the whole is `bad`. The errors of single objects stand in `invalid`. */
+export function readBatch(
+  settings: Settings,
+  asked: z.output<typeof batchRequestSchema>,
+  { tenant, repo }: RepoPath,
+): { readonly kind: 'batch'; readonly batch: BatchRequest } | BadBatch {
+  const { operation, transfers, objects, hash_algo } = asked;
   if (operation !== 'upload' && operation !== 'download') {
     return bad(422, invalid.operation(quote(operation)));
   }
@@ -142,7 +150,7 @@ function quote(text: string): string {
 export function batchAnswer(
   { asked, invalid, chunked }: BatchRequest,
   valid: readonly WireObject[] = [],
-): Response {
+): Saying<200, WireBatch> {
   const answers = new Map([...valid, ...invalid].map((answer) => [answer.oid, answer]));
   const objects = asked.map(({ oid, size }) => {
     const answer = answers.get(oid);
@@ -259,13 +267,13 @@ type PublicDownloadDeps = Parameters<typeof offerPublicly>[0] &
 export async function answerAnybody(
   deps: PublicDownloadDeps,
   event: APIGatewayProxyEventV2,
-): Promise<Response | undefined> {
+): Promise<Saying<200, WireBatch> | Refusal | undefined> {
   const { requestId } = event.requestContext;
   const [tenantName, repo] = [pathTenant(event), pathRepo(event)];
   if (tenantName === undefined || repo === undefined) return undefined;
-  const body = lfsBody(deps.settings, event);
+  const asked = decodeEvent(deps.settings, event, batchTakes);
   const place = { tenant: tenantName, repo };
-  const decoded = body.ok ? decodeBatch(deps.settings, body.body, place) : undefined;
+  const decoded = asked.ok && asked.value ? readBatch(deps.settings, asked.value, place) : undefined;
   if (decoded?.kind !== 'batch' || decoded.batch.operation !== 'download') return undefined;
   const found = await findPublicRepo(deps, place);
   if (!found) return undefined;

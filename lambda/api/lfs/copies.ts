@@ -1,8 +1,8 @@
+import type * as z from 'zod';
 import { type CopyVerdict, leftMsMin, type UpstreamOffer } from '../../downloads/admit-copies.ts';
 import type { Settings } from '../../rules/settings.ts';
-import { parseJson } from '../../rules/text.ts';
-import { firstIssue } from '../contract/json.ts';
-import { copiesRequestSchema, type WireCopy } from '../contract/lfs-copies.ts';
+import type { WireCopy } from '../contract/lfs-copies.ts';
+import type { copiesRequestSchema } from '../contract/lfs-requests.ts';
 import { type UploadAnswerContext, uploadAnswer } from './batch.ts';
 import { invalid } from './messages.ts';
 
@@ -15,19 +15,13 @@ interface CopiesRequest {
   readonly refused: ReadonlyMap<string, WireCopy>;
 }
 
-/** @returns the status and message of an error of the whole, or the request. */
-export function decodeCopies(
+/** @returns undefined if an object is there twice. */
+export function readCopies(
   settings: Settings,
-  body: string,
-): CopiesRequest | { readonly statusCode: number; readonly message: string } {
-  const value = parseJson(body);
-  if (value === undefined) return { statusCode: 400, message: invalid.json };
-  const parsed = copiesRequestSchema.safeParse(value);
-  if (!parsed.success) return { statusCode: 422, message: invalid.copies(firstIssue(parsed.error)) };
-  const { objects } = parsed.data;
+  { objects }: z.output<typeof copiesRequestSchema>,
+): CopiesRequest | undefined {
   const sizes = new Map(objects.map(({ oid, size }) => [oid, size]));
-  if (sizes.size < objects.length)
-    return { statusCode: 422, message: invalid.copies('an oid is there twice') };
+  if (sizes.size < objects.length) return undefined;
   const offers = new Map<string, UpstreamOffer>();
   const refused = new Map<string, WireCopy>();
   for (const { oid, size, href, expires_in: seconds } of objects) {

@@ -1,21 +1,20 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Settings } from '../../rules/settings.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
 import {
-  accepts,
   answer,
-  bodyText,
   credential,
   header,
   lfsMediaType,
+  type Refusal,
   type Response,
+  type Saying,
   verifyTokenHeader,
 } from '../http.ts';
-import { authenticationRequired, invalid, repoNotFound } from './messages.ts';
+import { authenticationRequired, repoNotFound } from './messages.ts';
 
 /** An answer of the LFS API. */
-export function lfs(statusCode: number, body: unknown): Response {
-  return answer(statusCode, lfsMediaType, body);
+export function lfs<Status extends number, Body>(statusCode: Status, body: Body): Saying<Status, Body> {
+  return answer(statusCode, lfsMediaType, body) as Saying<Status, Body>;
 }
 
 /**
@@ -25,9 +24,9 @@ export function lfs(statusCode: number, body: unknown): Response {
 export function lfsError(
   input: { statusCode: number; message: string; requestId: string },
   headers: Readonly<Record<string, string>> = {},
-): Response {
+): Refusal {
   const { statusCode, message, requestId } = input;
-  return answer(statusCode, lfsMediaType, { message, request_id: requestId }, headers);
+  return answer(statusCode, lfsMediaType, { message, request_id: requestId }, headers) as Refusal;
 }
 
 /** An unexpected error, as `guard` has the API word it. */
@@ -39,7 +38,7 @@ export function respondLfsError(statusCode: number, message: string, requestId: 
  * 429, always with Retry-After: without it git-lfs does not retry, and the push fails.
  * @param input.seconds until it is worth trying again, 1 or more.
  */
-export function lfsRetryLater(input: { seconds: number; message: string; requestId: string }): Response {
+export function lfsRetryLater(input: { seconds: number; message: string; requestId: string }): Refusal {
   const { seconds, message, requestId } = input;
   return lfsError(
     { statusCode: 429, message, requestId },
@@ -48,7 +47,7 @@ export function lfsRetryLater(input: { seconds: number; message: string; request
 }
 
 /** 401 of the LFS API. git-lfs reads its own header, other clients that of HTTP (RFC 9110, 15.5.2). */
-export function lfsUnauthorized(requestId: string, message = authenticationRequired([])): Response {
+export function lfsUnauthorized(requestId: string, message = authenticationRequired([])): Refusal {
   return lfsError(
     { statusCode: 401, message, requestId },
     { 'lfs-authenticate': challenge, 'www-authenticate': challenge },
@@ -67,36 +66,8 @@ export function wireAction(signed: SignedRequest, expiresInMs: number) {
 }
 
 /** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */
-export function lfsNotFound(requestId: string): Response {
+export function lfsNotFound(requestId: string): Refusal {
   return lfsError({ statusCode: 404, message: repoNotFound, requestId });
-}
-
-/** The answer to a client that does not take the media type of the LFS API. undefined: it does. */
-export function lfsNotAccepted(event: APIGatewayProxyEventV2): Response | undefined {
-  if (accepts(event, lfsMediaType)) return undefined;
-  const { requestId } = event.requestContext;
-  return lfsError({ statusCode: 406, message: invalid.accept(lfsMediaType), requestId });
-}
-
-/** The body of an LFS request. It's JSON, whatever type it has: a browser's `fetch` says `text/plain`. */
-export function lfsBody(
-  settings: Settings,
-  event: APIGatewayProxyEventV2,
-): { ok: true; body: string } | { ok: false; response: Response } {
-  const { requestId } = event.requestContext;
-  const refuse = (statusCode: number, message: string) => ({
-    ok: false as const,
-    response: lfsError({ statusCode, message, requestId }),
-  });
-  const notAccepted = lfsNotAccepted(event);
-  if (notAccepted) return { ok: false, response: notAccepted };
-  // A browser adds a login that it knows to what another site's page sends as text, without a preflight.
-  if (header(event, 'sec-fetch-site') === 'cross-site') return refuse(403, invalid.otherSite);
-  const body = bodyText(event, settings.bodyBytesMax);
-  if (body === undefined) {
-    return refuse(413, invalid.bodyTooLarge(settings.bodyBytesMax));
-  }
-  return { ok: true, body };
 }
 
 /** The token of a verify request. `Authorization` had it in actions that were handed out before this header. */

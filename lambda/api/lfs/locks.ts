@@ -1,8 +1,7 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type * as z from 'zod';
 import type { AccessPorts } from '../../access/ports.ts';
 import { mayPush } from '../../access/rules/tokens.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
+import type { RepoPath } from '../../ledger/rules/tenant.ts';
 import { releaseLock, takeLock } from '../../locks/locks.ts';
 import type { LockPorts } from '../../locks/ports.ts';
 import {
@@ -15,8 +14,7 @@ import {
 } from '../../locks/rules/locks.ts';
 import type { RouteKey } from '../../routes.ts';
 import type { FunctionPorts } from '../../rules/clock-and-log.ts';
-import { parseJson, plainText } from '../../rules/text.ts';
-import { firstIssue } from '../contract/json.ts';
+import { plainText } from '../../rules/text.ts';
 import {
   listLocksQuery,
   lockRequestSchema,
@@ -24,9 +22,8 @@ import {
   verifyLocksRequestSchema,
   type WireLock,
 } from '../contract/lfs-locks.ts';
-import type { Response } from '../http.ts';
-import type { LfsAccess, LfsAccessDeps } from './access.ts';
-import { lfs, lfsBody, lfsError, lfsNotAccepted } from './http.ts';
+import { type Granted, type LfsAccessDeps, lfsLogin } from './access.ts';
+import { lfs } from './http.ts';
 import {
   invalid,
   lockedBy,
@@ -36,20 +33,7 @@ import {
   repoForLockMissing,
   tooManyLocks,
 } from './messages.ts';
-
-/** A lock as clients read it: its time in whole seconds. */
-function lockBody({ id, path, ownerName, lockedAtMs }: FileLock): WireLock {
-  const lockedAt = new Date(lockedAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
-  return { id, path, locked_at: lockedAt, owner: { name: plainText(ownerName) } };
-}
-
-/** The cursor of the next page, as it stands in an answer. */
-const nextCursorOf = (next: string | null) => (next === null ? {} : { next_cursor: next });
-
-/** Locks on a page: what the client asks for, as far as that is possible. 0 stands for no wish. */
-function pageSizeOf(limit: number | undefined): number {
-  return limit ? Math.min(limit, lockPageMax) : lockPageMax;
-}
+import { type LfsRequest, lfsOperations } from './operations.ts';
 
 export type LockDeps = Omit<LfsAccessDeps, 'rejectedLogins'> &
   Pick<CoreDeps, 'ids'> &
@@ -57,65 +41,109 @@ export type LockDeps = Omit<LfsAccessDeps, 'rejectedLogins'> &
   LockPorts &
   FunctionPorts;
 
-/** What is known of a request once access is granted. */
-interface LockRequest {
-  readonly access: Extract<LfsAccess, { ok: true }>;
-  readonly event: APIGatewayProxyEventV2;
+/** A lock as clients read it: its time in whole seconds. */
+const lockBody = ({ id, path, ownerName, lockedAtMs }: FileLock): WireLock => ({
+  id,
+  path,
+  locked_at: new Date(lockedAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z'),
+  owner: { name: plainText(ownerName) },
+});
+
+const takes = { wrong: invalid.lock, mayBeEmpty: true } as const;
+
+const placeOf = ({ tenant: { tenant }, repo }: Granted): RepoPath => ({ tenant, repo });
+
+/** Refuses a token that may change nothing. */
+const unlessReadOnly =
+  (verb: string) =>
+  (_: LockDeps, { token, repo, refuse }: LfsRequest & Granted) =>
+    mayPush(token, repo) ? undefined : refuse(403, readOnly(token.hostUser, verb));
+
+/** The File Locking API. */
+export const lfsLocks = lfsOperations<RouteKey<'lfsLocks'>, LockDeps, Granted>(lfsLogin, {
+  'POST /{tenant}/{repo}/info/lfs/locks': {
+    takes: { ...takes, schema: lockRequestSchema },
+    refusal: unlessReadOnly('lock'),
+    async run(deps, { asked: { path }, requestId, refuse, ...access }) {
+      const { isRepoKnown, token } = access;
+      const place = placeOf(access);
+      const outcome = await takeLock(deps, { ...place, isRepoKnown, path, token });
+      switch (outcome.kind) {
+        case 'taken':
+          return lfs(201, { lock: lockBody(outcome.lock) });
+        case 'held': {
+          const { lock } = outcome;
+          return lfs(409, { lock: lockBody(lock), message: lockedBy(lock), request_id: requestId });
+        }
+        case 'no-repo':
+          return refuse(403, repoForLockMissing(place.tenant, place.repo));
+        case 'full':
+          return refuse(403, tooManyLocks);
+      }
+    },
+  },
+
+  'GET /{tenant}/{repo}/info/lfs/locks': {
+    takes: { ...takes, schema: listLocksQuery },
+    async run({ locks }, { asked: { path, id, ...paging }, ...access }) {
+      const place = placeOf(access);
+      if (path === undefined && id === undefined) {
+        const { locks: found, ...next } = await pageOf(locks, place, paging);
+        return lfs(200, { locks: found.map(lockBody), ...next });
+      }
+      const lock = await findOne(locks, place, { path, id });
+      return lfs(200, { locks: lock ? [lockBody(lock)] : [] });
+    },
+  },
+
+  'POST /{tenant}/{repo}/info/lfs/locks/verify': {
+    takes: { ...takes, schema: verifyLocksRequestSchema },
+    isNever404: true,
+    async run({ locks }, { asked, ...access }) {
+      const { locks: found, ...next } = await pageOf(locks, placeOf(access), asked);
+      const { ownerId } = lockOwnerOf(access.token);
+      const ours = found.filter((lock) => lock.ownerId === ownerId);
+      const theirs = found.filter((lock) => lock.ownerId !== ownerId);
+      return lfs(200, { ours: ours.map(lockBody), theirs: theirs.map(lockBody), ...next });
+    },
+  },
+
+  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': {
+    takes: { ...takes, schema: unlockRequestSchema },
+    refusal: unlessReadOnly('unlock'),
+    async run(deps, { asked: { force = false }, event, requestId, refuse, ...access }) {
+      const { token } = access;
+      const lockId = event.pathParameters?.['lockId'] ?? '';
+      const release = { ...placeOf(access), lockId, isForced: force, token, requestId };
+      const outcome = await releaseLock(deps, release);
+      switch (outcome.kind) {
+        case 'released':
+          return lfs(200, { lock: lockBody(outcome.lock) });
+        case 'of-another':
+          return refuse(403, lockOfAnother(outcome.lock));
+        case 'absent':
+          return refuse(404, lockNotFound);
+      }
+    },
+  },
+});
+
+/** A page of what the client asks for, as far as that is possible: a limit of 0 stands for no wish. */
+async function pageOf(
+  locks: LockPorts['locks'],
+  place: RepoPath,
+  { cursor, limit }: { cursor?: string | undefined; limit?: number | undefined },
+) {
+  const pageSize = Math.min(limit || lockPageMax, lockPageMax);
+  const after = cursor !== undefined && { after: cursor };
+  const { locks: found, next } = await locks.listPage({ ...place, pageSize, ...after });
+  return { locks: found, ...(next !== null && { next_cursor: next }) };
 }
-
-type LockOperation = (deps: LockDeps, request: LockRequest) => Promise<Response>;
-
-const takeOne: LockOperation = async (deps, { access, event }) => {
-  const readOnly = ifReadOnly({ access, event }, 'lock');
-  if (readOnly) return readOnly;
-  const body = decodeBody(deps, event, lockRequestSchema);
-  if (!body.ok) return body.response;
-  const { requestId } = event.requestContext;
-  const place = placeOf(access);
-  const outcome = await takeLock(deps, {
-    ...place,
-    isRepoKnown: access.isRepoKnown,
-    path: body.value.path,
-    token: access.token,
-  });
-  switch (outcome.kind) {
-    case 'taken':
-      return lfs(201, { lock: lockBody(outcome.lock) });
-    case 'held':
-      return lfs(409, {
-        lock: lockBody(outcome.lock),
-        message: lockedBy(outcome.lock),
-        request_id: requestId,
-      });
-    case 'no-repo': {
-      const message = repoForLockMissing(place.tenant, place.repo);
-      return lfsError({ statusCode: 403, message, requestId });
-    }
-    case 'full':
-      return lfsError({ statusCode: 403, message: tooManyLocks, requestId });
-  }
-};
-
-const list: LockOperation = async ({ locks }, { access, event }) => {
-  const notAccepted = lfsNotAccepted(event);
-  if (notAccepted) return notAccepted;
-  const query = listLocksQuery.safeParse(event.queryStringParameters ?? {});
-  if (!query.success) return malformed(event, query.error);
-  const { path, id, cursor, limit } = query.data;
-  const place = placeOf(access);
-  if (path === undefined && id === undefined) {
-    const page = { pageSize: pageSizeOf(limit), ...(cursor !== undefined && { after: cursor }) };
-    const { locks: found, next } = await locks.listPage({ ...place, ...page });
-    return lfs(200, { locks: found.map(lockBody), ...nextCursorOf(next) });
-  }
-  const lock = await findOne(locks, place, { path, id });
-  return lfs(200, { locks: lock ? [lockBody(lock)] : [] });
-};
 
 /** The lock of a path, or with an id, or both. */
 async function findOne(
   locks: LockPorts['locks'],
-  place: { tenant: string; repo: string },
+  place: RepoPath,
   { path, id }: { path: string | undefined; id: string | undefined },
 ): Promise<FileLock | undefined> {
   if (id === undefined) return locks.findFile({ ...place, path: path ?? '' });
@@ -124,80 +152,3 @@ async function findOne(
   const isOfPath = path === undefined || lockPathOf(lock?.path ?? '') === lockPathOf(path);
   return lock?.id === id && isOfPath ? lock : undefined;
 }
-
-const verify: LockOperation = async (deps, { access, event }) => {
-  const body = decodeBody(deps, event, verifyLocksRequestSchema);
-  if (!body.ok) return body.response;
-  const { cursor, limit } = body.value;
-  const page = { pageSize: pageSizeOf(limit), ...(cursor !== undefined && { after: cursor }) };
-  const { locks, next } = await deps.locks.listPage({ ...placeOf(access), ...page });
-  const { ownerId } = lockOwnerOf(access.token);
-  return lfs(200, {
-    ours: locks.filter((lock) => lock.ownerId === ownerId).map(lockBody),
-    theirs: locks.filter((lock) => lock.ownerId !== ownerId).map(lockBody),
-    ...nextCursorOf(next),
-  });
-};
-
-const release: LockOperation = async (deps, { access, event }) => {
-  const readOnly = ifReadOnly({ access, event }, 'unlock');
-  if (readOnly) return readOnly;
-  const body = decodeBody(deps, event, unlockRequestSchema);
-  if (!body.ok) return body.response;
-  const { requestId } = event.requestContext;
-  const outcome = await releaseLock(deps, {
-    ...placeOf(access),
-    lockId: event.pathParameters?.['lockId'] ?? '',
-    isForced: body.value.force ?? false,
-    token: access.token,
-    requestId,
-  });
-  switch (outcome.kind) {
-    case 'released':
-      return lfs(200, { lock: lockBody(outcome.lock) });
-    case 'of-another':
-      return lfsError({ statusCode: 403, message: lockOfAnother(outcome.lock), requestId });
-    case 'absent':
-      return lfsError({ statusCode: 404, message: lockNotFound, requestId });
-  }
-};
-
-const placeOf = ({ tenant: { tenant }, repo }: LockRequest['access']) => ({ tenant, repo });
-
-/** The answer to a token that may change nothing. undefined: it may. */
-function ifReadOnly({ access, event }: LockRequest, verb: string): Response | undefined {
-  if (mayPush(access.token, access.repo)) return undefined;
-  const message = readOnly(access.token.hostUser, verb);
-  return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
-}
-
-function decodeBody<T>(
-  { settings }: Pick<CoreDeps, 'settings'>,
-  event: APIGatewayProxyEventV2,
-  schema: z.ZodType<T>,
-): { ok: true; value: T } | { ok: false; response: Response } {
-  const body = lfsBody(settings, event);
-  if (!body.ok) return body;
-  const value = body.body.trim() === '' ? {} : parseJson(body.body);
-  if (value === undefined) {
-    const { requestId } = event.requestContext;
-    return { ok: false, response: lfsError({ statusCode: 400, message: invalid.json, requestId }) };
-  }
-  const parsed = schema.safeParse(value);
-  return parsed.success
-    ? { ok: true, value: parsed.data }
-    : { ok: false, response: malformed(event, parsed.error) };
-}
-
-function malformed(event: APIGatewayProxyEventV2, error: z.ZodError): Response {
-  const message = invalid.lock(firstIssue(error));
-  return lfsError({ statusCode: 422, message, requestId: event.requestContext.requestId });
-}
-
-/** The File Locking API, by its routes. */
-export const lockOperations: Readonly<Record<RouteKey<'lfsLocks'>, LockOperation>> = {
-  'POST /{tenant}/{repo}/info/lfs/locks': takeOne,
-  'GET /{tenant}/{repo}/info/lfs/locks': list,
-  'POST /{tenant}/{repo}/info/lfs/locks/verify': verify,
-  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': release,
-};

@@ -21,14 +21,16 @@ import { noQuery } from '../contract/fields.ts';
 import { firstIssue } from '../contract/json.ts';
 import type { Problem } from '../contract/problems.ts';
 import {
+  type Answer,
+  type BodyOf,
   bodyText,
   hasContentType,
   header,
   pathRepo,
   pathTenant,
+  type QueryOf,
   type Refusal,
   type Response,
-  type Saying,
 } from '../http.ts';
 import { problem, tenantClosed } from '../problems.ts';
 import {
@@ -74,24 +76,12 @@ type CheckOf<K, A> = A extends 'admin'
 type Granted<A> = A extends (...given: never) => Promise<infer G>
   ? Omit<Extract<G, { ok: true }>, 'ok'>
   : never;
-type QueryOf<C> = C extends { query: z.ZodType<infer Q> } ? Q : object;
-type BodyOf<C> = C extends { body: { schema: z.ZodType<infer B> } } ? B : undefined;
-
 /** Who asks, and for what, as the contract says. */
 type Input<K, C extends RouteContract> = Granted<CheckOf<K, C['access']>> & {
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
   readonly event: APIGatewayProxyEventV2;
 } & (C extends { takesRequestKey: true } ? { readonly requestKey: string | undefined } : unknown);
-
-/** What the contract has, or a refusal. */
-type Answer<C extends RouteContract> = Refusal | SayingOneOf<C['answers']>;
-type SayingOneOf<Answers> = {
-  [Status in Extract<keyof Answers, number>]: Saying<
-    Status,
-    Answers[Status] extends { schema: infer Schema extends z.ZodType } ? z.input<Schema> : undefined
-  >;
-}[Extract<keyof Answers, number>];
 
 type Read<D, K, C extends RouteContract> = (deps: D, input: Input<K, C>) => Promise<Answer<C>>;
 type Change<D, K, C extends RouteContract> = (

@@ -1,4 +1,6 @@
+import * as z from 'zod';
 import { compareKeys } from '../../rules/names.ts';
+import { type Frozen, nullable } from '../../rules/stored.ts';
 import { parseJson } from '../../rules/text.ts';
 
 /** Whose identity tokens a stage takes. The operator's setting, never a tenant's: its keys are fetched from there. */
@@ -65,20 +67,21 @@ function isIssuer(value: unknown): value is IdentityIssuer {
 }
 
 /** Which identities of an issuer get a token of a tenant, and which token. Without a rule nobody gets one. */
-export interface ExchangeRule {
+export const ruleSchema = z.object({
   /** 16 hex digits. */
-  readonly id: string;
-  readonly tenant: string;
-  readonly issuer: string;
+  id: z.string(),
+  tenant: z.string(),
+  issuer: z.string(),
   /** Claim → the values of which it must have one. All claims must match. A `ref` may end in `*`. */
-  readonly match: Readonly<Record<string, readonly string[]>>;
-  readonly scope: 'read' | 'write';
+  match: z.record(z.string(), z.array(z.string())),
+  scope: z.enum(['read', 'write']),
   /** null: all repos of the tenant. */
-  readonly repos: readonly string[] | null;
+  repos: nullable(z.array(z.string())),
   /** How long a token is valid that it gives. */
-  readonly lifetimeMs: number;
-  readonly createdAtMs: number;
-}
+  lifetimeMs: z.number(),
+  createdAtMs: z.number(),
+});
+export type ExchangeRule = Frozen<z.output<typeof ruleSchema>>;
 
 /** Rules of a tenant. They are read all at once. */
 export const exchangeRulesMax = 50;

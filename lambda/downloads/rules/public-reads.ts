@@ -1,10 +1,14 @@
+import * as z from 'zod';
 import type { RepoMark } from '../../access/rules/repo-mark.ts';
+import type { Frozen } from '../../rules/stored.ts';
 
 /** That anybody may download from a repo, without a token, and how much of it. */
-export interface PublicRead extends RepoMark {
+export const publicReadSchema = z.object({
   /** The ceiling: bytes that may be offered to anybody in a month (UTC), all together. null: unlimited. */
-  readonly monthlyLimitBytes: number | null;
-}
+  monthlyLimitBytes: z.number().nullable(),
+  sinceMs: z.number(),
+});
+export type PublicRead = RepoMark & Frozen<z.output<typeof publicReadSchema>>;
 
 /** Whom a download is metered for that needs no token. It looks like no token's id. */
 export const publicTokenId = 'public';

@@ -1,7 +1,7 @@
-import type { AuditActor } from '../../access/rules/audit.ts';
+import * as z from 'zod';
 import { sha256Hex } from '../../rules/hash.ts';
+import type { Frozen } from '../../rules/stored.ts';
 import { ownFolders } from '../../store/rules/own-folders.ts';
-import type { OrderedVolume } from './orders.ts';
 import type { PlanFigures } from './plan.ts';
 import type { Way } from './settings.ts';
 
@@ -14,118 +14,138 @@ export function newExportId(input: { nowMs: number; random: string }): string {
 }
 
 /** What somebody asked to have as an archive. */
-export interface ExportRequest {
-  /** null: every repo of the tenant. */
-  readonly repo: string | null;
-  /** How many objects were asked for by their oids; their list lies beside the archive. null: all. */
-  readonly listedObjects: number | null;
-  /** Whether that list gives names to files. Then nothing says what is in the archive: a name may be one of git's own. */
-  readonly isNamed: boolean;
-  readonly format: 'tar' | 'zip';
-  /** Only tell what it would take. */
-  readonly isDryRun: boolean;
-}
-
-/**
- * `planning`: the objects are listed, and the plan is made. `copying`: parts are copied and uploaded. The others are
- * ends: `explained` is that of a dry run.
- */
-export type ExportState = 'planning' | 'copying' | 'done' | 'explained' | 'failed' | 'cancelled' | 'expired';
+const request = z
+  .object({
+    /** null: every repo of the tenant. */
+    repo: z.string().nullable(),
+    /** How many objects were asked for by their oids; their list lies beside the archive. null: all. */
+    listedObjects: z.number().nullable(),
+    /** Whether that list gives names to files. Then nothing says what is in the archive: a name may be one of git's own. */
+    isNamed: z.boolean().exactOptional(),
+    format: z.enum(['tar', 'zip']),
+    /** Only tell what it would take. */
+    isDryRun: z.boolean(),
+  })
+  // Older items do not say it: any list may have names.
+  .transform((asked) => ({ ...asked, isNamed: asked.isNamed ?? asked.listedObjects !== null }));
+export type ExportRequest = Frozen<z.output<typeof request>>;
 
 /** Why a job failed. The text is for people. */
-export interface ExportFailure {
-  readonly reason: 'object-too-large' | 'too-many-objects' | 'objects-vanish' | 'store' | 'timeout';
-  readonly message: string;
-}
+const failure = z.object({
+  reason: z.enum(['object-too-large', 'too-many-objects', 'objects-vanish', 'store', 'timeout']),
+  message: z.string(),
+});
+export type ExportFailure = Frozen<z.output<typeof failure>>;
+
+const figures: z.ZodType<PlanFigures> = z.object({
+  archiveBytes: z.number(),
+  throughBytes: z.number(),
+  copiedBytes: z.number(),
+  volumes: z.number(),
+  shards: z.number(),
+  gets: z.number(),
+  uploads: z.number(),
+  copies: z.number(),
+  // Older items don't have it.
+  hashedBytes: z.number().default(0),
+});
 
 /** One archive of an export: an object in the store, once it is complete. */
-export interface ExportVolume {
-  readonly key: string;
+const volume = z.object({
+  key: z.string(),
   /** Its multipart upload. */
-  readonly uploadId: string;
-  readonly sizeBytes: number;
-  readonly parts: number;
+  uploadId: z.string(),
+  sizeBytes: z.number(),
+  parts: z.number(),
   /** That of a zip, as in the orders. Older versions don't tell it here. */
-  readonly directory?: OrderedVolume['directory'];
-}
-
-/** A step that failed so often in a row, and why it did last. */
-interface FailingStep {
-  /** null: the export's next step. */
-  readonly unit: number | null;
-  readonly why: string;
-  readonly times: number;
-}
+  directory: z
+    .object({ key: z.string(), etag: z.string(), startByte: z.number(), endByte: z.number() })
+    .exactOptional(),
+});
+export type ExportVolume = Frozen<z.output<typeof volume>>;
 
 /** What was planned in the latest round. */
-export interface ExportPlanned {
-  readonly way: Way;
-  readonly objectCount: number;
-  readonly objectBytes: number;
+const planned = z.object({
+  way: z.enum(['stream', 'copy-free', 'copy-grid']) satisfies z.ZodType<Way>,
+  objectCount: z.number(),
+  objectBytes: z.number(),
   /** Objects that were asked for, and are not in the store. */
-  readonly missing: number;
+  missing: z.number(),
   /** Objects that were left out, because another has their oid and another size. */
-  readonly conflicts: number;
-  readonly figures: PlanFigures;
-  readonly requests: number;
-  readonly dollars: number;
+  conflicts: z.number(),
+  figures,
+  requests: z.number(),
+  dollars: z.number(),
   /** With all workers. */
-  readonly seconds: number;
+  seconds: z.number(),
   /** Pieces of work. */
-  readonly units: number;
-  readonly volumes: readonly ExportVolume[];
-}
+  units: z.number(),
+  volumes: z.array(volume),
+});
+export type ExportPlanned = Frozen<z.output<typeof planned>>;
 
 /** What workers have done in the latest round. After a worker was killed, it is less or more than what it was. */
-export interface ExportProgress {
-  readonly uploadedBytes: number;
-  readonly copiedBytes: number;
-  readonly hashedBytes: number;
-  readonly requests: number;
-}
+const progress = z.object({
+  uploadedBytes: z.number(),
+  copiedBytes: z.number(),
+  hashedBytes: z.number(),
+  requests: z.number(),
+});
+export type ExportProgress = Frozen<z.output<typeof progress>>;
 
 /** Who asked for an export: all who see it see this, so it has no id of a token. */
-export type ExportAsker = Pick<AuditActor, 'kind' | 'name'>;
+const asker = z.object({ kind: z.enum(['operator', 'token', 'identity']), name: z.string().nullable() });
+export type ExportAsker = Frozen<z.output<typeof asker>>;
 
-export interface ExportPath {
-  readonly tenant: string;
-  readonly exportId: string;
-}
-
-/** An export, from the request to its end. */
-export interface ExportJob extends ExportPath {
-  readonly request: ExportRequest;
-  /** null: it was not written down. */
-  readonly by: ExportAsker | null;
-  readonly createdAtMs: number;
+/** An export, from the request to its end, as it is stored. */
+export const exportSchema = z.object({
+  tenant: z.string(),
+  exportId: z.string(),
+  request,
+  /** null: it was not written down, as in older items. */
+  by: asker.nullable().default(null),
+  createdAtMs: z.number(),
   /** A job that is still open then fails. */
-  readonly endsByMs: number;
+  endsByMs: z.number(),
   /** When the archive, and this record, are removed. */
-  readonly expiresAtMs: number;
-  readonly state: ExportState;
-  readonly endedAtMs: number | null;
+  expiresAtMs: z.number(),
+  /**
+   * `planning`: the objects are listed, and the plan is made. `copying`: parts are copied and uploaded. The others are
+   * ends: `explained` is that of a dry run.
+   */
+  state: z
+    .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
+    // Older versions read a zip's objects before they planned its parts.
+    .transform((state) => (state === 'hashing' ? 'planning' : state)),
+  endedAtMs: z.number().nullable(),
   /** Counts the writes of this record. */
-  readonly version: number;
+  version: z.number(),
   /** From 1. Each time that objects vanish or change, all is planned anew. */
-  readonly round: number;
+  round: z.number(),
   /** Until then one function plans, or finishes, and no other begins to. */
-  readonly leaseUntilMs: number;
-  /** Since when the step {@link failing} fails. */
-  readonly failingSinceMs: number | null;
-  /** A step that fails until it succeeds: of several, the first. Others' successes don't hide it. Older items have none. */
-  readonly failing?: FailingStep | undefined;
-  readonly failure: ExportFailure | null;
-  readonly planned: ExportPlanned | null;
+  leaseUntilMs: z.number(),
+  /** Since when the step `failing` fails. */
+  failingSinceMs: z.number().nullable(),
+  /**
+   * A step that fails until it succeeds, how often in a row, and why it did last: of several, the first. Others' successes
+   * don't hide it. unit null: the export's next step. Older items have none.
+   */
+  failing: z.object({ unit: z.number().nullable(), why: z.string(), times: z.number() }).optional(),
+  failure: failure.nullable(),
+  planned: planned.nullable(),
   /** false: a worker found that the store copies no parts, so all are uploaded. Older items don't have it. */
-  readonly copiesParts?: false | undefined;
+  copiesParts: z.literal(false).optional(),
   /** Which units are done: a digit for each four, the first unit in the lowest bit of the first digit. */
-  readonly doneUnits: string;
-  readonly progress: ExportProgress;
+  doneUnits: z.string(),
+  progress,
   /** When something was last done for it. */
-  readonly movedAtMs: number;
+  movedAtMs: z.number(),
   /** Whether everything is removed that only the work needed. */
-  readonly isTidy: boolean;
-}
+  isTidy: z.boolean(),
+});
+export type ExportJob = Frozen<z.output<typeof exportSchema>>;
+export type ExportPath = Pick<ExportJob, 'tenant' | 'exportId'>;
+export type ExportState = ExportJob['state'];
 
 export const noProgress: ExportProgress = {
   uploadedBytes: 0,
@@ -192,7 +212,7 @@ const failuresMax = 10;
  */
 export function withFailure(
   job: ExportJob,
-  failed: Pick<FailingStep, 'unit' | 'why'> & { isOutage: boolean; nowMs: number },
+  failed: Pick<NonNullable<ExportJob['failing']>, 'unit' | 'why'> & { isOutage: boolean; nowMs: number },
 ): ExportJob | undefined {
   const { unit, why, isOutage, nowMs } = failed;
   const { failing } = job;

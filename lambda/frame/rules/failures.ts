@@ -1,23 +1,30 @@
+import * as z from 'zod';
+import type { Frozen } from '../../rules/stored.ts';
+
 /** Why something failed, in a word. */
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
 export type FailureReason = (typeof failureReasons)[number];
 
 /** Of what failed last: a reconcile of a tenant, or an export. */
-export interface Failure {
-  readonly kind: 'reconcile' | 'export';
-  readonly tenant: string;
+const failure = z.object({
+  kind: z.enum(['reconcile', 'export']),
+  tenant: z.string(),
   /** Of an export. */
-  readonly exportId?: string | undefined;
+  exportId: z.string().optional(),
   /** When it failed last. */
-  readonly atMs: number;
+  atMs: z.number(),
   /** When the first of these tries failed. */
-  readonly sinceMs: number;
+  sinceMs: z.number(),
   /** Deliveries of its message so far. Of an export, which is not tried again: 1. */
-  readonly tries: number;
-  readonly why: FailureReason;
+  tries: z.number(),
+  /** Or one that a later version knows. */
+  why: z.enum(failureReasons).catch('unexpected'),
   /** Of a reconcile: the tenant's newest reconcile that had committed by then. undefined: that could not be read. */
-  readonly appliedEpoch?: number | undefined;
-}
+  appliedEpoch: z.number().optional(),
+});
+export type Failure = Frozen<z.output<typeof failure>>;
+
+export const failuresSchema = z.object({ failures: z.array(failure).default([]) });
 
 /** Failures that are kept for the operator, the newest ones. All of them share an item of the table. */
 export const keptFailuresMax = 20;

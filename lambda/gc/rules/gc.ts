@@ -1,7 +1,9 @@
+import * as z from 'zod';
 import type { RepoPath } from '../../ledger/rules/tenant.ts';
 import type { Watch } from '../../ledger/rules/watch.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { prefixBytes, prefixesMax } from '../../rules/prefix-set.ts';
+import type { Frozen } from '../../rules/stored.ts';
 import { ownFolders } from '../../store/rules/own-folders.ts';
 
 interface GcPath {
@@ -64,106 +66,102 @@ export function decodeCandidates(bytes: Uint8Array): Candidate[] | undefined {
 const oidDigits = 64;
 const candidateLine = /^[0-9a-f]{64} \d+$/;
 
+const sum = z.object({ objectCount: z.number(), bytes: z.number() });
 /** How many objects, and their bytes. */
-export interface Sum {
-  readonly objectCount: number;
-  readonly bytes: number;
-}
-
-/**
- * `watching`: batches note what they name, and somebody may ask for a run. `selecting`: a run looks for candidates.
- * `deleting`: they are deleted. The others are ends.
- */
-type GcState = 'watching' | 'selecting' | 'deleting' | 'done' | 'cancelled' | 'expired';
+export type Sum = Frozen<z.output<typeof sum>>;
 
 /** What somebody asked for, who has scanned a clone. */
-export interface GcRun {
-  readonly id: string;
-  readonly requestedAtMs: number;
+const run = z.object({
+  id: z.string(),
+  requestedAtMs: z.number(),
   /** Objects to which some commit points. */
-  readonly reachableCount: number;
+  reachableCount: z.number(),
   /** Of the reachable set's file. */
-  readonly reachableSha256: string;
-  readonly isDryRun: boolean;
+  reachableSha256: z.string(),
+  isDryRun: z.boolean(),
   /** Delete, though it is more than half of the bytes. */
-  readonly isForced: boolean;
+  isForced: z.boolean(),
   /** What was stored within this time is kept. */
-  readonly minAgeMs: number;
-}
+  minAgeMs: z.number(),
+});
+export type GcRun = Frozen<z.output<typeof run>>;
 
 /** What a run found. */
-export interface Selection {
+const selection = z.object({
   /** Its candidates lie in as many files of this folder. */
-  readonly folder: string;
-  readonly files: number;
+  folder: z.string(),
+  files: z.number(),
   /** When the choice began. What was read of the batches since the watch was opened, was read after this. */
-  readonly seenAtMs: number;
+  seenAtMs: z.number(),
   /** When the choice ended: its candidates may be deleted from then on. Absent: it hasn't, or an older version made it. */
-  readonly chosenAtMs?: number | undefined;
-  readonly listed: Sum;
+  chosenAtMs: z.number().optional(),
+  listed: sum,
   /** In the reachable set. */
-  readonly kept: Sum;
+  kept: sum,
   /** Not in the reachable set, but younger than was asked for. */
-  readonly young: Sum;
+  young: sum,
   /** Neither, but named by a batch since. */
-  readonly inUse: Sum;
+  inUse: sum,
   /** None of these, but uploaded so recently that a URL might store it again until `untilMs`. Omitted: none. */
-  readonly reserved?: (Sum & { readonly untilMs: number }) | undefined;
-  readonly candidates: Sum;
+  reserved: sum.extend({ untilMs: z.number() }).optional(),
+  candidates: sum,
   /** The largest candidates. */
-  readonly largest: readonly { readonly oid: string; readonly sizeBytes: number }[];
-}
-
-/** How far the choice of candidates is. */
-interface SelectionProgress {
-  /** What was found so far. */
-  readonly found: Selection;
-  /** For each first digit: the last name that was listed. Empty: none yet. null: all. */
-  readonly after: readonly (string | null)[];
-  /** When the last step ended. */
-  readonly atMs: number;
-}
+  largest: z.array(z.object({ oid: z.string(), sizeBytes: z.number() })),
+});
+export type Selection = Frozen<z.output<typeof selection>>;
 
 /** How far the deleting is: the next candidate is this line of this file. */
-export interface GcProgress {
-  readonly file: number;
-  readonly line: number;
-  readonly deleted: Sum;
-}
+const progress = z.object({ file: z.number(), line: z.number(), deleted: sum });
+export type GcProgress = Frozen<z.output<typeof progress>>;
 
 /** Why a run ended without deleting anything, or anything more. The watch stays open, and another run may begin. */
-export interface GcFailure {
-  readonly reason: 'no-reachable-set' | 'too-much' | 'too-many-names' | 'no-candidates';
-  readonly message: string;
-}
+const failure = z.object({
+  reason: z.enum(['no-reachable-set', 'too-much', 'too-many-names', 'no-candidates']),
+  message: z.string(),
+});
+export type GcFailure = Frozen<z.output<typeof failure>>;
 
-/** The reachable sets that URLs were signed for. */
-interface SignedSet {
-  /** Of the largest. */
-  readonly bytes: number;
-  /** No PUT of one can land after this. */
-  readonly untilMs: number;
-}
-
-/** A gc run of one repo, from its watch to its end. A repo has one at a time. */
-export interface Gc {
-  readonly repo: string;
-  readonly watch: Watch;
-  readonly state: GcState;
+/** A gc run of one repo, from its watch to its end, as it is stored. A repo has one at a time. */
+export const gcSchema = z.object({
+  repo: z.string(),
+  watch: z.object({
+    id: z.string(),
+    openedAtMs: z.number(),
+    untilMs: z.number(),
+    hasPrefixes: z.boolean().optional(),
+  }) satisfies z.ZodType<Watch>,
+  /**
+   * `watching`: batches note what they name, and somebody may ask for a run. `selecting`: a run looks for candidates.
+   * `deleting`: they are deleted. The others are ends.
+   */
+  state: z.enum(['watching', 'selecting', 'deleting', 'done', 'cancelled', 'expired']),
   /** Counts the writes of this record. */
-  readonly version: number;
-  readonly run: GcRun | null;
-  /** While candidates are chosen, from the second step on. */
-  readonly selecting?: SelectionProgress | undefined;
-  readonly selection: Selection | null;
-  readonly failure: GcFailure | null;
-  readonly progress: GcProgress;
-  /** What may lie, or still land, at {@link reachableSetKey}. Absent: nothing, or an older version signed it. */
-  readonly set?: SignedSet | undefined;
+  version: z.number(),
+  run: run.nullable(),
+  /** While candidates are chosen, from the second step on. Older versions choose all at once, and begin anew where this is. */
+  selecting: z
+    .object({
+      /** What was found so far. */
+      found: selection,
+      /** For each first digit: the last name that was listed. Empty: none yet. null: all. */
+      after: z.array(z.string().nullable()),
+      /** When the last step ended. */
+      atMs: z.number(),
+    })
+    .optional(),
+  selection: selection.nullable(),
+  failure: failure.nullable(),
+  progress,
+  /**
+   * What may lie, or still land, at {@link reachableSetKey}: of the largest reachable set that a URL was signed for. No PUT of
+   * one can land after `untilMs`. Absent: nothing, or an older version signed it.
+   */
+  set: z.object({ bytes: z.number(), untilMs: z.number() }).optional(),
   /** When somebody has to look at it, though no message says so. null: never again. */
-  readonly dueAtMs: number | null;
-  readonly endedAtMs: number | null;
-}
+  dueAtMs: z.number().nullable(),
+  endedAtMs: z.number().nullable(),
+});
+export type Gc = Frozen<z.output<typeof gcSchema>>;
 
 const nothing: Sum = { objectCount: 0, bytes: 0 };
 
@@ -204,7 +202,7 @@ interface WatchTimes {
 }
 
 /** With a URL for a reachable set. What was signed before may still land. */
-export function withSet(gc: Gc, { bytes, untilMs }: SignedSet): Gc {
+export function withSet(gc: Gc, { bytes, untilMs }: NonNullable<Gc['set']>): Gc {
   const { bytes: before = 0, untilMs: beforeMs = 0 } = gc.set ?? {};
   return { ...gc, set: { bytes: Math.max(bytes, before), untilMs: Math.max(untilMs, beforeMs) } };
 }
@@ -226,7 +224,7 @@ export function withRun(gc: Gc, run: GcRun): Gc {
 /** With a further step of the choice. @param step.dueAtMs when the next one may be made. */
 export function withStep(
   gc: Gc,
-  { selecting, dueAtMs }: { selecting: SelectionProgress; dueAtMs: number },
+  { selecting, dueAtMs }: { selecting: NonNullable<Gc['selecting']>; dueAtMs: number },
 ): Gc {
   return { ...gc, selecting, dueAtMs };
 }

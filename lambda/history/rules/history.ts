@@ -1,4 +1,6 @@
+import * as z from 'zod';
 import { dayAfter, dayMs, dayOf } from '../../rules/dates.ts';
+import type { Frozen } from '../../rules/stored.ts';
 
 /** Days are kept for so long, the current one included. */
 export const historyDaysMax = 400;
@@ -7,22 +9,25 @@ export const historyDaysMax = 400;
 export const demoTenant = 'demo';
 
 /** What is noted of a day, in UTC. */
-export interface HistoryDay {
+export const daySchema = z.object({
+  /** What the last reconcile of the day found. */
+  storedBytes: z.number(),
+  objectCount: z.number(),
+  /** The most that was stored on the day, as far as reconciles saw it. */
+  maxStoredBytes: z.number(),
+  /** The most that was stored and promised to uploads at once, as far as reconciles saw it. Absent: not noted. */
+  maxUsedBytes: z.number().optional(),
+  /** The tenant's limit, as last noted on the day. null: unlimited. Absent: not noted. */
+  limitBytes: z.number().nullable().optional(),
+  /** Batches of which something was refused for the limit of what is stored. At least these, if there were many. */
+  refusals: z.number().default(0),
+  /** The same for the limit of a repo. */
+  repoRefusals: z.number().default(0),
+});
+
+export interface HistoryDay extends Frozen<z.output<typeof daySchema>> {
   /** Such as `2026-11-21`. */
   readonly day: string;
-  /** What the last reconcile of the day found. */
-  readonly storedBytes: number;
-  readonly objectCount: number;
-  /** The most that was stored on the day, as far as reconciles saw it. */
-  readonly maxStoredBytes: number;
-  /** The most that was stored and promised to uploads at once, as far as reconciles saw it. Absent: not noted. */
-  readonly maxUsedBytes?: number | undefined;
-  /** The tenant's limit, as last noted on the day. null: unlimited. Absent: not noted. */
-  readonly limitBytes?: number | null | undefined;
-  /** Batches of which something was refused for the limit of what is stored. At least these, if there were many. */
-  readonly refusals: number;
-  /** The same for the limit of a repo. */
-  readonly repoRefusals: number;
   /** Some of the day's last, at most {@link lastRefusalsMax}, in no order. Omitted: none. */
   readonly lastRefusals?: readonly LastRefusal[];
 }
@@ -31,20 +36,23 @@ export interface HistoryDay {
 export const lastRefusalsMax = 5;
 
 /** A push of which something was refused. Retries of one user in one repo are one push. */
-export interface LastRefusal {
-  readonly atMs: number;
-  readonly repo: string;
+export const refusedSchema = z.object({
+  atMs: z.number(),
+  repo: z.string(),
   /** Owner of the token. null: it has neither user nor label. */
-  readonly user: string | null;
+  user: z.string().nullable(),
   /** What was refused. */
-  readonly files: number;
-  readonly bytes: number;
+  files: z.number(),
+  bytes: z.number(),
+  /** How much higher the limit would have to be: the number in git's message. */
+  shortBytes: z.number(),
+  /** Whose limit it was. */
+  limit: z.enum(['tenant', 'repo']),
+});
+
+export interface LastRefusal extends Frozen<z.output<typeof refusedSchema>> {
   /** The push may have had more: some batch of it was as large as git-lfs makes them. */
   readonly isAtLeast: boolean;
-  /** How much higher the limit would have to be: the number in git's message. */
-  readonly shortBytes: number;
-  /** Whose limit it was. */
-  readonly limit: 'tenant' | 'repo';
 }
 
 /** Objects of a batch, as git-lfs makes them: a push with more files asks again. */

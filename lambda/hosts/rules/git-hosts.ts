@@ -1,5 +1,7 @@
+import * as z from 'zod';
 import { isInForce, type RepoMark } from '../../access/rules/repo-mark.ts';
 import type { RepoRecord } from '../../ledger/rules/tenant.ts';
+import type { Frozen } from '../../rules/stored.ts';
 import { parseJson } from '../../rules/text.ts';
 
 /** A host of git repositories that a stage asks what a person may do. The operator's setting, never a tenant's. */
@@ -78,16 +80,18 @@ export function isLinkedName(text: string, kind: GitHostKind): boolean {
 }
 
 /** That people who may use a repository of a host may use a repo, with their tokens for that host. */
-export interface LinkedRepo extends RepoMark {
+export const linkedSchema = z.object({
   /** The id of the host. */
-  readonly host: string;
+  host: z.string(),
   /** The repository's full name there. */
-  readonly name: string;
+  name: z.string(),
   /** The repository's number there, which nobody can take over as they can a name. null: not known yet. */
-  readonly linkedId: string | null;
+  linkedId: z.string().nullable(),
   /** Whether its users download there what is missing here. */
-  readonly readThrough?: boolean | undefined;
-}
+  readThrough: z.boolean().optional(),
+  sinceMs: z.number(),
+});
+export type LinkedRepo = RepoMark & Frozen<z.output<typeof linkedSchema>>;
 
 /** Mapped repos of a tenant. They are read all at once. */
 export const linkedReposMax = 1000;
@@ -102,38 +106,41 @@ export interface PublicByLink extends RepoMark {
  * That each repo of a tenant is the repository of its name in an organization of a host, unless it is linked itself. What
  * follows from it for a repo is noted at the repository's first use: {@link PinnedRepo}.
  */
-export interface TenantLink {
+export const tenantLinkSchema = z.object({
   /** The id of the host. */
-  readonly host: string;
+  host: z.string(),
   /** The organization, user or group there. */
-  readonly organization: string;
+  organization: z.string(),
   /**
    * The organization's number there, which nobody can take over as they can a name: of the repository that was used first.
    * null: not known yet.
    */
-  readonly organizationId: string | null;
+  organizationId: z.string().nullable().default(null),
   /** The ceiling of each repo whose repository anybody may read there. null: none of them is public here. */
-  readonly publicRead: Pick<PublicByLink, 'monthlyLimitBytes'> | null;
-  /** As {@link LinkedRepo.readThrough}, of each repo that isn't linked itself. */
-  readonly readThrough?: boolean | undefined;
+  publicRead: z.object({ monthlyLimitBytes: z.number().nullable() }).nullable(),
+  /** As of a linked repo, of each repo that isn't linked itself. */
+  readThrough: z.boolean().optional(),
   /** When it was decided, but for the ceiling and that. */
-  readonly sinceMs: number;
+  sinceMs: z.number(),
   /** Repositories that were used: up to {@link pinnedReposMax}. */
-  readonly pinnedCount: number;
-}
+  pinnedCount: z.number(),
+});
+export type TenantLink = Frozen<z.output<typeof tenantLinkSchema>>;
 
 /** A repository that was used by its tenant's link. */
-export interface PinnedRepo extends RepoMark {
+export const pinnedSchema = z.object({
   /** The repository's number there. */
-  readonly linkedId: string;
+  linkedId: z.string(),
   /** Of the link. */
-  readonly linkSinceMs: number;
+  linkSinceMs: z.number(),
   /** Whether anybody may read it there, as the host last said. */
-  readonly isPublic: boolean;
-  readonly saidMs: number;
+  isPublic: z.boolean(),
+  saidMs: z.number(),
   /** Before that it is not asked for those who have no token. */
-  readonly askAgainMs: number;
-}
+  askAgainMs: z.number(),
+  sinceMs: z.number(),
+});
+export type PinnedRepo = RepoMark & Frozen<z.output<typeof pinnedSchema>>;
 
 /** Repositories of a tenant that are noted, as long as it lives: only those whom the host lets in add to them. */
 export const pinnedReposMax = 100_000;

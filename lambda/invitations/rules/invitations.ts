@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import {
   isForRepo,
   type TokenRecord,
@@ -6,6 +7,7 @@ import {
   userKeptMs,
 } from '../../access/rules/tokens.ts';
 import { isTenantName } from '../../rules/names.ts';
+import { type Frozen, nullable } from '../../rules/stored.ts';
 
 /** One-time links that make a token for whoever accepts them, and codes that a manager types for a command line. */
 export const invitationLifetimeMs = userKeptMs;
@@ -16,32 +18,28 @@ export const invitationsMax = 100;
 /** So long, a request whose answer was lost can be repeated with its key. */
 export const acceptedAgainMs = 10 * 60_000;
 
-export interface InvitationRecord {
-  readonly tenant: string;
+export const invitationSchema = z.object({
+  tenant: z.string(),
   /** Public, as a token's id. */
-  readonly invitationId: string;
+  invitationId: z.string(),
   /** SHA-256 of the whole secret, in hex. */
-  readonly secretSha256: string;
-  readonly scope: TokenScope;
-  readonly repos: readonly string[] | null;
+  secretSha256: z.string(),
+  scope: z.enum(['read', 'write', 'manage']),
+  repos: nullable(z.array(z.string())),
   /** null: who accepts it says. */
-  readonly user: string | null;
+  user: nullable(z.string()),
   /** Of the token. */
-  readonly lifetimeMs: number;
+  lifetimeMs: z.number(),
   /** Id of the token or user that it was made by, and without whom it's worth nothing. null: the operator. */
-  readonly inviterId: string | null;
+  inviterId: nullable(z.string()),
   /** Whom the inviter stands for. */
-  readonly inviter: string | null;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
-  /** Absent: it's open. */
-  readonly accepted?: {
-    readonly atMs: number;
-    /** SHA-256 of the request's key: only the same request can be repeated. */
-    readonly keySha256: string;
-    readonly user: string | null;
-  };
-}
+  inviter: nullable(z.string()),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+  /** Absent: it's open. The SHA-256 is of the request's key: only the same request can be repeated. */
+  accepted: z.object({ atMs: z.number(), keySha256: z.string(), user: nullable(z.string()) }).exactOptional(),
+});
+export type InvitationRecord = Frozen<z.output<typeof invitationSchema>>;
 
 const secretPattern = /^([a-z0-9-]{1,64})\.(lfsi_[A-Za-z0-9]{40})$/;
 
@@ -93,19 +91,20 @@ export const deviceCounts = {
 } as const;
 
 /** A command line that waits. Its secret becomes the token once it is approved: until then it's worth nothing. */
-export interface DeviceRecord {
-  readonly userCodeSha256: string;
+export const deviceSchema = z.object({
+  userCodeSha256: z.string(),
   /** Id and SHA-256 of the token that it is to be. */
-  readonly tokenId: string;
-  readonly secretSha256: string;
+  tokenId: z.string(),
+  secretSha256: z.string(),
   /** As the command line calls the machine that it runs on. */
-  readonly machine: string;
+  machine: z.string(),
   /** Where it was started from. */
-  readonly address?: string | undefined;
-  readonly expiresAtMs: number;
+  address: z.string().optional(),
+  expiresAtMs: z.number(),
   /** Whose wrong codes count together with those of its approver. Absent: it waits. */
-  readonly approvedBy?: string | undefined;
-}
+  approvedBy: z.string().optional(),
+});
+export type DeviceRecord = Frozen<z.output<typeof deviceSchema>>;
 
 const scopes: readonly TokenScope[] = ['read', 'write', 'manage'];
 

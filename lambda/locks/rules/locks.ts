@@ -1,18 +1,22 @@
+import * as z from 'zod';
 import { type HostUser, nameOfHostUser } from '../../access/rules/host-user.ts';
 import { sha256Hex } from '../../rules/hash.ts';
+import type { Frozen } from '../../rules/stored.ts';
 import { isPlainText } from '../../rules/text.ts';
 
 /** File locks: who says that nobody else is to change a file, of one repo, on all of its branches. */
-export interface FileLock {
+
+export const lockRecord = z.object({
   /** The path's hash and 12 random characters, so that a lock is found by its id, and no two locks share one. */
-  readonly id: string;
-  readonly path: string;
+  id: z.string(),
+  path: z.string(),
   /** Tokens of one user have the same. Whoever has it may release the lock. */
-  readonly ownerId: string;
+  ownerId: z.string(),
   /** What people are shown. */
-  readonly ownerName: string;
-  readonly lockedAtMs: number;
-}
+  ownerName: z.string(),
+  lockedAtMs: z.number(),
+});
+export type FileLock = Frozen<z.output<typeof lockRecord>>;
 
 /** Hex digits of the path's SHA-256. */
 const hashDigits = 40;

@@ -1,20 +1,28 @@
 import { createHash } from 'node:crypto';
+import * as z from 'zod';
 import type { Allowance, HostOrganization, HostRole, HostUser } from '../../access/rules/host-user.ts';
 import { derivedText, type SessionRecord, type TokenScope } from '../../access/rules/tokens.ts';
 import { type GitHostKind, type SignInHost, webUrlOf } from '../../hosts/rules/git-hosts.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { isTenantName } from '../../rules/names.ts';
+import type { Frozen } from '../../rules/stored.ts';
+
+const scope = z.enum(['read', 'write', 'manage']).nullable();
 
 /** An organization of a git host that a tenant lets in, and what its users can do. null: nothing. */
-export interface AllowedOrganization extends HostOrganization {
-  readonly tenant: string;
-  readonly owners: TokenScope | null;
-  readonly members: TokenScope | null;
+export const allowedSchema = z.object({
+  tenant: z.string(),
+  host: z.string(),
+  organizationId: z.string(),
+  name: z.string(),
+  owners: scope,
+  members: scope,
   /** Whether users outside the organization are let in to the linked repos that they can use at the host. */
-  readonly collaborators: boolean;
+  collaborators: z.boolean(),
   /** When this was decided. A change ends who signed in before. */
-  readonly sinceMs: number;
-}
+  sinceMs: z.number(),
+});
+export type AllowedOrganization = Frozen<z.output<typeof allowedSchema>>;
 
 /** Whether what let somebody in is still as it was then. */
 export const isStillAllowed = (
@@ -38,16 +46,17 @@ export const userOrganizationsMax = 100;
 export const askedReposMax = 50;
 
 /** A sign-in that has started: the browser is at the host. */
-export interface LoginRecord {
+export const loginSchema = z.object({
   /** SHA-256 of the cookie, in hex. All that must stay secret is derived from the cookie, so the table has nothing. */
-  readonly loginId: string;
-  readonly host: string;
+  loginId: z.string(),
+  host: z.string(),
   /** The console's view to show then: `#acme/repos`. */
-  readonly next: string;
+  next: z.string(),
   /** It isn't to sign in: it shows an admin's session which organizations they are in. */
-  readonly addsOrganization: boolean;
-  readonly expiresAtMs: number;
-}
+  addsOrganization: z.boolean(),
+  expiresAtMs: z.number(),
+});
+export type LoginRecord = Frozen<z.output<typeof loginSchema>>;
 
 /** How long a user has to come back from the host. */
 export const loginKeptMs = 10 * 60_000;

@@ -1,18 +1,13 @@
-import { createDynamoDbAuditLog, entryItem } from '../../../lambda/access/audit-store.ts';
+import { createDynamoDbAuditLog } from '../../../lambda/access/audit-store.ts';
 import { createDynamoDbRequestKeys } from '../../../lambda/access/request-key-store.ts';
-import { type AuditEntry, auditIdOf } from '../../../lambda/access/rules/audit.ts';
+import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/access/rules/audit.ts';
 import { createDynamoDbAlerts } from '../../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbExchangeRules } from '../../../lambda/ci/rule-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/downloads/public-read-store.ts';
-import {
-  createDynamoDbExportJobs,
-  exportPartition,
-  exportStart,
-  parseExport,
-} from '../../../lambda/exports/job-store.ts';
-import type { ExportJob } from '../../../lambda/exports/rules/job.ts';
+import { createDynamoDbExportJobs, exportPartition, exportStart } from '../../../lambda/exports/job-store.ts';
+import { type ExportJob, exportSchema } from '../../../lambda/exports/rules/job.ts';
 import { createDynamoDbFailures } from '../../../lambda/frame/failure-store.ts';
 import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts';
 import {
@@ -84,7 +79,7 @@ export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
   get entries(): readonly AuditEntry[] {
     const found = [...this.table.store.all()].filter(({ pk }) => String(pk).startsWith('AUDIT#'));
     return found
-      .map((item) => entryItem.parse(fromStored(item)) as AuditEntry)
+      .map((item) => auditSchema.parse(fromStored(item)))
       .sort((a, b) => (auditIdOf(a) < auditIdOf(b) ? -1 : 1));
   }
 }
@@ -92,6 +87,8 @@ export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
 export class MemoryExportJobs extends storeClass(createDynamoDbExportJobs) {
   /** All of a tenant, without waiting. */
   of(tenant: string): readonly ExportJob[] {
-    return this.table.store.itemsOf(exportPartition(tenant), exportStart).map(parseExport);
+    return this.table.store
+      .itemsOf(exportPartition(tenant), exportStart)
+      .map((item) => exportSchema.parse(item));
   }
 }

@@ -22,7 +22,7 @@ import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
 import { storesOn } from '../../../local/table/table.ts';
-import { httpEvent, noContext } from '../../support/http-event.ts';
+import { batchRoute, httpEvent, noContext } from '../../support/http-event.ts';
 import { memoryDeps } from '../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { memoryTable } from '../../support/memory/table.ts';
@@ -193,6 +193,12 @@ function reconcile(meter: Meter, request: Pick<ReconcileRequest, 'full' | 'reaso
   return meter.measure(() => runReconcile(meter.deps, { request: { tenant, ...request }, deadlineMs }));
 }
 
+const routeKeys = {
+  batch: batchRoute,
+  locks: 'POST /{tenant}/{repo}/info/lfs/locks/verify',
+  verify: 'POST /{tenant}/{repo}/info/lfs/verify',
+  usage: 'GET /v1/tenants/{tenant}/subscription',
+};
 const handlers = { batch: createBatch, locks: createLocks, verify: createVerify, usage: createSubscription };
 
 async function ask(
@@ -203,7 +209,7 @@ async function ask(
 ) {
   const event = httpEvent({
     method: name === 'usage' ? 'GET' : 'POST',
-    routeKey: name === 'locks' ? 'POST /{tenant}/{repo}/info/lfs/locks/verify' : '$default',
+    routeKey: routeKeys[name],
     headers: {
       'content-type': 'application/vnd.git-lfs+json',
       ...(presented !== '' && { authorization: `Bearer ${presented}` }),

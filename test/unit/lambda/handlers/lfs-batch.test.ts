@@ -7,7 +7,7 @@ import { cdnBytesMax, cdnSigner } from '../../../../lambda/store/cdn.ts';
 import { privateKeyIn } from '../../../../lambda/store/rules/cdn-keys.ts';
 import { createUrlSigner } from '../../../../lambda/store/signing.ts';
 import { newCdnKey, passesCloudFront } from '../../../support/cdn.ts';
-import { httpEvent, noContext } from '../../../support/http-event.ts';
+import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
@@ -30,6 +30,7 @@ async function upload(prepare: (ledger: MemoryLedger, clock: ManualClock) => Pro
   await prepare(ledger, clock);
   const event = httpEvent({
     headers: { authorization: `Bearer ${token}`, 'content-type': lfsMediaType, accept: lfsMediaType },
+    routeKey: batchRoute,
     pathParameters: { tenant, repo: `${repo}.git` },
     body: JSON.stringify({ operation: 'upload', objects: [{ oid, size: 60 }] }),
   });
@@ -137,6 +138,7 @@ describe('a batch of a stage with CloudFront', () => {
     const handle = create(memoryDeps({ ledger, tokens, objects, signer }));
     const event = httpEvent({
       headers: { authorization: `Bearer ${token}`, 'content-type': lfsMediaType, accept: lfsMediaType },
+      routeKey: batchRoute,
       pathParameters: { tenant, repo: `${repo}.git` },
       body: JSON.stringify({ operation, objects: oids.map((each) => ({ oid: each, size: sizeOf(each) })) }),
     });

@@ -15,7 +15,7 @@ import { create } from '../../../../lambda/handlers/lfs-chunks.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import type { Table } from '../../../../lambda/table/requests.ts';
 import type { Deps } from '../../../../local/deps.ts';
-import { httpEvent, noContext } from '../../../support/http-event.ts';
+import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps, recordingChunkQueue } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
@@ -76,6 +76,7 @@ async function batch(
   { token = ada, operation = 'upload', transfers = withChunks, settings = defaultSettings } = {},
 ) {
   const event = httpEvent({
+    routeKey: batchRoute,
     headers: { authorization: `Bearer ${token}`, ...lfsHeaders },
     pathParameters: { tenant, repo: `${repo}.git` },
     body: JSON.stringify({ operation, transfers, objects: asked }),

@@ -6,7 +6,7 @@ import { create } from '../../../../lambda/handlers/lfs-batch.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import type { Deps } from '../../../../local/deps.ts';
 import { storesOn } from '../../../../local/table/table.ts';
-import { httpEvent, noContext } from '../../../support/http-event.ts';
+import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';
 import { atTheLimit } from '../../../support/memory/at-the-limit.ts';
 import { type ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
@@ -107,6 +107,7 @@ describe('a repo that reads through to its git host', () => {
     requests.length = 0;
     const { statusCode, body = '' } = await create(deps)(
       httpEvent({
+        routeKey: batchRoute,
         headers: {
           'content-type': lfsMediaType,
           accept: lfsMediaType,

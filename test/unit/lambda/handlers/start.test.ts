@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { lfsContract } from '../../../../lambda/api/contract/lfs.ts';
+import { lfsChunksContract } from '../../../../lambda/api/contract/lfs-chunks.ts';
+import { lfsCopiesContract } from '../../../../lambda/api/contract/lfs-copies.ts';
 import { lfsLockContract } from '../../../../lambda/api/contract/lfs-locks.ts';
 
 const folder = fileURLToPath(new URL('../../../../lambda/handlers', import.meta.url));
@@ -43,12 +45,13 @@ it.each(handlers)('%s starts with modules of Node alone, and without undici', (h
   if (handler !== withFetch) expect(imported).not.toContain('node:http');
 });
 
-it.each(['lfs-batch.ts', 'lfs-locks.ts', 'lfs-verify.ts'])(
+it.each(['lfs-batch.ts', 'lfs-chunks.ts', 'lfs-locks.ts', 'lfs-verify.ts'])(
   '%s has schemas, and no words about routes',
   (handler) => {
     const bundle = outputFiles.find(({ path }) => path.endsWith(bundleOf(handler)))?.text;
     expect(bundle).toBeDefined();
-    const said = Object.values({ ...lfsContract, ...lfsLockContract }).map(({ summary }) => summary);
+    const contracts = { ...lfsContract, ...lfsChunksContract, ...lfsCopiesContract, ...lfsLockContract };
+    const said = Object.values(contracts).map(({ summary }) => summary);
     expect(said.filter((summary) => bundle?.includes(summary))).toEqual([]);
   },
 );

@@ -8,7 +8,7 @@ import { type StorageClass, storageClassesIn } from '../../../../lambda/store/ru
 import { createUrlSigner } from '../../../../lambda/store/signing.ts';
 import type { Deps } from '../../../../local/deps.ts';
 import { storesOn } from '../../../../local/table/table.ts';
-import { httpEvent, noContext } from '../../../support/http-event.ts';
+import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../support/memory/deps.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
@@ -56,6 +56,7 @@ describe('a storage class', () => {
 
   const upload = async (size = 60, transfers = ['basic']) => {
     const event = httpEvent({
+      routeKey: batchRoute,
       headers: { authorization: `Bearer ${token}`, 'content-type': lfsMediaType, accept: lfsMediaType },
       pathParameters: { tenant, repo: 'game.git' },
       body: JSON.stringify({ operation: 'upload', transfers, objects: [{ oid, size }] }),

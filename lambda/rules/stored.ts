@@ -1,0 +1,9 @@
+import type * as z from 'zod';
+
+/** What schemas of stored records share. */
+
+/** The same, to be read alone: a record's type, from that of its schema. */
+export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+
+/** What an item may have as null, or not at all: both are null. */
+export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);

@@ -51,8 +51,10 @@ async function listRules(table: Table, tenant: string): Promise<readonly Exchang
 }
 
 /** Whether the rule that a token was given by is still there. Otherwise its token is worth nothing. */
-export const ruleVouches: Voucher = async (table, { tenant, ruleId }) =>
-  ruleId !== undefined && (await getItem(table, ruleKey({ tenant, id: ruleId }))) !== undefined;
+export const ruleVouches: Voucher = async (table, { tenant, ruleId, hostUser }) =>
+  ruleId !== undefined &&
+  hostUser === undefined &&
+  (await getItem(table, ruleKey({ tenant, id: ruleId }))) !== undefined;
 
 async function putRule(table: Table, rule: ExchangeRule): Promise<void> {
   const { repos, ...rest } = rule;

@@ -141,8 +141,8 @@ export default defineConfig({
           name: 'deployed',
           include: ['test/deployed/**/*.test.ts'],
           setupFiles: ['./test/support/fixed-seed.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 240_000,
+          testTimeout: laneTimeout,
+          hookTimeout: laneTimeout,
           // The tests mostly wait for queues and schedules. Each file has its own emulator.
           maxWorkers: 2,
           sequence: { groupOrder: 2 },

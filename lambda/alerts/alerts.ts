@@ -23,10 +23,10 @@ export async function noteThreshold(
   try {
     const { threshold } = await deps.alerts.read(tenant);
     if (levelOf(after, threshold) === threshold) return;
-    // What a newer one found is looked at by that one.
-    const now = await deps.ledger.readTenant(tenant);
-    if (now && now.appliedEpoch > epoch) return;
-    await raiseIfCrossed(deps, { tenant: after, epoch, before: threshold });
+    // What a newer one found counts, though it may not have come to look at it.
+    const now = (await deps.ledger.readTenant(tenant).catch(() => undefined)) ?? after;
+    if (now.closedAtMs !== null) return;
+    await raiseIfCrossed(deps, { tenant: now, epoch: Math.max(epoch, now.appliedEpoch), before: threshold });
   } catch (error) {
     deps.log.warn('threshold not noted', { tenant, error });
   }
@@ -86,11 +86,13 @@ export async function noteFull(
   // Of a tenant that was never counted there is nothing to tell.
   if (scanned === null || refusal.repo !== null || warned.get(tenant) === day) return;
   const { storedBytes, limitBytes } = refusal;
+  if (warned.size >= warnedMax) warned.clear();
+  // One tries at a time.
+  warned.set(tenant, day);
   try {
     await alerts.raiseFull({ tenant, day, alert: { kind: 'limit_reached', atMs, storedBytes, limitBytes } });
-    if (warned.size >= warnedMax) warned.clear();
-    warned.set(tenant, day);
   } catch (error) {
+    warned.delete(tenant);
     log.warn('refusal not warned of', { tenant, error });
   }
 }

@@ -16,6 +16,6 @@ export interface AlertPorts {
   readonly emails: EmailStore;
   readonly emailQueue: EmailQueue;
   readonly mailer: Mailer;
-  /** Absent: nobody knows of past weeks, so no summary is sent. */
-  readonly outlook?: Outlook | undefined;
+  /** undefined: nobody knows of past weeks, so no summary is sent. */
+  readonly outlook: Outlook | undefined;
 }

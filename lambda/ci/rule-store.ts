@@ -33,5 +33,7 @@ export function createDynamoDbExchangeRules(table: Table) {
 export type ExchangeRules = ReturnType<typeof createDynamoDbExchangeRules>;
 
 /** Whether the rule that a token was given by is still there. Otherwise its token is worth nothing. */
-export const ruleVouches: Voucher = async (table, { tenant, ruleId }) =>
-  ruleId !== undefined && (await getItem(table, ruleKey({ tenant, id: ruleId }))) !== undefined;
+export const ruleVouches: Voucher = async (table, { tenant, ruleId, hostUser }) =>
+  ruleId !== undefined &&
+  hostUser === undefined &&
+  (await getItem(table, ruleKey({ tenant, id: ruleId }))) !== undefined;

@@ -23,6 +23,6 @@ export interface DownloadPorts {
  * @returns undefined: it has none for such a path. Otherwise what tells, once the repo was read. It's not being deleted then.
  * @throws {LedgerUnavailableError} from both.
  */
-export type PublicWay = (
+type PublicWay = (
   path: RepoPath,
 ) => Promise<((repo: RepoRecord | undefined) => Promise<PublicRead | undefined>) | undefined>;

@@ -17,7 +17,7 @@ import type { FunctionPorts } from '../rules/clock-and-log.ts';
 export function create(
   deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'log' | 'metrics' | 'settings'> &
     Pick<AccessPorts, 'tokens'> &
-    Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emails' | 'emailQueue'> &
+    Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emails' | 'emailQueue' | 'outlook'> &
     ExportPorts &
     ChunkPorts &
     FunctionPorts,

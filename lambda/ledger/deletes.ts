@@ -188,8 +188,9 @@ export async function deleteRepo(
   const closingMs = closedAtMs ?? clock.nowMs();
   if (!dryRun) {
     if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: closingMs });
-    await Promise.all(belongings.map((each) => each.closeRepo?.({ tenant, repo })));
+    // First: a request that times out below has deleted the repo. Closed, nothing of it lets anybody in.
     await queue.request({ tenant, reason: 'delete', full: false });
+    await Promise.all(belongings.map((each) => each.closeRepo?.({ tenant, repo })));
   }
   const heldMs = await heldUntilMs(deps, { tenant, repo });
   return { ...totalsOf(isScanned ? record : null), ...dueAfter(closingMs, heldMs) };

@@ -62,7 +62,8 @@ export async function tell<What extends keyof Listener>(
       try {
         await (listener[what] as ((event: unknown) => Promise<void>) | undefined)?.(event);
       } catch (error) {
-        log.warn('listener failed', { what, error });
+        const of = 'tenant' in event ? event.tenant : event.after;
+        log.warn('listener failed', { what, tenant: typeof of === 'string' ? of : of.tenant, error });
       }
     }),
   );

@@ -23,7 +23,7 @@ import type { Emulator } from './emulator.ts';
 import { allowAsOnAws } from './emulator-grants.ts';
 
 const projectRoot = join(import.meta.dirname, '..', '..');
-const cdkTimeoutMs = 240_000;
+const cdkTimeoutMs = 15 * 60_000;
 const stackName = 'lfs-quota-lane';
 
 const outputsShape = z.object({

@@ -18,7 +18,7 @@ const settings: DeploymentSettingsInput = {
 };
 
 /** The queue's delay, another delay if requests collapsed, and a busy machine. */
-const scannedWithinMs = 240_000;
+const scannedWithinMs = 15 * 60_000;
 const mediaType = 'application/vnd.git-lfs+json';
 const oidOf = (text: string) => createHash('sha256').update(text).digest('hex');
 const batchShape = z.object({

@@ -26,7 +26,7 @@ const settings: DeploymentSettingsInput = {
 const queuesLong: DeploymentSettingsInput = { ...settings, reconcile: { delaySeconds: 150 } };
 
 /** The queue's delay, another delay if requests collapsed, and a busy machine. */
-const doneWithinMs = 240_000;
+const doneWithinMs = 15 * 60_000;
 const polled = { timeout: doneWithinMs, interval: 500 };
 const uploadShape = z.object({
   objects: z.tuple([

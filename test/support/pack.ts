@@ -3,7 +3,7 @@ import path from 'node:path';
 import { run } from './process.ts';
 
 /** For npm on a busy machine. */
-export const npmTimeoutMs = 60_000;
+export const npmTimeoutMs = 10 * 60_000;
 const root = path.join(import.meta.dirname, '../..');
 /** What it is made from. Without Git, so nothing shows a commit. */
 const packedParts = [

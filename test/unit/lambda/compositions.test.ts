@@ -3,8 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Belongings } from '../../../lambda/ledger/seams.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { newCdnKey, passesCloudFront } from '../../support/cdn.ts';
+import { memoryDeps } from '../../support/memory/deps.ts';
 
 /** What the bundler puts into a function of a stage with the defaults. */
 const defaults = {
@@ -248,6 +250,22 @@ describe('a deployed function', () => {
     );
     server.closeAllConnections();
     server.close();
+  });
+
+  it('ends all that one process ends: what closes where repos are deleted, what forgets where reconciles run', async () => {
+    deployedWith(exportVariables);
+    const { managementDeps } = await import('../../../lambda/compositions/management.ts');
+    const { reconcileDeps } = await import('../../../lambda/compositions/reconcile.ts');
+    const counts = (all: readonly Belongings[], names: readonly (keyof Belongings)[]) =>
+      names.map((name) => all.filter((each) => each[name]).length);
+    const { belongings } = memoryDeps();
+    const [closing, forgetting] = [
+      ['knows', 'closeRepo', 'closeTenant'],
+      ['forgetRepo', 'forgetTenant'],
+    ] as const;
+    expect(counts(managementDeps().belongings, closing)).toEqual(counts(belongings, closing));
+    expect(counts(reconcileDeps().belongings, forgetting)).toEqual(counts(belongings, forgetting));
+    expect(counts(belongings, [...closing, ...forgetting])).not.toContain(0);
   });
 
   it('knows the issuers and git hosts of the stage', async () => {

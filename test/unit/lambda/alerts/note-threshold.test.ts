@@ -64,21 +64,28 @@ describe('a reconcile', () => {
     expect(await pending()).toEqual([[0, 80, 850]]);
   });
 
-  it('that is not the newest warns of nothing; of one nobody knows that of, it does', async () => {
+  it('that is not the newest warns of what the newest found, which may have died; if nobody knows, of its own', async () => {
     const { made } = await world();
-    const note = async (now: Partial<TenantRecord> | undefined) => {
+    const note = async (now: Partial<TenantRecord> | Error | undefined) => {
       const alerts = new MemoryAlerts();
       const scanned = { storedBytes: 85, objectCount: 1, scannedAtMs: 1 };
       const after = tenantRecord({ tenant, limitBytes: 100, scanned });
       const ledger = Object.assign(new MemoryLedger(), {
-        readTenant: async () => now && tenantRecord({ tenant, ...now }),
+        readTenant: async () => {
+          if (now instanceof Error) throw now;
+          return now && tenantRecord({ tenant, limitBytes: 100, scanned, ...now });
+        },
       });
       await noteThreshold({ ...made.deps, alerts, ledger }, { after, epoch: 1 });
       return (await alerts.read(tenant)).threshold;
     };
     expect(await note({ appliedEpoch: 1 })).toBe(80);
     expect(await note(undefined)).toBe(80);
-    expect(await note({ appliedEpoch: 2 })).toBe(0);
+    expect(await note(new Error('The table is down.'))).toBe(80);
+    expect(await note({ appliedEpoch: 2 })).toBe(80);
+    const less = { storedBytes: 10, objectCount: 1, scannedAtMs: 2 };
+    expect(await note({ appliedEpoch: 2, scanned: less })).toBe(0);
+    expect(await note({ appliedEpoch: 2, closedAtMs: 3 })).toBe(0);
   });
 
   it('whose alert fails does not fail, and the next one makes up for it', async () => {

@@ -7,6 +7,7 @@ import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import type { ObjectStore } from '../../../../lambda/store/rules/store.ts';
 import type { Deps } from '../../../../local/deps.ts';
+import { replacingDeps } from '../../../support/memory/deps.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 import { Scheduler } from '../../../support/scheduler.ts';
@@ -54,7 +55,7 @@ function slowly(deps: Deps, scheduler: Scheduler): { deps: Deps; requests: Recor
     },
   });
   const clock = { ...deps.clock, nowMs: () => scheduler.nowMs, sleep };
-  return { deps: { ...deps, store, ledger, clock }, requests };
+  return { deps: replacingDeps(deps, { store, ledger, clock }), requests };
 }
 
 it.each([

@@ -11,6 +11,7 @@ import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
+import { replacingDeps } from '../../../support/memory/deps.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 import { GcWorld, hour, path, repo } from './gc-world.ts';
@@ -277,14 +278,13 @@ describe('the choice of candidates of a large repo', () => {
     for (let index = 0; index < 20_000; index += 1)
       made.store.put(`${tenant}/${repo}/${sha256Hex(`${index}`)}`, 1, undefined, 0);
     const { listing, archives } = made.deps;
-    const deps = {
-      ...made.deps,
+    const deps = replacingDeps(made.deps, {
       listing: {
         ...listing,
         listPage: (request: Parameters<typeof listing.listPage>[0]) =>
           listing.listPage({ ...request, maxKeys: 1 }),
       },
-    };
+    });
     const keep = { reachableCount: 0, reachableSha256: sha256Hex(Buffer.of()) };
     await made.measure(async () => {
       await createTenant(deps, { tenant, plan: null, limitBytes: null });

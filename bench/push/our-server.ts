@@ -43,6 +43,7 @@ async function compose({ storeUrl, folder }: Place) {
     chunkQueue: nothing,
     webhookQueue: nothing,
     emailQueue: { isOn: false, ...nothing },
+    copyQueue: { isOn: false, ...nothing },
     mailer: nothing,
     queueGauges: [],
     allowsLoopbackWebhooks: false,

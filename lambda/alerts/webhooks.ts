@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import type { CoreDeps } from '../ledger/core-deps.ts';
-import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { isTenantName } from '../rules/names.ts';
-import { parseJson } from '../rules/text.ts';
 import { fromStored } from '../table/stored-names.ts';
 import type { AlertPorts } from './ports.ts';
 import {
@@ -130,7 +128,7 @@ const olderTypes: Readonly<Record<string, string>> = {
   'storage.full': 'storage.limit_reached',
 };
 
-/** An alert of a tenant, as queues hold it. */
+/** An alert of a tenant, as queues hold it: that of webhooks has nothing else. */
 export const alertMessage = z.object({
   tenant: z.string().refine(isTenantName),
   event: z.object({
@@ -146,14 +144,3 @@ export const alertMessage = z.object({
       .pipe(z.record(z.string(), z.union([z.string(), z.number(), z.null()]))),
   }),
 });
-
-/** A message of the queue of webhooks. */
-const webhookMessage = alertMessage.extend({
-  // For the log alone.
-  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
-});
-
-/** @returns undefined if the body is nothing that can be sent. Retrying never helps then. */
-export function decodeWebhookMessage(body: string): z.output<typeof webhookMessage> | undefined {
-  return webhookMessage.safeParse(parseJson(body)).data;
-}

@@ -11,7 +11,6 @@ import {
 import {
   type ReconcileQueue,
   type ReconcileRequest,
-  type Redelivery,
   reconcileCollapseMs,
   urgencyOf,
 } from '../ledger/rules/reconcile-policy.ts';
@@ -19,6 +18,7 @@ import { forEachLimited } from '../rules/async.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/clock-and-log.ts';
 import type { GaugedQueue, QueueGauge } from '../status/rules/status.ts';
 import { type CallLimits, calling, clientOptions } from '../table/sdk.ts';
+import type { Redelivery } from './jobs.ts';
 
 /** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */
 const sendLimits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };

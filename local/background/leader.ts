@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
 import { absent, all, setting } from '../../lambda/table/expressions.ts';
 import { getItem, type Table, updateItem } from '../../lambda/table/requests.ts';
-import { type Fence, queuePartitions } from './queue-items.ts';
+import { type Fence, queuePartitions } from './kept.ts';
 import { type Repeated, repeat, type Timers } from './schedule.ts';
 
 /** How long a leader that doesn't renew its lease keeps others from leading. */

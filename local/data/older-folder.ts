@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ClassicLevel } from 'classic-level';
 import { parseJson } from '../../lambda/rules/text.ts';
-import { isKept, queuePartitions, readReconcile } from '../background/queue-items.ts';
+import { queuePartitions } from '../background/kept.ts';
+import { readReconcile, reconcileCodec, sentCodec } from '../background/queues.ts';
 import { readIfThere, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
 import { keyOf } from '../table/items.ts';
@@ -113,7 +114,8 @@ async function queuedItems(dataPath: string): Promise<readonly Item[]> {
       if (!name.endsWith('.json')) continue;
       const tenant = decodeURIComponent(name.slice(0, -'.json'.length));
       const read = parseJson((await readIfThere(join(folder, name))) ?? '');
-      items.push({ pk, sk: tenant, message: readReconcile(tenant, read, Date.now()) });
+      const message = reconcileCodec.write(readReconcile(read, { id: tenant, nowMs: Date.now() }));
+      items.push({ pk, sk: tenant, message });
     }
     return items;
   };
@@ -122,9 +124,10 @@ async function queuedItems(dataPath: string): Promise<readonly Item[]> {
   return [
     ...(await reconcilesIn(join(dataPath, olderQueue), reconciles)),
     ...(await reconcilesIn(join(dataPath, olderQueue, 'dead-letters'), deadReconciles)),
-    ...(Array.isArray(webhooks) ? webhooks : [])
-      .filter(isKept)
-      .map((message) => ({ pk, sk: message.messageId, message })),
+    ...(Array.isArray(webhooks) ? webhooks : []).flatMap((message) => {
+      const job = sentCodec.read(message, { id: '', nowMs: Date.now() });
+      return job ? [{ pk, sk: job.messageId, message }] : [];
+    }),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { JobQueue } from '../../rules/jobs.ts';
 import type { AlertEvent } from './alerts.ts';
 
 /** Where a tenant's alerts are sent, and how receivers tell that they come from here. */
@@ -139,11 +140,7 @@ export interface WebhookMessage {
   readonly event: AlertEvent;
 }
 
-/** The queue of what is to be sent. It delivers each at least once, several at a time, in any order. */
-export interface WebhookQueue {
-  /** @throws when the queue did not accept some of them. It may have accepted others. */
-  send(messages: readonly WebhookMessage[]): Promise<void>;
-}
+export type WebhookQueue = JobQueue<WebhookMessage>;
 
 /** Sends a request to a receiver of whom nothing is known. */
 export interface WebhookSender {

@@ -7,9 +7,10 @@ import {
   createSqsRedelivery,
   SentIds,
 } from '../../../../lambda/aws/sqs.ts';
-import { decodeExportMessage, type ExportMessage } from '../../../../lambda/exports/messages.ts';
+import { type ExportMessage, exportMessage } from '../../../../lambda/exports/messages.ts';
 import { isReconcileReason, type ReconcileReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
+import { readJob } from '../../../../lambda/rules/jobs.ts';
 import { MemoryStack, minute, tenant } from '../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 
@@ -39,16 +40,15 @@ describe('export queue', () => {
       for (const entry of entries.flat()) expect(Object.keys(entry).sort()).toEqual(['Id', 'MessageBody']);
       expect(new Set(sqs.calls.map(({ operation }) => operation))).toEqual(new Set(['SendMessageBatch']));
       expect(sqs.calls[0]?.input['QueueUrl']).toBe(queueUrl);
-      const decoded = sent().map(({ MessageBody }) => decodeExportMessage(MessageBody));
+      const decoded = sent().map(({ MessageBody }) => readJob(exportMessage, MessageBody)?.job);
       expect(decoded).toEqual([...units(22), { ...of, step: { kind: 'advance' } }]);
     });
 
     it('have the id of the request that they are for', async () => {
       const { queue, sent, invocations } = open();
       await invocations.during({ correlationId: 'c-1' }, () => queue.send(units(1)));
-      expect(sent().map(({ MessageBody }) => decodeExportMessage(MessageBody)?.correlationId)).toEqual([
-        'c-1',
-      ]);
+      const causes = sent().map(({ MessageBody }) => readJob(exportMessage, MessageBody)?.correlationId);
+      expect(causes).toEqual(['c-1']);
     });
 
     it('that were not taken are sent again, three times at most', async () => {

@@ -8,6 +8,7 @@ import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { createObjectStore } from '../../lambda/store/object-store.ts';
+import { queuesBy } from '../../local/background/queues.ts';
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { openHttpFront } from '../../local/front.ts';
@@ -21,7 +22,6 @@ const complain = (message: string, fields: Record<string, unknown> = {}) =>
   void process.stderr.write(`${message} ${JSON.stringify(fields)} ${fields['error'] ?? ''}\n`);
 /** A healthy run logs no warning: the benchmark must not measure errors. */
 const log: Log = { info: () => {}, warn: complain, error: complain };
-const nothing = { send: async () => {} };
 
 interface Place {
   readonly storeUrl: string;
@@ -38,13 +38,8 @@ async function compose({ storeUrl, folder }: Place) {
     store: embeddedStore({ url: storeUrl, head: () => undefined }, { bucket, credentials }),
     url: storeUrl,
     // No reconcile starts in the middle of what is measured.
-    queue: { request: async () => {}, requestAll: async () => {} },
-    exportQueue: nothing,
-    chunkQueue: nothing,
-    webhookQueue: nothing,
-    emailQueue: { isOn: false, ...nothing },
-    copyQueue: { isOn: false, ...nothing },
-    mailer: nothing,
+    ...queuesBy(async () => {}),
+    mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
     issuers: [],

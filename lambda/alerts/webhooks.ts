@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CoreDeps } from '../ledger/core-deps.ts';
+import type { Outcome } from '../rules/jobs.ts';
 import { isTenantName } from '../rules/names.ts';
 import { fromStored } from '../table/stored-names.ts';
 import type { AlertPorts } from './ports.ts';
@@ -72,28 +73,23 @@ export async function testWebhook(
   return { kind: 'queued', eventId: id };
 }
 
-type DeliveryOutcome =
-  /** Delivered, given up, or the tenant has no webhook. */
-  | { readonly kind: 'done' }
-  /** It is to be sent again. */
-  | { readonly kind: 'again'; readonly delayMs: number };
-
 /**
  * Sends an event to the tenant's webhook, as it is now, and notes what became of it.
  *
  * @param input.attempt the first one is 1.
+ * @returns done: it's delivered, given up, or the tenant has no webhook.
  * @throws {LedgerUnavailableError} It may have been sent.
  */
 export async function deliverToWebhook(
   deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<AlertPorts, 'webhooks' | 'webhookSender'>,
   input: { message: WebhookMessage; attempt: number },
-): Promise<DeliveryOutcome> {
+): Promise<Outcome> {
   const { webhooks, webhookSender, clock, log } = deps;
   const { message, attempt } = input;
   const { tenant, event } = message;
   const { id, type, timestamp, data } = event;
   const webhook = await webhooks.read(tenant);
-  if (!webhook) return { kind: 'done' };
+  if (!webhook) return 'done';
   const { url } = webhook;
   const atMs = clock.nowMs();
   const body = JSON.stringify({ type, timestamp, data });
@@ -119,7 +115,7 @@ export async function deliverToWebhook(
     // It was sent: a table that does not answer is no reason to send it once more.
     log.warn('webhook attempt not noted', { tenant, eventId: id, error });
   }
-  return delayMs === undefined ? { kind: 'done' } : { kind: 'again', delayMs };
+  return delayMs === undefined ? 'done' : { againMs: delayMs };
 }
 
 /** Types of events that an older version may have queued. */

@@ -16,10 +16,7 @@ export const create = (deps: SenderDeps) =>
     schema: alertMessage,
     // When the table does not answer.
     pause: longPause,
-    step: async (message, { receiveCount: attempt }) => {
-      const outcome = await deliverToWebhook(deps, { message, attempt });
-      return outcome.kind === 'done' ? 'done' : { againMs: outcome.delayMs };
-    },
+    step: (message, { receiveCount: attempt }) => deliverToWebhook(deps, { message, attempt }),
     failed: ({ tenant }, { error, receiveCount }) =>
       deps.log.warn('webhook not sent', { tenant, receiveCount, error }),
   });

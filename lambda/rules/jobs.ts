@@ -54,6 +54,9 @@ interface Attempt {
   readonly deadlineMs: number;
 }
 
+/** Of a step: done, or to be delivered again. */
+export type Outcome = 'done' | { readonly againMs: number };
+
 /** What a subject does with its jobs. */
 interface Jobs<J> {
   readonly schema: JobSchema<J>;
@@ -61,7 +64,7 @@ interface Jobs<J> {
   readonly reserveMs?: number;
   readonly pause: Pause;
   /** What it throws is a failure. */
-  step(job: J, attempt: Attempt): Promise<'done' | { readonly againMs: number }>;
+  step(job: J, attempt: Attempt): Promise<Outcome>;
   /** Tells of a failure. The job's next delivery is asked for at the same time. */
   failed(job: J, failure: { readonly error: unknown; readonly receiveCount: number }): unknown;
 }

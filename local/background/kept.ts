@@ -44,11 +44,16 @@ export interface Kept<M> {
   load(nowMs: number): Promise<readonly { readonly id: string; readonly job: Job<M> }[]>;
 }
 
+export interface KeptItem {
+  readonly id: string;
+  readonly nowMs: number;
+}
+
 /** How jobs are written down. */
 export interface Codec<M> {
   write(job: Job<M>): object;
   /** @returns undefined: nothing that can be delivered. */
-  read(value: unknown, item: { id: string; nowMs: number }): Job<M> | undefined;
+  read(value: unknown, item: KeptItem): Job<M> | undefined;
 }
 
 /** The leader, as far as it guards items. */

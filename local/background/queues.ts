@@ -11,7 +11,7 @@ import {
 } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
 import type { Table } from '../../lambda/table/requests.ts';
-import { type Codec, type Fence, type Job, openKept, queuePartitions } from './kept.ts';
+import { type Codec, type Fence, type Job, type KeptItem, openKept, queuePartitions } from './kept.ts';
 import { type Around, Pump, type QueueSpec, type TenantMessage } from './pump.ts';
 
 /** The queues as the functions know them. */
@@ -48,32 +48,23 @@ export function queuesBy(
   };
 }
 
-export interface QueueTiming {
+export const defaultQueueTiming = {
   /** A reconcile waits until no request came for this long … */
-  readonly quietMs: number;
-  /** … but at most this long after the first request. */
-  readonly quietMaxMs: number;
-  /** Shortest time between the starts of two reconciles of one tenant. */
-  readonly spacingMs: number;
-  /** Delay after the first failure. It doubles with each further failure. */
-  readonly retryMs: number;
-  /** Delay of a reconcile that failed because the disk is full, which is no failure of its own. */
-  readonly fullDiskRetryMs: number;
-  /** After this many failures a reconcile becomes a dead letter. */
-  readonly failuresMax: number;
-  /** A delivery that takes longer counts as failed. */
-  readonly timeLimitMs: number;
-}
-
-export const defaultQueueTiming: QueueTiming = {
   quietMs: 10_000,
+  /** … but at most this long after the first request. */
   quietMaxMs: 20_000,
+  /** Shortest time between the starts of two reconciles of one tenant. */
   spacingMs: 10_000,
+  /** Delay after the first failure. It doubles with each further failure. */
   retryMs: 5_000,
+  /** Delay of a reconcile that failed because the disk is full, which is no failure of its own. */
   fullDiskRetryMs: 15_000,
+  /** After this many failures a reconcile becomes a dead letter. */
   failuresMax: 6,
+  /** A delivery that takes longer counts as failed. */
   timeLimitMs: 15 * 60_000,
 };
+export type QueueTiming = Readonly<typeof defaultQueueTiming>;
 
 const isPrompt = ({ reason }: ReconcileRequest) => urgencyOf(reason) === 'decision';
 
@@ -122,55 +113,40 @@ export function reconcilesBy(timing: QueueTiming): QueueSpec<ReconcileRequest> {
 
 const fieldsOf = (value: unknown) => Object(value) as Readonly<Record<string, unknown>>;
 
-/**
- * What can't be read still shows that its tenant needs a reconcile, so it becomes a full one. Times in the future, possible when
- * the clock was set back, become now.
- */
-export function readReconcile(
-  value: unknown,
-  { id: tenant, nowMs }: { id: string; nowMs: number },
-): Job<ReconcileRequest> {
-  const { reason, full, messageId, correlationId, failures, firstAtMs, lastAtMs } = fieldsOf(value);
-  const isReadable = isReconcileReason(reason) && typeof full === 'boolean';
-  const timeOf = (time: unknown) => (isReadable && typeof time === 'number' ? Math.min(nowMs, time) : nowMs);
+/** It is delivered at once by the next start. Times in the future, possible when the clock was set back, become now. */
+function jobOf<M>(message: M, kept: unknown, { id, nowMs }: KeptItem): Job<M> {
+  const { messageId, correlationId, failures, firstAtMs, lastAtMs } = fieldsOf(kept);
+  const timeOf = (time: unknown) => (typeof time === 'number' ? Math.min(nowMs, time) : nowMs);
   return {
-    message: isReadable ? { tenant, reason, full } : { tenant, reason: 'unfinished', full: true },
-    messageId: isReadable && typeof messageId === 'string' ? messageId : `restored-${tenant}`,
-    correlationId: isReadable && isCorrelationId(correlationId) ? correlationId : undefined,
+    message,
+    messageId: typeof messageId === 'string' ? messageId : `restored-${id}`,
+    correlationId: isCorrelationId(correlationId) ? correlationId : undefined,
     firstAtMs: timeOf(firstAtMs),
     lastAtMs: timeOf(lastAtMs),
-    failures: isReadable && typeof failures === 'number' ? failures : 0,
+    failures: typeof failures === 'number' ? failures : 0,
     notBeforeMs: 0,
   };
 }
 
+/** What can't be read still shows that its tenant needs a reconcile, so it becomes a full one. */
 export const reconcileCodec: Codec<ReconcileRequest> = {
   // Older versions want `prompt`.
   write: ({ message, ...job }) => ({ ...message, ...job, prompt: isPrompt(message) }),
-  read: readReconcile,
+  read(value, item) {
+    const { reason, full } = fieldsOf(value);
+    if (isReconcileReason(reason) && typeof full === 'boolean')
+      return jobOf({ tenant: item.id, reason, full }, value, item);
+    return jobOf({ tenant: item.id, reason: 'unfinished', full: true }, {}, item);
+  },
 };
 
-/** What is sent: what its message says, its consumer looks at. It is delivered at once by the next start. */
+/** What is sent. What its message says, its consumer looks at. */
 export const sentCodec: Codec<never> = {
-  write: ({ message, messageId, correlationId, failures }) => ({
-    message,
-    messageId,
-    correlationId,
-    failures,
-  }),
-  read(value, { nowMs }) {
-    const { message, messageId, correlationId, failures } = fieldsOf(value);
-    if (typeof message !== 'object' || message === null) return undefined;
-    if (typeof messageId !== 'string' || typeof failures !== 'number') return undefined;
-    return {
-      message: message as never,
-      messageId,
-      correlationId: isCorrelationId(correlationId) ? correlationId : undefined,
-      firstAtMs: nowMs,
-      lastAtMs: nowMs,
-      failures,
-      notBeforeMs: 0,
-    };
+  write: (job) => job,
+  read(value, item) {
+    const { message, messageId, failures } = fieldsOf(value);
+    const isReadable = typeof message === 'object' && message !== null && typeof failures === 'number';
+    return isReadable && typeof messageId === 'string' ? jobOf(message as never, value, item) : undefined;
   },
 };
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import {
-  createSqsMessageQueue,
+  createSqsJobQueue,
   createSqsQueueGauge,
   createSqsReconcileQueue,
   createSqsRedelivery,
-  SentIds,
 } from '../../../../lambda/aws/sqs.ts';
 import { type ExportMessage, exportMessage } from '../../../../lambda/exports/messages.ts';
 import { isReconcileReason, type ReconcileReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
@@ -20,7 +19,7 @@ describe('export queue', () => {
     const slept: number[] = [];
     const clock = { sleep: async (ms: number) => void slept.push(ms) };
     const invocations = createInvocations();
-    const queue = createSqsMessageQueue({ client, queueUrl, clock, invocations });
+    const queue = createSqsJobQueue({ client, queueUrl, clock, invocations });
     return { queue, sqs, sent, slept, invocations };
   }
 
@@ -178,6 +177,16 @@ describe('reconcile queue', () => {
       await queue.request({ ...request, tenant: 'other', reason: 'verify' });
       expect(sent()).toHaveLength(3);
       expect(slept).toEqual([]);
+    });
+
+    it('is sent again by a process that has sent a thousand others since', async () => {
+      const { queue, sent } = open(60_000);
+      const request = (tenant: string) => queue.request({ tenant, reason: 'verify', full: false });
+      for (const tenant of ['acme', ...Array.from({ length: 1000 }, (_, index) => `t${index}`), 'acme'])
+        await request(tenant);
+      expect(sent()).toHaveLength(1002);
+      await request('acme');
+      expect(sent()).toHaveLength(1002);
     });
 
     const notAccepted = { name: 'QueueDoesNotExist' };
@@ -356,13 +365,4 @@ it('a delivery whose time is over is an error', async () => {
     'SQS answered ChangeMessageVisibility with 400 MessageNotInflight',
   );
   expect(sqs.calls).toHaveLength(1);
-});
-
-it('ids that were sent are remembered, up to a thousand', () => {
-  const sent = new SentIds();
-  expect(sent.has('id0')).toBe(false);
-  for (let id = 0; id < 1000; id += 1) sent.add(`id${id}`);
-  expect([sent.has('id0'), sent.has('id999'), sent.has('id1000')]).toEqual([true, true, false]);
-  sent.add('id1000');
-  expect([sent.has('id0'), sent.has('id1000')]).toEqual([false, true]);
 });

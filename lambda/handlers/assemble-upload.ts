@@ -1,8 +1,7 @@
 import { markHeapAtOnce } from '../aws/deployed.ts';
 import { deployedConsumer } from '../aws/jobs.ts';
-import { assembleUpload } from '../chunks/assemble.ts';
+import { type AssembleDeps, assembleUpload } from '../chunks/assemble.ts';
 import { type ChunkMessage, chunkMessage } from '../chunks/messages.ts';
-import type { ChunkPorts } from '../chunks/ports.ts';
 import { proveChunk } from '../chunks/prove.ts';
 import type { ChunkedUpload } from '../chunks/rules/upload.ts';
 import { tidyUpload } from '../chunks/tidy.ts';
@@ -11,12 +10,8 @@ import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
 import { consumerOf, shortPause } from '../rules/jobs.ts';
 import { failureText, isOutage } from '../status/status.ts';
-import type { FilePorts } from '../store/rules/file-ports.ts';
 
-type StepDeps = Pick<CoreDeps, 'ledger' | 'queue' | 'settings' | 'storageClasses' | 'clock' | 'log'> &
-  ChunkPorts &
-  Pick<FilePorts, 'archives'> &
-  FunctionPorts;
+type StepDeps = AssembleDeps & Pick<CoreDeps, 'log'> & FunctionPorts;
 
 const namesOf = (message: ChunkMessage) => {
   const { tenant, repo, oid, upload, step } = message;

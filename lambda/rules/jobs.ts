@@ -49,11 +49,6 @@ export const pauseMs = ({ perTryMs, maxMs }: Pause, receiveCount: number) =>
 /** For one of a group that can't be read. Retrying never helps, and it blocks its group, so it is short. */
 export const unreadableDelayMs = 1_000;
 
-interface Attempt {
-  readonly receiveCount: number;
-  readonly deadlineMs: number;
-}
-
 /** Of a step: done, or to be delivered again. */
 export type Outcome = 'done' | { readonly againMs: number };
 
@@ -64,7 +59,7 @@ interface Jobs<J> {
   readonly reserveMs?: number;
   readonly pause: Pause;
   /** What it throws is a failure. */
-  step(job: J, attempt: Attempt): Promise<Outcome>;
+  step(job: J, attempt: { readonly receiveCount: number; readonly deadlineMs: number }): Promise<Outcome>;
   /** Tells of a failure. The job's next delivery is asked for at the same time. */
   failed(job: J, failure: { readonly error: unknown; readonly receiveCount: number }): unknown;
 }

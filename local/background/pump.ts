@@ -19,8 +19,6 @@ export interface QueueSpec<M> {
   readonly waitingMax: number;
   /** Deliveries of a job, at most. */
   readonly attemptsMax: number;
-  /** A delivery that takes longer counts as failed. Default: 15 minutes. */
-  readonly timeLimitMs?: number;
   /** Jobs of one id wait as one, and run one after the other. Default: none is alike. */
   readonly idOf?: (message: M) => string;
   /** Default: the older one, which need not wait any more. */
@@ -63,7 +61,8 @@ interface Lane<M> {
   disk: Promise<unknown>;
 }
 
-const usualTimeLimitMs = 15 * 60_000;
+/** A delivery that takes longer counts as failed. */
+const timeLimitMs = 15 * 60_000;
 /** From a failure to the next delivery, or write, if nothing else is asked for. */
 const usualRetryMs = 60_000;
 const writesAtOnce = 16;
@@ -246,7 +245,6 @@ export class Pump<M extends TenantMessage> {
 
   async #deliver(job: Job<M>): Promise<{ isDone: boolean; againMs?: number | undefined }> {
     const { message, messageId, correlationId, failures } = job;
-    const { name: queue, timeLimitMs = usualTimeLimitMs } = this.#spec;
     let againMs: number | undefined;
     let cancelLimit = () => {};
     const limit = new Promise<never>((_, reject) => {
@@ -266,6 +264,7 @@ export class Pump<M extends TenantMessage> {
       return { isDone: (await Promise.race([run, limit])) === true, againMs };
     } catch (error) {
       const { tenant } = message;
+      const { name: queue } = this.#spec;
       this.#around.log.error('job failed', { queue, tenant, messageId, failures: failures + 1, error });
       return { isDone: false };
     } finally {

@@ -57,14 +57,11 @@ export const defaultQueueTiming = {
   spacingMs: 10_000,
   /** Delay after the first failure. It doubles with each further failure. */
   retryMs: 5_000,
-  /** Delay of a reconcile that failed because the disk is full, which is no failure of its own. */
-  fullDiskRetryMs: 15_000,
-  /** After this many failures a reconcile becomes a dead letter. */
-  failuresMax: 6,
-  /** A delivery that takes longer counts as failed. */
-  timeLimitMs: 15 * 60_000,
 };
 export type QueueTiming = Readonly<typeof defaultQueueTiming>;
+
+/** After this many failures a reconcile becomes a dead letter. */
+export const failuresMax = 6;
 
 const isPrompt = ({ reason }: ReconcileRequest) => urgencyOf(reason) === 'decision';
 
@@ -96,8 +93,7 @@ export function reconcilesBy(timing: QueueTiming): QueueSpec<ReconcileRequest> {
     name: 'reconciles',
     atOnce: 4,
     waitingMax: Number.MAX_SAFE_INTEGER,
-    attemptsMax: timing.failuresMax,
-    timeLimitMs: timing.timeLimitMs,
+    attemptsMax: failuresMax,
     idOf: ({ tenant }) => tenant,
     merge: mergeReconciles,
     dueAtMs: ({ message, firstAtMs, lastAtMs, notBeforeMs }, lastBegunAtMs) => {
@@ -106,7 +102,7 @@ export function reconcilesBy(timing: QueueTiming): QueueSpec<ReconcileRequest> {
       return Math.max(askedMs, lastBegunAtMs + timing.spacingMs, notBeforeMs);
     },
     retryMs: (failures) => timing.retryMs * 2 ** failures,
-    fullDiskRetryMs: timing.fullDiskRetryMs,
+    fullDiskRetryMs: 15_000,
     isMore: (now, written) => now.full && !written.full,
   };
 }
@@ -164,7 +160,7 @@ const inMemory = {
   attemptsMax,
   idOf: (message: object) => JSON.stringify(message),
 };
-const sent = { atOnce: 4, waitingMax: 1_000, attemptsMax };
+const sent = { atOnce: 4, waitingMax: 2_000, attemptsMax };
 
 /** @param leader where processes share the table. */
 export function createPumps(
@@ -180,6 +176,8 @@ export function createPumps(
       kept: kept(reconciles, reconcileCodec),
       dead: kept(deadReconciles, reconcileCodec),
     }),
+    webhooks: pump<WebhookMessage>({ ...sent, name: 'webhooks', kept: kept(webhooks, sentCodec) }),
+    emails: pump<EmailMessage>({ ...sent, name: 'emails', kept: kept(emails, sentCodec) }),
     // As many wait as the exports under way have steps.
     exports: pump<ExportMessage>({
       ...inMemory,
@@ -189,7 +187,5 @@ export function createPumps(
     }),
     chunks: pump<ChunkMessage>({ ...inMemory, name: 'chunks' }),
     copies: pump<CopyMessage>({ ...inMemory, name: 'copies' }),
-    webhooks: pump<WebhookMessage>({ ...sent, name: 'webhooks', kept: kept(webhooks, sentCodec) }),
-    emails: pump<EmailMessage>({ ...sent, name: 'emails', kept: kept(emails, sentCodec) }),
   };
 }

@@ -5,11 +5,14 @@ import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile
 import type { Delivery as Delivered } from '../../../../lambda/rules/jobs.ts';
 import type { Job, Kept as KeptJobs } from '../../../../local/background/kept.ts';
 import { Pump } from '../../../../local/background/pump.ts';
-import { defaultQueueTiming, mergeReconciles, reconcilesBy } from '../../../../local/background/queues.ts';
+import {
+  defaultQueueTiming,
+  failuresMax,
+  mergeReconciles,
+  reconcilesBy,
+} from '../../../../local/background/queues.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
-
-const { failuresMax } = defaultQueueTiming;
 
 const jobOf = (
   message: ReconcileRequest,

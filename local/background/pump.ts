@@ -53,10 +53,8 @@ interface Lane<M> {
   running: Job<M> | undefined;
   lastBegunAtMs: number;
   cancelTimer: () => void;
-  /** What was written down. It may ask for more than is pending, never for less. */
+  /** What was written down. It may ask for more than is pending, never for less. undefined: it is to be written again. */
   saved: Job<M> | undefined;
-  /** Write it even if it asks for enough: it may not be there, and also holds the number of failures. */
-  mustSave: boolean;
   /** The last write; the next one waits for it. Never rejects. */
   disk: Promise<unknown>;
 }
@@ -128,7 +126,7 @@ export class Pump<M extends TenantMessage> {
     const nowMs = this.#around.clock.nowMs();
     const messageId = sent.messageId ?? randomUUID();
     const job = { ...sent, messageId, firstAtMs: nowMs, lastAtMs: nowMs, failures: 0, notBeforeMs: 0 };
-    const lane = this.#laneOf(job);
+    const lane = this.#lane(this.#spec.idOf?.(job.message) ?? messageId);
     this.#wait(lane, lane.waiting, job);
     const [oldest] = this.#waiting;
     if (oldest && this.#waiting.size > this.#spec.waitingMax) this.#drop(oldest);
@@ -160,17 +158,12 @@ export class Pump<M extends TenantMessage> {
     await Promise.all([...this.#lanes.values()].map((lane) => lane.disk));
   }
 
-  #laneOf({ message, messageId }: Pick<Job<M>, 'message' | 'messageId'>): Lane<M> {
-    return this.#lane(this.#spec.idOf?.(message) ?? messageId);
-  }
-
   #lane(id: string): Lane<M> {
     const lane: Lane<M> = this.#lanes.get(id) ?? {
       id,
       waiting: undefined,
       running: undefined,
       saved: undefined,
-      mustSave: false,
       lastBegunAtMs: Number.NEGATIVE_INFINITY,
       cancelTimer: () => {},
       disk: Promise.resolve(),
@@ -283,7 +276,8 @@ export class Pump<M extends TenantMessage> {
       return waitFor(fullDiskRetryMs, job.failures);
     const failures = job.failures + 1;
     if (failures < attemptsMax) {
-      lane.mustSave = true;
+      // With the number of failures.
+      lane.saved = undefined;
       return waitFor(retryMs?.(job.failures) ?? againMs, failures);
     }
     try {
@@ -304,8 +298,7 @@ export class Pump<M extends TenantMessage> {
         this.#dead.delete(lane.id);
       }
       await this.#save(lane);
-      const isIdle = !lane.waiting && !lane.running && !lane.saved;
-      if (isIdle && !this.#spec.dueAtMs) this.#lanes.delete(lane.id);
+      if (!lane.waiting && !lane.running && !this.#spec.dueAtMs) this.#lanes.delete(lane.id);
     } catch (error) {
       // What is written still asks for at least what is pending.
       this.#around.log.error('queue not written', { queue: this.#spec.name, error });
@@ -321,20 +314,13 @@ export class Pump<M extends TenantMessage> {
     const saving = lane.disk.then(async () => {
       const { running, waiting, saved } = lane;
       const pending = running && waiting ? this.#merged(running, waiting) : (running ?? waiting);
-      if (pending === undefined) {
-        // It may be gone even if that throws.
-        lane.mustSave = true;
-        if (saved !== undefined) await kept.remove(lane.id);
+      if (pending && saved && !isMore?.(pending.message, saved.message)) return;
+      lane.saved = pending;
+      // If that throws, it may have been done all the same.
+      await (pending ? kept.put(lane.id, pending) : kept.remove(lane.id)).catch((error) => {
         lane.saved = undefined;
-      } else if (saved === undefined || lane.mustSave || isMore?.(pending.message, saved.message)) {
-        // What fails meanwhile must be written after it.
-        lane.mustSave = false;
-        lane.saved = pending;
-        await kept.put(lane.id, pending).catch((error) => {
-          lane.mustSave = true;
-          throw error;
-        });
-      }
+        throw error;
+      });
     });
     lane.disk = saving.catch(() => undefined);
     return saving;

@@ -14,12 +14,12 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   gc: ['test/unit/lambda/gc/{,rules/}*.test.ts', keptFor],
   scan: ['test/unit/lambda/scan/{,rules/}*.test.ts'],
   exports: ['test/unit/lambda/exports/*.test.ts', keptFor],
-  accounts: ['test/unit/lambda/accounts/{,rules/}*.test.ts', keptFor],
+  access: ['test/unit/lambda/{access,ci,hosts,invitations,sign-in}/{,rules/}*.test.ts', keptFor],
   small: ['test/unit/lambda/{locks,history,downloads,alerts,status}/{,rules/}*.test.ts', keptFor],
   adopted: ['test/unit/lambda/store/{adopted*,rules/*}.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [
-    'test/unit/lambda/{table/{expressions,requests},ledger/{reads,writes},accounts/other-reads}.test.ts',
+    'test/unit/lambda/{table/{expressions,requests},ledger/{reads,writes},access/other-reads}.test.ts',
   ],
 };
 

@@ -16,27 +16,16 @@ schemathesis_home="$cache/schemathesis-$schemathesis_version"
 redocly_version=2.77.0
 redocly_home="$cache/redocly-$redocly_version"
 
-install_schemathesis() { python_packages "$schemathesis_home" "schemathesis==$schemathesis_version"; }
-
-install_redocly() {
+install() {
+  python_packages "$schemathesis_home" "schemathesis==$schemathesis_version"
   [ -x "$redocly_home/node_modules/.bin/redocly" ] && return
   say "fetching the Redocly linter $redocly_version"
   retry npm install --no-save --ignore-scripts --prefix "$redocly_home" "@redocly/cli@$redocly_version" ||
     die 'npm could not install @redocly/cli'
 }
 
-case "${1:-}" in
-  install)
-    install_schemathesis
-    install_redocly
-    ;;
-  run)
-    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die 'usage: api.sh run -- COMMAND…'; fi
-    shift 2
-    install_schemathesis
-    install_redocly
-    export API_REDOCLY="$redocly_home/node_modules/.bin/redocly" API_SCHEMATHESIS="$schemathesis_home/bin/st"
-    "$@"
-    ;;
-  *) die 'usage: api.sh install | run -- COMMAND…' ;;
-esac
+provide() {
+  export API_REDOCLY="$redocly_home/node_modules/.bin/redocly" API_SCHEMATHESIS="$schemathesis_home/bin/st"
+}
+
+install_or_run "$@"

@@ -47,17 +47,9 @@ install() {
   install_javascript
 }
 
-case "${1:-}" in
-  install)
-    install
-    ;;
-  run)
-    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die 'usage: clients.sh run -- COMMAND…'; fi
-    shift 2
-    install
-    export CLIENTS_JARS="$java_home" CLIENTS_PYTHON="$python_home/bin/python"
-    export CLIENTS_MODULES="$javascript_home/node_modules"
-    "$@"
-    ;;
-  *) die 'usage: clients.sh install | clients.sh run -- COMMAND…' ;;
-esac
+provide() {
+  export CLIENTS_JARS="$java_home" CLIENTS_PYTHON="$python_home/bin/python"
+  export CLIENTS_MODULES="$javascript_home/node_modules"
+}
+
+install_or_run "$@"

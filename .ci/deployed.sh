@@ -40,20 +40,11 @@ install_rie() {
   rm -rf "$build"
 }
 
-case "${1:-}" in
-  install)
-    install_ministack
-    install_rie
-    ;;
-  run)
-    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die 'usage: deployed.sh run -- COMMAND…'; fi
-    shift 2
-    install_ministack
-    install_rie
-    export DEPLOYED_MINISTACK="$ministack_home/bin/ministack" DEPLOYED_RIE="$rie_bin"
-    "$@"
-    ;;
-  *)
-    die 'usage: deployed.sh install | deployed.sh run -- COMMAND…'
-    ;;
-esac
+install() {
+  install_ministack
+  install_rie
+}
+
+provide() { export DEPLOYED_MINISTACK="$ministack_home/bin/ministack" DEPLOYED_RIE="$rie_bin"; }
+
+install_or_run "$@"

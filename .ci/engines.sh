@@ -18,9 +18,8 @@ versitygw_version=1.8.0
 dynamodb_jars="$cache/dynamodb-local-$dynamodb_version"
 versitygw_bin="$cache/versitygw-$versitygw_version"
 
-install_dynamodb() { maven_jars "$dynamodb_jars" "com.amazonaws:DynamoDBLocal:$dynamodb_version"; }
-
-install_versitygw() {
+install() {
+  maven_jars "$dynamodb_jars" "com.amazonaws:DynamoDBLocal:$dynamodb_version"
   go_program "$versitygw_bin" "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version"
 }
 
@@ -49,7 +48,11 @@ started() {
   say "$1 on port $2"
 }
 
-start_engines() {
+# Starts the engines.
+provide() {
+  trap stop_engines EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
   work="$(mktemp -d)"
   mkdir "$work/objects" "$work/sidecar"
   local dynamodb_port s3_port
@@ -71,23 +74,4 @@ start_engines() {
   export ENGINE_S3_URL="http://127.0.0.1:$s3_port"
 }
 
-case "${1:-}" in
-  install)
-    install_dynamodb
-    install_versitygw
-    ;;
-  run)
-    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die "usage: engines.sh run -- COMMAND…"; fi
-    shift 2
-    install_dynamodb
-    install_versitygw
-    trap stop_engines EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-    start_engines
-    "$@"
-    ;;
-  *)
-    die 'usage: engines.sh install | engines.sh run -- COMMAND…'
-    ;;
-esac
+install_or_run "$@"

@@ -14,23 +14,11 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 git_lfs_version=3.7.1
 git_lfs_home="$cache/git-lfs-$git_lfs_version"
 
-install_git_lfs() {
-  go_program "$git_lfs_home/git-lfs" "github.com/git-lfs/git-lfs/v3@v$git_lfs_version"
+install() { go_program "$git_lfs_home/git-lfs" "github.com/git-lfs/git-lfs/v3@v$git_lfs_version"; }
+
+provide() {
+  export PATH="$git_lfs_home:$PATH"
+  say "$(git lfs version)"
 }
 
-case "${1:-}" in
-  install)
-    install_git_lfs
-    ;;
-  run)
-    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die "usage: git-lfs.sh run -- COMMAND…"; fi
-    shift 2
-    install_git_lfs
-    export PATH="$git_lfs_home:$PATH"
-    say "$(git lfs version)"
-    exec "$@"
-    ;;
-  *)
-    die 'usage: git-lfs.sh install | git-lfs.sh run -- COMMAND…'
-    ;;
-esac
+install_or_run "$@"

@@ -29,6 +29,19 @@ retry() {
   return 1
 }
 
+# install_or_run ARGUMENT…: what a script gets that fetches tools: `install`, or `run -- COMMAND…`. It has the functions
+# `install`, and `provide`, after which the command finds them.
+install_or_run() {
+  if [ "$*" != install ] && { [ "${1:-} ${2:-}" != 'run --' ] || [ $# -le 2 ]; }; then
+    die "usage: ${0##*/} install | run -- COMMAND…"
+  fi
+  install
+  [ "$1" = run ] || return 0
+  shift 2
+  provide
+  "$@"
+}
+
 # have PROGRAM: whether it can be run.
 have() { command -v "$1" >/dev/null 2>&1; }
 

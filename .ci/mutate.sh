@@ -21,11 +21,11 @@ stryker_version=9.6.1
 stryker_home="$cache/stryker-$stryker_version"
 work=.cache/mutation
 tools="$work/tools-$stryker_version"
-folders=(lambda/exports lambda/gc lambda/ledger lambda/accounts)
+folders=(lambda/exports lambda/gc lambda/ledger lambda/access lambda/ci lambda/hosts lambda/invitations lambda/sign-in)
 folders+=(lambda/locks lambda/history lambda/downloads lambda/alerts lambda/status)
 folders+=(lambda/rules lambda/scan lambda/store/rules lambda/store/adopted.ts lambda/store/adopted-listing.ts lambda/table)
 # What has no unit tests of its own is left to the tests of the API.
-left_out='^lambda/(exports/messages|store/rules/archive-store|accounts/identity-verifier|scan/(parse-list-answer|parse-list-entries|list-objects)|alerts/webhook-sender|table/(client|table))\.ts'
+left_out='^lambda/(exports/messages|store/rules/archive-store|ci/identity-verifier|scan/(parse-list-answer|parse-list-entries|list-objects)|alerts/webhook-sender|table/(client|table))\.ts'
 
 install_stryker() {
   [ -e "$stryker_home/node_modules/.package-lock.json" ] && return
@@ -84,7 +84,7 @@ layer_of() {
     lambda/exports/*) echo exports ;;
     lambda/gc/*) echo gc ;;
     lambda/rules/*) echo domain ;;
-    lambda/accounts/*) echo accounts ;;
+    lambda/access/* | lambda/ci/* | lambda/hosts/* | lambda/invitations/* | lambda/sign-in/*) echo access ;;
     lambda/locks/* | lambda/history/* | lambda/downloads/* | lambda/alerts/* | lambda/status/*) echo small ;;
     lambda/table/*) echo requests ;;
     lambda/store/*) echo adopted ;;
@@ -95,7 +95,7 @@ layer_of() {
 # mutate FILES…: all layers, and what survived.
 mutate() {
   local file name files=()
-  local names=(domain ledger plans scan accounts gc exports small requests)
+  local names=(domain ledger plans scan access gc exports small requests)
   names+=(adopted)
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker

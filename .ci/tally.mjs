@@ -1,10 +1,10 @@
-// Adds up what the lanes' test reports counted: tally.mjs NAME:EXIT:SECONDS:REPORT…
+// Adds up what the lanes' test reports counted: tally.mjs NAME:EXIT:SECONDS:CPU:REPORT…
 // REPORT is the JSON file of a lane that runs tests. It is empty for a lane that runs none.
 // Prints a table, then the line `N passed, N failed`. Exits 1 if anything failed.
 import { readFileSync } from 'node:fs';
 
 const rows = process.argv.slice(2).map((lane) => {
-  const [name = '', exit, seconds = '', path = ''] = lane.split(':');
+  const [name = '', exit, seconds = '', cpu = '', path = ''] = lane.split(':');
   const report = read(path);
   const passed = report?.numPassedTests ?? 0;
   const failed = report?.numFailedTests ?? 0;
@@ -12,7 +12,7 @@ const rows = process.argv.slice(2).map((lane) => {
   // written, tests that were all skipped.
   const isBroken = exit !== '0' || report?.success === false || (path !== '' && passed === 0);
   const skipped = report?.numPendingTests ?? 0;
-  return { name, seconds, passed, failed: isBroken ? Math.max(1, failed) : failed, skipped };
+  return { name, seconds, cpu, passed, failed: isBroken ? Math.max(1, failed) : failed, skipped };
 });
 
 /** @param {string} path */
@@ -33,8 +33,8 @@ const print = (/** @type {(string | number)[]} */ cells) =>
       .trimEnd()}\n`,
   );
 process.stdout.write('\n');
-print(['lane', 'seconds', 'passed', 'failed', 'skipped']);
-for (const row of rows) print([row.name, row.seconds, row.passed, row.failed, row.skipped]);
+print(['lane', 'seconds', 'cpu', 'passed', 'failed', 'skipped']);
+for (const row of rows) print([row.name, row.seconds, row.cpu, row.passed, row.failed, row.skipped]);
 
 const passed = rows.reduce((sum, row) => sum + row.passed, 0);
 const failed = rows.reduce((sum, row) => sum + row.failed, 0);

@@ -18,7 +18,7 @@ export function medianRatio(values: readonly number[], bases: readonly number[])
 }
 
 /** The items in the order of a round, counted from 0: each round starts with the next one, so none always goes first. */
-export function orderOfRound<Item>(items: readonly Item[], round: number): Item[] {
+function orderOfRound<Item>(items: readonly Item[], round: number): Item[] {
   const first = items.length === 0 ? 0 : round % items.length;
   return [...items.slice(first), ...items.slice(0, first)];
 }
@@ -30,14 +30,11 @@ export function digits(value: number): string {
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
 }
 
-/**
- * A column of a table: the median of a figure, its median ratio to the base's, its maximum, all of its values, or mean, standard
- * deviation, least and most.
- */
+/** A column of a table: the median of a figure, with its least and most, its median ratio to the base's, or its maximum. */
 export type Column<Sample> = readonly [
   heading: string,
   figure: (sample: Sample) => number,
-  shown?: 'median' | 'ratio' | 'max' | 'all' | 'spread',
+  shown?: 'median' | 'range' | 'ratio' | 'max',
 ];
 
 interface Row<Sample> {
@@ -47,31 +44,35 @@ interface Row<Sample> {
   readonly base?: readonly Sample[] | undefined;
 }
 
-/** A table of what was measured: a row for each thing that took part, without those that have no samples. */
+/** Measures things by turns, so that all meet the same machine. @param items with the name of the one that each is compared to. */
+export async function inTurns<Item extends { readonly name: string; readonly base: string }, Sample>(
+  items: readonly Item[],
+  rounds: number,
+  measure: (item: Item, round: number) => Promise<readonly Sample[]>,
+): Promise<Row<Sample>[]> {
+  const taken = new Map(items.map(({ name }) => [name, [] as Sample[]]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const item of orderOfRound(items, round))
+      taken.get(item.name)?.push(...(await measure(item, round)));
+  return items.map(({ name, base }) => ({ name, samples: taken.get(name) ?? [], base: taken.get(base) }));
+}
+
+/** A table of what was measured: a row for each thing that took part. */
 export function tableOf<Sample>(columns: readonly Column<Sample>[], rows: readonly Row<Sample>[]): string {
   const cells = rows.map(({ name, samples, base = [] }) => [
     name,
     ...columns.map(([, figure, shown = 'median']) => {
       const values = samples.map(figure);
-      if (shown === 'all') return values.map(digits).join(' ');
-      if (shown === 'spread') return spreadOf(values);
       if (shown === 'ratio') return digits(medianRatio(values, base.map(figure)));
-      return digits(shown === 'max' ? Math.max(...values) : median(values));
+      if (shown === 'max') return digits(Math.max(...values));
+      const [least, most] = [Math.min(...values), Math.max(...values)].map(digits);
+      return digits(median(values)) + (shown === 'range' && least !== most ? ` (${least}–${most})` : '');
     }),
   ]);
   return formatTable(['', ...columns.map(([heading]) => heading)], cells);
 }
 
-/** Mean, standard deviation of a sample, least and most. */
-function spreadOf(values: readonly number[]): string {
-  const sum = (of: (value: number) => number) => values.reduce((total, value) => total + of(value), 0);
-  const mean = sum((value) => value) / values.length;
-  const deviation = Math.sqrt(sum((value) => (value - mean) ** 2) / (values.length - 1));
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  return `${digits(mean)} ± ${digits(deviation)} (${digits(least)}–${digits(most)})`;
-}
-
-/** The options of a benchmark, as texts. @throws {TypeError} for one that it doesn't have. */
+/** The options of a benchmark, as texts. @throws {TypeError} for one that it doesn't have, with those that it has. */
 export function optionsOf<Defaults extends Readonly<Record<string, string>>>(
   args: readonly string[],
   defaults: Defaults,
@@ -79,7 +80,12 @@ export function optionsOf<Defaults extends Readonly<Record<string, string>>>(
   const options = Object.fromEntries(
     Object.entries(defaults).map(([name, value]) => [name, { type: 'string' as const, default: value }]),
   );
-  return parseArgs({ args: [...args], options }).values as Defaults;
+  try {
+    return parseArgs({ args: [...args], options }).values as Defaults;
+  } catch (cause) {
+    const all = Object.entries(defaults).map(([name, value]) => `--${name}=${value}`);
+    throw new TypeError(`These are the options, with their defaults: ${all.join(' ')}`, { cause });
+  }
 }
 
 /** `1000,4000` as numbers. */

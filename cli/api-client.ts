@@ -5,69 +5,48 @@ import { parseJson } from '../lambda/rules/text.ts';
 import { CliError, refusalError, unreachableError } from './errors.ts';
 import type { BusyLine } from './progress.ts';
 import { retryAfterMsOf } from './retry-after.ts';
+import type { AnswerTo, PathParams, Query, Route, SentTo } from './routes.ts';
+import { requestLine } from './routes.ts';
 import { asPrintable } from './terminal.ts';
 
 /** Routes of the management API, by the ids that the contract gives them: method, path and schemas come from there. */
 
 type Contract = typeof contract;
-type Key = Extract<keyof Contract, `${string} /v1/${string}`>;
 
 /** As clients name a route: `getTenant`. */
-export type RouteId = Contract[Key]['id'];
-type KeyOf<Id extends RouteId> = { [K in Key]: Id extends Contract[K]['id'] ? K : never }[Key];
-type EntryOf<Id extends RouteId> = Contract[KeyOf<Id>];
+export type RouteId = Contract[Route]['id'];
+type RouteOf<Id extends RouteId> = { [R in Route]: Id extends Contract[R]['id'] ? R : never }[Route];
 
-type Output<Answer> = Answer extends { readonly schema: infer S extends z.ZodType } ? z.output<S> : undefined;
 /** What a route answers. undefined: no body. */
-export type BodyOf<Id extends RouteId> = Output<
-  EntryOf<Id>['answers'][Extract<keyof EntryOf<Id>['answers'], Success>]
->;
-type Success = 200 | 201 | 202 | 204;
+export type BodyOf<Id extends RouteId> = AnswerTo<RouteOf<Id>>;
 
-type ParamsIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsIn<Rest> : never;
 /** The variable parts of a route's path. */
-export type ParamsOf<Id extends RouteId> = ParamsIn<KeyOf<Id>>;
+export type ParamsOf<Id extends RouteId> = keyof PathParams<RouteOf<Id>>;
 
 /** Routes that answer a page of a list. */
 export type PageId = {
   [Id in RouteId]: BodyOf<Id> extends { readonly nextCursor: string | null } ? Id : never;
 }[RouteId];
 
-type QueryNames<Entry> = Entry extends { readonly query: infer S extends z.ZodType }
-  ? keyof z.input<S>
-  : never;
-type Sent<Entry> = Entry extends { readonly body: { readonly schema: infer S extends z.ZodType } }
-  ? z.input<S>
-  : undefined;
-
 /** What a route is asked. */
 export interface Asking<Id extends RouteId> {
-  /** Already checked: a `..` would lead to another route. */
-  readonly params?: Readonly<Record<ParamsOf<Id>, string>>;
-  readonly query?: Readonly<Partial<Record<QueryNames<EntryOf<Id>>, string | number | boolean | undefined>>>;
-  readonly body?: Sent<EntryOf<Id>>;
+  readonly params?: PathParams<RouteOf<Id>>;
+  readonly query?: Query<RouteOf<Id>>;
+  readonly body?: SentTo<RouteOf<Id>>;
   /** Makes it safe to repeat. */
   readonly requestKey?: string;
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
 const routes = new Map(
-  Object.entries<RouteContract>(contract).map(([key, { id, access, answers }]) => {
-    const [method, path = ''] = key.split(' ') as [Method, string];
-    return [id, { method, path, access, answers }];
-  }),
+  Object.entries<RouteContract>(contract).map(([route, { id, access, answers }]) => [
+    id,
+    { route, access, answers },
+  ]),
 );
 
 /** The request for a route: method, path with its query, and what is sent. */
 export function requestOf<Id extends RouteId>(id: Id, { params, query, body, requestKey }: Asking<Id>) {
-  const { method, path } = routeOf(id);
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {}))
-    if (value !== undefined) search.set(name, String(value));
-  const values: Readonly<Record<string, string>> = params ?? {};
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
-  return { method, path: search.size === 0 ? filled : `${filled}?${search}`, body, requestKey };
+  return { ...requestLine(routeOf(id).route, params ?? {}, query), body, requestKey };
 }
 
 type Fields = Record<PropertyKey, unknown>;
@@ -175,7 +154,7 @@ export class ApiClient {
    * @throws {CliError} when the server did not answer.
    */
   async exchange(request: {
-    method: Method;
+    method: string;
     path: string;
     body?: unknown;
     mediaType: string;
@@ -185,7 +164,7 @@ export class ApiClient {
   }
 
   async #exchange(request: {
-    method: Method;
+    method: string;
     path: string;
     body?: unknown;
     mediaType?: string;

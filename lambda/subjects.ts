@@ -1,11 +1,20 @@
-import { accountBelongings, accountTies } from './accounts/seams.ts';
+import { accessBelongings } from './access/seams.ts';
+import type { AlertPorts } from './alerts/ports.ts';
 import { alertBelongings, alertsOfBatches, alertsOfCounts } from './alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './chunks/seams.ts';
+import { ciBelongings } from './ci/seams.ts';
+import type { DownloadPorts } from './downloads/ports.ts';
+import { publicBelongings } from './downloads/seams.ts';
 import { exportFailures, exportHold, exportTies } from './exports/seams.ts';
 import { gcBelongings, gcChore } from './gc/seams.ts';
-import { historyBelongings, historyOfBatches, historyOfCounts } from './history/seams.ts';
+import type { OfferedPorts } from './history/ports.ts';
+import { historyBelongings, historyOfBatches, historyOfCounts, outlookOf } from './history/seams.ts';
+import { hostBelongings, publicByHost } from './hosts/seams.ts';
+import { invitationsEnd } from './invitations/seams.ts';
 import type { CoreDeps } from './ledger/core-deps.ts';
 import { lockBelongings } from './locks/seams.ts';
+import type { SignInPorts } from './sign-in/ports.ts';
+import { signInBelongings } from './sign-in/seams.ts';
 import type { StatusPorts } from './status/ports.ts';
 
 type Needs<F extends (deps: never) => unknown> = Parameters<F>[0];
@@ -15,7 +24,8 @@ export function seamsOf(
   deps: Needs<typeof historyOfCounts> &
     Needs<typeof alertsOfCounts> &
     Needs<typeof alertBelongings> &
-    Needs<typeof accountBelongings> &
+    Needs<typeof publicBelongings> &
+    Needs<typeof hostBelongings> &
     Needs<typeof lockBelongings> &
     Needs<typeof exportHold> &
     Needs<typeof chunkClaims> &
@@ -29,7 +39,8 @@ export function seamsOf(
     belongings: [
       alertBelongings(deps),
       gcBelongings(deps),
-      accountBelongings(deps),
+      publicBelongings(deps),
+      hostBelongings(deps),
       lockBelongings(deps),
       historyBelongings(deps),
     ],
@@ -42,16 +53,38 @@ export function seamsOf(
 /** All of them, where one process does everything. */
 export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
-    Needs<typeof accountTies> &
+    Needs<typeof publicByHost> &
+    Needs<typeof outlookOf> &
+    Needs<typeof invitationsEnd> &
+    Pick<DownloadPorts, 'downloads'> &
+    Needs<typeof ciBelongings> &
+    Needs<typeof signInBelongings> &
+    Needs<typeof accessBelongings> &
     Needs<typeof exportTies> &
     Needs<typeof chunkedWay>,
-): ReturnType<typeof seamsOf> & Pick<CoreDeps, 'way'> & Pick<StatusPorts, 'failureKinds'> {
+): ReturnType<typeof seamsOf> &
+  Pick<CoreDeps, 'way'> &
+  Pick<StatusPorts, 'failureKinds'> &
+  Pick<AlertPorts, 'outlook'> &
+  Pick<SignInPorts, 'userEnds'> &
+  OfferedPorts &
+  Pick<DownloadPorts, 'publicWays'> {
   const seams = seamsOf(deps);
   return {
     ...seams,
     listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
-    belongings: [...seams.belongings, accountTies(deps), exportTies(deps)],
+    belongings: [
+      ...seams.belongings,
+      ciBelongings(deps),
+      signInBelongings(deps),
+      accessBelongings(deps),
+      exportTies(deps),
+    ],
+    publicWays: [publicByHost(deps)],
+    outlook: outlookOf(deps),
+    offered: (of) => deps.downloads.months(of),
     way: chunkedWay(deps),
+    userEnds: [invitationsEnd(deps)],
     failureKinds: [exportFailures(deps)],
   };
 }

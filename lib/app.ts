@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
-import { signInHostsOf } from '../lambda/accounts/rules/git-hosts.ts';
+import { signInHostsOf } from '../lambda/hosts/rules/git-hosts.ts';
 import { releaseText } from '../lambda/rules/release.ts';
 import { Api } from './api.ts';
 import { Background, EmailFeedback, notify, workQueues } from './background.ts';

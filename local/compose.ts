@@ -2,15 +2,13 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
-import { createHostClient } from '../lambda/accounts/git-hosts.ts';
-import { createIdentityVerifier } from '../lambda/accounts/identity-verifier.ts';
-import { KnownHostUsers } from '../lambda/accounts/rules/host-user.ts';
-import { createSignInHosts } from '../lambda/accounts/sign-in-hosts.ts';
 import { isLoopbackHost, isWebhookUrl } from '../lambda/alerts/rules/webhook-delivery.ts';
-import { createWebhookSender, type SenderOptions } from '../lambda/alerts/webhook-sender.ts';
+import { createWebhookSender } from '../lambda/alerts/webhook-sender.ts';
 import { createConsoleFiles } from '../lambda/aws/function-environment.ts';
+import { createIdentityVerifier } from '../lambda/ci/identity-verifier.ts';
 import { createCopier } from '../lambda/downloads/copier.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/exports/rules/settings.ts';
+import type { SenderOptions } from '../lambda/frame/public-address.ts';
 import { create as createAssembleUpload } from '../lambda/handlers/assemble-upload.ts';
 import { create as createConsole } from '../lambda/handlers/console.ts';
 import { create as createCopyObject } from '../lambda/handlers/copy-object.ts';
@@ -29,12 +27,15 @@ import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendEmail } from '../lambda/handlers/send-email.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import { create as createSignIn } from '../lambda/handlers/sign-in.ts';
+import { createHostClient } from '../lambda/hosts/git-hosts.ts';
+import { KnownHostUsers } from '../lambda/hosts/rules/host-client.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import type { Consumer } from '../lambda/rules/jobs.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
 import { ScanListing } from '../lambda/scan/list-objects.ts';
 import { createPathScan } from '../lambda/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../lambda/scan/rules/known-objects.ts';
+import { createSignInHosts } from '../lambda/sign-in/sign-in-hosts.ts';
 import { createStoreProbe } from '../lambda/status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../lambda/store/adopted.ts';
 import { ArchiveClient } from '../lambda/store/archive-client.ts';
@@ -244,7 +245,7 @@ interface Functions {
 
 /**
  * For what gigabytes pass through. They have V8 mark its small heap several times a second, which takes a third of this process's
- * CPU (`npm run bench -- chunks`): with room for twice as much garbage as it keeps, it marks seldom. A server that does no such
+ * CPU: with room for twice as much garbage as it keeps, it marks seldom. A server that does no such
  * work keeps its smaller heap. Functions mark theirs at once, `markHeapAtOnce`: here people would wait for it.
  */
 function withRoom(consume: Consumer): Consumer {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTenant } from '../lambda/accounts/tenants.ts';
-import { createToken } from '../lambda/accounts/tokens.ts';
+import { createTenant } from '../lambda/access/tenants.ts';
+import { createToken } from '../lambda/access/tokens.ts';
 import { demoTenant, type HistoryDay } from '../lambda/history/rules/history.ts';
 import { dayAfter, dayOf } from '../lambda/rules/dates.ts';
 import { formatBytes } from '../lambda/rules/sizes.ts';

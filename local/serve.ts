@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/ci/rules/identities.ts';
+import { exportStoreKindOf } from '../lambda/exports/rules/settings.ts';
 import {
   type GitHost,
   gitHostIdPattern,
   gitHostKinds,
   gitHostsMax,
   isGitHostUrl,
-} from '../lambda/accounts/rules/git-hosts.ts';
-import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/accounts/rules/identities.ts';
-import { exportStoreKindOf } from '../lambda/exports/rules/settings.ts';
+} from '../lambda/hosts/rules/git-hosts.ts';
 import type { Log } from '../lambda/rules/clock-and-log.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';

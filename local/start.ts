@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
-import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
-import { type IdentityIssuer, publicIssuers } from '../lambda/accounts/rules/identities.ts';
 import type { Mailer } from '../lambda/alerts/rules/email.ts';
 import { systemClock, systemIds } from '../lambda/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/aws/invocation-log.ts';
+import { type IdentityIssuer, publicIssuers } from '../lambda/ci/rules/identities.ts';
 import { demoTenant } from '../lambda/history/rules/history.ts';
+import type { GitHost } from '../lambda/hosts/rules/git-hosts.ts';
 import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
 import { isFull } from '../lambda/status/rules/disk.ts';

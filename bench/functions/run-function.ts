@@ -1,68 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Context } from 'aws-lambda';
-import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
+import { serve } from '../serve.ts';
+import { measured, type Used, usedSince } from '../usage.ts';
 
-/** The parts of a start, in ms. Lambda bills them, and gives them a full core. */
-export interface Start {
+/** A start, until the function takes requests. Lambda bills it, and gives it a full core. */
+export interface Start extends Used {
   readonly codeBytes: number;
   readonly gzippedBytes: number;
-  /** Node itself, until it runs the first line. */
-  readonly nodeMs: number;
-  /** Reading, compiling and running the bundle's modules. */
-  readonly loadMs: number;
-  readonly composeMs: number;
-  /** The warm-up, before the first request. */
-  readonly prepareMs: number;
-  readonly totalMs: number;
-  readonly cpuMs: number;
-  readonly peakMb: number;
 }
 
-/** One call of the function. */
-export interface Invoked {
-  readonly answer: unknown;
-  readonly wallMs: number;
-  readonly cpuMs: number;
-  /** Largest resident memory of the process so far. */
-  readonly peakMb: number;
-}
+/** A call: what it used, and its answer. */
+export type Invoked = Used & { readonly result: unknown };
 
 const timeoutMs = 300_000;
-const nodeMs = performance.now();
 const [bundle = ''] = process.argv.slice(2);
 const { handler } = (await import(bundle)) as {
   handler: (event: unknown, context: Context) => Promise<unknown>;
 };
-const totalMs = performance.now();
-const marked = (name: string) => performance.getEntriesByName(`lfs-quota.${name}`)[0]?.startTime ?? totalMs;
-const [composeAtMs, prepareAtMs] = [marked('compose'), marked('prepare')];
+const used = usedSince(0);
 const code = readFileSync(bundle);
-const start: Start = {
-  codeBytes: code.length,
-  gzippedBytes: gzipSync(code).length,
-  nodeMs,
-  loadMs: composeAtMs - nodeMs,
-  composeMs: prepareAtMs - composeAtMs,
-  prepareMs: totalMs - prepareAtMs,
-  totalMs,
-  cpuMs: ownCpuMs(),
-  peakMb: peakMemoryMb(),
-};
+const start: Start = { ...used, codeBytes: code.length, gzippedBytes: gzipSync(code).length };
 
-const api = {
-  invoke: async (event: unknown): Promise<Invoked> => {
-    const startedMs = performance.now();
-    const context = {
-      awsRequestId: 'bench',
-      getRemainingTimeInMillis: () => timeoutMs - (performance.now() - startedMs),
-    } as Context;
-    const cpu = process.cpuUsage();
-    const answer = await handler(event, context);
-    return { answer, wallMs: performance.now() - startedMs, cpuMs: ownCpuMs(cpu), peakMb: peakMemoryMb() };
-  },
-};
-
-export type FunctionApi = typeof api;
-
-serve(api, start);
+serve((event: unknown) => {
+  const startedMs = performance.now();
+  const getRemainingTimeInMillis = () => timeoutMs - (performance.now() - startedMs);
+  return measured(() => handler(event, { awsRequestId: 'bench', getRemainingTimeInMillis } as Context));
+}, start);

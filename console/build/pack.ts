@@ -45,7 +45,11 @@ export function packConsole({ quality = 11 }: { quality?: number } = {}): Packed
   };
 }
 
-const styleSheet = () => bundled({ entryPoints: ['src/style.css'] }).outputFiles[0]?.text ?? '';
+/** The rules of all parts, each of which imports its own, in one file: they apply to whatever is shown. */
+const styleSheet = () =>
+  bundled({ entryPoints: ['src/main.tsx'], outdir: 'out' }).outputFiles.find(({ path }) =>
+    path.endsWith('.css'),
+  )?.text ?? '';
 
 const scriptOptions: BuildOptions = {
   entryPoints: { console: 'src/main.tsx' },
@@ -54,6 +58,7 @@ const scriptOptions: BuildOptions = {
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
   metafile: true,
+  loader: { '.css': 'empty' },
 };
 
 /** The files that the console's scripts are made from. */
@@ -107,7 +112,7 @@ function pageOf(names: {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
+<link rel="icon" href="data:image/svg+xml,${icon.replaceAll('#', '%23')}">
 <link rel="preload" href="/assets/${fontName}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="/assets/${styleName}">
 ${needed.map((name) => `<link rel="modulepreload" href="/assets/${name}">\n`).join('')}<script type="module" src="/assets/${scriptName}"></script>

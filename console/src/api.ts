@@ -1,4 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { AnswerTo, PathParams, Query, Route, SentTo } from '../../cli/routes.ts';
+import { requestLine } from '../../cli/routes.ts';
 
 /** Requests to the API of the same origin, in the name of whoever has signed in. */
 
@@ -19,21 +21,23 @@ type Outcome<T> =
   | { readonly kind: 'ok'; readonly status: number; readonly body: T; readonly etag: string | null }
   | NoAnswer;
 
-interface Asked {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly body?: unknown;
+/** What a route is asked, and the parts of its path by their names. */
+export type Asked<R extends Route> = PathParams<R> & {
+  readonly query?: Query<R> | undefined;
+  readonly body?: SentTo<R>;
   readonly etag?: string | null;
   /** Signs in. No other request has it. */
   readonly token?: string;
   /** Sent again with the same one, a request has one effect. */
   readonly requestKey?: string;
-}
+};
 
 /** What is done when a request is answered as if nobody had signed in, or since that has ended; when a git host must be asked again before a change. */
 export const listeners = { signedOut: (_hasEnded: boolean) => {}, signInAgain: () => {} };
 
-export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T>> {
-  const { method = 'GET', body, etag, token, requestKey } = asked;
+export async function ask<R extends Route>(route: R, asked: Asked<R>): Promise<Outcome<AnswerTo<R>>> {
+  const { query, body, etag, token, requestKey } = asked;
+  const { method, path } = requestLine(route, asked, query);
   try {
     const response = await fetch(path, {
       method,
@@ -48,7 +52,7 @@ export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    return await outcomeOf<T>(response, token === undefined);
+    return await outcomeOf(response, token === undefined);
   } catch {
     return { kind: 'unreachable' };
   }
@@ -77,21 +81,31 @@ export interface Listed<Item> {
   readonly isCut: boolean;
 }
 
+/** Routes that answer a page of a list. */
+export type PageRoute = {
+  [R in Route]: AnswerTo<R> extends { readonly nextCursor: string | null } ? R : never;
+}[Route];
+
+export type ItemOf<
+  R extends Route,
+  Name extends keyof AnswerTo<R>,
+> = AnswerTo<R>[Name] extends readonly (infer Item)[] ? Item : never;
+
 /** The items of a list, page after page; or why not all of its pages could be read. */
-export async function askPages<Item>(
-  path: string,
-  key: string,
-  options: { pagesMax: number; onPage?: (items: readonly Item[]) => void },
-): Promise<Answer<Listed<Item>>> {
-  const items: Item[] = [];
+export async function askPages<R extends PageRoute, Name extends keyof AnswerTo<R>>(
+  route: R,
+  name: Name,
+  asked: Asked<R> & { pagesMax: number; onPage?: (items: readonly ItemOf<R, Name>[]) => void },
+): Promise<Answer<Listed<ItemOf<R, Name>>>> {
+  const items: ItemOf<R, Name>[] = [];
   let cursor: string | null = null;
-  for (let page = 0; page < options.pagesMax; page += 1) {
-    const query: string = `${path.includes('?') ? '&' : '?'}limit=1000${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-    const outcome: Outcome<Record<string, unknown>> = await ask(path + query);
+  for (let page = 0; page < asked.pagesMax; page += 1) {
+    const query: object = { ...asked.query, limit: 1000, cursor: cursor ?? undefined };
+    const outcome = await ask(route, { ...asked, query });
     if (outcome.kind !== 'ok') return outcome;
-    items.push(...(outcome.body[key] as Item[]));
-    options.onPage?.(items);
-    cursor = outcome.body['nextCursor'] as string | null;
+    items.push(...(outcome.body[name] as ItemOf<R, Name>[]));
+    asked.onPage?.(items);
+    cursor = (outcome.body as { nextCursor: string | null }).nextCursor;
     if (cursor === null) break;
   }
   return { kind: 'ok', body: { items, isCut: cursor !== null } };
@@ -112,11 +126,18 @@ export function usePoll(run: () => Promise<number | null>, key: string): () => v
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
     let isRunning = false;
+    let isDue = false;
     const go = async () => {
       clearTimeout(timer);
-      if (isOver || isRunning || document.hidden) return;
+      // What runs may have asked before there was a reason to ask again.
+      isDue = true;
+      if (isRunning || document.hidden) return;
       isRunning = true;
-      const waitMs = await latest.current();
+      let waitMs: number | null = null;
+      while (isDue && !isOver) {
+        isDue = false;
+        waitMs = await latest.current();
+      }
       isRunning = false;
       if (!isOver && waitMs !== null) timer = setTimeout(() => void go(), waitMs);
     };

@@ -1,6 +1,7 @@
 import { dayMs, dayOf } from '../../lambda/rules/dates.ts';
 import { dayTicks, lineOf, type Point, ringsOf, stepsOf, ticksOf, topOfPoints } from './chart-figures.ts';
 import { bytesText, dayText } from './text.ts';
+import './chart.css';
 
 /** A forecast, which starts at the last point. */
 export interface Ahead {

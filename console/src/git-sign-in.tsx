@@ -1,6 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import type { FinishedSignInBody } from '../../lambda/api/contract/sign-in.ts';
 import { ask } from './api.ts';
 import { Problem } from './parts.tsx';
 
@@ -26,7 +24,7 @@ export function takeArrival(): Arrival | undefined {
 
 /** What came of it: a session for the view that was wanted, a choice of tenants, or a refusal. */
 export async function finishSignIn(arrival: Arrival): Promise<Return> {
-  const outcome = await ask<FinishedSignInBody>('/v1/sign-in/finish', { method: 'POST', body: arrival });
+  const outcome = await ask('POST /v1/sign-in/finish', { body: arrival });
   if (outcome.kind !== 'ok')
     return { problem: "Couldn't sign you in. Retry, or use an access token.", tenants: [] };
   const { tenant, tenants, next } = outcome.body;
@@ -37,7 +35,7 @@ export async function finishSignIn(arrival: Arrival): Promise<Return> {
 
 /** Opens the page of a host. @returns false: it can't be opened now. */
 async function openHost(host: string, next: string): Promise<boolean> {
-  const outcome = await ask<{ url: string }>('/v1/sign-in', { method: 'POST', body: { host, next } });
+  const outcome = await ask('POST /v1/sign-in', { body: { host, next } });
   if (outcome.kind === 'ok') {
     // The code of a command line stays in this tab, to come back to.
     sessionStorage['door'] = location.hash.startsWith('#_device') ? location.hash : '';
@@ -48,7 +46,7 @@ async function openHost(host: string, next: string): Promise<boolean> {
 
 /** Sends a user of a host there once more, and back to this view. */
 export async function signInAgain(): Promise<void> {
-  const whose = await ask<SessionBody>('/v1/session');
+  const whose = await ask('GET /v1/session', {});
   const [host] = (whose.kind === 'ok' && whose.body.hostUser?.split(':')) || [];
   if (host !== undefined) await openHost(host, location.hash);
 }
@@ -67,9 +65,7 @@ export function GitHosts({ back }: { back: Return | undefined }) {
   const [problem, setProblem] = useState(back?.problem);
   const [tenant, setTenant] = useState(back?.tenants[0] ?? '');
   useEffect(() => {
-    void ask<{ hosts: typeof hosts }>('/v1/sign-in').then(
-      (outcome) => outcome.kind === 'ok' && setHosts(outcome.body.hosts),
-    );
+    void ask('GET /v1/sign-in', {}).then((outcome) => outcome.kind === 'ok' && setHosts(outcome.body.hosts));
   }, []);
   const start = async (host: string) => {
     // Doors aren't views: what they hold must not leave.

@@ -1,3 +1,4 @@
+import './base.css';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
@@ -8,6 +9,7 @@ import { finishSignIn, type Return, signInAgain, takeArrival } from './git-sign-
 import { Console } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 import { fetchAhead, loadView } from './views.ts';
+import './print.css';
 
 const againMs = 5_000;
 
@@ -25,7 +27,7 @@ function App() {
     listeners.signInAgain = () => void signInAgain();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const find = async () => {
-      const outcome = await ask<SessionBody>('/v1/session');
+      const outcome = await ask('GET /v1/session', {});
       if (outcome.kind === 'ok') setSession(outcome.body);
       else if (outcome.kind !== 'signed-out') timer = setTimeout(() => void find(), againMs);
     };

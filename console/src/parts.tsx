@@ -6,11 +6,12 @@ import { type Address, titleOf } from './address.ts';
 import { barOf, type Parts } from './figures.ts';
 import { focus } from './navigation.ts';
 import { csvOf } from './text.ts';
+import './parts.css';
 
 /** The mark: a usage bar. */
 export function Mark() {
   return (
-    <svg class="mark" viewBox="0 0 20 14" aria-hidden="true">
+    <svg class="mark" viewBox="0 0 20 14" width="20" height="14" aria-hidden="true">
       <rect class="pale" width="20" height="14" rx="3" />
       <path class="fill" d="M3 0h8v14H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" />
     </svg>
@@ -24,10 +25,10 @@ export function Alone({ title, children }: { title: string; children: ComponentC
   }, [title]);
   return (
     <main class="alone">
-      <p class="brand">
+      <p class="row tight brand">
         <Mark /> lfs-quota
       </p>
-      <h1>{title}</h1>
+      <h1 class="cut">{title}</h1>
       {children}
     </main>
   );
@@ -57,8 +58,8 @@ export function Title(props: {
     focus.isDue = isShape;
   }, [title]);
   return (
-    <div class="title">
-      <h1 tabIndex={-1} ref={heading}>
+    <div class="head title">
+      <h1 class="cut" tabIndex={-1} ref={heading}>
         {title}
       </h1>
       {typeof note === 'string' ? <p class="note">{note}</p> : note}
@@ -128,8 +129,8 @@ export function Code({ text, name }: { text: string; name: string }) {
     setTimeout(() => setSaid(''), 2000);
   };
   return (
-    <div class="code">
-      <pre>{text}</pre>
+    <div class="row tight code">
+      <pre class="cut">{text}</pre>
       <Button text={said || 'Copy'} kind="quiet" label={`Copy: ${name}`} onPress={copy} />
       <span class="hidden" role="status">
         {said}
@@ -164,12 +165,12 @@ export function Choice<Value extends string | number>(props: {
   const { label, values, value, onChoose, textOf = String } = props;
   const name = useId();
   return (
-    <fieldset class="choice">
+    <fieldset class="row choice">
       <legend class="hidden">{label}</legend>
       {values.map((each) => (
         <label key={each}>
           <input type="radio" name={name} checked={value === each} onChange={() => onChoose(each)} />
-          <span>{textOf(each)}</span>
+          <span class="note">{textOf(each)}</span>
         </label>
       ))}
     </fieldset>
@@ -197,7 +198,13 @@ export function CsvButton<Row extends object>(props: {
     setTimeout(() => URL.revokeObjectURL(url), keptMs);
   };
   return (
-    <Button text="CSV" kind="quiet" label={`${name} as CSV`} isDisabled={rows.length === 0} onPress={save} />
+    <Button
+      text="CSV"
+      kind="quiet csv"
+      label={`${name} as CSV`}
+      isDisabled={rows.length === 0}
+      onPress={save}
+    />
   );
 }
 

@@ -1,5 +1,6 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, ask, askPages, type Listed, usePoll } from './api.ts';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { AnswerTo, Route } from '../../cli/routes.ts';
+import { type Answer, type Asked, ask, askPages, type PageRoute, usePoll } from './api.ts';
 
 /** What a view reads besides the tenant's figures, and what it changes. */
 
@@ -26,61 +27,81 @@ function holdBack(): () => void {
 }
 
 interface Held<T> {
-  readonly path: string;
+  readonly what: string;
   readonly body?: T;
   readonly refusal?: string;
 }
 
+interface Reading<T> {
+  /** Another one, and it's read again. */
+  readonly key?: string | undefined;
+  /** After how long it is read again. null: not by itself. */
+  readonly againMs?: ((body: T) => number | null) | undefined;
+  /** Nothing is held back for it, and without `againMs` it stays until `read`, once known. */
+  readonly isAside?: boolean | undefined;
+}
+
 /**
- * The answer of a path. It's read again when the page is seen again, when the key changes, and when nobody answered.
+ * An answer. It's read again when the page is seen again, when the key changes, and when nobody answered.
  *
- * @param path undefined: nothing is read.
- * @param options.againMs after how long it is read again. null: not by itself.
- * @param options.get asks otherwise, as for a long list: nothing is held back for it, and without `againMs` it stays until
- * `read`, once known.
+ * @param what it is: of another one, this isn't shown. undefined: nothing is read.
  * @returns `refusal` says why there's no body.
  */
-export function useRead<T>(
-  path: string | undefined,
-  options: {
-    key?: string;
-    againMs?: (body: T) => number | null;
-    get?: (path: string) => Promise<Answer<T>>;
-  } = {},
+export function useAnswer<T>(
+  what: string | undefined,
+  get: () => Promise<Answer<T>>,
+  { key, againMs, isAside }: Reading<T>,
 ): { body: T | undefined; refusal: string | undefined; read: () => void } {
   const [held, setHeld] = useState<Held<T>>();
-  const latest = useRef(path);
-  latest.current = path;
-  const pollKey = `${path} ${options.key}`;
-  const kept = useRef('');
+  const latest = useRef(what);
+  latest.current = what;
+  const pollKey = `${what} ${key}`;
+  const kept = useRef({ key: '' });
   const poll = usePoll(async () => {
-    if (path === undefined || kept.current === pollKey) return null;
-    const outcome = await (options.get ?? ask<T>)(path);
-    if (latest.current !== path) return null;
+    // `read` makes another one.
+    const { current } = kept;
+    if (what === undefined || current.key === pollKey) return null;
+    const outcome = await get();
+    if (latest.current !== what) return null;
     if (outcome.kind === 'ok') {
-      if (options.get && !options.againMs) kept.current = pollKey;
-      setHeld({ path, body: outcome.body });
-      return options.againMs?.(outcome.body) ?? null;
+      if (isAside && !againMs) current.key = pollKey;
+      setHeld({ what, body: outcome.body });
+      return againMs?.(outcome.body) ?? null;
     }
-    if (outcome.kind === 'refused') setHeld({ path, refusal: outcome.detail });
+    if (outcome.kind === 'refused') setHeld({ what, refusal: outcome.detail });
     return outcome.kind === 'unreachable' ? lostMs : null;
   }, pollKey);
   const read = () => {
-    kept.current = '';
+    kept.current = { key: '' };
     poll();
   };
-  const known = held?.path === path ? held : undefined;
-  const isFirst = path !== undefined && known === undefined && !options.get;
+  const known = held?.what === what ? held : undefined;
+  const isFirst = what !== undefined && known === undefined && !isAside;
   useLayoutEffect(() => (isFirst ? holdBack() : undefined), [isFirst]);
   return { body: known?.body, refusal: known?.refusal, read };
 }
 
+/** What a route answers. @param route undefined: nothing is read. */
+export const useRead = <R extends Route>(route: R | undefined, asked: Asked<R> & Reading<AnswerTo<R>>) =>
+  useAnswer(whatOf(route, asked), () => ask(route as R, asked), asked);
+
 /** The items of a list, page after page. `name` is that of their field. */
-export const useList = <Item>(
-  path: string | undefined,
-  name: string,
-  options: { pagesMax: number; key?: string },
-) => useRead<Listed<Item>>(path, { ...options, get: (wanted) => askPages<Item>(wanted, name, options) });
+export const useList = <R extends PageRoute, Name extends keyof AnswerTo<R>>(
+  route: R | undefined,
+  name: Name,
+  asked: Asked<R> & { pagesMax: number; key?: string },
+) =>
+  useAnswer(whatOf(route, asked), () => askPages(route as R, name, asked), { key: asked.key, isAside: true });
+
+const whatOf = (route: string | undefined, asked: object) =>
+  route && route + JSON.stringify({ ...asked, key: '' });
+
+/** What is stored, or was saved since: answers that are still on their way may be older. */
+export function useSaved<T>(stored: T) {
+  const state = useState(stored);
+  useEffect(() => state[1](stored), [stored]);
+  return state;
+}
 
 /**
  * Changes something.
@@ -88,12 +109,12 @@ export const useList = <Item>(
  * @param then is called with the answer, once it's changed.
  * @returns why it wasn't changed. undefined: it was.
  */
-export async function change<T>(
-  path: string,
-  asked: Parameters<typeof ask>[1],
-  then?: (body: T) => void,
+export async function change<R extends Route>(
+  route: R,
+  asked: Asked<R>,
+  then?: (body: AnswerTo<R>) => void,
 ): Promise<string | undefined> {
-  const outcome = await ask<T>(path, asked);
+  const outcome = await ask(route, asked);
   // The answer to a click was lost, or was none.
   if (outcome.kind !== 'ok') return ('detail' in outcome && outcome.detail) || "Couldn't save. Retry.";
   then?.(outcome.body);

@@ -12,7 +12,7 @@ const againMs = 60_000;
 export function useStatus() {
   const [body, setBody] = useState<StatusBody | null>();
   const askNow = usePoll(async () => {
-    const outcome = await ask<StatusBody>('/v1/status');
+    const outcome = await ask('GET /v1/status', {});
     setBody(outcome.kind === 'ok' ? outcome.body : null);
     return againMs;
   }, '');

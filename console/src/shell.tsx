@@ -20,6 +20,7 @@ import { type Live, useTenant } from './subscription.ts';
 import { bytesText, percentText, whoText } from './text.ts';
 import type { ServiceViewProps, ViewProps } from './view-props.ts';
 import { loadView, viewNow } from './views.ts';
+import './shell.css';
 
 type Chrome = ServiceViewProps & { onSignedOut: () => void };
 
@@ -139,13 +140,13 @@ function Frame(props: Chrome & { body?: SubscriptionBody | undefined; children: 
   const { session, address, body, children, onSignedOut } = props;
   const { tenant } = address;
   const signOut = async () => {
-    const outcome = await ask('/v1/session', { method: 'DELETE' });
+    const outcome = await ask('DELETE /v1/session', {});
     if (outcome.kind !== 'unreachable') onSignedOut();
   };
   return (
     <div class="frame">
-      <header>
-        <p class="brand">
+      <header class="row tight apart">
+        <p class="row tight brand">
           <Mark />
           {session.kind === 'operator' ? (
             <a href={formatAddress(parseAddress(''))}>lfs-quota</a>
@@ -162,7 +163,7 @@ function Frame(props: Chrome & { body?: SubscriptionBody | undefined; children: 
           )}
           {body?.plan && <span class="pill">{body.plan}</span>}
         </p>
-        <p class="who note">
+        <p class="row tight who note">
           <span>{whoText(session)}</span>
           <button type="button" class="quiet" onClick={() => void signOut()}>
             Sign out
@@ -205,7 +206,7 @@ function Links(props: Chrome & { body?: SubscriptionBody | undefined }) {
             href={formatAddress({ ...parseAddress(''), tenant, view })}
             {...(view === current && { 'aria-current': 'page' })}
           >
-            <svg viewBox="0 0 16 16" aria-hidden="true">
+            <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
               <path d={icons[view] ?? ''} />
             </svg>
             {titleOf({ view, repo: null })}

@@ -28,7 +28,7 @@ export function SignIn(props: {
   const submit = async (event: Event) => {
     event.preventDefault();
     setIsAsking(true);
-    const outcome = await ask<SessionBody>('/v1/session', { method: 'POST', token: tokenIn(token) });
+    const outcome = await ask('POST /v1/session', { token: tokenIn(token) });
     setIsAsking(false);
     if (outcome.kind === 'ok') return onSignedIn(outcome.body);
     setProblem(messages[outcome.kind]);

@@ -38,11 +38,9 @@ export function useTenant(tenant: string): Live {
     latest.current = { ...latest.current, ...part };
     setView(latest.current);
   };
-  const path = `/v1/tenants/${tenant}`;
-
   const poll = async (): Promise<number | null> => {
     if (latest.current.body === undefined) etag.current = null;
-    const outcome = await ask<SubscriptionBody>(`${path}/subscription`, { etag: etag.current });
+    const outcome = await ask('GET /v1/tenants/{tenant}/subscription', { tenant, etag: etag.current });
     if (outcome.kind === 'signed-out') return null;
     if (outcome.kind === 'refused') {
       change({ refusal: outcome.detail, body: undefined });
@@ -58,7 +56,7 @@ export function useTenant(tenant: string): Live {
     if (outcome.kind === 'ok') {
       const { body } = outcome;
       etag.current = outcome.etag;
-      change({ body, history: await historyFor(path, latest.current, body), refusal: undefined });
+      change({ body, history: await historyFor(latest.current, body), refusal: undefined });
     }
     change({ againAtMs: undefined });
     return waitOf(latest.current, change);
@@ -67,9 +65,9 @@ export function useTenant(tenant: string): Live {
   const scanAgain = async () => {
     change({ scanningSinceMs: Date.now() });
     askNow();
-    const outcome = await ask<SubscriptionBody>(`${path}/subscription?refresh=true`);
+    const outcome = await ask('GET /v1/tenants/{tenant}/subscription', { tenant, query: { refresh: true } });
     if (outcome.kind === 'ok' && outcome.status === 200) {
-      const history = await historyFor(path, latest.current, outcome.body);
+      const history = await historyFor(latest.current, outcome.body);
       etag.current = null;
       change({ body: outcome.body, history, scanningSinceMs: undefined });
     } else if (outcome.kind !== 'ok') change({ scanningSinceMs: undefined });
@@ -99,7 +97,6 @@ function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): 
 
 /** The history changes with a scan, with the limit, and with a rejected push. */
 async function historyFor(
-  path: string,
   { body: before, history }: TenantView,
   now: SubscriptionBody,
 ): Promise<HistoryBody | undefined> {
@@ -110,6 +107,6 @@ async function historyFor(
     before?.lastRefusals[0]?.at === now.lastRefusals[0]?.at;
   if (isKnown) return history;
   const [from] = lastDays(daysMax, Date.now());
-  const outcome = await ask<HistoryBody>(`${path}/history?from=${from}`);
+  const outcome = await ask('GET /v1/tenants/{tenant}/history', { tenant: now.tenant, query: { from } });
   return outcome.kind === 'ok' ? outcome.body : history;
 }

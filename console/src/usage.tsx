@@ -3,6 +3,7 @@ import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { type Parts, type ScanProgress, stateOf } from './figures.ts';
 import { Bar } from './parts.tsx';
 import { bytesText, dayText, forecastNote, percentText, timeText } from './text.ts';
+import './usage.css';
 
 type Usage = NonNullable<SubscriptionBody['usage']>;
 
@@ -35,7 +36,7 @@ function NotScanned(props: { limitBytes: number | null; progress: ScanProgress |
     <div class="usage">
       <p class="figure">
         <span class="number words">Calculating usage…</span>
-        <span class="of">{limitBytes === null ? 'no limit' : `limit ${bytesText(limitBytes)}`}</span>
+        <span class="of soft">{limitBytes === null ? 'no limit' : `limit ${bytesText(limitBytes)}`}</span>
       </p>
       {limitBytes !== null && (
         <Bar parts={{ stored: 0, reserved: 0, limit: limitBytes }} label="not scanned yet" />
@@ -108,16 +109,17 @@ export function Figure(props: {
   return (
     <div class={isPart ? 'usage part' : 'usage'}>
       <p class="figure">
-        <span class="number">{figure}</span> <span class="unit">{unit}</span> <span class="of">{of}</span>
+        <span class="number">{figure}</span> <span class="unit">{unit}</span>{' '}
+        <span class="of soft">{of}</span>
         {share && <strong>{share}</strong>}
       </p>
       {parts && <Bar parts={parts} isNear={isNear} label={label} />}
       <dl class="legend">
         {entries.map(({ name, value, kind, note, more }) => (
           <div key={name}>
-            <dt>
+            <dt class="row note">
               {kind && (
-                <svg class="swatch" aria-hidden="true">
+                <svg class="swatch" width="10" height="10" aria-hidden="true">
                   <rect class={kind} width="100%" height="100%" />
                 </svg>
               )}

@@ -1,8 +1,5 @@
 import * as z from 'zod';
-import type { AccountPorts } from '../accounts/ports.ts';
-import { forecastFrom, forecastNow } from '../history/history.ts';
-import type { HistoryPorts } from '../history/ports.ts';
-import { usageDays } from '../history/rules/history.ts';
+import type { AccessPorts } from '../access/ports.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { mapLimited } from '../rules/async.ts';
@@ -220,9 +217,8 @@ const tenantsAtOnce = 4;
 const monday = 1;
 
 type NoticeDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
-  Pick<AccountPorts, 'tokens'> &
-  HistoryPorts &
-  Pick<AlertPorts, 'emails' | 'emailQueue'>;
+  Pick<AccessPorts, 'tokens'> &
+  Pick<AlertPorts, 'emails' | 'emailQueue' | 'outlook'>;
 
 /**
  * Queues the notices of the day: tokens that expire soon, and on Monday the summary of the week. It never fails: the next
@@ -267,7 +263,7 @@ async function queueNoticesOf(deps: NoticeDeps, name: string, nowMs: number): Pr
 }
 
 async function noticesNow(
-  { tokens, history }: Pick<AccountPorts, 'tokens'> & HistoryPorts,
+  { tokens, outlook }: Pick<AccessPorts, 'tokens'> & Pick<AlertPorts, 'outlook'>,
   { tenant, lookedAtMs, nowMs }: { tenant: TenantRecord; lookedAtMs: number; nowMs: number },
 ): Promise<Notice[]> {
   const today = dayOf(nowMs);
@@ -278,22 +274,11 @@ async function noticesNow(
       ? [{ tokenId, name: label ?? user, expiresAtMs }]
       : [],
   );
-  const from = forecastFrom(today);
-  const noted = isMonday ? await history.days({ tenant: tenant.tenant, from, to: today }) : [];
-  const weekAgo = dayAfter(today, -7);
-  const days = usageDays({ days: noted, from: weekAgo, to: today, today, now: null });
-  const before = days.find(({ day }) => day === weekAgo);
-  const forecast = forecastNow({ tenant, noted, today });
   return noticesOf({
     tenant,
     day: today,
-    isMonday,
     tokens: expiring.slice(0, tokensNamedMax),
-    week: {
-      addedBytes: before && tenant.scanned ? tenant.scanned.storedBytes - before.storedBytes : null,
-      refusals: days.reduce((sum, { refusals }) => sum + refusals, 0),
-      fullOn: forecast.kind === 'full' ? forecast.day : null,
-    },
+    week: isMonday ? await outlook?.({ tenant, today }) : undefined,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Alerts } from './alert-store.ts';
 import type { EmailStore } from './email-store.ts';
 import type { EventBus } from './rules/alerts.ts';
-import type { EmailQueue, Mailer } from './rules/email.ts';
+import type { EmailQueue, Mailer, Outlook } from './rules/email.ts';
 import type { WebhookQueue, WebhookSender, WebhookUrls } from './rules/webhook-delivery.ts';
 import type { Webhooks } from './webhook-store.ts';
 
@@ -16,4 +16,6 @@ export interface AlertPorts {
   readonly emails: EmailStore;
   readonly emailQueue: EmailQueue;
   readonly mailer: Mailer;
+  /** Absent: nobody knows of past weeks, so no summary is sent. */
+  readonly outlook?: Outlook | undefined;
 }

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { gitHostIdPattern } from '../accounts/rules/git-hosts.ts';
+import { gitHostIdPattern } from '../hosts/rules/git-hosts.ts';
 import type { PackedBodies, PackedConsole, PackedFile } from '../rules/packed-console.ts';
 import { header, type Response } from './http.ts';
 import { problem } from './problems.ts';

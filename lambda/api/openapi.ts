@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { gitHostIdPattern } from '../accounts/rules/git-hosts.ts';
 import { uploadIdPattern } from '../chunks/rules/upload.ts';
 import { exportIdPattern } from '../exports/rules/job.ts';
+import { gitHostIdPattern } from '../hosts/rules/git-hosts.ts';
 import { lockIdPattern } from '../locks/rules/locks.ts';
 import { type RouteKey, routes } from '../routes.ts';
 import { oidPattern, repoPattern, tenantPattern } from '../rules/names.ts';

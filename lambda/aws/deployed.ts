@@ -20,17 +20,14 @@ export async function deployed<D, E, R>(
       return handler(event, context);
     };
   }
-  // The parts of a start, for `npm run bench -- functions`.
-  performance.mark('lfs-quota.compose');
   const deps = compose();
-  performance.mark('lfs-quota.prepare');
   await prepare(deps);
   return create(deps);
 }
 
 /**
  * Prepares a process through which gigabytes pass. Each 64 MB of them make V8 mark its heap, and bit by bit that takes a third
- * of an export's CPU (`npm run bench -- export`). All at once it's seldom, and takes 30 ms, for which nobody waits here.
+ * of an export's CPU. All at once it's seldom, and takes 30 ms, for which nobody waits here.
  */
 export async function markHeapAtOnce(): Promise<void> {
   setFlagsFromString('--no-incremental-marking');

@@ -4,7 +4,7 @@ import {
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
-import type { AdminCredential } from '../accounts/rules/tokens.ts';
+import type { AdminCredential } from '../access/rules/tokens.ts';
 import { AwsServiceError, SecretError } from '../rules/errors.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { calling, clientOptions, isRefusal } from '../table/sdk.ts';

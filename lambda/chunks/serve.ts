@@ -1,5 +1,5 @@
-import type { AccountPorts } from '../accounts/ports.ts';
-import { isValid } from '../accounts/tokens.ts';
+import type { AccessPorts } from '../access/ports.ts';
+import { isValid } from '../access/tokens.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { sameDigest, sha256Hex } from '../rules/hash.ts';
@@ -37,7 +37,7 @@ function shownState(upload: ChunkedUpload, nowMs: number): ShownState {
  * @throws {LedgerUnavailableError}
  */
 export async function findUpload(
-  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'tokens'> & Pick<ChunkPorts, 'chunkedUploads'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccessPorts, 'tokens'> & Pick<ChunkPorts, 'chunkedUploads'>,
   { token, ...path }: UploadPath & { token: string },
 ): Promise<ChunkedUpload | undefined> {
   const upload = await deps.chunkedUploads.read(path);

@@ -1,4 +1,4 @@
-import { createIdentityVerifier } from '../accounts/identity-verifier.ts';
+import { createIdentityVerifier } from '../ci/identity-verifier.ts';
 import * as stores from '../stores.ts';
 import { common, issuers, publicUrl, table } from './parts.ts';
 

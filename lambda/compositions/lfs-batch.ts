@@ -3,6 +3,7 @@ import { createSecret } from '../aws/secrets.ts';
 import { chunkedWay } from '../chunks/seams.ts';
 import type { CopyMessage } from '../downloads/messages.ts';
 import { historyOfBatches } from '../history/seams.ts';
+import { publicByHost } from '../hosts/seams.ts';
 import { KnownObjects, ListingPace } from '../scan/rules/known-objects.ts';
 import { adoptedSigner } from '../store/adopted.ts';
 import type { S3Settings } from '../store/bucket-client.ts';
@@ -45,6 +46,7 @@ export function batchDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
   const deps = heard(tables);
+  const hosts = hostUsers(tables);
   return {
     ...deps,
     publicUrl: publicUrl(),
@@ -56,7 +58,8 @@ export function batchDeps() {
     downloads: stores.downloads(tables),
     publicReads: stores.publicReads(tables),
     tokens: stores.tokens(tables),
-    ...hostUsers(tables),
+    ...hosts,
+    publicWays: [publicByHost({ ...deps, ...hosts })],
     store: objectStore(client),
     signer: objectSigner(place),
     storageClasses: storageClasses(),

@@ -1,10 +1,15 @@
-import { accountTies } from '../accounts/seams.ts';
+import { accessBelongings } from '../access/seams.ts';
 import { isWebhookUrl } from '../alerts/rules/webhook-delivery.ts';
 import { createSqsQueueGauge } from '../aws/sqs.ts';
 import { chunkClaims } from '../chunks/seams.ts';
+import { ciBelongings } from '../ci/seams.ts';
+import { publicBelongings } from '../downloads/seams.ts';
 import { exportFailures, exportTies } from '../exports/seams.ts';
+import { hostBelongings } from '../hosts/seams.ts';
+import { invitationsEnd } from '../invitations/seams.ts';
 import { parseJson } from '../rules/text.ts';
 import { ScanListing } from '../scan/list-objects.ts';
+import { signInBelongings } from '../sign-in/seams.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../status/rules/status.ts';
 import { createStoreProbe } from '../status/status.ts';
 import { adoptedListing } from '../store/adopted.ts';
@@ -105,5 +110,18 @@ export function managementDeps() {
     storeProbe: storeProbe(client, place),
     failures: stores.failures(tables),
   };
-  return { ...deps, belongings: [accountTies(deps), exportTies(deps)], failureKinds: [exportFailures(deps)] };
+  return {
+    ...deps,
+    offered: deps.downloads.months,
+    belongings: [
+      publicBelongings(deps),
+      hostBelongings(deps),
+      ciBelongings(deps),
+      signInBelongings(deps),
+      accessBelongings(deps),
+      exportTies(deps),
+    ],
+    userEnds: [invitationsEnd(deps)],
+    failureKinds: [exportFailures(deps)],
+  };
 }

@@ -1,7 +1,3 @@
-import { createHostClient } from '../accounts/git-hosts.ts';
-import { gitHostsFromJson } from '../accounts/rules/git-hosts.ts';
-import { KnownHostUsers } from '../accounts/rules/host-user.ts';
-import { issuersFromJson } from '../accounts/rules/identities.ts';
 import type { EmailMessage } from '../alerts/rules/email.ts';
 import type { WebhookMessage } from '../alerts/rules/webhook-delivery.ts';
 import { systemClock, systemIds } from '../aws/clock-and-ids.ts';
@@ -17,6 +13,7 @@ import {
   quickLimits,
 } from '../aws/sqs.ts';
 import type { ChunkMessage } from '../chunks/messages.ts';
+import { issuersFromJson } from '../ci/rules/identities.ts';
 import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
 import {
   type ExportSettings,
@@ -24,6 +21,9 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from '../exports/rules/settings.ts';
+import { createHostClient } from '../hosts/git-hosts.ts';
+import { gitHostsFromJson } from '../hosts/rules/git-hosts.ts';
+import { KnownHostUsers } from '../hosts/rules/host-client.ts';
 import { serviceName } from '../rules/metrics.ts';
 import { settingsFromJson } from '../rules/settings.ts';
 import { ScanListing } from '../scan/list-objects.ts';

@@ -1,5 +1,6 @@
 import type { EventBus } from '../alerts/rules/alerts.ts';
 import { createEventBridge } from '../aws/event-bus.ts';
+import { outlookOf } from '../history/seams.ts';
 import * as stores from '../stores.ts';
 import {
   chunkQueue,
@@ -28,7 +29,7 @@ export function refreshDeps() {
     eventBus: eventBus(),
     emails: stores.emails(tables),
     tokens: stores.tokens(tables),
-    history: stores.history(tables),
+    outlook: outlookOf({ history: stores.history(tables) }),
     webhookQueue: webhookQueue(),
     emailQueue: emailQueue(),
     queue: queue(),

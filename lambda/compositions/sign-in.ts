@@ -1,6 +1,6 @@
-import { signInHostsOf } from '../accounts/rules/git-hosts.ts';
-import { createSignInHosts } from '../accounts/sign-in-hosts.ts';
 import { createSecretsClient, createTextSecret } from '../aws/secrets.ts';
+import { signInHostsOf } from '../hosts/rules/git-hosts.ts';
+import { createSignInHosts } from '../sign-in/sign-in-hosts.ts';
 import * as stores from '../stores.ts';
 import { clock, common, gitHosts, publicUrl, table } from './parts.ts';
 

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { publicPartition } from '../accounts/repo-mark-store.ts';
 import { dayOf, monthOf } from '../rules/dates.ts';
 import { adding, all, type Fields, setting } from '../table/expressions.ts';
 import {
@@ -12,9 +11,10 @@ import {
   updateItem,
 } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
+import { publicPartition } from './public-read-store.ts';
 
 /** How much was offered for download. */
-export interface DownloadSum {
+interface DownloadSum {
   readonly bytes: number;
   readonly objects: number;
 }
@@ -31,7 +31,7 @@ export interface DownloadDay extends DownloadSum {
 export type DownloadPlace = Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>;
 
 /** What was offered in a month, and on each of its days. */
-export interface DownloadMonth extends DownloadSum {
+interface DownloadMonth extends DownloadSum {
   /** In UTC, such as `2026-11`. */
   readonly month: string;
   /** By day, such as `2026-11-21`. One that is missing had none, if the others sum up to the month. */

@@ -1,9 +1,3 @@
-import {
-  type PublicRead,
-  publicBytesOf,
-  publicObjectBytesMin,
-  publicTokenId,
-} from '../accounts/rules/git-hosts.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import { emptiedName } from '../ledger/rules/deletion.ts';
 import type { RepoPath, TenantRecord } from '../ledger/rules/tenant.ts';
@@ -14,6 +8,7 @@ import { type FindStoredDeps, findStored, type Question, remembering } from '../
 import { nextPage, type SignedRequest } from '../store/rules/store.ts';
 import type { DownloadDay, DownloadOffer, DownloadPlace, Downloads, PublicOffer } from './download-store.ts';
 import type { DownloadPorts } from './ports.ts';
+import { type PublicRead, publicBytesOf, publicObjectBytesMin, publicTokenId } from './rules/public-reads.ts';
 import { askUpstream, type UpstreamRepo, type UpstreamVerdict } from './upstream.ts';
 
 /**

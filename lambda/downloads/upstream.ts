@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { refusalOf, requestJson } from '../accounts/git-hosts.ts';
-import { type GitHost, isGitHostUrl, lfsUrlOf } from '../accounts/rules/git-hosts.ts';
-import { GitHostUnavailableError } from '../accounts/rules/host-user.ts';
+import { refusalOf, requestJson } from '../hosts/git-hosts.ts';
+import { type GitHost, isGitHostUrl, lfsUrlOf } from '../hosts/rules/git-hosts.ts';
+import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
 import type { Clock, Log } from '../rules/clock-and-log.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
 import { hrefCharactersMax } from './rules/copies.ts';

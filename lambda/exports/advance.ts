@@ -1,8 +1,8 @@
+import { noteFailure } from '../frame/failures.ts';
+import type { FailurePorts } from '../frame/ports.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import { LeaseLostError } from '../rules/lease.ts';
-import type { StatusPorts } from '../status/ports.ts';
-import { noteFailure } from '../status/status.ts';
 import { SourceGoneError, type UploadedPart, UploadGoneError } from '../store/rules/archive-store.ts';
 import type { FilePorts } from '../store/rules/file-ports.ts';
 import { copyParts } from './copy-parts.ts';
@@ -193,7 +193,7 @@ function isComplete(volume: ExportVolume, parts: readonly UploadedPart[]): boole
   return areInOrder && parts.length === volume.parts && sizeBytes === volume.sizeBytes;
 }
 
-export type AdvanceDeps = PlanDeps & Pick<CoreDeps, 'log'> & Pick<StatusPorts, 'failures'>;
+export type AdvanceDeps = PlanDeps & Pick<CoreDeps, 'log'> & FailurePorts;
 
 /**
  * Does what comes next for an export: plans it, hands out what is still to be done, completes the archives, or removes

@@ -1,7 +1,7 @@
-import { keyLifetimeMs } from '../accounts/tenants.ts';
+import { keyLifetimeMs } from '../access/request-keys.ts';
+import type { FailureKind } from '../frame/rules/failures.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Belongings, Hold } from '../ledger/seams.ts';
-import type { FailureKind } from '../status/rules/status.ts';
 import type { ExportPorts } from './ports.ts';
 import { isOpen } from './rules/job.ts';
 import { exportLimitMs } from './rules/settings.ts';

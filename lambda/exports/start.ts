@@ -1,5 +1,5 @@
-import type { AccountPorts } from '../accounts/ports.ts';
-import { claimRequest, requestIdOf } from '../accounts/tenants.ts';
+import type { AccessPorts } from '../access/ports.ts';
+import { claimRequest, requestIdOf } from '../access/request-keys.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayMs } from '../rules/dates.ts';
@@ -184,7 +184,7 @@ type PreparedExport =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function prepareExport(
-  deps: StartDeps & Pick<AccountPorts, 'requestKeys'>,
+  deps: StartDeps & Pick<AccessPorts, 'requestKeys'>,
   input: { wish: ExportWish; credentialId?: string | undefined; requestKey?: string | undefined },
 ): Promise<PreparedExport> {
   const { wish, requestKey } = input;
@@ -196,7 +196,7 @@ export async function prepareExport(
 }
 
 async function prepareOnce(
-  deps: StartDeps & Pick<AccountPorts, 'requestKeys'>,
+  deps: StartDeps & Pick<AccessPorts, 'requestKeys'>,
   input: { wish: ExportWish; credentialId?: string | undefined; requestKey: string },
 ): Promise<PreparedExport> {
   const { wish, credentialId, requestKey } = input;

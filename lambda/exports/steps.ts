@@ -1,5 +1,5 @@
+import { failureText, isOutage, noteFailure } from '../frame/failures.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
-import { failureText, isOutage, noteFailure } from '../status/status.ts';
 import { NoPartCopyError, SourceGoneError, UploadGoneError } from '../store/rules/archive-store.ts';
 import { type AdvanceDeps, advanceExport, goOn, whyGone } from './advance.ts';
 import { copyParts } from './copy-parts.ts';

@@ -6,10 +6,10 @@ import { proveChunk } from '../chunks/prove.ts';
 import type { ChunkedUpload } from '../chunks/rules/upload.ts';
 import { tidyUpload } from '../chunks/tidy.ts';
 import { assembleDeps } from '../compositions/assemble-upload.ts';
+import { failureText, isOutage } from '../frame/failures.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
 import { consumerOf, shortPause } from '../rules/jobs.ts';
-import { failureText, isOutage } from '../status/status.ts';
 
 type StepDeps = AssembleDeps & Pick<CoreDeps, 'log'> & FunctionPorts;
 

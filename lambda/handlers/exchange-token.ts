@@ -1,7 +1,5 @@
-import { exchangeToken } from '../accounts/exchange-token.ts';
-import type { AccountPorts } from '../accounts/ports.ts';
-import { IssuerUnavailableError } from '../accounts/rules/identities.ts';
-import type { GivenToken } from '../accounts/tokens.ts';
+import type { AccessPorts } from '../access/ports.ts';
+import type { GivenToken } from '../access/tokens.ts';
 import { exchangeContract } from '../api/contract/exchange.ts';
 import { baseUrl, json, pathTenant } from '../api/http.ts';
 import { exchangedTokenBody } from '../api/management/exchange.ts';
@@ -9,12 +7,16 @@ import { jsonBody } from '../api/management/operations.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
+import { exchangeToken } from '../ci/exchange-token.ts';
+import type { CiPorts } from '../ci/ports.ts';
+import { IssuerUnavailableError } from '../ci/rules/identities.ts';
 import { exchangeDeps } from '../compositions/exchange-token.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 type ExchangeDeps = Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log' | 'settings'> &
-  Pick<AccountPorts, 'identities' | 'exchangeRules' | 'tokens' | 'requestKeys' | 'audit'> &
+  Pick<CiPorts, 'identities' | 'exchangeRules'> &
+  Pick<AccessPorts, 'tokens' | 'requestKeys' | 'audit'> &
   FunctionPorts & { readonly publicUrl?: string | undefined };
 
 const contract = exchangeContract['POST /v1/tenants/{tenant}/exchange'];

@@ -1,4 +1,4 @@
-import type { AccountPorts } from '../accounts/ports.ts';
+import type { AccessPorts } from '../access/ports.ts';
 import { firstIssue } from '../api/contract/json.ts';
 import { tenantContract } from '../api/contract/tenants.ts';
 import { ifChanged, json } from '../api/http.ts';
@@ -15,6 +15,7 @@ import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { subscriptionDeps } from '../compositions/get-subscription.ts';
+import type { DownloadPorts } from '../downloads/ports.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
 import type { HistoryPorts } from '../history/ports.ts';
 import { lastRefusalsOf } from '../history/rules/history.ts';
@@ -29,7 +30,8 @@ const contract = tenantContract['GET /v1/tenants/{tenant}/subscription'];
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a reconcile still runs. */
 export function create(
   deps: SubscriptionDeps &
-    Pick<AccountPorts, 'admin' | 'tokens' | 'publicReads'> &
+    Pick<AccessPorts, 'admin' | 'tokens'> &
+    Pick<DownloadPorts, 'publicReads'> &
     HistoryPorts &
     FunctionPorts,
 ): HttpHandler {

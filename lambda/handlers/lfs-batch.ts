@@ -1,7 +1,6 @@
-import type { AccountPorts } from '../accounts/ports.ts';
-import { nameOfHostUser } from '../accounts/rules/host-user.ts';
-import type { Caller } from '../accounts/rules/tokens.ts';
-import { isForRepo, lastingTokenId, mayPush } from '../accounts/rules/tokens.ts';
+import { nameOfHostUser } from '../access/rules/host-user.ts';
+import type { Caller } from '../access/rules/tokens.ts';
+import { isForRepo, lastingTokenId, mayPush } from '../access/rules/tokens.ts';
 import { baseUrl, type Response } from '../api/http.ts';
 import { type LfsAccess, type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import {
@@ -47,8 +46,7 @@ import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 type BatchDeps = AdmitCopiesDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &
-  Pick<AccountPorts, 'publicReads'> &
-  Pick<DownloadPorts, 'downloads'> &
+  Pick<DownloadPorts, 'downloads' | 'publicReads' | 'publicWays'> &
   FunctionPorts & {
     readonly publicUrl?: string | undefined;
   };

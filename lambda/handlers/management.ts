@@ -1,5 +1,3 @@
-import type { AccountPorts } from '../accounts/ports.ts';
-import { signInHostsOf, webUrlOf } from '../accounts/rules/git-hosts.ts';
 import { json } from '../api/http.ts';
 import { auditOperations } from '../api/management/audit.ts';
 import { deleteOperations } from '../api/management/deletes.ts';
@@ -27,11 +25,13 @@ import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { managementDeps } from '../compositions/management.ts';
+import type { HostPorts } from '../hosts/ports.ts';
+import { signInHostsOf, webUrlOf } from '../hosts/rules/git-hosts.ts';
 import type { RouteKey } from '../routes.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 /** Whom somebody can sign in with. It is for everybody, too. */
-const listSignInHosts = async ({ gitHosts }: Pick<AccountPorts, 'gitHosts'>) => {
+const listSignInHosts = async ({ gitHosts }: Pick<HostPorts, 'gitHosts'>) => {
   const hosts = signInHostsOf(gitHosts).map((host) => ({
     id: host.id,
     kind: host.kind,

@@ -1,15 +1,15 @@
 import { warmUpScan, withMetrics } from '../aws/function.ts';
 import { deployedConsumer } from '../aws/jobs.ts';
 import { reconcileDeps } from '../compositions/reconcile.ts';
+import { noteFailedReconcile, whyOf } from '../frame/failures.ts';
+import type { FailurePorts } from '../frame/ports.ts';
 import { reconcileMessage } from '../ledger/reconcile-requests.ts';
 import { type RunReconcileDeps, runReconcile } from '../ledger/run-reconcile.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
 import { consumerOf, longPause } from '../rules/jobs.ts';
-import type { StatusPorts } from '../status/ports.ts';
-import { noteFailedReconcile, whyOf } from '../status/status.ts';
 
 /** Reconciles a tenant. What fails comes again, and after a few times is a dead letter. */
-export function create(deps: RunReconcileDeps & Pick<StatusPorts, 'failures'> & FunctionPorts) {
+export function create(deps: RunReconcileDeps & FailurePorts & FunctionPorts) {
   const { log, metrics } = deps;
   const consume = consumerOf(deps, {
     schema: reconcileMessage,

@@ -1,4 +1,4 @@
-import type { AccountPorts } from '../accounts/ports.ts';
+import type { AccessPorts } from '../access/ports.ts';
 import { deliverAlerts } from '../alerts/alerts.ts';
 import { queueNotices } from '../alerts/emails.ts';
 import type { AlertPorts } from '../alerts/ports.ts';
@@ -9,7 +9,6 @@ import { wakeUploads } from '../chunks/wake.ts';
 import { refreshDeps } from '../compositions/refresh.ts';
 import type { ExportPorts } from '../exports/ports.ts';
 import { wakeExports } from '../exports/start.ts';
-import type { HistoryPorts } from '../history/ports.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import { refresh } from '../ledger/reconcile-requests.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
@@ -17,8 +16,7 @@ import type { FunctionPorts } from '../rules/clock-and-log.ts';
 /** The schedule's target. */
 export function create(
   deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'log' | 'metrics' | 'settings'> &
-    Pick<AccountPorts, 'tokens'> &
-    HistoryPorts &
+    Pick<AccessPorts, 'tokens'> &
     Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emails' | 'emailQueue'> &
     ExportPorts &
     ChunkPorts &

@@ -1,6 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { acceptInvitation, startDevice } from '../accounts/invitations.ts';
-import type { AccountPorts } from '../accounts/ports.ts';
+import type { AccessPorts } from '../access/ports.ts';
 import { iso } from '../api/contract/fields.ts';
 import { invitationContract } from '../api/contract/invitations.ts';
 import { baseUrl, json, type Response } from '../api/http.ts';
@@ -12,11 +11,14 @@ import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { signInDeps } from '../compositions/sign-in.ts';
+import { acceptInvitation, startDevice } from '../invitations/invitations.ts';
+import type { InvitationPorts } from '../invitations/ports.ts';
 import type { RouteKey } from '../routes.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 type SignInDeps = HostSignInDeps &
-  Pick<AccountPorts, 'invitations' | 'devices' | 'requestKeys' | 'audit'> &
+  InvitationPorts &
+  Pick<AccessPorts, 'requestKeys' | 'audit'> &
   FunctionPorts;
 
 type Operation = (deps: SignInDeps, event: APIGatewayProxyEventV2) => Promise<Response>;

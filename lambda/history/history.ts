@@ -1,10 +1,8 @@
-import type { DownloadMonth, DownloadSum } from '../downloads/download-store.ts';
-import type { DownloadPorts } from '../downloads/ports.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
 import type { Counted, Forgotten, Refused, RepoCounted } from '../ledger/seams.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../rules/dates.ts';
-import type { HistoryPorts } from './ports.ts';
+import type { HistoryPorts, OfferedMonth, OfferedPorts, OfferedSum } from './ports.ts';
 import {
   demoTenant,
   type Forecast,
@@ -154,7 +152,7 @@ export interface TenantHistory {
   readonly to: string;
   readonly days: readonly (UsageDay & {
     /** What was offered for download. null: not known for this day. */
-    readonly downloads: DownloadSum | null;
+    readonly downloads: OfferedSum | null;
     /** Made up. The days from the first real one on are not. */
     readonly isSample?: true;
   })[];
@@ -172,7 +170,7 @@ export interface TenantHistory {
  * @throws {LedgerUnavailableError}
  */
 export async function readHistory(
-  { history, downloads, clock }: Pick<CoreDeps, 'clock'> & Pick<DownloadPorts, 'downloads'> & HistoryPorts,
+  { history, offered, clock }: Pick<CoreDeps, 'clock'> & HistoryPorts & OfferedPorts,
   input: { tenant: TenantRecord; from?: string | undefined; to?: string | undefined },
 ): Promise<TenantHistory> {
   const { tenant } = input.tenant;
@@ -184,7 +182,7 @@ export async function readHistory(
   const [noted, sample, months] = await Promise.all([
     history.days({ tenant, from: oldest, to: today }),
     tenant === demoTenant ? history.sample(tenant) : [],
-    downloads.months({ tenant, months: monthsOf({ from, to }) }),
+    offered({ tenant, months: monthsOf({ from, to }) }),
   ]);
   const all = usageDays({ days: noted, from: oldest, to: today, today, now: nowOf(input.tenant) });
   const made = sample
@@ -225,6 +223,28 @@ export function forecastNow(input: {
   return forecastOf({ days, limitBytes: tenant.limitBytes });
 }
 
+/**
+ * The last seven days before a day, and what they lead to.
+ *
+ * @returns `addedBytes` null: what was stored a week ago isn't known. `fullOn` null: no forecast.
+ * @throws {LedgerUnavailableError}
+ */
+export async function weekOutlook(
+  { history }: HistoryPorts,
+  { tenant, today }: { tenant: TenantRecord; today: string },
+) {
+  const noted = await history.days({ tenant: tenant.tenant, from: forecastFrom(today), to: today });
+  const weekAgo = dayAfter(today, -7);
+  const days = usageDays({ days: noted, from: weekAgo, to: today, today, now: null });
+  const before = days.find(({ day }) => day === weekAgo);
+  const forecast = forecastNow({ tenant, noted, today });
+  return {
+    addedBytes: before && tenant.scanned ? tenant.scanned.storedBytes - before.storedBytes : null,
+    refusals: days.reduce((sum, { refusals }) => sum + refusals, 0),
+    fullOn: forecast.kind === 'full' ? forecast.day : null,
+  };
+}
+
 function nowOf({ scanned, committedBytes, limitBytes }: TenantRecord) {
   return scanned && { ...scanned, usedBytes: Math.max(scanned.storedBytes, committedBytes), limitBytes };
 }
@@ -236,7 +256,7 @@ function monthsOf({ from, to }: { from: string; to: string }): string[] {
 }
 
 /** A month that was metered in part before days were summed up does not tell about the days that it lacks. */
-function downloadsOf(day: string, months: readonly DownloadMonth[]): DownloadSum | null {
+function downloadsOf(day: string, months: readonly OfferedMonth[]): OfferedSum | null {
   const none = { bytes: 0, objects: 0 };
   const month = months.find((each) => day.startsWith(each.month));
   const found = month?.days.get(day);

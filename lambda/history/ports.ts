@@ -4,3 +4,23 @@ import type { History } from './history-store.ts';
 export interface HistoryPorts {
   readonly history: History;
 }
+
+/** How much was offered for download. */
+export interface OfferedSum {
+  readonly bytes: number;
+  readonly objects: number;
+}
+
+/** What was offered in a month, and on each of its days. */
+export interface OfferedMonth extends OfferedSum {
+  /** In UTC, such as `2026-11`. */
+  readonly month: string;
+  /** By day, such as `2026-11-21`. One that is missing had none, if the others sum up to the month. */
+  readonly days: ReadonlyMap<string, OfferedSum>;
+}
+
+/** What whoever meters downloads adds to the days. */
+export interface OfferedPorts {
+  /** Months without any are left out. @throws {LedgerUnavailableError} */
+  readonly offered: (of: { tenant: string; months: readonly string[] }) => Promise<readonly OfferedMonth[]>;
+}

@@ -1,5 +1,5 @@
 import type { Belongings, Listener } from '../ledger/seams.ts';
-import { forgetHistory, noteCount, noteRefusal, noteWeek } from './history.ts';
+import { forgetHistory, noteCount, noteRefusal, noteWeek, weekOutlook } from './history.ts';
 import { RefusalTally } from './rules/history.ts';
 
 type CountDeps = Parameters<typeof noteCount>[0];
@@ -27,4 +27,9 @@ export function historyBelongings(deps: Pick<CountDeps, 'history' | 'clock'>): B
     },
     forgetTenant: (input) => forgetHistory(deps, input),
   };
+}
+
+/** What the summary of a week says beside what is stored. */
+export function outlookOf(deps: Parameters<typeof weekOutlook>[0]) {
+  return (of: Parameters<typeof weekOutlook>[1]) => weekOutlook(deps, of);
 }

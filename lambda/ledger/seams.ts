@@ -68,6 +68,9 @@ export async function tell<What extends keyof Listener>(
   );
 }
 
+/** Of what a subject ends, so many at a time. */
+export const endsAtOnce = 16;
+
 /** `unfinished`: the time was up first. */
 export type Forgotten = 'done' | 'unfinished';
 

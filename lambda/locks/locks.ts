@@ -1,6 +1,6 @@
-import { actorOf, audited } from '../accounts/audit.ts';
-import type { AccountPorts } from '../accounts/ports.ts';
-import type { Caller } from '../accounts/rules/tokens.ts';
+import { actorOf, audited } from '../access/audit.ts';
+import type { AccessPorts } from '../access/ports.ts';
+import type { Caller } from '../access/rules/tokens.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { ReleaseOutcome, TakeOutcome } from './lock-store.ts';
 import type { LockPorts } from './ports.ts';
@@ -46,7 +46,7 @@ export async function takeLock(
   return outcome.kind === 'taken' ? { kind: 'taken', lock } : outcome;
 }
 
-type ReleaseDeps = Pick<CoreDeps, 'clock' | 'log'> & Pick<AccountPorts, 'audit'> & LockPorts;
+type ReleaseDeps = Pick<CoreDeps, 'clock' | 'log'> & Pick<AccessPorts, 'audit'> & LockPorts;
 
 interface ReleaseInput {
   readonly tenant: string;

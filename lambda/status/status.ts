@@ -1,14 +1,12 @@
+import type { Failure } from '../frame/rules/failures.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
+import { NewerFormatError } from '../rules/errors.ts';
 import { errorChain, redactText } from '../rules/text.ts';
-import { NoPartCopyError } from '../store/rules/archive-store.ts';
-import { type ObjectListing, StoreRefusedError, StoreUnavailableError } from '../store/rules/store.ts';
+import type { ObjectListing } from '../store/rules/store.ts';
 import type { StatusPorts } from './ports.ts';
 import { diskPart } from './rules/disk.ts';
 import {
-  type Failure,
-  type FailureReason,
   type Finding,
   failuresPart,
   type GaugedQueue,
@@ -25,49 +23,6 @@ import {
   tenantsPart,
 } from './rules/status.ts';
 import { readUncounted, uncountedPart } from './uncounted.ts';
-
-/** Why a reconcile failed, in a word. */
-export function whyOf(error: unknown): FailureReason {
-  if (error instanceof StoreUnavailableError) return 'store';
-  if (error instanceof LedgerUnavailableError) return 'table';
-  return error instanceof NewerFormatError ? 'newer-format' : 'unexpected';
-}
-
-/** Whether the store or the table didn't serve it now: a retry can help. */
-export const isOutage = (error: unknown) => ['store', 'table'].includes(whyOf(error));
-
-/** Why something failed, as a part of a sentence for whoever asked for it: without what only the operator can check. */
-export function failureText(error: unknown): string {
-  const ofStore = [StoreUnavailableError, StoreRefusedError, NoPartCopyError];
-  if (ofStore.some((kind) => error instanceof kind)) return (error as Error).message.replace(/: .*|\.$/s, '');
-  return error instanceof Error ? error.name : 'an unknown error';
-}
-
-/** Notes for the operator that something failed. If that fails too, it is logged: the failure itself is in the log anyway. */
-export async function noteFailure(
-  { failures, clock, log }: Pick<CoreDeps, 'clock' | 'log'> & Pick<StatusPorts, 'failures'>,
-  failure: Omit<Failure, 'atMs' | 'sinceMs'>,
-): Promise<void> {
-  const atMs = clock.nowMs();
-  try {
-    await failures.note({ ...failure, atMs, sinceMs: atMs });
-  } catch (error) {
-    log.warn('failure not noted', { tenant: failure.tenant, error });
-  }
-}
-
-/** The same of a reconcile, with what tells whether a later one has made up for it. */
-export async function noteFailedReconcile(
-  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'log'> & Pick<StatusPorts, 'failures'>,
-  failure: Pick<Failure, 'tenant' | 'tries' | 'why'>,
-): Promise<void> {
-  const record = await deps.ledger.readTenant(failure.tenant).catch(() => undefined);
-  await noteFailure(deps, {
-    kind: 'reconcile',
-    ...failure,
-    ...(record && { appliedEpoch: record.appliedEpoch }),
-  });
-}
 
 type StatusDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'> & StatusPorts;
 

@@ -12,9 +12,9 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { gitHostsToJson } from '../../lambda/accounts/rules/git-hosts.ts';
-import { issuersToJson } from '../../lambda/accounts/rules/identities.ts';
+import { issuersToJson } from '../../lambda/ci/rules/identities.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
+import { gitHostsToJson } from '../../lambda/hosts/rules/git-hosts.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
 import { type GaugedQueue, gaugedQueues } from '../../lambda/status/rules/status.ts';

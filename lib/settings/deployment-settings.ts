@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { issuerKinds, publicIssuers } from '../../lambda/ci/rules/identities.ts';
 import {
   gitHostIdPattern,
   gitHostKinds,
   gitHostsMax,
   isGitHostUrl,
-} from '../../lambda/accounts/rules/git-hosts.ts';
-import { issuerKinds, publicIssuers } from '../../lambda/accounts/rules/identities.ts';
+} from '../../lambda/hosts/rules/git-hosts.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/rules/names.ts';
 import {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GitHost } from '../../lambda/accounts/rules/git-hosts.ts';
+import type { GitHost } from '../../lambda/hosts/rules/git-hosts.ts';
 import type { Settings } from '../../lambda/rules/settings.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, type TestTenant } from '../blackbox/api.ts';

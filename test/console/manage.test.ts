@@ -386,6 +386,35 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     expect(at.messages).toEqual([]);
   });
 
+  it('reads again what a save has changed, though an older answer is still on its way', async () => {
+    await at.open(at.fixture.usual.manageToken, '#northlight/repos/fonts/settings');
+    const access = at.page.getByRole('region', { name: 'Public access' });
+    await access.waitFor();
+    let answer = () => {};
+    const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
+    let reads = 0;
+    await at.page.route('**/repos/fonts', async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      reads += 1;
+      const response = await route.fetch();
+      await mayAnswer;
+      await route.fulfill({ response });
+    });
+    await at.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await expect.poll(() => reads).toBe(1);
+    await access.getByText('Public', { exact: true }).click();
+    await access.getByRole('button', { name: 'Save' }).click();
+    await access.getByText('Saved').waitFor();
+    const older = at.page.waitForResponse('**/repos/fonts');
+    answer();
+    await older;
+    expect(await access.getByLabel('Public', { exact: true }).isChecked()).toBe(true);
+    // By itself it's read again 10 s later.
+    await expect.poll(() => reads, { timeout: 5_000 }).toBe(2);
+    expect(await access.getByLabel('Public', { exact: true }).isChecked()).toBe(true);
+    expect(at.messages).toEqual([]);
+  });
+
   it('invites by a link that works once, is posted on a click alone, and leads to a token and the console', async () => {
     await at.open(at.fixture.usual.manageToken, '#northlight/access');
     await at.page.getByRole('button', { name: 'Invite', exact: true }).click();

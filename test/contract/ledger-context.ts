@@ -1,10 +1,11 @@
 import { expect } from 'vitest';
-import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambda/accounts/token-store.ts';
+import { createDynamoDbRequestKeys } from '../../lambda/access/request-key-store.ts';
 import { createDynamoDbLedger, type Input } from '../../lambda/ledger/ledger.ts';
 import type { TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
 import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
 import type { NewTenant } from '../../lambda/ledger/tenant-store.ts';
 import { allPages } from '../../lambda/rules/async.ts';
+import * as stores from '../../lambda/stores.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import { newTenant, reservation, tenantCommit } from '../support/ledger-records.ts';
 import { onceOpen } from '../support/once-open.ts';
@@ -26,7 +27,7 @@ export function ledgerContext(open: OpenTable) {
 
   return {
     ledger,
-    tokens: onceOpen(async () => createDynamoDbTokenStore(await open())),
+    tokens: onceOpen(async () => stores.tokens(await open())),
     requestKeys: onceOpen(async () => createDynamoDbRequestKeys(await open())),
 
     /** Creates a tenant. By default it has a limit of 100 bytes, and was counted as empty. */

@@ -1,20 +1,21 @@
-import { createDynamoDbAuditLog } from '../../lambda/accounts/audit-store.ts';
-import { createDynamoDbDevices, createDynamoDbInvitations } from '../../lambda/accounts/invitation-store.ts';
-import {
-  createDynamoDbKeptGrants,
-  createDynamoDbLinkedRepos,
-  createDynamoDbPublicReads,
-} from '../../lambda/accounts/repo-mark-store.ts';
-import { createDynamoDbExchangeRules } from '../../lambda/accounts/token-store.ts';
-import { createDynamoDbUsers } from '../../lambda/accounts/user-store.ts';
+import { createDynamoDbAuditLog } from '../../lambda/access/audit-store.ts';
 import { createDynamoDbAlerts } from '../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
+import { createDynamoDbExchangeRules } from '../../lambda/ci/rule-store.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
+import { createDynamoDbPublicReads } from '../../lambda/downloads/public-read-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
+import { createDynamoDbFailures } from '../../lambda/frame/failure-store.ts';
 import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
+import { createDynamoDbKeptGrants } from '../../lambda/hosts/grant-store.ts';
+import { createDynamoDbLinkedRepos } from '../../lambda/hosts/linked-repo-store.ts';
+import {
+  createDynamoDbDevices,
+  createDynamoDbInvitations,
+} from '../../lambda/invitations/invitation-store.ts';
 import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
-import { createDynamoDbFailures } from '../../lambda/status/failure-store.ts';
+import { createDynamoDbUsers } from '../../lambda/sign-in/user-store.ts';
 import { alertsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { chunkedUploadsContract } from './chunked-uploads.contract.ts';

@@ -53,14 +53,15 @@ async function measure() {
     globalThis.gc();
     await nextTurn();
   }
-  const { rss, heapUsed, external } = process.memoryUsage();
+  const { heapUsed, external } = process.memoryUsage();
   const status = readFileSync('/proc/self/status', 'utf8');
-  // LevelDB maps the table's files.
-  const mapped = 1024 * Number(/^RssFile:\s+(\d+) kB$/m.exec(status)?.[1]);
+  const resident = (kind) => 1024 * Number(new RegExp(`^Rss${kind}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]);
+  // LevelDB maps the table's files, which the system drops when it needs their memory.
+  const [memory, mapped] = [resident('Anon'), resident('File')];
   const handles = process
     .getActiveResourcesInfo()
     .filter((name) => !/^(Immediate|Timeout|FSReqCallback)$/.test(name));
-  return { rss, mapped, heapUsed, external, handles: handles.length, timers: waiting.size };
+  return { memory, mapped, heapUsed, external, handles: handles.length, timers: waiting.size };
 }
 
 process.on('message', async (message) => {

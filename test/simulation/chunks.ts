@@ -1,10 +1,10 @@
-import { createDynamoDbTokenStore } from '../../lambda/accounts/token-store.ts';
 import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
 import { claimedForMs } from '../../lambda/chunks/rules/upload.ts';
 import { Sha256 } from '../../lambda/chunks/sha256.ts';
 import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { UploadGoneError } from '../../lambda/store/rules/archive-store.ts';
 import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
+import * as stores from '../../lambda/stores.ts';
 import { expiryAttribute } from '../../lambda/table/table.ts';
 import { Random } from '../support/random.ts';
 import { tokenRecord } from '../support/token-record.ts';
@@ -244,7 +244,7 @@ class ChunkRun {
     const limitBytes = this.#random.pick([null, this.#random.int(100, 500), this.#random.int(200, 1_500)]);
     await this.#insist((deps, code) => code.createTenant(deps, { tenant, plan: null, limitBytes }));
     // Not by a function, whose write could land once more after a token is revoked.
-    const tokens = createDynamoDbTokenStore(this.#world.table);
+    const tokens = stores.tokens(this.#world.table);
     for (const maker of [0, 1])
       await tokens.put(tokenRecord(`maker ${maker}`, { tenant, tokenId: tokenIdOfMaker(maker) }));
   }

@@ -1,5 +1,5 @@
-import { limitRepo } from '../../lambda/accounts/repos.ts';
-import { createTenant, updateTenant } from '../../lambda/accounts/tenants.ts';
+import { limitRepo } from '../../lambda/access/repos.ts';
+import { createTenant, updateTenant } from '../../lambda/access/tenants.ts';
 import { assembleUpload } from '../../lambda/chunks/assemble.ts';
 import { proveChunk } from '../../lambda/chunks/prove.ts';
 import { findUpload, progressOf, serveChunks } from '../../lambda/chunks/serve.ts';

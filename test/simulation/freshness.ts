@@ -1,4 +1,4 @@
-import { createTenant } from '../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../lambda/access/tenants.ts';
 import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
 import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { verifyUpload } from '../../lambda/ledger/reservations.ts';

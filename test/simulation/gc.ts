@@ -1,4 +1,4 @@
-import { createTenant } from '../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../lambda/access/tenants.ts';
 import { openGc, signReachableSet, startRun } from '../../lambda/gc/gc.ts';
 import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
 import { type GcFailure, isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';

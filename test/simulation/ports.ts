@@ -1,4 +1,4 @@
-import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambda/accounts/token-store.ts';
+import { createDynamoDbRequestKeys } from '../../lambda/access/request-key-store.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
 import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
@@ -29,6 +29,7 @@ import {
   StoreUnavailableError,
   type UrlSigner,
 } from '../../lambda/store/rules/store.ts';
+import * as stores from '../../lambda/stores.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import type { Deps } from '../../local/deps.ts';
@@ -204,7 +205,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     ledger: ledgerOf(actor, world),
     gcRuns: createDynamoDbGcRuns(table),
     requestKeys: createDynamoDbRequestKeys(table),
-    tokens: createDynamoDbTokenStore(table),
+    tokens: stores.tokens(table),
     store,
     listing: store,
     adoptedRepos: world.adoptedRepos,

@@ -1,4 +1,4 @@
-import { type TokenRecord, tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
+import { type TokenRecord, tokenIdOf } from '../../lambda/access/rules/tokens.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 
 /** The record of a token that may push, for all repos of its tenant and for ever, unless `more` says otherwise. */

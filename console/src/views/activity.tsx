@@ -1,9 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
-import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
-import type { ScanBody } from '../../../lambda/api/contract/scans.ts';
-import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
 import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
 import { ask } from '../api.ts';
 import { progressOf } from '../figures.ts';
@@ -14,6 +11,7 @@ import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
 import { usePages } from './pager.tsx';
 import { isOpen } from './view-texts.ts';
+import './activity.css';
 
 const rowsMax = 20;
 /** Entries of one request, and of all. The command line lists more. */
@@ -31,20 +29,18 @@ const groups = {
 type Group = keyof typeof groups;
 
 /** Entries of the audit log, the newest first: as many as are needed to show the rows that are wanted. */
-function useAudit(path: string | undefined) {
+function useAudit(tenant: string, mayRead: boolean) {
   const [entries, setEntries] = useState<readonly AuditEntryBody[]>([]);
   /** undefined: none was asked for. null: these are all. */
   const [cursor, setCursor] = useState<string | null>();
   const [problem, setProblem] = useState<string>();
   const isBusy = useRef(false);
-  const canMore = path !== undefined && cursor !== null && entries.length < entriesMax && !problem;
+  const canMore = mayRead && cursor !== null && entries.length < entriesMax && !problem;
   const more = async () => {
     if (!canMore || isBusy.current) return;
     isBusy.current = true;
-    const query = new URLSearchParams({ limit: String(askedAtOnce), ...(cursor && { cursor }) });
-    const outcome = await ask<{ entries: AuditEntryBody[]; nextCursor: string | null }>(
-      `${path}/audit?${query}`,
-    );
+    const query = { limit: askedAtOnce, cursor: cursor ?? undefined };
+    const outcome = await ask('GET /v1/tenants/{tenant}/audit', { tenant, query });
     isBusy.current = false;
     if (outcome.kind !== 'ok') return setProblem(outcome.kind === 'refused' ? outcome.detail : notListed);
     setEntries([...entries, ...outcome.body.entries]);
@@ -55,8 +51,7 @@ function useAudit(path: string | undefined) {
 
 /** Who did what, and what was rejected. */
 export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps) {
-  const path = `/v1/tenants/${tenant}`;
-  const { entries, canMore, more, problem, isCut } = useAudit(mayManage ? path : undefined);
+  const { entries, canMore, more, problem, isCut } = useAudit(tenant, mayManage);
   const [group, setGroup] = useState<Group>('All');
   const all = [
     ...entries.map((entry) => ({ action: entry.action, ...auditSentence(entry) })),
@@ -87,14 +82,12 @@ export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps)
               }}
             />
           )}
-          <div class="end">
-            <CsvButton
-              name="activity"
-              tenant={tenant}
-              rows={rows}
-              fields={['at', 'who', 'did', 'repo', 'detail']}
-            />
-          </div>
+          <CsvButton
+            name="activity"
+            tenant={tenant}
+            rows={rows}
+            fields={['at', 'who', 'did', 'repo', 'detail']}
+          />
         </div>
         {shown.map((row, index) => (
           <Entry key={`${row.at} ${row.did}`} row={row} tenant={tenant} before={shown[index - 1]} />
@@ -117,8 +110,8 @@ function Entry(props: { row: Sentence; tenant: string; before: Sentence | undefi
   const day = at.slice(0, 10);
   return (
     <>
-      {before?.at.slice(0, 10) !== day && <h2 class="day">{dayText(day)}</h2>}
-      <div class="entry">
+      {before?.at.slice(0, 10) !== day && <h2 class="note day">{dayText(day)}</h2>}
+      <div class="entry cut">
         <time dateTime={at} class="note">
           {clock.format(new Date(at))}
         </time>
@@ -139,14 +132,16 @@ const busyMs = 5_000;
 
 /** Scans and exports that aren't done, and a webhook that doesn't work. */
 function InProgress({ tenant, isManager, nowMs }: { tenant: string; isManager: boolean; nowMs: number }) {
-  const path = `/v1/tenants/${tenant}`;
-  const scans = useRead<{ scans: ScanBody[] }>(`${path}/scans`, {
+  const scans = useRead('GET /v1/tenants/{tenant}/scans', {
+    tenant,
     againMs: (now) => (progressOf(now.scans) ? busyMs : null),
   });
-  const exports = useRead<{ exports: ExportBody[] }>(`${path}/exports?limit=20`, {
+  const exports = useRead('GET /v1/tenants/{tenant}/exports', {
+    tenant,
+    query: { limit: 20 },
     againMs: (now) => (now.exports.some(isOpen) ? busyMs : null),
   });
-  const { body: webhook } = useRead<WebhookBody>(isManager ? `${path}/webhook` : undefined);
+  const { body: webhook } = useRead(isManager ? 'GET /v1/tenants/{tenant}/webhook' : undefined, { tenant });
   const scan = progressOf(scans.body?.scans ?? []);
   const open = exports.body?.exports.filter(isOpen) ?? [];
   const last = webhook?.last?.outcome === 'delivered' ? undefined : webhook?.last;

@@ -33,13 +33,6 @@ const count = (value: unknown, one: string) => (value === 1 ? `a ${one}` : `${va
 
 type What = (entry: AuditEntryBody) => string;
 
-/** What was done to what. @param past of the verb, unless it's regular. */
-const did = (verb: string, what: string | What, past = verb.replace(/e?$/, 'ed')) => ({
-  verb,
-  past,
-  what: typeof what === 'string' ? () => what : what,
-});
-
 const tokenOf = ({ before, after, asked, target }: AuditEntryBody) => {
   const name = nameOf(after) ?? nameOf(before) ?? nameOf(asked) ?? short(target['tokenId']);
   return name === undefined ? 'a token' : `the token ${name}`;
@@ -92,57 +85,81 @@ const fieldsOf = ({ asked }: AuditEntryBody) =>
     .flatMap((name) => namesOfFields[name] ?? [])
     .join(' and ') || 'the settings';
 
-const verbs: Readonly<Record<string, ReturnType<typeof did>>> = {
-  'tenant.create': did('create', 'this tenant'),
-  'tenant.update': did('change', fieldsOf),
-  'tenant.delete': did('delete', 'this tenant'),
-  'tenant.link': did('link', named('this tenant', 'to ', 'organization')),
-  'tenant.unlink': did('unlink', named('this tenant', 'from ', 'organization')),
-  'token.create': did('create', tokenOf),
-  'token.revoke': did('revoke', tokenOf),
-  'rule.create': did('create', ruleOf),
-  'rule.delete': did('delete', ruleOf),
-  'identity.exchange': did('get', 'a CI token', 'got'),
-  'repo.create': did('create', 'the repo'),
-  'repo.update': did('change', (entry) => `${fieldsOf(entry)} of`),
-  'repo.delete': did('delete', 'the repo'),
-  'object.delete': did('schedule', ({ target }) => {
+/** What is done to what, by its action. */
+const things: Readonly<Record<string, string | What>> = {
+  'tenant.create': 'this tenant',
+  'tenant.update': fieldsOf,
+  'tenant.delete': 'this tenant',
+  'tenant.link': named('this tenant', 'to ', 'organization'),
+  'tenant.unlink': named('this tenant', 'from ', 'organization'),
+  'token.create': tokenOf,
+  'token.revoke': tokenOf,
+  'rule.create': ruleOf,
+  'rule.delete': ruleOf,
+  'identity.exchange': 'a CI token',
+  'repo.create': 'the repo',
+  'repo.update': (entry) => `${fieldsOf(entry)} of`,
+  'repo.delete': 'the repo',
+  'object.delete': ({ target }) => {
     const oid = short(target['oid'], 12);
     return `the deletion of ${oid === undefined ? 'an object' : `the object ${oid}…`} of`;
-  }),
-  'reconcile.request': did('request', 'a scan'),
-  'scan.change': did('change', 'the scan of'),
-  'export.start': did('start', exportOf),
-  'export.delete': did('remove', exportOf),
-  'locks.release': did('release', locksOf),
-  'lock.force': did('force-unlock', ({ before }) => `${text(before?.['path']) ?? 'a file'} in`),
-  'reservations.cancel': did('cancel', ({ after }) => count(after?.['cancelledCount'], 'reservation')),
-  'webhook.set': did('set', 'the webhook', 'set'),
-  'webhook.delete': did('delete', 'the webhook'),
-  'webhook.test': did('test', 'the webhook'),
-  'invitation.create': did('create', named('an invitation', 'for ', 'user')),
-  'invitation.revoke': did('revoke', named('an invitation', 'for ', 'user')),
-  'invitation.accept': did('accept', 'an invitation'),
-  'device.approve': did('approve', named('a command line', 'on ', 'machine')),
-  'organization.allow': did('allow', named('the organization', '', 'name', 'organizationId')),
-  'organization.remove': did('remove', named('the organization', '', 'name', 'organizationId')),
-  'user.end': did('sign out', named('the user', '', 'user', 'hostUser'), 'signed out'),
-  'email.add': did('add', named('the e-mail address', '', 'address')),
-  'email.remove': did('remove', named('the e-mail address', '', 'address')),
-  'gc.open': did('open', 'garbage collection of'),
-  'gc.reachable-set': did('send', 'a reachable set of', 'sent'),
-  'gc.run': did('run', 'garbage collection of', 'ran'),
-  'gc.cancel': did('cancel', 'garbage collection of'),
+  },
+  'reconcile.request': 'a scan',
+  'scan.change': 'the scan of',
+  'export.start': exportOf,
+  'export.delete': exportOf,
+  'locks.release': locksOf,
+  'lock.force': ({ before }) => `${text(before?.['path']) ?? 'a file'} in`,
+  'reservations.cancel': ({ after }) => count(after?.['cancelledCount'], 'reservation'),
+  'webhook.set': 'the webhook',
+  'webhook.delete': 'the webhook',
+  'webhook.test': 'the webhook',
+  'invitation.create': named('an invitation', 'for ', 'user'),
+  'invitation.revoke': named('an invitation', 'for ', 'user'),
+  'invitation.accept': 'an invitation',
+  'device.approve': named('a command line', 'on ', 'machine'),
+  'organization.allow': named('the organization', '', 'name', 'organizationId'),
+  'organization.remove': named('the organization', '', 'name', 'organizationId'),
+  'user.end': named('the user', '', 'user', 'hostUser'),
+  'email.add': named('the e-mail address', '', 'address'),
+  'email.remove': named('the e-mail address', '', 'address'),
+  'gc.open': 'garbage collection of',
+  'gc.reachable-set': 'a reachable set of',
+  'gc.run': 'garbage collection of',
+  'gc.cancel': 'garbage collection of',
+};
+
+/** Where an action's own isn't said. */
+const verbs: Readonly<Record<string, string>> = {
+  update: 'change',
+  'object.delete': 'schedule',
+  'export.delete': 'remove',
+  exchange: 'get',
+  force: 'force-unlock',
+  end: 'sign out',
+  'reachable-set': 'send',
+};
+
+/** Of verbs that aren't regular. */
+const pasts: Readonly<Record<string, string>> = {
+  do: 'did',
+  get: 'got',
+  set: 'set',
+  'sign out': 'signed out',
+  send: 'sent',
+  run: 'ran',
 };
 
 export function auditSentence(entry: AuditEntryBody): Sentence {
   const { time, action, outcome } = entry;
-  const { verb, past, what } = verbs[action] ?? did('do', action, 'did');
-  const start = outcome === 'succeeded' ? past : `tried to ${verb}`;
+  const thing = things[action];
+  const own = thing === undefined ? 'do' : action.slice(action.indexOf('.') + 1);
+  const verb = verbs[action] ?? verbs[own] ?? own;
+  const start = outcome === 'succeeded' ? (pasts[verb] ?? verb.replace(/e?$/, 'ed')) : `tried to ${verb}`;
   return {
     at: time,
     who: whoOf(entry.by),
-    did: `${start} ${what(entry)}`,
+    did: `${start} ${typeof thing === 'function' ? thing(entry) : (thing ?? action)}`,
     repo: repoOf(entry),
     detail: [...reasonOf(entry), ...detailsOf(entry)].join(' · '),
     isRejected: outcome === 'denied',

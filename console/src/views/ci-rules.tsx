@@ -1,4 +1,5 @@
 import { formatDuration } from '../../../cli/render.ts';
+import type { SentTo } from '../../../cli/routes.ts';
 import type { ExchangeRuleBody } from '../../../lambda/api/contract/exchange.ts';
 import { Button, Card, Code, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
@@ -20,8 +21,7 @@ steps:
 
 /** Rules by which CI jobs get short-lived tokens, so they need no stored secret. */
 export function CiRules({ tenant, repos }: { tenant: string; repos: readonly string[] }) {
-  const path = `/v1/tenants/${tenant}/exchange-rules`;
-  const { body, refusal, read } = useRead<{ rules: ExchangeRuleBody[]; issuers: string[] }>(path);
+  const { body, refusal, read } = useRead('GET /v1/tenants/{tenant}/exchange-rules', { tenant });
   const { dialog, ask, tell } = useDialog();
   if (body?.issuers.length === 0) return null;
   const show = () =>
@@ -29,7 +29,7 @@ export function CiRules({ tenant, repos }: { tenant: string; repos: readonly str
   const create = () =>
     ask(
       newRule(body?.issuers ?? [], repos, (rule) =>
-        change(path, { method: 'POST', body: rule }, () => {
+        change('POST /v1/tenants/{tenant}/exchange-rules', { tenant, body: rule }, () => {
           show();
           read();
         }),
@@ -40,7 +40,7 @@ export function CiRules({ tenant, repos }: { tenant: string; repos: readonly str
       title: 'Delete this rule?',
       action: 'Delete',
       text: <p>Its tokens stop working immediately, in running jobs too.</p>,
-      run: () => change(`${path}/${ruleId}`, { method: 'DELETE' }, read),
+      run: () => change('DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}', { tenant, ruleId }, read),
     });
   return (
     <Card
@@ -84,7 +84,7 @@ export function CiRules({ tenant, repos }: { tenant: string; repos: readonly str
 function newRule(
   issuers: readonly string[],
   repos: readonly string[],
-  send: (rule: object) => Promise<string | undefined>,
+  send: (rule: SentTo<'POST /v1/tenants/{tenant}/exchange-rules'>) => Promise<string | undefined>,
 ): Question<'issuer' | 'name' | 'number' | 'scope' | 'branch' | 'repo'> {
   return {
     title: 'New CI rule',
@@ -119,7 +119,7 @@ function newRule(
       const match = isGithub(issuer)
         ? { repository_id: id, ...(isWrite && { ref }) }
         : { project_id: id, ...(isWrite && { ref_path: ref, ref_protected: 'true' }) };
-      return send({ issuer, match, scope, repos: repo === '' ? null : [repo] });
+      return send({ issuer, match, scope: isWrite ? 'write' : 'read', repos: repo === '' ? null : [repo] });
     },
   };
 }

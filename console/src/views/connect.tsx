@@ -4,6 +4,7 @@ import { formatAddress, tenantAddress } from '../address.ts';
 import { storeLines, trackLines, urlLine } from '../git-lines.ts';
 import { Card, Choice, Code } from '../parts.tsx';
 import { Line } from './table.tsx';
+import './connect.css';
 
 const ways = ['git', 'cli'] as const;
 

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { formatObjects, formatUntil } from '../../../cli/render.ts';
 import type { DeletePlanBody } from '../../../lambda/api/contract/deletes.ts';
 import { Button, Card, Problem } from '../parts.tsx';
-import { change } from '../requests.ts';
+import type { change } from '../requests.ts';
 import { bytesText } from '../text.ts';
 import { useDialog } from './dialog.tsx';
 
@@ -10,13 +10,17 @@ import { useDialog } from './dialog.tsx';
 export function DeleteByName(props: {
   title: string;
   name: string;
-  path: string;
+  /** Asks for the delete, or for what it would do. */
+  request: (
+    asked: { query?: { dryRun: true } },
+    then: (plan: DeletePlanBody) => void,
+  ) => ReturnType<typeof change>;
   /** What it means. */
   note: string;
   nowMs: number;
   onDeleted: () => void;
 }) {
-  const { title, name, path, note, nowMs, onDeleted } = props;
+  const { title, name, request, note, nowMs, onDeleted } = props;
   const { dialog, ask } = useDialog();
   const [problem, setProblem] = useState<string>();
   const askFor = ({ objectCount, bytes, dueAt }: DeletePlanBody) =>
@@ -33,9 +37,9 @@ export function DeleteByName(props: {
       start: { typed: '' },
       fields: () => [{ name: 'typed', label: `Type ${name}` }],
       isReady: ({ typed }) => typed === name,
-      run: () => change(path, { method: 'DELETE' }, onDeleted),
+      run: () => request({}, onDeleted),
     });
-  const plan = async () => setProblem(await change(`${path}?dryRun=true`, { method: 'DELETE' }, askFor));
+  const plan = async () => setProblem(await request({ query: { dryRun: true } }, askFor));
   return (
     <Card title={title}>
       <p>{note}</p>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, Code } from '../parts.tsx';
 import { type Fillable, Form } from './form.tsx';
+import './dialog.css';
 
 /**
  * A question in front of the page. Escape closes it, if there's `onClose`, and the keyboard is back at what opened it. It
@@ -73,7 +74,7 @@ export function useDialog() {
       ) : (
         <Dialog key={now.title} title={now.title} {...(!now.isOnce && { onClose: close })}>
           {now.text}
-          <div class="answers">
+          <div class="row">
             <Button text="Done" kind="primary" onPress={close} />
           </div>
         </Dialog>

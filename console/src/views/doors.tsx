@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { BodyOf } from '../../../cli/api-client.ts';
+import type { AnswerTo, SentTo } from '../../../cli/routes.ts';
 import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
 import { ask } from '../api.ts';
 import { cloneLines, trackLines, urlLine } from '../git-lines.ts';
@@ -8,12 +8,12 @@ import { change } from '../requests.ts';
 import { dayText, scopeText } from '../text.ts';
 import type { DoorProps } from '../view-props.ts';
 import { type Field, Form } from './form.tsx';
-import { scopeField } from './grant.ts';
+import { type Scope, scopeField } from './grant.ts';
 
 const newKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-type Joined = BodyOf<'acceptInvitation'>;
+type Joined = AnswerTo<'POST /v1/invitations/accept'>;
 
 /** Accepts an invitation on a click, and shows its token once with the lines to clone. */
 export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
@@ -22,14 +22,10 @@ export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
   // Sent again, it gets the same token.
   const [requestKey] = useState(newKey);
   const accept = ({ user }: { user: string }) =>
-    change<Joined>(
-      '/v1/invitations/accept',
-      { method: 'POST', body: { secret, user }, requestKey },
-      (made) => {
-        history.replaceState(null, '', location.pathname);
-        setJoined(made);
-      },
-    );
+    change('POST /v1/invitations/accept', { body: { secret, user }, requestKey }, (made) => {
+      history.replaceState(null, '', location.pathname);
+      setJoined(made);
+    });
   if (joined) return <Welcome joined={joined} onSignedIn={onSignedIn} />;
   return (
     <Alone title={`Join ${tenant}`}>
@@ -59,7 +55,7 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
   const repo = repos?.length === 1 ? repos[0] : undefined;
   const [problem, setProblem] = useState<string>();
   const open = async () => {
-    const outcome = await ask<SessionBody>('/v1/session', { method: 'POST', token });
+    const outcome = await ask('POST /v1/session', { token });
     if (outcome.kind !== 'ok') return setProblem("Couldn't sign in. Retry.");
     location.hash = tenant;
     onSignedIn(outcome.body);
@@ -103,7 +99,8 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
   );
 }
 
-type Approved = BodyOf<'approveDevice'>;
+const approval = 'POST /v1/tenants/{tenant}/device';
+type Approved = AnswerTo<typeof approval>;
 
 const note = "The machine's user, and owner of its locks.";
 const userField = { name: 'user', label: 'User', note, isRequired: true } as const;
@@ -114,13 +111,18 @@ export function Device({ session, code }: { session: SessionBody; code: string }
   const [found, setFound] = useState<Approved>();
   const [problem, setProblem] = useState<string>();
   const [isDone, setIsDone] = useState(false);
-  const send = (of: typeof typed, query: string, grant: object, then: (body: Approved) => void) => {
-    const path = `/v1/tenants/${encodeURIComponent(of.tenant.trim())}/device${query}`;
-    return change<Approved>(path, { method: 'POST', body: { userCode: of.userCode.trim(), ...grant } }, then);
+  const send = (
+    { tenant, userCode }: typeof typed,
+    dryRun: true | undefined,
+    grant: Omit<SentTo<typeof approval>, 'userCode'>,
+    then: (body: Approved) => void,
+  ) => {
+    const body = { userCode: userCode.trim(), ...grant };
+    return change(approval, { tenant: tenant.trim(), query: { dryRun }, body }, then);
   };
   const look = (values: typeof typed) => {
     setTyped(values);
-    return send(values, '?dryRun=true', {}, setFound);
+    return send(values, true, {}, setFound);
   };
   useEffect(() => {
     if (code !== '' && session.tenant !== null) void look(typed).then(setProblem);
@@ -164,7 +166,9 @@ export function Device({ session, code }: { session: SessionBody; code: string }
         action="Approve"
         start={{ user: session.user ?? '', scope }}
         fields={() => (mayChoose ? [userField, scopeField] : [])}
-        run={(grant) => send(typed, '', mayChoose ? grant : {}, () => setIsDone(true))}
+        run={({ user, scope: chosen }) =>
+          send(typed, undefined, mayChoose ? { user, scope: chosen as Scope } : {}, () => setIsDone(true))
+        }
       />
     </Alone>
   );
@@ -189,15 +193,13 @@ export function EmailLink() {
   const isConfirm = use === 'confirm';
   const { title, action, done } = emailTexts[isConfirm ? 'confirm' : 'end'];
   const [isDone, setIsDone] = useState(false);
-  const path = isConfirm ? '/v1/emails/confirm' : `/v1/emails/unsubscribe?key=${encodeURIComponent(key)}`;
-  const asked = { method: 'POST', ...(isConfirm && { body: { key } }) } as const;
+  const run = () => {
+    const then = () => setIsDone(true);
+    return isConfirm
+      ? change('POST /v1/emails/confirm', { body: { key } }, then)
+      : change('POST /v1/emails/unsubscribe', { query: { key } }, then);
+  };
   return (
-    <Alone title={title}>
-      {isDone ? (
-        <p role="status">{done}</p>
-      ) : (
-        <Form action={action} run={() => change(path, asked, () => setIsDone(true))} />
-      )}
-    </Alone>
+    <Alone title={title}>{isDone ? <p role="status">{done}</p> : <Form action={action} run={run} />}</Alone>
   );
 }

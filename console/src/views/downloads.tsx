@@ -1,7 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
-import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
-import { ask } from '../api.ts';
 import {
   type Download,
   type DownloadMonth,
@@ -16,6 +13,7 @@ import { useList, useRead } from '../requests.ts';
 import { bytesText, dayText, monthText, percentText, scanText, tokenName } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { AsTable } from './table.tsx';
+import './downloads.css';
 
 const shownDays = 30;
 const pagesMax = 30;
@@ -25,11 +23,11 @@ const rowsMax = 5;
 /** The month against its limit; and what was offered in the last days. */
 export function Downloads(props: ViewProps) {
   const { tenant, nowMs } = props;
-  const path = `/v1/tenants/${tenant}/downloads`;
   const days = lastDays(shownDays, nowMs);
-  const { body: known } = useList<Download>(`${path}?from=${days[0]}`, 'downloads', { pagesMax });
+  const route = 'GET /v1/tenants/{tenant}/downloads';
+  const { body: known } = useList(route, 'downloads', { tenant, query: { from: days[0] }, pagesMax });
   // Nothing waits for it.
-  const { body: page } = useRead<DownloadPageBody>(`${path}?limit=1`, { get: ask });
+  const { body: page } = useRead(route, { tenant, query: { limit: 1 }, isAside: true });
   if (!known || !page || (known.items.length === 0 && page.month.limitBytes === null)) return null;
   const { items: downloads } = known;
   const { month } = page;
@@ -125,7 +123,7 @@ function Bars(props: { sums: readonly Sum[]; publicSums: readonly Sum[]; shareBy
         ))}
         {shareBytes > 0 && <line class="even" x2="100%" y1={even} y2={even} />}
       </svg>
-      <p class="note ends">
+      <p class="row apart note">
         <span>{dayText(sums[0]?.key ?? '').slice(0, -5)}</span>
         <span>Today</span>
       </p>
@@ -141,13 +139,10 @@ function Sums(props: ViewProps & { downloads: readonly Download[]; byDay: readon
   const { tenant, downloads, byDay, session, mayManage } = props;
   const [by, setBy] = useState<Grouping>('repo');
   const isNamed = by === 'token' && mayManage;
-  const { body: tokens } = useList<TokenBody>(
-    isNamed ? `/v1/tenants/${tenant}/tokens` : undefined,
-    'tokens',
-    {
-      pagesMax: tokenPagesMax,
-    },
-  );
+  const { body: tokens } = useList(isNamed ? 'GET /v1/tenants/{tenant}/tokens' : undefined, 'tokens', {
+    tenant,
+    pagesMax: tokenPagesMax,
+  });
   const nameOf = (key: string) => {
     if (by === 'day') return dayText(key);
     if (by === 'repo') return key;

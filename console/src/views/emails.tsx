@@ -9,8 +9,8 @@ const isWaiting = ({ confirmedAt, ended }: EmailBody) => confirmedAt === null &&
 
 /** Addresses that get the tenant's alerts. */
 export function Emails({ tenant, nowMs }: { tenant: string; nowMs: number }) {
-  const path = `/v1/tenants/${tenant}/emails`;
-  const { body, refusal, read } = useRead<{ emails: EmailBody[] }>(path, {
+  const { body, refusal, read } = useRead('GET /v1/tenants/{tenant}/emails', {
+    tenant,
     againMs: ({ emails }) => (emails.some(isWaiting) ? 10_000 : null),
   });
   const { dialog, ask } = useDialog();
@@ -20,14 +20,15 @@ export function Emails({ tenant, nowMs }: { tenant: string; nowMs: number }) {
       action: 'Add',
       start: { address: '' },
       fields: () => [{ name: 'address', label: 'E-mail address', note: 'It gets a link to confirm.' }],
-      run: ({ address }) => change(path, { method: 'POST', body: { address: address.trim() } }, read),
+      run: ({ address }) =>
+        change('POST /v1/tenants/{tenant}/emails', { tenant, body: { address: address.trim() } }, read),
     });
   const remove = ({ address }: EmailBody) =>
     ask({
       title: `Remove ${address}?`,
       action: 'Remove',
       text: <p>It gets no more alerts.</p>,
-      run: () => change(`${path}?${new URLSearchParams({ address })}`, { method: 'DELETE' }, read),
+      run: () => change('DELETE /v1/tenants/{tenant}/emails', { tenant, query: { address } }, read),
     });
   const stateOf = ({ confirmedAt, ended }: EmailBody) =>
     (ended && `Ended: ${ended}.`) ??

@@ -15,8 +15,9 @@ const shownMax = 20;
 export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewProps) {
   const repos = namedRepos(all);
   const isForSome = session.repos !== null;
-  const path = `/v1/tenants/${tenant}/exports`;
-  const { body, read } = useRead<{ exports: ExportBody[] }>(`${path}?limit=${shownMax}`, {
+  const { body, read } = useRead('GET /v1/tenants/{tenant}/exports', {
+    tenant,
+    query: { limit: shownMax },
     againMs: ({ exports }) => (exports.some(isOpen) ? busyMs : null),
   });
   const { dialog, ask, tell } = useDialog();
@@ -38,12 +39,14 @@ export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewPr
         },
         { name: 'format', label: 'Format', options: ['tar', 'zip'].map((each) => [each, each]) },
       ],
-      run: ({ repo, format }) =>
-        change(path, { method: 'POST', body: { format, ...(repo !== '' && { repo }) } }, read),
+      run: ({ repo, format }) => {
+        const body = { format: format as ExportBody['format'], ...(repo !== '' && { repo }) };
+        return change('POST /v1/tenants/{tenant}/exports', { tenant, body }, read);
+      },
     });
   const show = async ({ exportId }: ExportBody) =>
     setProblem(
-      await change<ExportBody>(`${path}/${exportId}`, {}, (found) =>
+      await change('GET /v1/tenants/{tenant}/exports/{exportId}', { tenant, exportId }, (found) =>
         tell({ title: 'Download', text: <Archives body={found} /> }),
       ),
     );
@@ -52,7 +55,7 @@ export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewPr
       title: 'Remove this export?',
       action: 'Remove',
       text: <p>Its archive is deleted. Your objects stay.</p>,
-      run: () => change(`${path}/${exportId}`, { method: 'DELETE' }, read),
+      run: () => change('DELETE /v1/tenants/{tenant}/exports/{exportId}', { tenant, exportId }, read),
     });
   return (
     <Card

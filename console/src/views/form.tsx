@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { Button, Problem } from '../parts.tsx';
+import './form.css';
 
 export type Values<Name extends string = string> = Readonly<Record<Name, string>>;
 
@@ -71,7 +72,7 @@ export function Form<Name extends string>(
       ))}
       {children}
       <Problem text={problem} />
-      <div class="answers" aria-busy={isBusy}>
+      <div class="row" aria-busy={isBusy}>
         {keep ? (
           <Button text={action} kind="danger" isDisabled={isOff} onPress={go} />
         ) : (

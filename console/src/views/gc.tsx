@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { formatAge, formatObjects } from '../../../cli/render.ts';
-import type { GcBody } from '../../../lambda/api/contract/gc.ts';
 import { Button, Card, Code, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, timeText } from '../text.ts';
 import { gcStep } from './view-texts.ts';
+import './gc.css';
 
 const busyMs = 10_000;
 
@@ -14,11 +14,16 @@ const sumText = ({ objectCount, bytes }: { objectCount: number; bytes: number })
 /** Garbage collection in three steps. Two of them need a clone: the page shows their lines. */
 export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
   const { tenant, repo, nowMs } = props;
-  const path = `/v1/tenants/${tenant}/repos/${repo}/gc`;
-  const { body, read } = useRead<GcBody>(path, { againMs: (now) => (gcStep(now) > 0 ? busyMs : null) });
+  const place = { tenant, repo };
+  const { body, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}/gc', {
+    ...place,
+    againMs: (now) => (gcStep(now) > 0 ? busyMs : null),
+  });
   const [problem, setProblem] = useState<string>();
-  const send = async (method: 'POST' | 'DELETE') => {
-    setProblem(await change(path, { method, ...(method === 'POST' && { body: {} }) }));
+  const start = () => change('POST /v1/tenants/{tenant}/repos/{repo}/gc', { ...place, body: {} });
+  const cancel = () => change('DELETE /v1/tenants/{tenant}/repos/{repo}/gc', place);
+  const press = (act: typeof start) => async () => {
+    setProblem(await act());
     read();
   };
   const step = body ? gcStep(body) : 0;
@@ -58,9 +63,9 @@ export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
       <Problem text={problem ?? body?.failure?.message} />
       <p class="under">
         {step === 0 ? (
-          <Button text="Start" onPress={() => send('POST')} />
+          <Button text="Start" onPress={press(start)} />
         ) : (
-          <Button text="Cancel" kind="quiet" onPress={() => send('DELETE')} />
+          <Button text="Cancel" kind="quiet" onPress={press(cancel)} />
         )}
       </p>
     </Card>

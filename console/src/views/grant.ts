@@ -4,6 +4,8 @@ import type { Field, Values } from './form.tsx';
 /** What somebody may do, of which repos and for how long: of a token, and of an invitation. */
 type Grant = Values<'scope' | 'repos' | 'seconds'>;
 
+export type Scope = keyof typeof scopeText;
+
 export const usualGrant: Grant = { scope: 'write', repos: '', seconds: '7776000' };
 
 const lifetimes = [
@@ -37,7 +39,7 @@ export function grantFields(
 
 /** As the API takes it. No repos are all. */
 export const grantBody = ({ scope, repos, seconds }: Grant) => ({
-  scope,
+  scope: scope as Scope,
   repos: scope === 'manage' || repos === '' ? null : repos.split(' '),
   expiresInSeconds: seconds === '' ? null : Number(seconds),
 });

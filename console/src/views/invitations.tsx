@@ -11,12 +11,13 @@ import { Line } from './table.tsx';
 
 /** One-time links by which somebody gets a token. */
 export function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: readonly string[] }) {
-  const path = `/v1/tenants/${tenant}/invitations`;
-  const { body, refusal, read } = useRead<{ invitations: InvitationBody[] }>(path);
+  const { body, refusal, read } = useRead('GET /v1/tenants/{tenant}/invitations', { tenant });
   const { dialog, ask, tellSecret } = useDialog();
   const [problem, setProblem] = useState<string>();
   const revoke = ({ invitationId }: InvitationBody) =>
-    change(`${path}/${invitationId}`, { method: 'DELETE' }, read).then(setProblem);
+    change('DELETE /v1/tenants/{tenant}/invitations/{invitationId}', { tenant, invitationId }, read).then(
+      setProblem,
+    );
   const invite = () =>
     ask({
       title: 'Invite someone',
@@ -27,8 +28,12 @@ export function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: reado
         ...grantFields(values, { repos, mayNever: false }),
       ],
       run: ({ user, ...grant }) => {
-        const body = { ...grantBody(grant), ...(user.trim() && { user: user.trim() }) };
-        return change<{ link: string }>(path, { method: 'POST', body }, ({ link }) => {
+        const body = {
+          ...grantBody(grant),
+          expiresInSeconds: Number(grant.seconds),
+          ...(user.trim() && { user: user.trim() }),
+        };
+        return change('POST /v1/tenants/{tenant}/invitations', { tenant, body }, ({ link }) => {
           tellSecret('Send this link', 'the link', link);
           read();
         });

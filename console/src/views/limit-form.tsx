@@ -1,4 +1,5 @@
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
+import { useSaved } from '../requests.ts';
 import { bytesText } from '../text.ts';
 import { useDialog } from './dialog.tsx';
 import { Form } from './form.tsx';
@@ -20,7 +21,7 @@ export function LimitField(props: {
   return (
     <>
       <label for={id}>{label}</label>
-      <div class="size">
+      <div class="row size">
         <input
           id={id}
           type="text"
@@ -74,10 +75,9 @@ export function LimitForm(props: {
   save: (limitBytes: number | null) => Promise<string | undefined>;
 }) {
   const { label, of, limitBytes, start = 0, usedBytes, used, below, mayBeNone = true, save } = props;
-  const [now, setNow] = useState(limitBytes);
+  const [now, setNow] = useSaved(limitBytes);
   const [changed, setChanged] = useState<TypedLimit>();
   const { dialog, ask } = useDialog();
-  useEffect(() => setNow(limitBytes), [limitBytes]);
   const noteId = useId();
   const typed = changed ?? typedLimit(now === undefined ? start : now);
   const wanted = limitOf(typed);

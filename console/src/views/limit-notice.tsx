@@ -29,7 +29,7 @@ export function LimitNotice({ body, session, mayManage, nowMs }: ViewProps) {
           limit of {bytesText(notice.limitBytes)}. Downloads still work.
         </p>
       )}
-      <p class="actions">
+      <p class="row actions">
         {session.kind === 'operator' ? (
           <a href={formatAddress(tenantAddress(tenant, 'settings'))}>Raise the limit</a>
         ) : (

@@ -1,9 +1,9 @@
-import { formatBytes, parseSize } from '../../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../../lambda/rules/sizes.ts';
 import { bytesText } from '../text.ts';
 
 /** A limit as somebody types it, and what it would do. */
 
-export const sizeUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+export const sizeUnits: readonly string[] = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
 export interface TypedLimit {
   readonly number: string;
@@ -20,8 +20,9 @@ export function typedLimit(bytes: number | null): TypedLimit {
 /** The bytes that were typed, null for no limit. undefined: nothing valid. */
 export function limitOf({ number, unit, isNone }: TypedLimit): number | null | undefined {
   if (isNone) return null;
-  const size = parseSize(`${number.trim()} ${unit}`);
-  return 'bytes' in size ? size.bytes : undefined;
+  if (!/^\d+(\.\d+)?$/.test(number.trim())) return undefined;
+  const bytes = Math.round(Number(number) * 1024 ** sizeUnits.indexOf(unit));
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
 /** Whether it is the limit that applies, also if that was rounded to be written. */

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { FileLockBody } from '../../../lambda/api/contract/locks.ts';
+import type { Asked } from '../api.ts';
 import { Button, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import type { ViewProps } from '../view-props.ts';
@@ -11,21 +12,15 @@ import { actColumn, type Column, Table } from './table.tsx';
 const rowsMax = 20;
 
 /** The file locks of a repo, a page of the server's at a time: their order is none. */
-export function Locks({ path, mayManage, nowMs }: ViewProps & { path: string }) {
+export function Locks({ tenant, repo, mayManage, nowMs }: ViewProps & { repo: string }) {
   const [filter, setFilter] = useState<{ file?: string; owner?: string }>({});
   /** Where the pages before this one began. */
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const { dialog, ask } = useDialog();
   const [said, setSaid] = useState('');
-  const query = new URLSearchParams({
-    limit: String(rowsMax),
-    ...(filter.file && { path: filter.file }),
-    ...(filter.owner && { owner: filter.owner }),
-    ...(cursors.length > 0 && { cursor: cursors.at(-1) ?? '' }),
-  });
-  const { body, refusal, read } = useRead<{ locks: FileLockBody[]; nextCursor: string | null }>(
-    `${path}/locks?${query}`,
-  );
+  const query = { limit: rowsMax, path: filter.file, owner: filter.owner, cursor: cursors.at(-1) };
+  const asked = { tenant, repo, query };
+  const { body, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}/locks', asked);
   const only = (next: typeof filter) => {
     setFilter(next);
     setCursors([]);
@@ -34,7 +29,7 @@ export function Locks({ path, mayManage, nowMs }: ViewProps & { path: string }) 
   const next = body?.nextCursor ?? null;
   const isFiltered = filter.file !== undefined || filter.owner !== undefined;
   const ofOwner = mayManage ? locks.find(({ owner }) => owner === filter.owner) : undefined;
-  const release = (title: string, what: string, { ownerName }: FileLockBody, of: Record<string, string>) =>
+  const release = (title: string, what: string, { ownerName }: FileLockBody, of: Which) =>
     ask({
       title,
       action: 'Release',
@@ -45,7 +40,7 @@ export function Locks({ path, mayManage, nowMs }: ViewProps & { path: string }) 
         </>
       ),
       run: () =>
-        releaseAll(`${path}/locks?${new URLSearchParams(of)}`, (count) => {
+        releaseAll({ tenant, repo, query: of }, (count) => {
           setSaid(count === 1 ? 'Released 1 lock.' : `Released ${count} locks.`);
           only({});
           read();
@@ -90,18 +85,17 @@ export function Locks({ path, mayManage, nowMs }: ViewProps & { path: string }) 
   );
 }
 
+type Which = { path: string } | { owner: string };
+type Released = Asked<'DELETE /v1/tenants/{tenant}/repos/{repo}/locks'>;
+
 /** Releases as many as there are, some at a time. */
-async function releaseAll(path: string, then: (count: number) => void): Promise<string | undefined> {
+async function releaseAll(asked: Released, then: (count: number) => void): Promise<string | undefined> {
   let count = 0;
   for (let hasMore = true; hasMore; ) {
-    const problem = await change<{ releasedCount: number; hasMore: boolean }>(
-      path,
-      { method: 'DELETE' },
-      (body) => {
-        count += body.releasedCount;
-        hasMore = body.hasMore;
-      },
-    );
+    const problem = await change('DELETE /v1/tenants/{tenant}/repos/{repo}/locks', asked, (body) => {
+      count += body.releasedCount;
+      hasMore = body.hasMore;
+    });
     if (problem !== undefined) return problem;
   }
   then(count);
@@ -115,7 +109,7 @@ function FindFile({ onFind }: { onFind: (file: string) => void }) {
     onFind(typed.trim());
   };
   return (
-    <form class="size" onSubmit={find}>
+    <form class="row size" onSubmit={find}>
       <input
         type="search"
         aria-label="Find a file"

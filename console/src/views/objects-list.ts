@@ -1,17 +1,12 @@
 import { useState } from 'preact/hooks';
-import type { DeletionBody } from '../../../lambda/api/contract/deletes.ts';
-import type { ObjectBody } from '../../../lambda/api/contract/objects.ts';
-import { askPages, type Listed } from '../api.ts';
-import { useRead } from '../requests.ts';
+import type { AnswerTo } from '../../../cli/routes.ts';
+import { type Asked, askPages, type ItemOf } from '../api.ts';
+import { useAnswer } from '../requests.ts';
 
 /** So many are looked through without being asked. */
 const unaskedMax = 5_000;
 /** Pages of 1,000. Beyond that the command line is the better tool. */
 const pagesMax = 200;
-
-interface Found<Item> extends Listed<Item> {
-  readonly hasFailed: boolean;
-}
 
 export interface Where {
   readonly tenant: string;
@@ -22,17 +17,21 @@ export interface Where {
   readonly repos: readonly string[] | null;
 }
 
+type ListRoute = 'GET /v1/tenants/{tenant}/objects' | 'GET /v1/tenants/{tenant}/deletions';
+
 /** Of each repo that may be asked for. What fails isn't asked for again by itself: it may be a lot. */
-async function listEach<Item>(
+async function listEach<R extends ListRoute, Name extends keyof AnswerTo<R>>(
   { tenant, repos }: Where,
-  name: string,
+  route: R,
+  name: Name,
   onSeen?: (count: number) => void,
-): Promise<{ kind: 'ok'; body: Found<Item> }> {
-  const items: Item[] = [];
+) {
+  const items: ItemOf<R, Name>[] = [];
   let [isCut, hasFailed] = [false, false];
   for (const repo of repos ?? [undefined]) {
-    const query = repo === undefined ? '' : `?repo=${encodeURIComponent(repo)}`;
-    const outcome = await askPages<Item>(`/v1/tenants/${tenant}/${name}${query}`, name, {
+    const asked: Asked<ListRoute> = { tenant, query: { repo } };
+    const outcome = await askPages(route, name, {
+      ...(asked as unknown as Asked<R>),
       pagesMax,
       onPage: (more) => onSeen?.(items.length + more.length),
     });
@@ -40,10 +39,10 @@ async function listEach<Item>(
     isCut ||= outcome.kind === 'ok' && outcome.body.isCut;
     hasFailed ||= outcome.kind !== 'ok';
   }
-  return { kind: 'ok', body: { items, isCut, hasFailed } };
+  return { kind: 'ok', body: { items, isCut, hasFailed } } as const;
 }
 
-const none: Found<DeletionBody> = { items: [], isCut: false, hasFailed: false };
+const none = { items: [], isCut: false, hasFailed: false };
 
 const keyOf = ({ tenant, repos }: Where) => `${tenant} ${repos?.join()}`;
 
@@ -52,16 +51,15 @@ export function useObjects(where: Where) {
   const [isAsked, setIsAsked] = useState(false);
   const [seen, setSeen] = useState(0);
   const isWanted = isAsked || where.objectCount <= unaskedMax;
-  const { body: found } = useRead(isWanted ? keyOf(where) : undefined, {
-    key: String(where.objectCount),
-    get: () => listEach<ObjectBody>(where, 'objects', setSeen),
-  });
+  const get = () => listEach(where, 'GET /v1/tenants/{tenant}/objects', 'objects', setSeen);
+  const what = isWanted ? keyOf(where) : undefined;
+  const { body: found } = useAnswer(what, get, { key: String(where.objectCount), isAside: true });
   return { found, seen, isWanted, look: () => setIsAsked(true) };
 }
 
 /** Those that are to go, whoever has asked for it. */
 export function useMarked(where: Where) {
-  const get = () => listEach<DeletionBody>(where, 'deletions');
-  const { body, read } = useRead(keyOf(where), { key: where.scannedAt, get });
+  const get = () => listEach(where, 'GET /v1/tenants/{tenant}/deletions', 'deletions');
+  const { body, read } = useAnswer(keyOf(where), get, { key: where.scannedAt, isAside: true });
   return { marked: body ?? none, readMarked: read };
 }

@@ -13,6 +13,7 @@ import { Ask, Done } from './dialog.tsx';
 import { useMarked, useObjects, type Where } from './objects-list.ts';
 import { usePages } from './pager.tsx';
 import { type Column, Table } from './table.tsx';
+import './objects.css';
 
 const rowsMax = 12;
 /** Each is deleted by a request of its own. */
@@ -74,14 +75,12 @@ export function ObjectTable(props: ViewProps & Where) {
             go({ ...address, query: { ...address.query, by: next } });
           }}
         />
-        <div class="end">
-          <CsvButton
-            name="objects"
-            tenant={tenant}
-            rows={rows}
-            fields={['repo', 'oid', 'sizeBytes', by === 'deleting' ? 'dueAt' : 'storedAt']}
-          />
-        </div>
+        <CsvButton
+          name="objects"
+          tenant={tenant}
+          rows={rows}
+          fields={['repo', 'oid', 'sizeBytes', by === 'deleting' ? 'dueAt' : 'storedAt']}
+        />
       </div>
       {!listed && (
         <div class="room">
@@ -139,7 +138,7 @@ function Chosen(props: {
     <>
       <Done text={chosen.size === 0 ? said : ''} />
       {chosen.size > 0 && (
-        <div class="chosen">
+        <div class="row chosen">
           <p role="status">
             <strong>{formatObjects(chosen.size)}</strong>, frees {bytesText(bytesOf(rows))}
           </p>
@@ -220,23 +219,25 @@ function DeleteObjects(props: {
   const [plans, setPlans] = useState<readonly DeletePlanBody[]>([]);
   const [refusal, setRefusal] = useState<string>();
   /** One request each, until one is refused. */
-  const request = async (query: string) => {
+  const request = async (dryRun: true | undefined) => {
     const done: DeletePlanBody[] = [];
     for (const { repo, oid } of rows) {
-      const path = `/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}/objects/${oid}${query}`;
-      const problem = await change<DeletePlanBody>(path, { method: 'DELETE' }, (plan) => done.push(plan));
+      const asked = { tenant, repo, oid, query: { dryRun } };
+      const problem = await change('DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}', asked, (plan) =>
+        done.push(plan),
+      );
       if (problem !== undefined) return { done, problem };
     }
     return { done, problem: undefined };
   };
   useEffect(() => {
-    void request('?dryRun=true').then(({ done, problem }) => {
+    void request(true).then(({ done, problem }) => {
       setPlans(done);
       setRefusal(problem);
     });
   }, []);
   const start = async () => {
-    const { done, problem } = await request('');
+    const { done, problem } = await request(undefined);
     onMarked(done);
     return problem;
   };

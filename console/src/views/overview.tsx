@@ -1,10 +1,9 @@
 import { formatAge, formatObjects } from '../../../cli/render.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../../lambda/api/contract/reservations.ts';
-import type { ScanBody } from '../../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
-import { ask, type Listed } from '../api.ts';
+import type { Listed } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
 import { Button, Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
 import { useList, useRead } from '../requests.ts';
@@ -17,6 +16,7 @@ import { LimitNotice } from './limit-notice.tsx';
 import { repoColumns } from './repo-columns.tsx';
 import { StorageOverTime } from './storage-card.tsx';
 import { Table } from './table.tsx';
+import './overview.css';
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
 export function Overview(props: ViewProps) {
@@ -88,8 +88,8 @@ const scanningMs = 2_000;
 
 /** How far the count is while one is under way. It is asked for on its own: the figures may take 20 s to be answered. */
 function useScanProgress(tenant: string, isScanning: boolean): ScanProgress | undefined {
-  const path = isScanning ? `/v1/tenants/${tenant}/scans` : undefined;
-  const { body } = useRead<{ scans: ScanBody[] }>(path, { get: ask, againMs: () => scanningMs });
+  const route = isScanning ? 'GET /v1/tenants/{tenant}/scans' : undefined;
+  const { body } = useRead(route, { tenant, isAside: true, againMs: () => scanningMs });
   return body && progressOf(body.scans);
 }
 
@@ -98,9 +98,9 @@ const pagesMax = 3;
 /** Uploads in progress, if the figures tell of some. They change the figures, so these are asked for with them. */
 function useUploads({ tenant, usage }: SubscriptionBody): Listed<ReservationBody> | undefined {
   const isAny = usage !== null && usage.reservedBytes > 0;
-  const path = isAny ? `/v1/tenants/${tenant}/reservations` : undefined;
+  const route = isAny ? 'GET /v1/tenants/{tenant}/reservations' : undefined;
   const key = `${usage?.reservedBytes} ${usage?.scannedAt}`;
-  return useList<ReservationBody>(path, 'reservations', { pagesMax, key }).body;
+  return useList(route, 'reservations', { tenant, pagesMax, key }).body;
 }
 
 const rowsMax = 8;
@@ -124,23 +124,21 @@ function Uploads(props: {
       </summary>
       <div class="head">
         <p class="note">Reserved until they finish or expire.</p>
-        <div class="end">
-          <CsvButton
-            name="reservations"
-            tenant={tenant}
-            rows={sorted}
-            fields={[
-              'repo',
-              'state',
-              'arrived',
-              'objectCount',
-              'bytes',
-              'createdAt',
-              'expiresAt',
-              'reservedUntil',
-            ]}
-          />
-        </div>
+        <CsvButton
+          name="reservations"
+          tenant={tenant}
+          rows={sorted}
+          fields={[
+            'repo',
+            'state',
+            'arrived',
+            'objectCount',
+            'bytes',
+            'createdAt',
+            'expiresAt',
+            'reservedUntil',
+          ]}
+        />
       </div>
       <Table
         columns={[

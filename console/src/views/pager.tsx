@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { formatCount } from '../../../cli/render.ts';
 import { Button } from '../parts.tsx';
+import './pager.css';
 
 /** Leads from one page of a table to the next. Nothing, if there is only one. */
 export function Pager(props: {
@@ -17,7 +18,7 @@ export function Pager(props: {
   if (before === 0 && !hasMore) return null;
   const range = `${formatCount(before + 1)}–${formatCount(before + shown)}`;
   return (
-    <div class="pager">
+    <div class="row under pager">
       <span class="note" role="status">
         {total === undefined ? range : `${range} of ${formatCount(total)}`}
       </span>

@@ -1,10 +1,10 @@
-import { useEffect, useState } from 'preact/hooks';
-import type { BodyOf } from '../../../cli/api-client.ts';
+import { useState } from 'preact/hooks';
+import type { SentTo } from '../../../cli/routes.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import { tenantAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Button, Card, Choice } from '../parts.tsx';
-import { change, useRead } from '../requests.ts';
+import { change, useRead, useSaved } from '../requests.ts';
 import { bytesText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
@@ -15,13 +15,15 @@ import { LimitForm } from './limit-form.tsx';
 /** Proposed for a repo that becomes public. */
 const ceilingBytes = 100 * 1024 ** 3;
 
-type Send = (body: object) => Promise<string | undefined>;
+type Changed = SentTo<'PATCH /v1/tenants/{tenant}/repos/{repo}'>;
+type Send = (body: Changed) => Promise<string | undefined>;
 
 /** What is decided of a repo. */
 export function RepoSettings(props: ViewProps & { repo: RepoBody; onChanged: () => void }) {
   const { tenant, session, body, repo, nowMs, onChanged } = props;
-  const path = `/v1/tenants/${tenant}/repos/${repo.repo}`;
-  const send: Send = (changed) => change(path, { method: 'PATCH', body: changed }, onChanged);
+  const place = { tenant, repo: repo.repo };
+  const send: Send = (body) =>
+    change('PATCH /v1/tenants/{tenant}/repos/{repo}', { ...place, body }, onChanged);
   return (
     <>
       <Card title="Storage limit">
@@ -46,7 +48,9 @@ export function RepoSettings(props: ViewProps & { repo: RepoBody; onChanged: () 
       <DeleteByName
         title="Delete this repo"
         name={repo.repo}
-        path={path}
+        request={(asked, then) =>
+          change('DELETE /v1/tenants/{tenant}/repos/{repo}', { ...place, ...asked }, then)
+        }
         note="Pushes and pulls fail immediately. You can't undo this."
         nowMs={nowMs}
         onDeleted={() => go(tenantAddress(tenant, 'repos'))}
@@ -61,9 +65,8 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
   const { publicRead } = repo;
   const [chosen, setChosen] = useState<(typeof access)[number]>();
   const { dialog, ask } = useDialog();
-  const [isPublic, setIsPublic] = useState(publicRead !== undefined);
-  useEffect(() => setIsPublic(repo.publicRead !== undefined), [repo]);
-  const save = async (publicRead: object | null) => {
+  const [isPublic, setIsPublic] = useSaved(publicRead !== undefined);
+  const save = async (publicRead: Changed['publicRead']) => {
     const problem = await send({ publicRead });
     if (problem !== undefined) return problem;
     setIsPublic(publicRead !== null);
@@ -109,7 +112,7 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
 /** Which repository of a git host it is linked to. Nothing without such a host. */
 function GitHost({ tenant, repo, send }: { tenant: string; repo: RepoBody; send: Send }) {
   const { gitHost } = repo;
-  const hosts = useRead<BodyOf<'listUsers'>>(`/v1/tenants/${tenant}/users`).body?.gitHosts ?? [];
+  const hosts = useRead('GET /v1/tenants/{tenant}/users', { tenant }).body?.gitHosts ?? [];
   const { dialog, ask } = useDialog();
   const link = () =>
     ask({

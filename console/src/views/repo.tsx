@@ -1,5 +1,4 @@
 import { formatAge } from '../../../cli/render.ts';
-import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
@@ -15,6 +14,7 @@ import { Locks } from './locks.tsx';
 import { ObjectTable } from './objects.tsx';
 import { RepoChart } from './repo-chart.tsx';
 import { RepoSettings } from './repo-settings.tsx';
+import './repo.css';
 
 const freshMs = 10_000;
 const downloadDays = 30;
@@ -26,15 +26,14 @@ export function Repo(props: ViewProps) {
   const { tenant, address, body, mayManage } = props;
   const name = address.repo ?? '';
   const { tab } = address;
-  const path = `/v1/tenants/${tenant}/repos/${name}`;
-  const asked = { key: body.usage?.scannedAt ?? '', againMs: () => freshMs };
-  const { body: repo, refusal, read } = useRead<RepoBody>(path, asked);
+  const asked = { tenant, repo: name, key: body.usage?.scannedAt ?? '', againMs: () => freshMs };
+  const { body: repo, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}', asked);
   const { dialog, tell } = useDialog();
   const clone = () => tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
   const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
   return (
     <main>
-      <p class="back">
+      <p class="note back">
         <a href={formatAddress(tenantAddress(tenant, 'repos'))}>Repos</a>
       </p>
       <Title
@@ -72,7 +71,7 @@ export function Repo(props: ViewProps) {
               />
             </section>
           )}
-          {tab === 'locks' && <Locks {...props} path={path} />}
+          {tab === 'locks' && <Locks {...props} repo={name} />}
           {tab === 'settings' && mayManage && <RepoSettings {...props} repo={repo} onChanged={read} />}
         </>
       )}
@@ -99,9 +98,8 @@ function Marks({ repo: { publicRead, deleting, gitHost } }: { repo: RepoBody }) 
 function Figures({ tenant, repo, body, nowMs }: ViewProps & { repo: RepoBody }) {
   const { storedBytes, objectCount, limitBytes, scannedAt } = repo;
   const [from] = lastDays(downloadDays, nowMs);
-  const { body: page } = useRead<DownloadPageBody>(
-    `/v1/tenants/${tenant}/downloads?repo=${repo.repo}&from=${from}&limit=1000`,
-  );
+  const query = { repo: repo.repo, from, limit: 1000 };
+  const { body: page } = useRead('GET /v1/tenants/{tenant}/downloads', { tenant, query });
   const downloads = page?.downloads.reduce((sum, { bytes }) => sum + bytes, 0);
   if (storedBytes === null)
     return <p class="soft">{repo.uploading ? 'Uploads are in progress.' : 'Not scanned yet.'}</p>;

@@ -47,7 +47,9 @@ const kinds: Readonly<Record<string, (repo: RepoBody) => boolean>> = {
 
 /** All repos, read page after page: the figures have the largest 1,000, and not which are linked. */
 function useRepos({ tenant, repos, reposTruncated, usage }: SubscriptionBody): Listed<RepoBody> {
-  const { body: listed } = useList<RepoBody>(`/v1/tenants/${tenant}/repos?weeks=true`, 'repos', {
+  const { body: listed } = useList('GET /v1/tenants/{tenant}/repos', 'repos', {
+    tenant,
+    query: { weeks: true },
     pagesMax,
     key: `${usage?.scannedAt} ${repos.length}`,
   });
@@ -99,9 +101,7 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
             onInput={({ currentTarget }) => start(setWanted)(currentTarget.value)}
           />
           <Choice label="Which repos" values={Object.keys(kinds)} value={kind} onChoose={start(setKind)} />
-          <div class="end">
-            <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
-          </div>
+          <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
         </div>
         <Table
           kind="repos"
@@ -141,7 +141,7 @@ function Weeks({ weeks }: { weeks: readonly (number | null)[] }) {
   const most = Math.max(1, ...added.map((bytes) => Math.abs(bytes ?? 0)));
   const width = 100 / Math.max(1, added.length);
   return (
-    <svg class="weeks" aria-hidden="true">
+    <svg width="7rem" height="22" aria-hidden="true">
       {added.map((bytes, index) => {
         const height = (Math.abs(bytes ?? 0) / most) * 60;
         return (
@@ -168,6 +168,6 @@ const newRepo = (tenant: string): Question<'repo'> => ({
   run: async ({ repo }) => {
     if (!repoPattern.test(repo)) return nameRule;
     const to = () => go(repoAddress(tenant, repo));
-    return change(`/v1/tenants/${tenant}/repos`, { method: 'POST', body: { repo } }, to);
+    return change('POST /v1/tenants/{tenant}/repos', { tenant, body: { repo } }, to);
   },
 });

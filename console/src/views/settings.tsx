@@ -1,4 +1,4 @@
-import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
+import type { SentTo } from '../../../cli/routes.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { parseAddress } from '../address.ts';
 import { go } from '../navigation.ts';
@@ -12,13 +12,16 @@ import { Form, type Values } from './form.tsx';
 import { LimitForm } from './limit-form.tsx';
 import { Webhook } from './webhook.tsx';
 
+type Send = (body: SentTo<'PATCH /v1/tenants/{tenant}'>) => Promise<string | undefined>;
+
 /** What is decided of a tenant: most by the operator, alerts by its admins, exports by any token. */
 export function Settings(props: ViewProps) {
   const { tenant, session, address, body, live, nowMs } = props;
   const isOperator = session.kind === 'operator';
-  const path = `/v1/tenants/${tenant}`;
-  const { body: downloads } = useRead<DownloadPageBody>(isOperator ? `${path}/downloads?limit=1` : undefined);
-  const send = (changed: object) => change(path, { method: 'PATCH', body: changed }, live.askNow);
+  const route = isOperator ? 'GET /v1/tenants/{tenant}/downloads' : undefined;
+  const { body: downloads } = useRead(route, { tenant, query: { limit: 1 } });
+  const send: Send = (changed) =>
+    change('PATCH /v1/tenants/{tenant}', { tenant, body: changed }, live.askNow);
   return (
     <main>
       <Title address={address} />
@@ -58,7 +61,7 @@ export function Settings(props: ViewProps) {
         <DeleteByName
           title="Delete this tenant"
           name={tenant}
-          path={path}
+          request={(asked, then) => change('DELETE /v1/tenants/{tenant}', { tenant, ...asked }, then)}
           note="Deletes all its repos and tokens. You can't reuse the name."
           nowMs={nowMs}
           onDeleted={() => go(parseAddress(''))}
@@ -74,7 +77,7 @@ const creations = [
 ] as const;
 
 /** The plan's name, and how repos are created. */
-function Plan(props: { body: SubscriptionBody; send: (body: object) => Promise<string | undefined> }) {
+function Plan(props: { body: SubscriptionBody; send: Send }) {
   const { body, send } = props;
   const wanted = ({ plan, creates }: Values<'plan' | 'creates'>) => ({
     plan: plan.trim() || null,

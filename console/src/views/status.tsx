@@ -5,6 +5,7 @@ import { formatAddress, tenantAddress } from '../address.ts';
 import { Button, Card, Title } from '../parts.tsx';
 import { statusLine, useStatus } from '../service-status.ts';
 import type { ServiceViewProps } from '../view-props.ts';
+import './status.css';
 
 /** What failed; store, queues and schedule. What is to be done comes first, with how. */
 export function Status({ address, nowMs }: ServiceViewProps) {
@@ -34,12 +35,12 @@ function Parts({ body: { parts, failures }, nowMs }: { body: StatusBody; nowMs: 
         .sort((a, b) => Number(a.state === 'fine') - Number(b.state === 'fine'))
         .map(({ part, state, says, todo }) =>
           state === 'fine' ? (
-            <li key={part} class="soft">
+            <li key={part} class="soft cut">
               <i class="light" aria-hidden="true" />
               {says}
             </li>
           ) : (
-            <li key={part} class="notice near">
+            <li key={part} class="notice near cut">
               <p>
                 <strong>{says}</strong> <span class="todo">{todo}</span>
                 {part === 'failures' &&

@@ -8,9 +8,10 @@ import { Chart, shadeOf } from '../chart.tsx';
 import { daysAhead, type Point } from '../chart-figures.ts';
 import { sortRepos } from '../figures.ts';
 import { Card, Choice, CsvButton, Sign } from '../parts.tsx';
-import { useRead } from '../requests.ts';
+import { useAnswer } from '../requests.ts';
 import { bytesText, dayText, percentText, scanText } from '../text.ts';
 import { AsTable, type Column } from './table.tsx';
+import './storage-card.css';
 
 type Day = HistoryBody['days'][number];
 
@@ -173,15 +174,15 @@ type Weeks = readonly (number | null)[];
 
 /** What each of the largest repos stored week by week, once it is wanted. undefined: not known. */
 function useWeeks(tenant: string, largest: readonly RepoBody[], isWanted: boolean) {
-  const names = largest.map(({ repo }) => encodeURIComponent(repo));
+  const names = largest.map(({ repo }) => repo);
   const get = async () => {
     const answers = await Promise.all(
-      names.map((name) => ask<RepoBody>(`/v1/tenants/${tenant}/repos/${name}`)),
+      names.map((repo) => ask('GET /v1/tenants/{tenant}/repos/{repo}', { tenant, repo })),
     );
     const body: Weeks[] = answers.map((each) => (each.kind === 'ok' && each.body.weeks) || []);
     return { kind: 'ok', body } as const;
   };
-  return useRead(isWanted ? `${tenant} ${names.join(' ')}` : undefined, { get }).body;
+  return useAnswer(isWanted ? `${tenant} ${names.join(' ')}` : undefined, get, { isAside: true }).body;
 }
 
 /** The days that end a week, and the last one, with what each of the largest repos had; the rest on top. */
@@ -226,13 +227,13 @@ function Key({ tenant, keys }: { tenant: string; keys: ReturnType<typeof keysOf>
   return (
     <ul class="layers">
       {keys.map(({ repo, name, layer, bytes, share }) => (
-        <li key={name}>
-          <svg class="swatch" aria-hidden="true">
+        <li key={name} class="cut">
+          <svg class="swatch" width="10" height="10" aria-hidden="true">
             <rect class="layer" style={layer} width="100%" height="100%" />
           </svg>
           {repo ? <a href={formatAddress(repoAddress(tenant, repo))}>{name}</a> : <span>{name}</span>}
           <strong>{bytesText(bytes)}</strong>
-          <span class="note">{share}</span>
+          <span class="note right">{share}</span>
         </li>
       ))}
     </ul>

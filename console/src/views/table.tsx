@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts.tsx';
+import './table.css';
 
 /** A column of a table: its head, and what it says of a row. The first one names the rows. */
 export interface Column<Row> {
@@ -94,7 +95,7 @@ export function AsTable<Row>(
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>Show as table</summary>
+      <summary class="under">Show as table</summary>
       {isOpen && (
         <>
           {children}
@@ -113,8 +114,8 @@ export function AsTable<Row>(
 export function Line(props: { name: string; note: ComponentChildren; children: ComponentChildren }) {
   const { name, note, children } = props;
   return (
-    <div class="line">
-      <div>
+    <div class="row line">
+      <div class="cut">
         <p class="strong">{name}</p>
         <p class="note">{note}</p>
       </div>

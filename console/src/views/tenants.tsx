@@ -43,7 +43,7 @@ function useTenants() {
   const [listed, setListed] = useState<Listed<TenantBody>>();
   const [hasFailed, setHasFailed] = useState(false);
   usePoll(async () => {
-    const outcome = await askPages<TenantBody>('/v1/tenants', 'tenants', { pagesMax });
+    const outcome = await askPages('GET /v1/tenants', 'tenants', { pagesMax });
     setHasFailed(outcome.kind !== 'ok');
     if (outcome.kind === 'ok') setListed({ ...outcome.body, items: sortTenants(outcome.body.items) });
     return againMs;
@@ -58,7 +58,7 @@ function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, History
   useEffect(() => {
     const today = dayOf(Date.now());
     for (const tenant of names)
-      void ask<HistoryBody>(`/v1/tenants/${tenant}/history?from=${today}`).then((outcome) => {
+      void ask('GET /v1/tenants/{tenant}/history', { tenant, query: { from: today } }).then((outcome) => {
         if (outcome.kind === 'ok') setKnown((before) => new Map(before).set(tenant, outcome.body));
       });
   }, [names.join(' ')]);
@@ -151,23 +151,21 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
             onChoose={(each) => filter({ of: each === 'all' ? '' : each })}
           />
         )}
-        <div class="end">
-          <CsvButton
-            name="tenants"
-            rows={tenants.map(flat)}
-            fields={[
-              'tenant',
-              'plan',
-              'limitBytes',
-              'storedBytes',
-              'reservedBytes',
-              'objectCount',
-              'scannedAt',
-              'createdAt',
-              'deleting',
-            ]}
-          />
-        </div>
+        <CsvButton
+          name="tenants"
+          rows={tenants.map(flat)}
+          fields={[
+            'tenant',
+            'plan',
+            'limitBytes',
+            'storedBytes',
+            'reservedBytes',
+            'objectCount',
+            'scannedAt',
+            'createdAt',
+            'deleting',
+          ]}
+        />
       </div>
       {shown.length > 0 && (
         <Table
@@ -263,7 +261,7 @@ function NewTenant({ onClose }: { onClose: () => void }) {
   const make = async (tenant: string) => {
     const limitBytes = limitOf(typed);
     if (limitBytes === undefined) return 'Type a limit, such as 50 GiB, or choose No limit.';
-    return change<TenantBody>('/v1/tenants', { method: 'POST', body: { tenant, limitBytes } }, (made) =>
+    return change('POST /v1/tenants', { body: { tenant, limitBytes } }, (made) =>
       go(tenantAddress(made.tenant)),
     );
   };

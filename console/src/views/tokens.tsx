@@ -27,8 +27,8 @@ const csvFields = [
 
 /** Tokens, the newest first. */
 export function Tokens({ tenant, session, repos, nowMs }: ViewProps & { repos: readonly string[] }) {
-  const path = `/v1/tenants/${tenant}/tokens`;
-  const { body: listed, refusal, read } = useList<TokenBody>(path, 'tokens', { pagesMax });
+  const list = useList('GET /v1/tenants/{tenant}/tokens', 'tokens', { tenant, pagesMax });
+  const { body: listed, refusal, read } = list;
   const open = useRef<HTMLButtonElement>(null);
   const { dialog, ask, tellSecret } = useDialog();
   const tokens = [...(listed?.items ?? [])].reverse();
@@ -45,7 +45,7 @@ export function Tokens({ tenant, session, repos, nowMs }: ViewProps & { repos: r
       ],
       run: ({ label, user, ...grant }) => {
         const body = { label: label.trim() || null, user: user.trim() || null, ...grantBody(grant) };
-        return change<{ token: string }>(path, { method: 'POST', body }, ({ token }) => {
+        return change('POST /v1/tenants/{tenant}/tokens', { tenant, body }, ({ token }) => {
           tellSecret('Your new token', 'the new token', token);
           read();
         });
@@ -62,7 +62,7 @@ export function Tokens({ tenant, session, repos, nowMs }: ViewProps & { repos: r
         </p>
       ),
       run: () =>
-        change(`${path}/${token.tokenId}`, { method: 'DELETE' }, () => {
+        change('DELETE /v1/tenants/{tenant}/tokens/{tokenId}', { tenant, tokenId: token.tokenId }, () => {
           read();
           // What was pressed goes with its row.
           requestAnimationFrame(() => open.current?.focus());

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
-import type { BodyOf } from '../../../cli/api-client.ts';
 import { formatAge } from '../../../cli/render.ts';
+import type { AnswerTo } from '../../../cli/routes.ts';
 import type { OrganizationBody, SignedInUserBody } from '../../../lambda/api/contract/users.ts';
 import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { useDialog } from './dialog.tsx';
+import type { Scope } from './grant.ts';
 import { actColumn, type Column, Line, Table } from './table.tsx';
 
-type Users = BodyOf<'listUsers'>;
+type Users = AnswerTo<'GET /v1/tenants/{tenant}/users'>;
 
 const rights = [
   ['', 'none'],
@@ -16,31 +17,32 @@ const rights = [
   ['manage', 'manage'],
 ] as const;
 
+const rightsOf = (chosen: string) => (chosen || null) as Scope | null;
 const nameOf = ({ user, hostUser }: SignedInUserBody) => user ?? hostUser;
-const open = ({ url }: BodyOf<'startSignIn'>) => location.assign(url);
+const open = ({ url }: { url: string }) => location.assign(url);
 
 /** Organizations of git hosts that are let in, and their users who are signed in. Nothing without such a host. */
 export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
-  const path = `/v1/tenants/${tenant}`;
-  const hosts = useRead<{ hosts: { id: string }[] }>('/v1/sign-in').body?.hosts ?? [];
-  const { body, refusal, read } = useRead<Users>(hosts.length > 0 ? `${path}/users` : undefined);
+  const hosts = useRead('GET /v1/sign-in', {}).body?.hosts ?? [];
+  const route = hosts.length > 0 ? 'GET /v1/tenants/{tenant}/users' : undefined;
+  const { body, refusal, read } = useRead(route, { tenant });
   const { dialog, ask } = useDialog();
   const [problem, setProblem] = useState<string>();
   if (hosts.length === 0) return null;
   const end = ({ userId }: SignedInUserBody) =>
-    change(`${path}/users/${userId}`, { method: 'DELETE' }, read).then(setProblem);
+    change('DELETE /v1/tenants/{tenant}/users/{userId}', { tenant, userId }, read).then(setProblem);
   /** Asks the host which organizations are whoever has signed in's: that's what can be allowed. */
   const find = async (host: string) => {
     const body = { host, next: `#${tenant}/access`, addsOrganization: true };
-    setProblem(await change('/v1/sign-in', { method: 'POST', body }, open));
+    setProblem(await change('POST /v1/sign-in', { body }, open));
   };
   const remove = ({ name, host, organizationId }: OrganizationBody) => {
-    const query = new URLSearchParams({ host, organizationId });
+    const query = { host, organizationId };
     ask({
       title: `Remove ${name}?`,
       action: 'Remove',
       text: <p>Its users are signed out immediately. Tokens still work.</p>,
-      run: () => change(`${path}/organizations?${query}`, { method: 'DELETE' }, read),
+      run: () => change('DELETE /v1/tenants/{tenant}/organizations', { tenant, query }, read),
     });
   };
   const allow = (yours: Users['yours']) =>
@@ -63,9 +65,9 @@ export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
         },
       ],
       run: ({ index, owners, members }) => {
-        const { host, organizationId } = yours[Number(index)] ?? {};
-        const asked = { host, organizationId, owners: owners || null, members: members || null };
-        return change(`${path}/organizations`, { method: 'PUT', body: asked }, read);
+        const { host = '', organizationId = '' } = yours[Number(index)] ?? {};
+        const body = { host, organizationId, owners: rightsOf(owners), members: rightsOf(members) };
+        return change('PUT /v1/tenants/{tenant}/organizations', { tenant, body }, read);
       },
     });
   return (

@@ -1,5 +1,4 @@
 import { useRef, useState } from 'preact/hooks';
-import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
 import { Button, Card } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { useDialog } from './dialog.tsx';
@@ -10,11 +9,11 @@ const againMs = 10_000;
 
 /** Where alerts of the tenant are sent. */
 export function Webhook({ tenant, nowMs }: { tenant: string; nowMs: number }) {
-  const path = `/v1/tenants/${tenant}/webhook`;
   // The event before the test, whose result isn't here yet.
   const before = useRef<string | null>(null);
   // Without one it is refused.
-  const { body, read } = useRead<WebhookBody>(path, {
+  const { body, read } = useRead('GET /v1/tenants/{tenant}/webhook', {
+    tenant,
     againMs: ({ last }) => {
       if (last?.nextAt) return Math.max(againMs, Date.parse(last.nextAt) - Date.now());
       return (last?.eventId ?? '') === before.current ? againMs : null;
@@ -29,17 +28,13 @@ export function Webhook({ tenant, nowMs }: { tenant: string; nowMs: number }) {
       start: { url: body?.url ?? '' },
       fields: () => [{ name: 'url', label: 'URL' }],
       run: ({ url }) =>
-        change<{ secret: string | null }>(
-          path,
-          { method: 'PUT', body: { url: url.trim() } },
-          ({ secret }) => {
-            if (secret !== null) tellSecret('Its signing secret', 'the signing secret', secret);
-            read();
-          },
-        ),
+        change('PUT /v1/tenants/{tenant}/webhook', { tenant, body: { url: url.trim() } }, ({ secret }) => {
+          if (secret !== null) tellSecret('Its signing secret', 'the signing secret', secret);
+          read();
+        }),
     });
   const test = async () => {
-    const problem = await change(`${path}/test`, { method: 'POST' });
+    const problem = await change('POST /v1/tenants/{tenant}/webhook/test', { tenant });
     if (!problem) before.current = body?.last?.eventId ?? '';
     setSaid(problem ?? 'Test sent. Its result is here in some seconds.');
     read();
@@ -49,7 +44,7 @@ export function Webhook({ tenant, nowMs }: { tenant: string; nowMs: number }) {
       title: 'Remove the webhook?',
       action: 'Remove',
       text: <p>Pending deliveries are dropped.</p>,
-      run: () => change(path, { method: 'DELETE' }, read),
+      run: () => change('DELETE /v1/tenants/{tenant}/webhook', { tenant }, read),
     });
   return (
     <Card title="Webhook" action={<Button text={body ? 'Edit' : 'Add'} onPress={edit} />}>

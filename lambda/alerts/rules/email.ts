@@ -90,6 +90,15 @@ interface WeekSummary {
   readonly fullOn: string | null;
 }
 
+/** The last seven days before a day, and what they lead to. @throws {LedgerUnavailableError} */
+export type Outlook = (of: {
+  tenant: TenantRecord;
+  /** In UTC, such as `2026-11-21`. */
+  today: string;
+}) => Promise<WeekOutlook>;
+
+type WeekOutlook = Pick<WeekSummary, 'addedBytes' | 'refusals' | 'fullOn'>;
+
 /** What is to be sent to a tenant's addresses. */
 export type EmailMessage =
   | { readonly kind: 'confirm'; readonly tenant: string; readonly key: string }
@@ -126,20 +135,19 @@ export function isForPeople({ type, data }: AlertEvent): boolean {
   return type === 'storage.threshold' && Number(data['threshold']) > Number(data['previousThreshold']);
 }
 
-/** The day's notices, by what is known of a tenant. @param input.isMonday a week's summary is due. */
+/** The day's notices, by what is known of a tenant. @param input.week undefined: no week's summary is due. */
 export function noticesOf(input: {
   tenant: TenantRecord;
   day: string;
-  isMonday: boolean;
   tokens: readonly ExpiringToken[];
-  week: Pick<WeekSummary, 'addedBytes' | 'refusals' | 'fullOn'>;
+  week: WeekOutlook | undefined;
 }): Notice[] {
-  const { tenant, day, isMonday, tokens, week } = input;
+  const { tenant, day, tokens, week } = input;
   const { scanned, limitBytes } = tenant;
   const idOf = (what: string) => `${tenant.tenant}:${what}-${day}`;
   return [
     ...(tokens.length > 0 ? [{ type: 'tokens.expiring', id: idOf('tokens'), tokens } as const] : []),
-    ...(isMonday && scanned
+    ...(week && scanned
       ? [
           {
             type: 'week.summary',

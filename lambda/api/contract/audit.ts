@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { auditActions } from '../../accounts/rules/audit.ts';
+import { auditActions } from '../../access/rules/audit.ts';
 import { answer, type Contract } from './contract.ts';
 import { cursorPattern, day, decodeCursor, page, pageOf, stringOrNull, time } from './fields.ts';
 

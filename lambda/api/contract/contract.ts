@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { AuditAction } from '../../accounts/rules/audit.ts';
+import type { AuditAction } from '../../access/rules/audit.ts';
 import type { RouteKey } from '../../routes.ts';
 import type { ProblemCode } from './problems.ts';
 

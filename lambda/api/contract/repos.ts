@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { gitHostIdPattern, linkedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
 import { copiesShownMax } from '../../downloads/rules/copies.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
+import { gitHostIdPattern, linkedNameCharactersMax } from '../../hosts/rules/git-hosts.ts';
 import { repoPattern } from '../../rules/names.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import {

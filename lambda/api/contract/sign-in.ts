@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { gitHostKinds } from '../../accounts/rules/git-hosts.ts';
-import { nextPattern } from '../../accounts/rules/sign-in.ts';
+import { gitHostKinds } from '../../hosts/rules/git-hosts.ts';
+import { nextPattern } from '../../sign-in/rules/sign-in.ts';
 import { answer, type Contract } from './contract.ts';
 import { names, stringOrNull } from './fields.ts';
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { failureReasons, gaugedQueues, statusParts } from '../../status/rules/status.ts';
+import { failureReasons } from '../../frame/rules/failures.ts';
+import { gaugedQueues, statusParts } from '../../status/rules/status.ts';
 import { answer, type Contract } from './contract.ts';
 import { count, stringOrNull, time, timeOrNull } from './fields.ts';
 

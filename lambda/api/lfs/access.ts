@@ -1,14 +1,10 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import {
-  authenticateHostUser,
-  type HostUserDeps,
-  isForHosts,
-} from '../../accounts/authenticate-host-user.ts';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import type { HostGrant } from '../../accounts/rules/host-user.ts';
-import type { Caller } from '../../accounts/rules/tokens.ts';
-import { authenticateToken, noteTokenUse } from '../../accounts/tokens.ts';
+import type { AccessPorts } from '../../access/ports.ts';
+import type { Caller } from '../../access/rules/tokens.ts';
+import { authenticateToken, noteTokenUse } from '../../access/tokens.ts';
 import type { UpstreamRepo } from '../../downloads/upstream.ts';
+import { authenticateHostUser, type HostUserDeps, isForHosts } from '../../hosts/authenticate-host-user.ts';
+import type { HostGrant } from '../../hosts/rules/host-client.ts';
 import {
   isThere,
   type RepoPath,
@@ -54,7 +50,7 @@ interface Refused {
 }
 
 export type LfsAccessDeps = HostUserDeps &
-  Pick<AccountPorts, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
+  Pick<AccessPorts, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
 
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {

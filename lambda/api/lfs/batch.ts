@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { findPublicRepo } from '../../accounts/authenticate-host-user.ts';
-import { publicTokenId } from '../../accounts/rules/git-hosts.ts';
 import { chunkedTransfer, isChunked, uploadBytesMax } from '../../chunks/rules/upload.ts';
 import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
+import { findPublicRepo } from '../../downloads/public-repos.ts';
+import { publicTokenId } from '../../downloads/rules/public-reads.ts';
 import type { RepoPath } from '../../ledger/rules/tenant.ts';
 import type { UploadVerdict } from '../../ledger/upload-batch.ts';
 import { isOid } from '../../rules/names.ts';

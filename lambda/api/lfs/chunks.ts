@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { AccountPorts } from '../../accounts/ports.ts';
+import type { AccessPorts } from '../../access/ports.ts';
 import type { ChunkPorts } from '../../chunks/ports.ts';
 import { type ChunkedUpload, chunkCountOf, runsOf, uploadIdPattern } from '../../chunks/rules/upload.ts';
 import { findUpload, progressOf, serveChunks } from '../../chunks/serve.ts';
@@ -14,7 +14,7 @@ import { lfs, lfsBody, lfsError, lfsNotAccepted, wireAction } from './http.ts';
 import { invalid, uploadNotFound } from './messages.ts';
 
 export type ChunkDeps = Pick<CoreDeps, 'listing' | 'signer' | 'clock' | 'settings' | 'log'> &
-  Pick<AccountPorts, 'tokens'> &
+  Pick<AccessPorts, 'tokens'> &
   ChunkPorts &
   FunctionPorts;
 

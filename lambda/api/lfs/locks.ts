@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { mayPush } from '../../accounts/rules/tokens.ts';
+import type { AccessPorts } from '../../access/ports.ts';
+import { mayPush } from '../../access/rules/tokens.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { releaseLock, takeLock } from '../../locks/locks.ts';
 import type { LockPorts } from '../../locks/ports.ts';
@@ -53,7 +53,7 @@ function pageSizeOf(limit: number | undefined): number {
 
 export type LockDeps = Omit<LfsAccessDeps, 'rejectedLogins'> &
   Pick<CoreDeps, 'ids'> &
-  Pick<AccountPorts, 'audit'> &
+  Pick<AccessPorts, 'audit'> &
   LockPorts &
   FunctionPorts;
 

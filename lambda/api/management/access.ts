@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { isForRepo, type SessionRecord, type TokenRecord } from '../../accounts/rules/tokens.ts';
+import type { AccessPorts } from '../../access/ports.ts';
+import { isForRepo, type SessionRecord, type TokenRecord } from '../../access/rules/tokens.ts';
 import {
   authenticateToken,
   findSession,
@@ -10,7 +10,7 @@ import {
   type Holder,
   isAdmin,
   noteTokenUse,
-} from '../../accounts/tokens.ts';
+} from '../../access/tokens.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import { credential, header, pathTenant, type Refusal } from '../http.ts';
@@ -18,7 +18,7 @@ import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems
 
 export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Refusal };
 
-type AdminDeps = Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'admin' | 'tokens'>;
+type AdminDeps = Pick<CoreDeps, 'clock'> & Pick<AccessPorts, 'admin' | 'tokens'>;
 
 /** Lets the operator pass. A tenant's token is not looked up here. */
 export async function adminAccess(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<Access<object>> {
@@ -81,7 +81,7 @@ export interface Reader {
   readonly session?: SessionRecord | undefined;
 }
 
-type ReaderDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> & Pick<AccountPorts, 'admin' | 'tokens'>;
+type ReaderDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> & Pick<AccessPorts, 'admin' | 'tokens'>;
 
 /** Lets the operator, and any token of this tenant, pass. Nothing of the tenant is read before that is decided. */
 export async function readerAccess(
@@ -167,7 +167,7 @@ export function refuseBeyondRepos(
 
 /** Who may read a tenant, by their credentials alone. */
 export async function authenticateReader(
-  deps: Pick<CoreDeps, 'clock'> & Pick<AccountPorts, 'admin' | 'tokens'>,
+  deps: Pick<CoreDeps, 'clock'> & Pick<AccessPorts, 'admin' | 'tokens'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ name: string } & Reader>> {
   const presented = presentedBy(event);
@@ -195,7 +195,7 @@ export async function authenticateReader(
 
 /** Notes that a reader's token was used. The operator has none. */
 export async function noteUse(
-  deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<AccountPorts, 'tokens'>,
+  deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<AccessPorts, 'tokens'>,
   { token }: Pick<Reader, 'token'>,
 ): Promise<void> {
   if (token) await noteTokenUse(deps, token);

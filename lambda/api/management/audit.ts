@@ -1,4 +1,4 @@
-import { type AuditEntry, auditKeptMs } from '../../accounts/rules/audit.ts';
+import { type AuditEntry, auditKeptMs } from '../../access/rules/audit.ts';
 import type { ExportPorts } from '../../exports/ports.ts';
 import type { ExportJob } from '../../exports/rules/job.ts';
 import { dayAfterMs } from '../../rules/dates.ts';

@@ -1,11 +1,11 @@
-import type { AccountPorts } from '../../accounts/ports.ts';
+import type { TokenRecord } from '../../access/rules/tokens.ts';
+import type { CiPorts } from '../../ci/ports.ts';
 import {
   type ExchangeRule,
   exchangeRulesMax,
   type IdentityIssuer,
   wrongRule,
-} from '../../accounts/rules/identities.ts';
-import type { TokenRecord } from '../../accounts/rules/tokens.ts';
+} from '../../ci/rules/identities.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import {
@@ -19,7 +19,7 @@ import { json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
 import { operationsFor } from './operations.ts';
 
-type Needs = Pick<CoreDeps, 'ids'> & Pick<AccountPorts, 'issuers' | 'exchangeRules'>;
+type Needs = Pick<CoreDeps, 'ids'> & Pick<CiPorts, 'issuers' | 'exchangeRules'>;
 
 export const exchangeOperations = operationsFor<Needs>()(exchangeContract, {
   'GET /v1/tenants/{tenant}/exchange-rules': async (deps, { tenant: { tenant } }) => {

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { actorOf } from '../../accounts/audit.ts';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { auditText } from '../../accounts/rules/audit.ts';
+import { actorOf } from '../../access/audit.ts';
+import type { AccessPorts } from '../../access/ports.ts';
+import { auditText } from '../../access/rules/audit.ts';
 import type { ExportPorts } from '../../exports/ports.ts';
 import { type ExportJob, exportIdPattern, isOpen, isUnitDone } from '../../exports/rules/job.ts';
 import {
@@ -23,7 +23,7 @@ import { type Reader, refuseBeyondRepos, seesRepo } from './access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from './operations.ts';
 
 type Needs = Pick<CoreDeps, 'listing' | 'signer' | 'ids'> &
-  Pick<AccountPorts, 'requestKeys'> &
+  Pick<AccessPorts, 'requestKeys'> &
   Pick<ExportPorts, 'exportJobs' | 'exportQueue'> & { readonly archives: Pick<FilePorts['archives'], 'put'> };
 
 export const exportOperations = operationsFor<Needs>()(exportContract, {

@@ -1,6 +1,5 @@
-import type { DownloadPorts } from '../../downloads/ports.ts';
 import { readHistory, type TenantHistory } from '../../history/history.ts';
-import type { HistoryPorts } from '../../history/ports.ts';
+import type { HistoryPorts, OfferedPorts } from '../../history/ports.ts';
 import type { Forecast, LastRefusal } from '../../history/rules/history.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { iso } from '../contract/fields.ts';
@@ -9,7 +8,7 @@ import { json } from '../http.ts';
 import { seesRepo } from './access.ts';
 import { operationsFor } from './operations.ts';
 
-type Needs = Pick<DownloadPorts, 'downloads'> & HistoryPorts;
+type Needs = HistoryPorts & OfferedPorts;
 
 export const historyOperations = operationsFor<Needs>()(historyContract, {
   'GET /v1/tenants/{tenant}/history': async (deps, { tenant, token, query }) => {

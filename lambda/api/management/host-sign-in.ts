@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { signInHostsOf } from '../../accounts/rules/git-hosts.ts';
-import { GitHostUnavailableError } from '../../accounts/rules/host-user.ts';
-import { loginKeptMs, loginPattern } from '../../accounts/rules/sign-in.ts';
-import { finishSignIn, type SignInDeps, type SignInOutcome, startSignIn } from '../../accounts/sign-in.ts';
-import { findSession } from '../../accounts/tokens.ts';
+import { findSession } from '../../access/tokens.ts';
+import { signInHostsOf } from '../../hosts/rules/git-hosts.ts';
+import { GitHostUnavailableError } from '../../hosts/rules/host-client.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
+import { loginKeptMs, loginPattern } from '../../sign-in/rules/sign-in.ts';
+import { finishSignIn, type SignInDeps, type SignInOutcome, startSignIn } from '../../sign-in/sign-in.ts';
 import { type FinishedSignInBody, signInContract } from '../contract/sign-in.ts';
 import { baseUrl, json, type Response } from '../http.ts';
 import { problem } from '../problems.ts';

@@ -1,7 +1,7 @@
-import { approveDevice, deviceGrant, findDevice, invite } from '../../accounts/invitations.ts';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { type InvitationRecord, isKept, isWithin } from '../../accounts/rules/invitations.ts';
-import { lastingTokenId } from '../../accounts/rules/tokens.ts';
+import { lastingTokenId } from '../../access/rules/tokens.ts';
+import { approveDevice, deviceGrant, findDevice, invite } from '../../invitations/invitations.ts';
+import type { InvitationPorts } from '../../invitations/ports.ts';
+import { type InvitationRecord, isKept, isWithin } from '../../invitations/rules/invitations.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { iso } from '../contract/fields.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from '../contract/invitations.ts';
@@ -10,8 +10,7 @@ import { problem } from '../problems.ts';
 import { isManager } from './access.ts';
 import { operationsFor, pathId } from './operations.ts';
 
-type Needs = Pick<CoreDeps, 'ids'> &
-  Pick<AccountPorts, 'invitations' | 'devices'> & { readonly publicUrl?: string | undefined };
+type Needs = Pick<CoreDeps, 'ids'> & InvitationPorts & { readonly publicUrl?: string | undefined };
 
 export const invitationOperations = operationsFor<Needs>()(invitationContract, {
   'GET /v1/tenants/{tenant}/invitations': async (deps, { tenant: { tenant } }) => {

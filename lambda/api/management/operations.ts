@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
-import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../accounts/audit.ts';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import type { AuditAction } from '../../accounts/rules/audit.ts';
-import { mustSignInAgain } from '../../accounts/rules/tokens.ts';
+import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../access/audit.ts';
+import type { AccessPorts } from '../../access/ports.ts';
+import type { AuditAction } from '../../access/rules/audit.ts';
+import { mustSignInAgain } from '../../access/rules/tokens.ts';
 import type { ExportPorts } from '../../exports/ports.ts';
 import { makesExports } from '../../exports/seams.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
@@ -46,7 +46,7 @@ import {
 
 /** What each route needs to check who asks, to decode, and to note what was changed. */
 export type RouteDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log' | 'settings'> &
-  Pick<AccountPorts, 'admin' | 'tokens' | 'audit'> &
+  Pick<AccessPorts, 'admin' | 'tokens' | 'audit'> &
   Pick<ExportPorts, 'exportSettings'>;
 
 /** One route of the management API: checks access, decodes, runs what its subject has for it, answers. */

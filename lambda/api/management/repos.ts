@@ -1,21 +1,16 @@
 import type * as z from 'zod';
-import type { AuditTrail } from '../../accounts/audit.ts';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../accounts/repos.ts';
-import {
-  isInForce,
-  isLinkedName,
-  type LinkedRepo,
-  linkedReposMax,
-  type PublicRead,
-  publicReposMax,
-} from '../../accounts/rules/git-hosts.ts';
-import { findLink } from '../../accounts/tenant-links.ts';
+import type { AuditTrail } from '../../access/audit.ts';
+import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../access/repos.ts';
+import { isInForce } from '../../access/rules/repo-mark.ts';
 import type { DownloadPorts } from '../../downloads/ports.ts';
 import { copiesShownMax, isCopying, keptForMs } from '../../downloads/rules/copies.ts';
+import { type PublicRead, publicReposMax } from '../../downloads/rules/public-reads.ts';
 import { readWeeks } from '../../history/history.ts';
 import type { HistoryPorts } from '../../history/ports.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
+import type { HostPorts } from '../../hosts/ports.ts';
+import { isLinkedName, type LinkedRepo, linkedReposMax } from '../../hosts/rules/git-hosts.ts';
+import { findLink } from '../../hosts/tenant-links.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { uploadingRepos } from '../../ledger/reservations.ts';
 import {
@@ -40,7 +35,8 @@ import { type Reader, seesRepo } from './access.ts';
 import { operationsFor, type RouteDeps } from './operations.ts';
 
 type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue'> &
-  Pick<AccountPorts, 'publicReads' | 'gitHosts' | 'linkedRepos' | 'tenantLinks'> &
+  Pick<DownloadPorts, 'publicReads'> &
+  Pick<HostPorts, 'gitHosts' | 'linkedRepos' | 'tenantLinks'> &
   Pick<DownloadPorts, 'downloads' | 'copies'> &
   HistoryPorts;
 

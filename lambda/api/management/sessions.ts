@@ -1,5 +1,5 @@
-import { hostCheckMs, type SessionRecord } from '../../accounts/rules/tokens.ts';
-import { beginSession, endSession, type Holder } from '../../accounts/tokens.ts';
+import { hostCheckMs, type SessionRecord } from '../../access/rules/tokens.ts';
+import { beginSession, endSession, type Holder } from '../../access/tokens.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { iso } from '../contract/fields.ts';
 import { type SessionBody, sessionContract } from '../contract/sessions.ts';

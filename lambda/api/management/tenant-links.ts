@@ -1,6 +1,6 @@
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { isLinkedName, type TenantLink } from '../../accounts/rules/git-hosts.ts';
-import { linkTenant } from '../../accounts/tenant-links.ts';
+import type { HostPorts } from '../../hosts/ports.ts';
+import { isLinkedName, type TenantLink } from '../../hosts/rules/git-hosts.ts';
+import { linkTenant } from '../../hosts/tenant-links.ts';
 import { iso } from '../contract/fields.ts';
 import { type TenantLinkBody, tenantLinkContract } from '../contract/tenant-links.ts';
 import { json, noContent, type Refusal } from '../http.ts';
@@ -8,7 +8,7 @@ import { problem } from '../problems.ts';
 import { operationsFor } from './operations.ts';
 import { unknownGitHost, wrongCeiling } from './repos.ts';
 
-type Needs = Pick<AccountPorts, 'gitHosts' | 'tenantLinks'>;
+type Needs = Pick<HostPorts, 'gitHosts' | 'tenantLinks'>;
 
 export const tenantLinkOperations = operationsFor<Needs>()(tenantLinkContract, {
   'GET /v1/tenants/{tenant}/git-host': async (deps, { tenant: { tenant } }) => {

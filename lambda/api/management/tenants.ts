@@ -1,8 +1,8 @@
-import type { AccountPorts } from '../../accounts/ports.ts';
-import type { PublicRead } from '../../accounts/rules/git-hosts.ts';
-import { createTenant, createTenantOnce, lostTenants, updateTenant } from '../../accounts/tenants.ts';
+import type { AccessPorts } from '../../access/ports.ts';
+import { createTenant, createTenantOnce, lostTenants, updateTenant } from '../../access/tenants.ts';
 import { noteLimit } from '../../alerts/alerts.ts';
 import type { AlertPorts } from '../../alerts/ports.ts';
+import type { PublicRead } from '../../downloads/rules/public-reads.ts';
 import type { Forecast } from '../../history/rules/history.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import type { Subscription } from '../../ledger/get-subscription.ts';
@@ -18,7 +18,7 @@ import { operationsFor, requestKeyReused } from './operations.ts';
 import { lacksStorageClass, reposBody, storageClassMark } from './repos.ts';
 
 type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue' | 'ids'> &
-  Pick<AccountPorts, 'requestKeys'> &
+  Pick<AccessPorts, 'requestKeys'> &
   Pick<AlertPorts, 'alerts'> &
   Pick<FilePorts, 'adoptedRepos'>;
 

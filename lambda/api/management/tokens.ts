@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { isListed, type TokenRecord } from '../../accounts/rules/tokens.ts';
-import { createToken, createTokenOnce } from '../../accounts/tokens.ts';
+import type { AccessPorts } from '../../access/ports.ts';
+import { isListed, type TokenRecord } from '../../access/rules/tokens.ts';
+import { createToken, createTokenOnce } from '../../access/tokens.ts';
 import type { CoreDeps } from '../../ledger/core-deps.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type TokenBody, tokenContract } from '../contract/tokens.ts';
@@ -10,7 +10,7 @@ import { problem } from '../problems.ts';
 import { presentedBy } from './access.ts';
 import { operationsFor, pathId, type RouteDeps, requestKeyReused } from './operations.ts';
 
-type Needs = Pick<CoreDeps, 'ids'> & Pick<AccountPorts, 'requestKeys'>;
+type Needs = Pick<CoreDeps, 'ids'> & Pick<AccessPorts, 'requestKeys'>;
 
 export const tokenOperations = operationsFor<Needs>()(tokenContract, {
   /** By the time of their creation, a page at a time. */

@@ -1,22 +1,23 @@
-import type { AccountPorts } from '../../accounts/ports.ts';
-import { type GitHost, signInHostsOf } from '../../accounts/rules/git-hosts.ts';
-import { hostOf } from '../../accounts/rules/host-user.ts';
+import { hostOf } from '../../access/rules/host-user.ts';
+import type { TokenRecord } from '../../access/rules/tokens.ts';
+import { isExpired } from '../../access/tokens.ts';
+import type { HostPorts } from '../../hosts/ports.ts';
+import { type GitHost, signInHostsOf } from '../../hosts/rules/git-hosts.ts';
+import type { SignInPorts } from '../../sign-in/ports.ts';
 import {
   type AllowedOrganization,
   allowedOrganizationsMax,
   isStillAllowed,
   organizationsOf,
   tenantsByOperatorMax,
-} from '../../accounts/rules/sign-in.ts';
-import type { TokenRecord } from '../../accounts/rules/tokens.ts';
-import { isExpired } from '../../accounts/tokens.ts';
+} from '../../sign-in/rules/sign-in.ts';
 import { iso } from '../contract/fields.ts';
 import { type OrganizationBody, type SignedInUserBody, userContract } from '../contract/users.ts';
 import { json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
 import { operationsFor, pathId } from './operations.ts';
 
-type Needs = Pick<AccountPorts, 'invitations' | 'gitHosts' | 'users'>;
+type Needs = Pick<HostPorts, 'gitHosts'> & Pick<SignInPorts, 'users' | 'userEnds'>;
 
 export const userOperations = operationsFor<Needs>()(userContract, {
   'GET /v1/tenants/{tenant}/users': async (deps, { tenant: { tenant }, session }) => {
@@ -41,8 +42,8 @@ export const userOperations = operationsFor<Needs>()(userContract, {
     const user = userId === '' ? undefined : await deps.tokens.find(userId);
     const isTheirs = user?.tenant === tenant && user.hostUser !== undefined;
     if (isTheirs) trail.was({ hostUser: user.hostUser?.id, user: user.user });
-    // First: their invitations can't be found by them afterwards.
-    if (isTheirs) await deps.invitations.deleteOf({ tenant, inviterId: userId });
+    // First: what they made can't be found by them afterwards.
+    if (isTheirs) for (const end of deps.userEnds) await end({ tenant, userId });
     const outcome = isTheirs && (await deps.tokens.delete({ tenant, tokenId: userId }));
     return outcome === 'deleted'
       ? noContent()

@@ -1,4 +1,4 @@
-import type { AuditActor } from '../../accounts/rules/audit.ts';
+import type { AuditActor } from '../../access/rules/audit.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { ownFolders } from '../../store/rules/own-folders.ts';
 import type { OrderedVolume } from './orders.ts';

@@ -1,10 +1,10 @@
-import { KnownHostUsers } from '../../../lambda/accounts/rules/host-user.ts';
-import { publicIssuers } from '../../../lambda/accounts/rules/identities.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/alerts/rules/webhook-delivery.ts';
 import { createInvocations } from '../../../lambda/aws/invocation-log.ts';
 import type { ChunkMessage, ChunkQueue } from '../../../lambda/chunks/messages.ts';
+import { publicIssuers } from '../../../lambda/ci/rules/identities.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/exports/rules/settings.ts';
+import { KnownHostUsers } from '../../../lambda/hosts/rules/host-client.ts';
 import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Log } from '../../../lambda/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';

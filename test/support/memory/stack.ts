@@ -1,4 +1,4 @@
-import { createTenant } from '../../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../../lambda/access/tenants.ts';
 import { createDynamoDbGcRuns, type GcRuns } from '../../../lambda/gc/gc-store.ts';
 import { admitUpload } from '../../../lambda/ledger/admit-upload.ts';
 import type { Input, Ledger } from '../../../lambda/ledger/ledger.ts';

@@ -1,18 +1,11 @@
-import { createDynamoDbAuditLog, entryItem } from '../../../lambda/accounts/audit-store.ts';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../../lambda/accounts/invitation-store.ts';
-import { createDynamoDbPublicReads } from '../../../lambda/accounts/repo-mark-store.ts';
-import { type AuditEntry, auditIdOf } from '../../../lambda/accounts/rules/audit.ts';
-import {
-  createDynamoDbExchangeRules,
-  createDynamoDbRequestKeys,
-  createDynamoDbTokenStore,
-} from '../../../lambda/accounts/token-store.ts';
+import { createDynamoDbAuditLog, entryItem } from '../../../lambda/access/audit-store.ts';
+import { createDynamoDbRequestKeys } from '../../../lambda/access/request-key-store.ts';
+import { type AuditEntry, auditIdOf } from '../../../lambda/access/rules/audit.ts';
 import { createDynamoDbAlerts } from '../../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/alerts/webhook-store.ts';
+import { createDynamoDbExchangeRules } from '../../../lambda/ci/rule-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
+import { createDynamoDbPublicReads } from '../../../lambda/downloads/public-read-store.ts';
 import {
   createDynamoDbExportJobs,
   exportPartition,
@@ -20,9 +13,14 @@ import {
   parseExport,
 } from '../../../lambda/exports/job-store.ts';
 import type { ExportJob } from '../../../lambda/exports/rules/job.ts';
+import { createDynamoDbFailures } from '../../../lambda/frame/failure-store.ts';
 import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts';
+import {
+  createDynamoDbDevices,
+  createDynamoDbInvitations,
+} from '../../../lambda/invitations/invitation-store.ts';
 import { createDynamoDbLocks } from '../../../lambda/locks/lock-store.ts';
-import { createDynamoDbFailures } from '../../../lambda/status/failure-store.ts';
+import * as stores from '../../../lambda/stores.ts';
 import type { Table } from '../../../lambda/table/requests.ts';
 import { fromStored } from '../../../lambda/table/stored-names.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
@@ -69,7 +67,7 @@ function methodsOf(adapter: object): string[] {
 }
 
 export class MemoryRequestKeys extends storeClass(createDynamoDbRequestKeys) {}
-export class MemoryTokenStore extends storeClass(createDynamoDbTokenStore) {}
+export class MemoryTokenStore extends storeClass(stores.tokens) {}
 export class MemoryInvitations extends storeClass(createDynamoDbInvitations) {}
 export class MemoryDevices extends storeClass(createDynamoDbDevices) {}
 export class MemoryExchangeRules extends storeClass(createDynamoDbExchangeRules) {}

@@ -1,11 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { KeySet, ListServer, nameOf } from '../../../bench/list-server/server.ts';
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { KeySet, ListServer, nameOf } from '../../../bench/list-server.ts';
 import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { ScanListing } from '../../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../../lambda/scan/path-scan.ts';
 import { BucketClient } from '../../../lambda/store/bucket-client.ts';
 import { Random } from '../../support/random.ts';
+import { listen } from '../../support/serve.ts';
 
 const set = new KeySet(7_321);
 
@@ -58,11 +60,9 @@ describe('computed keys', () => {
 });
 
 describe('the list server', () => {
-  const server = new ListServer();
-  afterEach(() => server.close());
-
   it('is counted exactly, whatever the strategy', async () => {
-    const endpoint = `http://127.0.0.1:${await server.listen()}`;
+    const server = new ListServer();
+    const endpoint = `http://127.0.0.1:${await listen(createServer(server.answer))}`;
     const place = { bucket: 'n30000', region: 'us-east-1', endpoint, forcePathStyle: true };
     const client = new BucketClient({
       ...place,

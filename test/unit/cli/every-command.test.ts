@@ -4,10 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { commandsOf, examples } from '../../../cli/help.ts';
 import { displayWidth, withoutColours } from '../../../cli/terminal.ts';
-import { publicIssuers, wrongRule } from '../../../lambda/accounts/rules/identities.ts';
 import { contract } from '../../../lambda/api/contract/all.ts';
 import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
 import { createRuleBody } from '../../../lambda/api/contract/exchange.ts';
+import { publicIssuers, wrongRule } from '../../../lambda/ci/rules/identities.ts';
 import type { RouteKey } from '../../../lambda/routes.ts';
 import { exampleAnswer, operationOf } from './api-examples.ts';
 import { goldenRuns } from './golden-runs.ts';

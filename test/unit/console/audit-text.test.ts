@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { auditSentence, refusalSentence } from '../../../console/src/views/audit-text.ts';
-import { type AuditAction, auditActions } from '../../../lambda/accounts/rules/audit.ts';
+import { type AuditAction, auditActions } from '../../../lambda/access/rules/audit.ts';
 import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');

@@ -1,24 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { auditKeptMs } from '../../../lambda/accounts/rules/audit.ts';
-import {
-  gitHostsMax,
-  linkedReposMax,
-  pinnedReposMax,
-  publicReposMax,
-} from '../../../lambda/accounts/rules/git-hosts.ts';
-import { exchangeRulesMax } from '../../../lambda/accounts/rules/identities.ts';
-import { invitationsMax } from '../../../lambda/accounts/rules/invitations.ts';
-import { sessionLifetimeMs } from '../../../lambda/accounts/rules/tokens.ts';
-import { keyLifetimeMs } from '../../../lambda/accounts/tenants.ts';
-import { sessionsMax } from '../../../lambda/accounts/token-store.ts';
+import { keyLifetimeMs } from '../../../lambda/access/request-keys.ts';
+import { auditKeptMs } from '../../../lambda/access/rules/audit.ts';
+import { sessionLifetimeMs } from '../../../lambda/access/rules/tokens.ts';
+import { sessionsMax } from '../../../lambda/access/token-store.ts';
 import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
+import { exchangeRulesMax } from '../../../lambda/ci/rules/identities.ts';
 import { downloadsKeptMs } from '../../../lambda/downloads/download-store.ts';
+import { publicReposMax } from '../../../lambda/downloads/rules/public-reads.ts';
 import { exportLimitMs } from '../../../lambda/exports/rules/settings.ts';
 import { startsPerDayMax } from '../../../lambda/exports/start.ts';
 import { setsBytesMax } from '../../../lambda/gc/rules/gc.ts';
 import { historyDaysMax } from '../../../lambda/history/rules/history.ts';
+import { gitHostsMax, linkedReposMax, pinnedReposMax } from '../../../lambda/hosts/rules/git-hosts.ts';
+import { invitationsMax } from '../../../lambda/invitations/rules/invitations.ts';
 import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/ledger/rules/deletion.ts';
 import {
   crowdedEntries,

@@ -19,7 +19,7 @@ const topFolders = [
 ];
 
 /** Written by a command, and not kept in git. */
-const generated = /^(?:bench\/out|\.lfs-quota)\//;
+const generated = /^\.lfs-quota\//;
 
 /** Names of all files of the project. */
 const fileNames: ReadonlySet<string> = new Set(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createTenant } from '../../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../../lambda/access/tenants.ts';
 import { newUpload } from '../../../lambda/chunks/rules/upload.ts';
 import { tidyUpload } from '../../../lambda/chunks/tidy.ts';
 import { wakeUploads } from '../../../lambda/chunks/wake.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTenant } from '../../../../lambda/accounts/tenants.ts';
-import { createToken } from '../../../../lambda/accounts/tokens.ts';
+import { createTenant } from '../../../../lambda/access/tenants.ts';
+import { createToken } from '../../../../lambda/access/tokens.ts';
 import { deliverAlerts } from '../../../../lambda/alerts/alerts.ts';
 import {
   addEmail as addOutcome,

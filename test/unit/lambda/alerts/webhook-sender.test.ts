@@ -6,11 +6,9 @@ import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createWebhookSender,
-  isPublicAddress,
-  type SenderOptions,
-} from '../../../../lambda/alerts/webhook-sender.ts';
+import { createWebhookSender } from '../../../../lambda/alerts/webhook-sender.ts';
+import type { SenderOptions } from '../../../../lambda/frame/public-address.ts';
+import { isPublicAddress } from '../../../../lambda/frame/public-address.ts';
 import { close, listen } from '../../../support/serve.ts';
 
 it.each([

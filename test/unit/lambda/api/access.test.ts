@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { tokenIdOf } from '../../../../lambda/accounts/rules/tokens.ts';
+import { tokenIdOf } from '../../../../lambda/access/rules/tokens.ts';
 import { lfsAccess, RejectedLogins } from '../../../../lambda/api/lfs/access.ts';
 import { readerAccess } from '../../../../lambda/api/management/access.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';

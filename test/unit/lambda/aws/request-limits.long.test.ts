@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createDynamoDbTokenStore } from '../../../../lambda/accounts/token-store.ts';
 import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { createAdminSecret, createSecretsClient, storeCredentials } from '../../../../lambda/aws/secrets.ts';
@@ -12,6 +11,7 @@ import {
 import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import { BucketClient } from '../../../../lambda/store/bucket-client.ts';
 import { createObjectStore } from '../../../../lambda/store/object-store.ts';
+import * as stores from '../../../../lambda/stores.ts';
 import { createDynamoDb } from '../../../../lambda/table/client.ts';
 import { SilentServer } from './silent-server.ts';
 
@@ -43,7 +43,7 @@ const clients = [
     answerMs: 3_000,
     open: (endpoint: string) => {
       const client = createDynamoDb({ endpoint, region, credentials });
-      const tokens = createDynamoDbTokenStore({ client, tableName: 'table' });
+      const tokens = stores.tokens({ client, tableName: 'table' });
       return () => tokens.find('id') as Promise<unknown>;
     },
   },

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { publicObjectBytesMin } from '../../../../lambda/accounts/rules/git-hosts.ts';
 import { offerPublicly } from '../../../../lambda/downloads/downloads.ts';
+import { publicObjectBytesMin } from '../../../../lambda/downloads/rules/public-reads.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { GitHostKind } from '../../../../lambda/accounts/rules/git-hosts.ts';
 import { askUpstream, type UpstreamVerdict } from '../../../../lambda/downloads/upstream.ts';
+import type { GitHostKind } from '../../../../lambda/hosts/rules/git-hosts.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { serve } from '../../../support/serve.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { claimRequest, requestIdOf } from '../../../../lambda/accounts/tenants.ts';
+import { claimRequest, requestIdOf } from '../../../../lambda/access/request-keys.ts';
 import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
 import { decodeJson } from '../../../../lambda/exports/lease.ts';
 import {

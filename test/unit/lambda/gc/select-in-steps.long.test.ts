@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTenant } from '../../../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../../../lambda/access/tenants.ts';
 import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import { cancelGc, type GcDeps, openGc, startRun } from '../../../../lambda/gc/gc.ts';
 import { candidatesKey, decodeCandidates, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';

@@ -98,11 +98,11 @@ describe('a batch that cannot be decided yet', () => {
     expect(places.sort()).toEqual([
       // Those of the store, and of a git host, are answers to us. Those of problems.ts are of the management API, which
       // no client of git-lfs asks.
-      'lambda/accounts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/api/lfs/http.ts: { statusCode: 429, message, requestId },',
-      'lambda/table/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
       'lambda/downloads/copier.ts: const isForNow = status >= 500 || status === 429;',
+      'lambda/hosts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
+      'lambda/table/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
     ]);
   });
 });

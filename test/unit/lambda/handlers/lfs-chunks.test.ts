@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lastingTokenId, tokenIdOf } from '../../../../lambda/accounts/rules/tokens.ts';
-import { createDynamoDbExchangeRules } from '../../../../lambda/accounts/token-store.ts';
+import { lastingTokenId, tokenIdOf } from '../../../../lambda/access/rules/tokens.ts';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
 import type { ChunkMessage } from '../../../../lambda/chunks/messages.ts';
 import {
@@ -10,6 +9,7 @@ import {
   inState,
   type UploadPath,
 } from '../../../../lambda/chunks/rules/upload.ts';
+import { createDynamoDbExchangeRules } from '../../../../lambda/ci/rule-store.ts';
 import { create as createBatch } from '../../../../lambda/handlers/lfs-batch.ts';
 import { create } from '../../../../lambda/handlers/lfs-chunks.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createTenant } from '../../../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../../../lambda/access/tenants.ts';
 import { noteFull } from '../../../../lambda/alerts/alerts.ts';
 import {
   forecastFrom,
@@ -546,7 +546,7 @@ describe('read history', () => {
       scanned: { storedBytes: nowBytes, objectCount: 1, scannedAtMs: clock.nowMs() },
     });
     const read = (range: { from?: string; to?: string } = {}) =>
-      readHistory({ history, downloads, clock }, { tenant: record, ...range });
+      readHistory({ history, offered: (of) => downloads.months(of), clock }, { tenant: record, ...range });
     return { history, downloads, record, read };
   }
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createTenant } from '../../../../lambda/accounts/tenants.ts';
-import { createToken } from '../../../../lambda/accounts/tokens.ts';
+import { createTenant } from '../../../../lambda/access/tenants.ts';
+import { createToken } from '../../../../lambda/access/tokens.ts';
 import { deleteTenant } from '../../../../lambda/ledger/deletes.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { isGone } from '../../../../lambda/ledger/rules/tenant.ts';

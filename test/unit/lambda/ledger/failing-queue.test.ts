@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTenant } from '../../../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../../../lambda/access/tenants.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { verifyUpload } from '../../../../lambda/ledger/reservations.ts';

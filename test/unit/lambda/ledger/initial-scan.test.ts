@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTenant } from '../../../../lambda/accounts/tenants.ts';
+import { createTenant } from '../../../../lambda/access/tenants.ts';
 import { markObject } from '../../../../lambda/ledger/deletes.ts';
 import { type ReconcileOutcome, reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createRepo } from '../../../../lambda/accounts/repos.ts';
+import { createRepo } from '../../../../lambda/access/repos.ts';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { reposMax } from '../../../../lambda/ledger/rules/tenant.ts';

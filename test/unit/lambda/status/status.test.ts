@@ -1,15 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ExportRequest } from '../../../../lambda/exports/rules/job.ts';
+import { noteFailedReconcile, noteFailure, whyOf } from '../../../../lambda/frame/failures.ts';
 import { noRefreshState } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/rules/errors.ts';
 import type { QueueGauge } from '../../../../lambda/status/rules/status.ts';
-import {
-  createStoreProbe,
-  noteFailedReconcile,
-  noteFailure,
-  readStatus,
-  whyOf,
-} from '../../../../lambda/status/status.ts';
+import { createStoreProbe, readStatus } from '../../../../lambda/status/status.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { wholeTenant } from '../../../support/export-request.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';

@@ -1,30 +1,28 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDynamoDbAuditLog } from '../../../../lambda/accounts/audit-store.ts';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../../../lambda/accounts/invitation-store.ts';
-import {
-  createDynamoDbKeptGrants,
-  createDynamoDbLinkedRepos,
-  createDynamoDbPublicReads,
-} from '../../../../lambda/accounts/repo-mark-store.ts';
-import type { AuditEntry } from '../../../../lambda/accounts/rules/audit.ts';
-import {
-  createDynamoDbRequestKeys,
-  createDynamoDbTokenStore,
-} from '../../../../lambda/accounts/token-store.ts';
-import { createDynamoDbUsers } from '../../../../lambda/accounts/user-store.ts';
+import { createDynamoDbAuditLog } from '../../../../lambda/access/audit-store.ts';
+import { createDynamoDbRequestKeys } from '../../../../lambda/access/request-key-store.ts';
+import type { AuditEntry } from '../../../../lambda/access/rules/audit.ts';
 import { createDynamoDbWebhooks } from '../../../../lambda/alerts/webhook-store.ts';
 import { newUpload } from '../../../../lambda/chunks/rules/upload.ts';
 import { createDynamoDbChunkedUploads } from '../../../../lambda/chunks/upload-store.ts';
 import { createDynamoDbCopies } from '../../../../lambda/downloads/copy-store.ts';
 import { createDynamoDbDownloads } from '../../../../lambda/downloads/download-store.ts';
+import { createDynamoDbPublicReads } from '../../../../lambda/downloads/public-read-store.ts';
 import { createDynamoDbExportJobs } from '../../../../lambda/exports/job-store.ts';
 import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
+import { createDynamoDbGcRuns } from '../../../../lambda/gc/gc-store.ts';
+import { newGc } from '../../../../lambda/gc/rules/gc.ts';
 import { createDynamoDbHistory } from '../../../../lambda/history/history-store.ts';
+import { createDynamoDbKeptGrants } from '../../../../lambda/hosts/grant-store.ts';
+import { createDynamoDbLinkedRepos } from '../../../../lambda/hosts/linked-repo-store.ts';
+import {
+  createDynamoDbDevices,
+  createDynamoDbInvitations,
+} from '../../../../lambda/invitations/invitation-store.ts';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
+import { createDynamoDbUsers } from '../../../../lambda/sign-in/user-store.ts';
+import * as stores from '../../../../lambda/stores.ts';
 import { stored } from '../../../../lambda/table/stored-names.ts';
 import { wholeTenant } from '../../../support/export-request.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
@@ -80,7 +78,7 @@ interface Row {
 const rows: readonly Row[] = [
   {
     what: 'what batches named, a day after the watch is over',
-    by: ['lambda/gc/gc-store.ts noteSeen'],
+    by: ['lambda/ledger/watch-store.ts noteSeen'],
     async write() {
       const watch = { id: 'w', openedAtMs: 1, untilMs: atMs };
       const note = { beganMs: 1234.5, prefixes: '' };
@@ -90,12 +88,27 @@ const rows: readonly Row[] = [
   },
   {
     what: 'what a gc run says of each object that is gone, 90 days later',
-    by: ['lambda/gc/gc-store.ts noteGone'],
+    by: ['lambda/ledger/watch-store.ts noteGone'],
     async write() {
       const oids = Array.from({ length: 33 }, (_, index) => `oid${index}`);
       await createDynamoDbLedger(table).noteGone({ tenant, repo: 'app', oids, atMs });
       const pk = expect.stringMatching(/^GONE#acme#.*app/);
       return oids.map((sk) => ({ pk, sk, end: second + 90 * day }));
+    },
+  },
+  {
+    what: 'the last gc run of a repo, 90 days after it ended',
+    by: ['lambda/gc/gc-store.ts put'],
+    async write() {
+      const runs = createDynamoDbGcRuns(table);
+      const running = newGc({ repo: 'app', watch: { id: 'w', openedAtMs: 1, untilMs: atMs } });
+      const ended = { ...running, dueAtMs: null, endedAtMs: atMs };
+      for (const gc of [running, ended]) await runs.put({ tenant, gc, versionRead: null, writeId: 'w' });
+      const place = { pk: 'TENANT#acme', sk: expect.stringMatching(/^CLEANUP#/) };
+      return [
+        { ...place, end: null },
+        { ...place, end: second + 90 * day },
+      ];
     },
   },
   {
@@ -195,7 +208,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'what a repo was linked to, or that it was public, a day after that has ended',
-    by: ['lambda/accounts/repo-mark-store.ts end'],
+    by: ['lambda/access/repo-mark-store.ts end'],
     async write() {
       const mapped = { host: 'github', name: 'acme/app', linkedId: null, sinceMs: 1 };
       const publicRead = { monthlyLimitBytes: null, sinceMs: 1 };
@@ -208,7 +221,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'what a host said of somebody, once it counts no more',
-    by: ['lambda/accounts/repo-mark-store.ts keep'],
+    by: ['lambda/hosts/grant-store.ts keep'],
     async write() {
       const grant = { hostUser: { id: 'github:1', login: 'ada' }, access: 'read' } as const;
       await createDynamoDbKeptGrants(table).keep({ key: 'k', grant, untilMs: atMs });
@@ -217,7 +230,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'an entry of the audit, after 400 days',
-    by: ['begin', 'finish'].map((name) => `lambda/accounts/audit-store.ts ${name}`),
+    by: ['begin', 'finish'].map((name) => `lambda/access/audit-store.ts ${name}`),
     async write() {
       const audit = createDynamoDbAuditLog(table);
       const entry: AuditEntry = {
@@ -241,7 +254,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a request key once it may be used again',
-    by: ['lambda/accounts/token-store.ts begin'],
+    by: ['lambda/access/request-key-store.ts begin'],
     async write() {
       const record = { id: 'k', bodySha256: '', seed: '', beganAtMs: 1, expiresAtMs: atMs, isDone: false };
       await createDynamoDbRequestKeys(table).begin(record);
@@ -250,9 +263,9 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a token a day after it has expired, and one that does not expire never; a session at once',
-    by: ['put', 'putSession'].map((name) => `lambda/accounts/token-store.ts ${name}`),
+    by: ['put', 'putSession'].map((name) => `lambda/access/token-store.ts ${name}`),
     async write() {
-      const tokens = createDynamoDbTokenStore(table);
+      const tokens = stores.tokens(table);
       const token = tokenRecord('lfsq_secret', { tenant });
       await tokens.put({ ...token, expiresAtMs: atMs });
       await tokens.put(token);
@@ -268,17 +281,17 @@ const rows: readonly Row[] = [
   },
   {
     what: 'somebody who signed in when the last invitation of theirs may end',
-    by: ['lambda/accounts/token-store.ts putUser'],
+    by: ['lambda/access/token-store.ts putUser'],
     async write() {
       const hostUser = { id: 'github:1', login: 'ada' };
       const user = tokenRecord('lfsq_secret', { tenant, hostUser, expiresAtMs: atMs });
-      await createDynamoDbTokenStore(table).putUser(user);
+      await stores.tokens(table).putUser(user);
       return [{ pk: `TOKEN#${user.tokenId}`, sk: 'TOKEN', end: second + 7 * day }];
     },
   },
   {
     what: 'a sign-in that was not finished in time',
-    by: ['lambda/accounts/user-store.ts putLogin'],
+    by: ['lambda/sign-in/user-store.ts putLogin'],
     async write() {
       const login = { loginId: 'l', host: 'github', next: '#', addsOrganization: false, expiresAtMs: atMs };
       await createDynamoDbUsers(table).putLogin(login);
@@ -287,7 +300,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'an invitation once it is over, and one that is accepted ten minutes later',
-    by: ['put', 'accept'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
+    by: ['put', 'accept'].map((name) => `lambda/invitations/invitation-store.ts ${name}`),
     async write() {
       const invitations = createDynamoDbInvitations(table);
       const key = { tenant, invitationId: 'i' };
@@ -311,7 +324,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a command line that waits once it is over, and what is counted of them when its time is over',
-    by: ['putDevice', 'count'].map((name) => `lambda/accounts/invitation-store.ts ${name}`),
+    by: ['putDevice', 'count'].map((name) => `lambda/invitations/invitation-store.ts ${name}`),
     async write() {
       const devices = createDynamoDbDevices(table);
       const record = { userCodeSha256: 'abcdef', tokenId: 't', secretSha256: '', machine: 'm' };

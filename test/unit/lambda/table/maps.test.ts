@@ -11,8 +11,8 @@ const maps: Readonly<Record<string, string>> = {
   'lambda/ledger/items.ts: entries': 'oids',
   'lambda/ledger/items.ts: chunked': 'oids',
   'lambda/ledger/items.ts: objects': 'other names are pairs',
-  'lambda/accounts/token-store.ts: match': 'claims: the contract wants a letter or digit first',
-  'lambda/accounts/audit-store.ts: fields': 'fields of our own answers',
+  'lambda/ci/rule-store.ts: match': 'claims: the contract wants a letter or digit first',
+  'lambda/access/audit-store.ts: fields': 'fields of our own answers',
   'lambda/alerts/webhooks.ts: ': 'fields of our own events',
   'lambda/downloads/messages.ts: to': 'header fields: a name with _ at both ends is none of LFS',
 };

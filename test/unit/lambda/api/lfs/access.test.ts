@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/accounts/rules/host-user.ts';
 import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../../../../../lambda/api/lfs/access.ts';
+import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/hosts/rules/host-client.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { auditActions } from '../../../../../lambda/accounts/rules/audit.ts';
+import { auditActions } from '../../../../../lambda/access/rules/audit.ts';
 import { contract } from '../../../../../lambda/api/contract/all.ts';
 import type { RouteContract } from '../../../../../lambda/api/contract/contract.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hostCheckMs, type TokenRecord } from '../../../../../lambda/accounts/rules/tokens.ts';
-import { beginSession } from '../../../../../lambda/accounts/tokens.ts';
+import { hostCheckMs, type TokenRecord } from '../../../../../lambda/access/rules/tokens.ts';
+import { beginSession } from '../../../../../lambda/access/tokens.ts';
 import { contract } from '../../../../../lambda/api/contract/all.ts';
 import { needsHostCheck, type RouteContract } from '../../../../../lambda/api/contract/contract.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
-  ageText,
   type Failure,
-  failuresPart,
   keptFailuresMax,
+  withFailureNoted,
+} from '../../../../../lambda/frame/rules/failures.ts';
+import {
+  ageText,
+  failuresPart,
   overdueActMs,
   queuePart,
   type StatusPart,
@@ -11,7 +14,6 @@ import {
   scheduleSilentMs,
   storePart,
   tenantsPart,
-  withFailureNoted,
 } from '../../../../../lambda/status/rules/status.ts';
 
 describe('failure', () => {

@@ -1,0 +1,7 @@
+import type { Devices, Invitations } from './invitation-store.ts';
+
+/** Who is invited, and the machines that ask to log in. */
+export interface InvitationPorts {
+  readonly invitations: Invitations;
+  readonly devices: Devices;
+}

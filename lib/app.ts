@@ -13,7 +13,7 @@ import type { Construct, IConstruct } from 'constructs';
 import { signInHostsOf } from '../lambda/hosts/rules/git-hosts.ts';
 import { releaseText } from '../lambda/rules/release.ts';
 import { Api } from './api.ts';
-import { Background, EmailFeedback, ReconcileQueue, StoreEvents, workIn } from './background.ts';
+import { Background, EmailFeedback, notify, workQueues } from './background.ts';
 import { Canary } from './canary.ts';
 import { Cdn } from './cdn.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
@@ -58,8 +58,10 @@ class LfsQuotaStack extends Stack {
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const workers = workersOf(settings);
-    const queues = this.#queues(settings, workers);
+    const queues = workQueues(this, settings, this.storage.bucket);
     const { reconciles, ...delivered } = queues;
+    if (queues['store-events'] && this.storage.bucket)
+      notify(queues['store-events'].queue, this.storage.bucket);
     const feedback = queues.emails && new EmailFeedback(this, 'EmailFeedback', queues.emails);
 
     this.functions = new Functions(this, 'Functions', {
@@ -92,26 +94,12 @@ class LfsQuotaStack extends Stack {
     for (const work of Object.values(delivered)) work.deliverTo(functions);
 
     const { api } = this;
+    new CfnOutput(this, 'QueueUrl', { value: reconciles.queue.queueUrl });
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
     const watched = { settings, functions, queues, api, table: data.table };
     const alarms = settings.monitoring === 'none' ? undefined : new Alarms(this, 'Alarms', watched);
     this.canary = alarms && settings.canary ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
     if (alarms && settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
-  }
-
-  /** Those that the stage has. */
-  #queues({ reconcile }: DeploymentSettings, workers: ReturnType<typeof workersOf>) {
-    const { bucket } = this.storage;
-    const events = workers['store-events'];
-    return {
-      ...(workers.emails && { emails: workIn(this, 'Email', workers.emails) }),
-      reconciles: new ReconcileQueue(this, 'ReconcileQueue', reconcile, workers.reconciles),
-      webhooks: workIn(this, 'Webhook', workers.webhooks),
-      chunks: workIn(this, 'Chunk', workers.chunks),
-      ...(workers.exports && { exports: workIn(this, 'Export', workers.exports) }),
-      ...(workers.copies && { copies: workIn(this, 'Copy', workers.copies) }),
-      ...(events && bucket && { 'store-events': new StoreEvents(this, 'StoreEvents', bucket, events) }),
-    };
   }
 }
 

@@ -24,6 +24,7 @@ import { Construct } from 'constructs';
 import type { FunctionName } from '../lambda/routes.ts';
 import { functionSpecs } from './functions/function-specs.ts';
 import type { Functions } from './functions/functions.ts';
+import { workersOf } from './settings/concurrency.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 
 /** Every queue is encrypted, requires TLS, and keeps messages as long as SQS allows, so that dead letters can be read. */
@@ -33,11 +34,11 @@ const queueDefaults = {
   retentionPeriod: Duration.days(14),
 };
 
-interface WorkQueueProps extends QueueProps {
-  readonly visibilityTimeout: Duration;
+interface WorkQueueProps extends Partial<QueueProps> {
   /** Begins the names of its alarms, and of the output with the URL of its dead letters. */
   readonly kind: string;
-  readonly delivery: EventSourceMappingOptions & { readonly consumer: FunctionName };
+  readonly consumer: FunctionName;
+  readonly delivery: EventSourceMappingOptions;
   /** By default twenty times six minutes: outlasts two hours without store or table. */
   readonly attemptsMax?: number;
 }
@@ -47,13 +48,13 @@ export class WorkQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
   readonly kind: string;
-  readonly #delivery: WorkQueueProps['delivery'];
+  readonly #delivery: Pick<WorkQueueProps, 'consumer' | 'delivery'>;
 
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
     super(scope, id);
-    const { kind, delivery, attemptsMax: maxReceiveCount = 20, ...own } = props;
+    const { kind, consumer, delivery, attemptsMax: maxReceiveCount = 20, ...own } = props;
     this.kind = kind;
-    this.#delivery = delivery;
+    this.#delivery = { consumer, delivery };
     const fifo = own.fifo && { fifo: true };
     this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', { ...queueDefaults, ...fifo });
     const deadLetterQueue = { queue: this.deadLetterQueue, maxReceiveCount };
@@ -64,21 +65,16 @@ export class WorkQueue extends Construct {
 
   /** By default one message at a time: each gets a whole run, and one that is slow or fails affects no other. */
   deliverTo(functions: Functions, scope: Construct = this, id = 'Source'): void {
-    const { consumer, ...options } = this.#delivery;
+    const { consumer, delivery } = this.#delivery;
     new EventSourceMapping(scope, id, {
       target: functions.get(consumer).live,
       eventSourceArn: this.queue.queueArn,
       batchSize: 1,
       reportBatchItemFailures: true,
-      ...options,
+      ...delivery,
     });
   }
 }
-
-/** Of a run of the schedule: the next one comes soon, and finds the same tenants. */
-const onlyOnce = { retryAttempts: 0, maxEventAge: Duration.minutes(1) };
-
-const timeoutOf = (name: FunctionName) => functionSpecs[name].timeoutSeconds ?? 0;
 
 /**
  * Requests for reconciles. The queue is FIFO with the tenant as message group, so two reconciles of one tenant never
@@ -87,32 +83,95 @@ const timeoutOf = (name: FunctionName) => functionSpecs[name].timeoutSeconds ?? 
  * The delay belongs to the queue because FIFO queues accept none per message. The sender's deduplication id carries
  * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a reconcile.
  */
-export class ReconcileQueue extends WorkQueue {
-  constructor(
-    scope: Construct,
-    id: string,
-    { timeoutMinutes, delaySeconds, attemptsMax }: DeploymentSettings['reconcile'],
-    maxConcurrency: number,
-  ) {
-    super(scope, id, {
-      kind: '',
-      delivery: { consumer: 'reconcile', maxConcurrency },
-      attemptsMax,
-      fifo: true,
-      contentBasedDeduplication: false,
-      // The limit of 300 requests a second then holds for each tenant, not for all of them together.
-      deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
-      fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
-      // 30 s of the bucket, and 5 s of clock difference. The difference counts once here, because two functions' clocks
-      // make the bucket. In a reservation's death it counts twice, because the store's clock judges too.
-      deliveryDelay: Duration.seconds(delaySeconds),
-      // Lambda's recommendation, six times the consumer's timeout: its pollers may hold a message for longer than one
-      // run. While a message is hidden, its tenant isn't reconciled. So a longer timeout costs waiting after a crash.
-      visibilityTimeout: Duration.minutes(6 * timeoutMinutes),
-    });
-    new CfnOutput(this, 'QueueUrl', { value: this.queue.queueUrl }).overrideLogicalId('QueueUrl');
-  }
+const reconcilesBy = ({ timeoutMinutes, delaySeconds, attemptsMax }: DeploymentSettings['reconcile']) => ({
+  attemptsMax,
+  fifo: true,
+  contentBasedDeduplication: false,
+  // The limit of 300 requests a second then holds for each tenant, not for all of them together.
+  deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
+  fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+  // 30 s of the bucket, and 5 s of clock difference. The difference counts once here, because two functions' clocks
+  // make the bucket. In a reservation's death it counts twice, because the store's clock judges too.
+  deliveryDelay: Duration.seconds(delaySeconds),
+  // While a message is hidden, its tenant isn't reconciled. So a longer timeout costs waiting after a crash.
+  visibilityTimeout: Duration.minutes(6 * timeoutMinutes),
+});
+
+/** A burst makes one run, which looks each tenant up once. Each event has about 1 kB, and Lambda passes at most 6 MB. */
+const gathered = { batchSize: 500, maxBatchingWindow: Duration.seconds(20) };
+
+/**
+ * The queues that a stage has. Lambda recommends to hide a message for six times its consumer's timeout: its pollers may hold one
+ * for longer than one run. Not where somebody waits for the step, and one that comes twice does no harm: then it comes back a
+ * minute after the longest run. Dead letters of what is sent can't be read, or nobody could try: what a receiver does not take is
+ * given up before.
+ */
+export function workQueues(scope: Construct, settings: DeploymentSettings, bucket: IBucket | undefined) {
+  const workers = workersOf(settings);
+  type Own = Partial<WorkQueueProps> & {
+    readonly id?: string;
+    readonly hiddenSeconds?: (timeout: number) => number;
+  };
+  const work = (kind: string, consumer: FunctionName, maxConcurrency: number, own: Own = {}) => {
+    const { id = `${kind}Work`, hiddenSeconds = (timeout) => timeout + 60, delivery, ...props } = own;
+    const visibilityTimeout = Duration.seconds(hiddenSeconds(functionSpecs[consumer].timeoutSeconds ?? 0));
+    const all = { kind, consumer, visibilityTimeout, ...props, delivery: { maxConcurrency, ...delivery } };
+    return new WorkQueue(scope, id, all);
+  };
+  const sent: Own = { hiddenSeconds: (timeout) => 6 * timeout };
+  const events: Own = { id: 'StoreEvents', hiddenSeconds: (timeout) => 6 * timeout + 20, delivery: gathered };
+  return {
+    reconciles: work('', 'reconcile', workers.reconciles, {
+      id: 'ReconcileQueue',
+      ...reconcilesBy(settings.reconcile),
+    }),
+    webhooks: work('Webhook', 'sendWebhook', workers.webhooks, sent),
+    chunks: work('Chunk', 'assembleUpload', workers.chunks),
+    ...(workers.emails && { emails: work('Email', 'sendEmail', workers.emails, sent) }),
+    ...(workers.exports && { exports: work('Export', 'exportArchive', workers.exports) }),
+    // Its messages have URLs that expire within the hour. Three tries are for what fails. More are only for runs that died.
+    ...(workers.copies && { copies: work('Copy', 'copyObject', workers.copies, { attemptsMax: 5 }) }),
+    ...(workers['store-events'] &&
+      bucket && { 'store-events': work('StoreEvents', 'storeEvents', workers['store-events'], events) }),
+  };
 }
+
+/** How many characters of a stack's name are sure to begin the name of its bucket. */
+const sureNameLength = 20;
+
+/**
+ * Notifications of the stage's own bucket. They are set up by the bucket's own property. The CDK's `addEventNotification` would
+ * add a function that may change the notifications of every bucket.
+ */
+export function notify(queue: Queue, bucket: IBucket): void {
+  const { account, partition, stackName } = Stack.of(queue);
+  // The whole name is unknown: CloudFormation chooses it when it creates the bucket, and the bucket needs this policy before.
+  const named = stackName.toLowerCase().slice(0, sureNameLength);
+  queue.addToResourcePolicy(
+    new PolicyStatement({
+      principals: [new ServicePrincipal('s3.amazonaws.com')],
+      actions: ['sqs:SendMessage'],
+      resources: [queue.queueArn],
+      conditions: {
+        StringEquals: { 'aws:SourceAccount': account },
+        ArnLike: { 'aws:SourceArn': `arn:${partition}:s3:::${named}*` },
+      },
+    }),
+  );
+  const resource = bucket.node.defaultChild;
+  if (!(resource instanceof CfnBucket)) throw new Error('A bucket is no longer one resource.');
+  resource.notificationConfiguration = {
+    queueConfigurations: ['s3:ObjectCreated:*', 's3:ObjectRemoved:*'].map((event) => ({
+      event,
+      queue: queue.queueArn,
+    })),
+  };
+  // S3 sends a test event when notifications are set up, so the queue's policy must exist before.
+  resource.node.addDependency(queue);
+}
+
+/** Of a run of the schedule: the next one comes soon, and finds the same tenants. */
+const onlyOnce = { retryAttempts: 0, maxEventAge: Duration.minutes(1) };
 
 /** What runs without a request: reconciles from the queue, and the schedule that looks for tenants that are due. */
 export class Background extends Construct {
@@ -144,92 +203,6 @@ export class Background extends Construct {
       inlinePolicies: { grants: new PolicyDocument({ statements: [invoke] }) },
     }).withoutPolicyUpdates();
   }
-}
-
-/** How long Lambda gathers events: a burst then makes one run, which looks each tenant up once. */
-const gatherSeconds = 20;
-/** Most events in one run. Each has about 1 kB, and Lambda passes at most 6 MB. */
-const eventsPerRunMax = 500;
-/** How many characters of a stack's name are sure to begin the name of its bucket. */
-const sureNameLength = 20;
-
-/**
- * Notifications of the stack's own bucket, and the queue that brings them to the function storeEvents.
- *
- * They are set up by the bucket's own property. The CDK's `addEventNotification` would add a function that may
- * change the notifications of every bucket.
- */
-export class StoreEvents extends WorkQueue {
-  constructor(scope: Construct, id: string, bucket: IBucket, maxConcurrency: number) {
-    super(scope, id, {
-      kind: 'StoreEvents',
-      delivery: {
-        consumer: 'storeEvents',
-        batchSize: eventsPerRunMax,
-        maxBatchingWindow: Duration.seconds(gatherSeconds),
-        maxConcurrency,
-      },
-      // Lambda's recommendation: six times the consumer's timeout, plus the time that it gathers.
-      visibilityTimeout: Duration.seconds(6 * timeoutOf('storeEvents') + gatherSeconds),
-    });
-    this.queue.addToResourcePolicy(this.#letBucketsSend());
-    const resource = bucket.node.defaultChild;
-    if (!(resource instanceof CfnBucket)) throw new Error('A bucket is no longer one resource.');
-    resource.notificationConfiguration = {
-      queueConfigurations: ['s3:ObjectCreated:*', 's3:ObjectRemoved:*'].map((event) => ({
-        event,
-        queue: this.queue.queueArn,
-      })),
-    };
-    // S3 sends a test event when notifications are set up, so the queue's policy must exist before.
-    resource.node.addDependency(this.queue);
-  }
-
-  /**
-   * Lets S3 send, for buckets of this account whose name begins as this stage's do. The whole name is unknown:
-   * CloudFormation chooses it when it creates the bucket, and the bucket needs this policy before.
-   */
-  #letBucketsSend(): PolicyStatement {
-    const { account, partition, stackName } = Stack.of(this);
-    const named = stackName.toLowerCase().slice(0, sureNameLength);
-    return new PolicyStatement({
-      principals: [new ServicePrincipal('s3.amazonaws.com')],
-      actions: ['sqs:SendMessage'],
-      resources: [this.queue.queueArn],
-      conditions: {
-        StringEquals: { 'aws:SourceAccount': account },
-        ArnLike: { 'aws:SourceArn': `arn:${partition}:s3:::${named}*` },
-      },
-    });
-  }
-}
-
-/** A step that was killed comes back so long after the longest run. */
-const spareSeconds = 60;
-
-/** The queues of work in any order, by what consumes them. The messages of copies have URLs that expire within the hour. */
-const consumers = {
-  Webhook: 'sendWebhook',
-  Email: 'sendEmail',
-  Export: 'exportArchive',
-  Chunk: 'assembleUpload',
-  Copy: 'copyObject',
-} as const;
-
-/** Dead letters of what is to be sent can't be read, or nobody could try: what a receiver does not take is given up before. */
-export function workIn(scope: Construct, kind: keyof typeof consumers, maxConcurrency: number): WorkQueue {
-  const consumer = consumers[kind];
-  const isSent = kind === 'Webhook' || kind === 'Email';
-  return new WorkQueue(scope, `${kind}Work`, {
-    kind,
-    delivery: { consumer, maxConcurrency },
-    // Lambda recommends six times. Not for the others: somebody waits for the step, and one that comes twice does no harm.
-    visibilityTimeout: Duration.seconds(
-      isSent ? 6 * timeoutOf(consumer) : timeoutOf(consumer) + spareSeconds,
-    ),
-    // Three are for what fails. More are only for runs that died.
-    ...(kind === 'Copy' && { attemptsMax: 5 }),
-  });
 }
 
 /**

@@ -29,8 +29,8 @@ import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts'
 import { create as createSignIn } from '../lambda/handlers/sign-in.ts';
 import { createHostClient } from '../lambda/hosts/git-hosts.ts';
 import { KnownHostUsers } from '../lambda/hosts/rules/host-client.ts';
-import type { Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
+import type { Consumer } from '../lambda/rules/jobs.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
 import { ScanListing } from '../lambda/scan/list-objects.ts';
 import { createPathScan } from '../lambda/scan/path-scan.ts';
@@ -47,10 +47,8 @@ import type { ObjectStore, UrlSigner } from '../lambda/store/rules/store.ts';
 import { createArchiveStore } from '../lambda/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/store/signing.ts';
 import { allSeamsOf } from '../lambda/subjects.ts';
-import type { Queues } from './background/inbox.ts';
-import type { PumpConsumer } from './background/pump.ts';
+import { exportWorkers, type QueueName, type Queues } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
-import { exportWorkers } from './background/work-pumps.ts';
 import type { Database } from './data/database.ts';
 import type { Deps } from './deps.ts';
 import type { HttpFunctions } from './front.ts';
@@ -141,10 +139,10 @@ export function embeddedStore(
   };
 }
 
-/** What is given to the functions as it is. Default: nothing is copied, and nobody reads the metrics. */
+/** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  Pick<Deps, 'issuers' | 'gitHosts'> & { [Name in 'copyQueue' | 'metrics']?: Deps[Name] | undefined };
+  Pick<Deps, 'issuers' | 'gitHosts'> & { metrics?: Deps['metrics'] | undefined };
 
 interface ComposeInput extends Given {
   readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;
@@ -170,7 +168,6 @@ export function composeEmbedded({
   adminToken,
   adoptedRepos: adopted,
   turns,
-  copyQueue = { isOn: false, send: async () => undefined },
   metrics = noMetrics,
   ...given
 }: ComposeInput): { deps: Deps; close: () => void } {
@@ -186,7 +183,6 @@ export function composeEmbedded({
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
-    copyQueue,
     metrics,
     hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
     signInHosts: createSignInHosts({
@@ -243,42 +239,24 @@ function consoleFiles(): ConsoleFiles {
 /** The functions that are deployed, over the embedded stack's dependencies. */
 interface Functions {
   readonly http: HttpFunctions;
-  readonly reconcile: PumpConsumer;
   readonly refresh: ScheduledFunction;
-  readonly exportArchive: PumpConsumer;
-  readonly assembleUpload: PumpConsumer;
-  readonly sendWebhook: PumpConsumer;
-  readonly sendEmail: PumpConsumer;
-  readonly copyObject: PumpConsumer;
+  readonly consumers: Readonly<Record<QueueName, Consumer>>;
 }
-
-/** The queue of this process waits by itself before it delivers again. */
-const redelivery: Redelivery = { delay: async () => undefined };
 
 /**
  * For what gigabytes pass through. They have V8 mark its small heap several times a second, which takes a third of this process's
  * CPU: with room for twice as much garbage as it keeps, it marks seldom. A server that does no such
  * work keeps its smaller heap. Functions mark theirs at once, `markHeapAtOnce`: here people would wait for it.
  */
-function withRoom(consumer: PumpConsumer): PumpConsumer {
-  return (event, context) => {
+function withRoom(consume: Consumer): Consumer {
+  return (delivery) => {
     setFlagsFromString('--heap-growing-percent=200');
-    return consumer(event, context);
+    return consume(delivery);
   };
 }
 
-/**
- * @param senders when what was not taken is sent again.
- * @param publicUrl where e-mails lead to.
- */
-export function createFunctions(
-  deps: Deps,
-  {
-    webhooks = redelivery,
-    emails = redelivery,
-    publicUrl = '',
-  }: { webhooks?: Redelivery; emails?: Redelivery; publicUrl?: string } = {},
-): Functions {
+/** @param publicUrl where e-mails lead to. */
+export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions {
   return {
     http: {
       console: createConsole({ files: consoleFiles() }),
@@ -293,12 +271,14 @@ export function createFunctions(
       management: createManagement(deps),
       notFound: createNotFound(),
     },
-    reconcile: createReconcile({ ...deps, redelivery }),
     refresh: createRefresh(deps),
-    exportArchive: withRoom(createExportArchive({ ...deps, redelivery })),
-    assembleUpload: withRoom(createAssembleUpload({ ...deps, redelivery })),
-    sendWebhook: createSendWebhook({ ...deps, redelivery: webhooks }),
-    sendEmail: createSendEmail({ ...deps, redelivery: emails, publicUrl }),
-    copyObject: withRoom(createCopyObject({ ...deps, redelivery })),
+    consumers: {
+      reconciles: createReconcile(deps),
+      exports: withRoom(createExportArchive(deps)),
+      chunks: withRoom(createAssembleUpload(deps)),
+      copies: withRoom(createCopyObject(deps)),
+      webhooks: createSendWebhook(deps),
+      emails: createSendEmail({ ...deps, publicUrl }),
+    },
   };
 }

@@ -11,9 +11,8 @@ import { isFull } from '../lambda/status/rules/disk.ts';
 import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
 import type { Table } from '../lambda/table/requests.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
-import { defaultQueueTiming, type QueueTiming } from './background/pump.ts';
+import { defaultQueueTiming, type QueueTiming } from './background/queues.ts';
 import { countdown, startExpirySweep, systemTimers } from './background/schedule.ts';
-import { copyPump } from './background/work-pumps.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
@@ -175,14 +174,12 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   onProgress(`object store ${store.endpoint}`);
 
   const delivery = deliveryOf(options, { table: database, log, invocations });
-  const copies = copyPump({ timers: systemTimers, log });
   const { deps, close } = composeEmbedded({
     database,
     store,
     url,
     ...delivery.queues,
-    copyQueue: { isOn: true, send: (messages) => copies.send(messages) },
-    queueGauges: [...delivery.gauges, copies.gaugeAs('copies')],
+    queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
     issuers: options.issuers ?? publicIssuers,
@@ -200,7 +197,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   metrics?.watch({ ...deps, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
-  await startBackground(delivery, { deps, url, cleanup, graceLeftMs, copies });
+  await startBackground(delivery, { deps, url, cleanup, graceLeftMs });
   const demo = createsDemo ? await ensureDemo(deps, { folder: folder.path, apiUrl: url }) : undefined;
   functions.resolve(createFunctions(deps).http);
 
@@ -294,24 +291,11 @@ const loggingMailer = (log: Log): Mailer => ({
 /** Starts what runs without a request. */
 async function startBackground(
   delivery: ReturnType<typeof deliveryOf>,
-  input: {
-    deps: Deps;
-    url: string;
-    cleanup: Cleanup;
-    graceLeftMs: () => number;
-    copies: ReturnType<typeof copyPump>;
-  },
+  input: { deps: Deps; url: string; cleanup: Cleanup; graceLeftMs: () => number },
 ): Promise<void> {
-  const { deps, url, cleanup, graceLeftMs, copies } = input;
+  const { deps, url, cleanup, graceLeftMs } = input;
   await countLosses(deps);
-  copies.deliverTo(createFunctions(deps).copyObject);
-  cleanup.add(() => copies.close(graceLeftMs()));
-  const running = await delivery.start({
-    exportJobs: deps.exportJobs,
-    chunkedUploads: deps.chunkedUploads,
-    consumersOf: ({ webhookPump: webhooks, emailPump: emails }) =>
-      createFunctions(deps, { webhooks, emails, publicUrl: url }),
-  });
+  const running = await delivery.start({ ...deps, ...createFunctions(deps, { publicUrl: url }) });
   cleanup.add(() => running.close(graceLeftMs()));
 }
 

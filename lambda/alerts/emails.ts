@@ -6,7 +6,6 @@ import { mapLimited } from '../rules/async.ts';
 import { dayAfter, dayMs, dayOf } from '../rules/dates.ts';
 import { sameDigest, sha256Hex } from '../rules/hash.ts';
 import { isTenantName } from '../rules/names.ts';
-import { parseJson } from '../rules/text.ts';
 import type { AlertPorts } from './ports.ts';
 import {
   alertText,
@@ -325,31 +324,17 @@ const sesEvent = z.object({
   }),
 });
 
-type EmailWork =
-  | { readonly kind: 'send'; readonly message: EmailMessage }
-  /** Addresses to end. None: it bounced for a while only. */
-  | { readonly kind: 'end'; readonly ends: readonly Parameters<typeof endEmail>[1][] };
-
-/** What a message of the queue asks for. @returns undefined if it is nothing that can be done. Retrying never helps then. */
-export function decodeEmailWork(body: string): EmailWork | undefined {
-  const value = parseJson(body);
-  const event = sesEvent.safeParse(value).data;
-  if (!event) {
-    const message = emailMessage.safeParse(value).data;
-    return message && { kind: 'send', message };
-  }
-  const { mail, bounce, complaint } = event.detail;
+/** Addresses to end. None: it bounced for a while only. */
+const ends = sesEvent.transform(({ detail: { mail, bounce, complaint } }) => {
   const [tenant = ''] = mail.tags.tenant;
   const bounced = bounce?.bounceType === 'Permanent' ? bounce.bouncedRecipients : [];
-  return {
-    kind: 'end',
-    ends: [
-      ...bounced.map(({ emailAddress: address }) => ({ tenant, address, ended: 'bounced' as const })),
-      ...(complaint?.complainedRecipients ?? []).map(({ emailAddress: address }) => ({
-        tenant,
-        address,
-        ended: 'complained' as const,
-      })),
-    ],
-  };
-}
+  const endsOf = (recipients: typeof bounced, ended: 'bounced' | 'complained') =>
+    recipients.map(({ emailAddress: address }) => ({ tenant, address, ended }));
+  return [...endsOf(bounced, 'bounced'), ...endsOf(complaint?.complainedRecipients ?? [], 'complained')];
+});
+
+/** What the queue of e-mails has: what is to be sent, and what came back. */
+export const emailWork = z.union([
+  ends.transform((each) => ({ kind: 'end' as const, ends: each })),
+  emailMessage.transform((message) => ({ kind: 'send' as const, message })),
+]);

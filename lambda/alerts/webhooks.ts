@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { CoreDeps } from '../ledger/core-deps.ts';
-import { isCorrelationId } from '../rules/clock-and-log.ts';
+import type { Outcome } from '../rules/jobs.ts';
 import { isTenantName } from '../rules/names.ts';
-import { parseJson } from '../rules/text.ts';
 import { fromStored } from '../table/stored-names.ts';
 import type { AlertPorts } from './ports.ts';
 import {
@@ -74,28 +73,23 @@ export async function testWebhook(
   return { kind: 'queued', eventId: id };
 }
 
-type DeliveryOutcome =
-  /** Delivered, given up, or the tenant has no webhook. */
-  | { readonly kind: 'done' }
-  /** It is to be sent again. */
-  | { readonly kind: 'again'; readonly delayMs: number };
-
 /**
  * Sends an event to the tenant's webhook, as it is now, and notes what became of it.
  *
  * @param input.attempt the first one is 1.
+ * @returns done: it's delivered, given up, or the tenant has no webhook.
  * @throws {LedgerUnavailableError} It may have been sent.
  */
 export async function deliverToWebhook(
   deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<AlertPorts, 'webhooks' | 'webhookSender'>,
   input: { message: WebhookMessage; attempt: number },
-): Promise<DeliveryOutcome> {
+): Promise<Outcome> {
   const { webhooks, webhookSender, clock, log } = deps;
   const { message, attempt } = input;
   const { tenant, event } = message;
   const { id, type, timestamp, data } = event;
   const webhook = await webhooks.read(tenant);
-  if (!webhook) return { kind: 'done' };
+  if (!webhook) return 'done';
   const { url } = webhook;
   const atMs = clock.nowMs();
   const body = JSON.stringify({ type, timestamp, data });
@@ -121,7 +115,7 @@ export async function deliverToWebhook(
     // It was sent: a table that does not answer is no reason to send it once more.
     log.warn('webhook attempt not noted', { tenant, eventId: id, error });
   }
-  return delayMs === undefined ? { kind: 'done' } : { kind: 'again', delayMs };
+  return delayMs === undefined ? 'done' : { againMs: delayMs };
 }
 
 /** Types of events that an older version may have queued. */
@@ -130,7 +124,7 @@ const olderTypes: Readonly<Record<string, string>> = {
   'storage.full': 'storage.limit_reached',
 };
 
-/** An alert of a tenant, as queues hold it. */
+/** An alert of a tenant, as queues hold it: that of webhooks has nothing else. */
 export const alertMessage = z.object({
   tenant: z.string().refine(isTenantName),
   event: z.object({
@@ -146,14 +140,3 @@ export const alertMessage = z.object({
       .pipe(z.record(z.string(), z.union([z.string(), z.number(), z.null()]))),
   }),
 });
-
-/** A message of the queue of webhooks. */
-const webhookMessage = alertMessage.extend({
-  // For the log alone.
-  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
-});
-
-/** @returns undefined if the body is nothing that can be sent. Retrying never helps then. */
-export function decodeWebhookMessage(body: string): z.output<typeof webhookMessage> | undefined {
-  return webhookMessage.safeParse(parseJson(body)).data;
-}

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { APIGatewayProxyEventV2, Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { overTls, type Response, withOneLogin } from '../api/http.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import type { Invocations, Log } from '../rules/clock-and-log.ts';
 import {
   AuditUnavailableError,
@@ -148,93 +147,4 @@ export async function warmUpTableAndScan(
 ): Promise<void> {
   // One waits for the network while the other uses the CPU.
   await Promise.all([warmUpTable(deps), warmUpScan(deps)]);
-}
-
-type ConsumerDeps = GuardDeps & { readonly redelivery: Redelivery };
-
-/** A delivery of a message. */
-interface Received {
-  /** Deliveries of it so far, from 1. */
-  readonly receiveCount: number;
-  readonly context: Context;
-  /** It failed: it's to be delivered again after this. */
-  readonly again: (delayMs: number) => Promise<false>;
-}
-
-/** @returns false: the message failed, and is delivered again. */
-export type Consumer<Decode extends (body: string) => unknown> = (
-  message: NonNullable<ReturnType<Decode>>,
-  received: Received,
-) => Promise<boolean>;
-
-/**
- * The edge of a queue's consumer. Its log lines name the message, and the request that asked for it.
- *
- * @param decode undefined: the message can't be read. It comes again, until it ends in the dead-letter queue.
- */
-export function consumeEach<M extends object>(
-  deps: ConsumerDeps,
-  decode: (body: string) => M | undefined,
-  consume: Consumer<typeof decode>,
-): (event: SQSEvent, context: Context) => Promise<SQSBatchResponse> {
-  const { invocations, log } = deps;
-  return async (event, context) => {
-    const batchItemFailures: { itemIdentifier: string }[] = [];
-    for (const { messageId, receiptHandle, attributes, body } of event.Records) {
-      const receiveCount = Math.max(1, Number(attributes.ApproximateReceiveCount) || 1);
-      const again = async (delayMs: number): Promise<false> => {
-        await delayRedelivery(deps, { receiptHandle, delayMs });
-        return false;
-      };
-      const message: (M & { correlationId?: string | undefined }) | undefined = decode(body);
-      const run = async () => {
-        if (message) return consume(message, { receiveCount, context, again });
-        const group = attributes.MessageGroupId;
-        // Not what it says: anybody who may send could have written anything.
-        log.error('unreadable message', { receiveCount, group });
-        return group === undefined ? false : again(unreadableDelayMs);
-      };
-      const ids = {
-        messageId,
-        correlationId: message?.correlationId,
-        functionRequestId: context.awsRequestId,
-      };
-      if (!(await invocations.during(ids, run))) batchItemFailures.push({ itemIdentifier: messageId });
-    }
-    return { batchItemFailures };
-  };
-}
-
-const delayPerReceiveMs = 60_000;
-const delayMaxMs = 10 * 60_000;
-
-/**
- * Delay before a failed message is redelivered. It grows with each delivery, to spare a broken dependency. It is
- * bounded, so that tenants are reconciled soon after the dependency recovers.
- *
- * @param receiveCount deliveries of the message so far, from 1. Anything that is not a number counts as 1.
- */
-export function redeliveryDelayMs(receiveCount: number): number {
-  const count = Number.isFinite(receiveCount) ? Math.max(1, receiveCount) : 1;
-  return Math.min(delayPerReceiveMs * count, delayMaxMs);
-}
-
-/** Delay for a message of a group that does not parse. Retrying never helps, and it blocks its group, so it is short. */
-export const unreadableDelayMs = 1_000;
-
-/**
- * Has a failed message redelivered after `delayMs`. Its tenant is not reconciled before that. The queue's own
- * visibility timeout is far longer, because it is meant for runs that died.
- *
- * Never throws: if this fails, the message is still redelivered after that timeout.
- */
-async function delayRedelivery(
-  deps: ConsumerDeps,
-  delivery: { receiptHandle: string; delayMs: number },
-): Promise<void> {
-  try {
-    await deps.redelivery.delay(delivery);
-  } catch (error) {
-    deps.log.warn('could not shorten the delay before the next try', { error });
-  }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import {
   ChangeMessageVisibilityCommand,
   GetQueueAttributesCommand,
+  type QueueAttributeName,
   SendMessageBatchCommand,
   type SendMessageBatchCommandOutput,
   SendMessageCommand,
@@ -11,14 +12,15 @@ import {
 import {
   type ReconcileQueue,
   type ReconcileRequest,
-  type Redelivery,
   reconcileCollapseMs,
   urgencyOf,
 } from '../ledger/rules/reconcile-policy.ts';
 import { forEachLimited } from '../rules/async.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/clock-and-log.ts';
+import type { JobQueue } from '../rules/jobs.ts';
 import type { GaugedQueue, QueueGauge } from '../status/rules/status.ts';
 import { type CallLimits, calling, clientOptions } from '../table/sdk.ts';
+import type { Redelivery } from './jobs.ts';
 
 /** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */
 const sendLimits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };
@@ -38,21 +40,42 @@ const sendAttemptsMax = 3;
 const sendPauseMs = 200;
 
 /** A queue, and what its client waits by. */
-interface Queue {
+interface Queue<C = Pick<Clock, 'sleep'>> {
   readonly client: SQSClient;
   readonly queueUrl: string;
-  readonly clock: Pick<Clock, 'sleep'>;
+  readonly clock: C;
+  readonly invocations: Invocations;
+}
+
+interface Entry {
+  readonly MessageBody: string;
+  readonly MessageGroupId?: string;
+  readonly MessageDeduplicationId?: string;
+}
+
+/** The job, and for the log the request that asked for it. Of requests that collapse, the first one's is kept. */
+const bodyOf = ({ invocations }: Queue<unknown>, job: object) =>
+  JSON.stringify({ ...job, correlationId: causeOf(invocations.current()) });
+
+/** Sends jobs in their order, so many requests at a time. @throws {AwsServiceError} if some were not taken. Others may have been. */
+async function sendAll<M>(
+  queue: Queue,
+  { jobs, atOnce, entryOf }: { jobs: readonly M[]; atOnce: number; entryOf: (job: M) => Entry },
+): Promise<void> {
+  const begins = Array.from({ length: Math.ceil(jobs.length / sendBatchMax) }, (_, n) => n * sendBatchMax);
+  await forEachLimited(begins, atOnce, (begin) =>
+    sendBatch(queue, jobs.slice(begin, begin + sendBatchMax).map(entryOf)),
+  );
 }
 
 /**
  * Sends messages in one request, and those that were not taken again.
  *
- * @param messages at most {@link sendBatchMax}.
  * @throws when the queue did not take some.
  */
 async function sendBatch(
   { client, queueUrl: QueueUrl, clock }: Queue,
-  messages: readonly { readonly MessageBody: string }[],
+  messages: readonly Entry[],
 ): Promise<void> {
   let left = messages.map((message, index) => ({ Id: String(index), ...message }));
   let codes = '';
@@ -82,6 +105,19 @@ function failureCodes({ Failed = [] }: SendMessageBatchCommandOutput): string {
   return [...new Set(Failed.map(({ Code }) => String(Code)))].join(', ') || 'without a reason';
 }
 
+/** Requests of one call to send at a time. An export has 400 units at most, so these are 40 requests. */
+const batchesAtOnce = 40;
+
+/** A standard queue of SQS: jobs may be consumed at the same time, and come in any order. */
+export const createSqsJobQueue = <M extends object>(queue: Queue): JobQueue<M> => ({
+  send: (jobs) =>
+    sendAll(queue, {
+      jobs,
+      atOnce: batchesAtOnce,
+      entryOf: (job) => ({ MessageBody: bodyOf(queue, job) }),
+    }),
+});
+
 /**
  * Requests of different kinds do not collapse. So a request that a user waits for never joins an upload's message,
  * which the policy may defer. See `ReconcileQueue` in `lambda/ledger/rules/reconcile-policy.ts`.
@@ -99,56 +135,31 @@ export function deduplicationId(request: ReconcileRequest, nowMs: number): strin
 /** Ids that are remembered, at most. Beyond that, some are sent again, and the queue drops them. */
 const idsMax = 1000;
 
-/**
- * The deduplication ids that this process has sent. The queue remembers an id for five minutes and drops what comes with
- * it again, but bills for it. An id names a time of 30 seconds, so it is not asked for any later.
- */
-export class SentIds {
-  readonly #ids = new Set<string>();
-
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  /** Only once the queue has accepted the message: one that was lost must be sent again. */
-  add(id: string): void {
-    if (this.#ids.size >= idsMax) this.#ids.clear();
-    this.#ids.add(id);
-  }
-}
-
 /** The reconcile queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
-export function createSqsReconcileQueue(input: {
-  client: SQSClient;
-  queueUrl: string;
-  clock: Clock;
-  invocations: Invocations;
-}): ReconcileQueue {
-  const { client, queueUrl: QueueUrl, clock, invocations } = input;
-  const sentIds = new SentIds();
-
-  const message = (request: ReconcileRequest) => {
-    return {
-      // The correlation id is no part of the deduplication id: of requests that collapse, the first one's is kept.
-      MessageBody: JSON.stringify({ ...request, correlationId: causeOf(invocations.current()) }),
-      MessageGroupId: request.tenant,
-      MessageDeduplicationId: deduplicationId(request, clock.nowMs()),
-    };
-  };
-
+export function createSqsReconcileQueue(queue: Queue<Clock>): ReconcileQueue {
+  const { client, queueUrl: QueueUrl, clock } = queue;
+  /**
+   * The deduplication ids that this process has sent. The queue remembers an id for five minutes and drops what comes with
+   * it again, but bills for it. An id names a time of 30 seconds, so it is not asked for any later.
+   */
+  const sentIds = new Set<string>();
+  const entryOf = (request: ReconcileRequest) => ({
+    MessageBody: bodyOf(queue, request),
+    MessageGroupId: request.tenant,
+    MessageDeduplicationId: deduplicationId(request, clock.nowMs()),
+  });
   return {
     async request(request) {
-      const sent = message(request);
+      const sent = entryOf(request);
       if (sentIds.has(sent.MessageDeduplicationId)) return;
       const command = new SendMessageCommand({ QueueUrl, ...sent });
       const answer = await calling({ title: 'SQS', operation: 'SendMessage' }, () => client.send(command));
       if (!isTaken(answer, sent.MessageBody)) throw new Error('The queue did not confirm the message.');
+      // Only now: one that was lost must be sent again.
+      if (sentIds.size >= idsMax) sentIds.clear();
       sentIds.add(sent.MessageDeduplicationId);
     },
-    async requestAll(requests) {
-      for (let begin = 0; begin < requests.length; begin += sendBatchMax)
-        await sendBatch(input, requests.slice(begin, begin + sendBatchMax).map(message));
-    },
+    requestAll: (requests) => sendAll(queue, { jobs: requests, atOnce: 1, entryOf }),
   };
 }
 
@@ -167,41 +178,19 @@ export function createSqsRedelivery(input: { client: SQSClient; queueUrl: string
   };
 }
 
-/** Requests of one call to send at a time. An export has 400 units at most, so these are 40 requests. */
-const batchesAtOnce = 40;
-
-/** A standard queue of SQS: messages may be consumed at the same time, and come in any order. */
-export function createSqsMessageQueue<M extends object>(input: Queue & { invocations: Invocations }) {
-  const { invocations, ...queue } = input;
-  const messageOf = (message: M) => ({
-    MessageBody: JSON.stringify({ ...message, correlationId: causeOf(invocations.current()) }),
-  });
-  return {
-    /** @throws {AwsServiceError} if some were not taken. Others may have been. */
-    async send(messages: readonly M[]): Promise<void> {
-      const begins = Array.from(
-        { length: Math.ceil(messages.length / sendBatchMax) },
-        (_, n) => n * sendBatchMax,
-      );
-      await forEachLimited(begins, batchesAtOnce, (begin) =>
-        sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf)),
-      );
-    },
-  };
-}
-
-const names = [
-  'ApproximateNumberOfMessages',
-  'ApproximateNumberOfMessagesDelayed',
-  'ApproximateNumberOfMessagesNotVisible',
-] as const;
-
 /** SQS writes numbers as text. @throws {Error} if one is missing. */
-function countIn(attributes: Partial<Record<string, string>> | undefined, name: (typeof names)[number]) {
-  const text = attributes?.[name];
-  if (typeof text !== 'string' || !/^\d+$/.test(text))
-    throw new Error(`SQS answered GetQueueAttributes without ${name}.`);
-  return Number(text);
+async function readLevel(client: SQSClient, QueueUrl: string) {
+  const names = ['', 'Delayed', 'NotVisible'].map((which) => `ApproximateNumberOfMessages${which}`);
+  const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: names as QueueAttributeName[] });
+  const asked = { title: 'SQS', operation: 'GetQueueAttributes' };
+  const { Attributes } = await calling(asked, () => client.send(command));
+  const [visible = 0, delayed = 0, running = 0] = names.map((name) => {
+    const text = (Attributes as Partial<Record<string, string>> | undefined)?.[name];
+    if (text === undefined || !/^\d+$/.test(text))
+      throw new Error(`SQS answered GetQueueAttributes without ${name}.`);
+    return Number(text);
+  });
+  return { waiting: visible + delayed, running };
 }
 
 /**
@@ -215,17 +204,13 @@ export function createSqsQueueGauge(input: {
   deadLetterUrl: string;
 }): QueueGauge {
   const { client, queue, queueUrl, deadLetterUrl } = input;
-  const read = async (QueueUrl: string) => {
-    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...names] });
-    const asked = { title: 'SQS', operation: 'GetQueueAttributes' };
-    const { Attributes } = await calling(asked, () => client.send(command));
-    const [visible, delayed, running] = names.map((name) => countIn(Attributes, name));
-    return { waiting: (visible ?? 0) + (delayed ?? 0), running: running ?? 0 };
-  };
   return {
     queue,
     async read() {
-      const [level, dead] = await Promise.all([read(queueUrl), read(deadLetterUrl)]);
+      const [level, dead] = await Promise.all([
+        readLevel(client, queueUrl),
+        readLevel(client, deadLetterUrl),
+      ]);
       const deadLetters = dead.waiting + dead.running;
       return { ...level, oldestAtMs: null, deadLetters, deadLettersAt: deadLetterUrl };
     },

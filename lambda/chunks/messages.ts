@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { isCorrelationId } from '../rules/clock-and-log.ts';
+import type { JobQueue } from '../rules/jobs.ts';
 import { isOid, isRepoName, isTenantName } from '../rules/names.ts';
-import { parseJson } from '../rules/text.ts';
 import { chunksMax, uploadIdPattern } from './rules/upload.ts';
 
 const path = {
@@ -9,12 +8,10 @@ const path = {
   repo: z.string().refine(isRepoName),
   oid: z.string().refine(isOid),
   upload: z.string().regex(uploadIdPattern),
-  // For the log alone.
-  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 };
 
-/** A message of the queue of chunked uploads. */
-const chunkMessage = z.discriminatedUnion('step', [
+/** A job for chunked uploads. */
+export const chunkMessage = z.discriminatedUnion('step', [
   /** Read a chunk, and keep what its bytes make of the state that the client says is before it. */
   z.object({
     step: z.literal('prove'),
@@ -31,20 +28,5 @@ const chunkMessage = z.discriminatedUnion('step', [
   z.object({ step: z.literal('tidy'), ...path }),
 ]);
 
-type DecodedChunkMessage = Readonly<z.output<typeof chunkMessage>>;
-type WithoutCause<M> = M extends unknown ? Readonly<Omit<M, 'correlationId'>> : never;
-export type ChunkMessage = WithoutCause<DecodedChunkMessage>;
-
-/**
- * The queue of chunked uploads. It delivers each message at least once, several at a time, in any order. One that fails is
- * delivered again.
- */
-export interface ChunkQueue {
-  /** @throws when the queue did not accept some of them. It may have accepted others. */
-  send(messages: readonly ChunkMessage[]): Promise<void>;
-}
-
-/** @returns undefined if the body is no such message. Retrying never helps then. */
-export function decodeChunkMessage(body: string): DecodedChunkMessage | undefined {
-  return chunkMessage.safeParse(parseJson(body)).data;
-}
+export type ChunkMessage = Readonly<z.output<typeof chunkMessage>>;
+export type ChunkQueue = JobQueue<ChunkMessage>;

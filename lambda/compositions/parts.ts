@@ -7,7 +7,7 @@ import { createPowertoolsLog, createPowertoolsMetrics } from '../aws/powertools.
 import { createAdminSecret, createSecretsClient, storeCredentials } from '../aws/secrets.ts';
 import {
   createSqsClient,
-  createSqsMessageQueue,
+  createSqsJobQueue,
   createSqsReconcileQueue,
   createSqsRedelivery,
   quickLimits,
@@ -131,7 +131,7 @@ export function exportsOfDeployment(): { exportQueue: ExportQueue; exportSetting
     perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
     keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
   });
-  const exportQueue = createSqsMessageQueue<ExportMessage>(queueAt(queueUrl));
+  const exportQueue = createSqsJobQueue<ExportMessage>(queueAt(queueUrl));
   return { exportQueue, exportSettings };
 }
 
@@ -156,17 +156,17 @@ function count(name: string): number {
 
 /** The queue of chunked uploads. */
 export const chunkQueue = () =>
-  createSqsMessageQueue<ChunkMessage>(queueAt(required('LFS_QUOTA_CHUNK_QUEUE_URL')));
+  createSqsJobQueue<ChunkMessage>(queueAt(required('LFS_QUOTA_CHUNK_QUEUE_URL')));
 
 /** The queue of what is to be sent to webhooks. */
 export const webhookQueue = () =>
-  createSqsMessageQueue<WebhookMessage>(queueAt(required('LFS_QUOTA_WEBHOOK_QUEUE_URL')));
+  createSqsJobQueue<WebhookMessage>(queueAt(required('LFS_QUOTA_WEBHOOK_QUEUE_URL')));
 
 /** A queue that not every stage has. Without it, nothing is done of what it's for. */
 export function optionalQueue<M extends object>(variable: string) {
   const queueUrl = optional(variable);
   if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
-  return { isOn: true, ...createSqsMessageQueue<M>(queueAt(queueUrl)) };
+  return { isOn: true, ...createSqsJobQueue<M>(queueAt(queueUrl)) };
 }
 
 /** The queue of what is to be e-mailed. */

@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { isCorrelationId } from '../rules/clock-and-log.ts';
+import type { SwitchedQueue } from '../rules/jobs.ts';
 import { isOid, isRepoName, isTenantName } from '../rules/names.ts';
 import { isByteCount } from '../rules/sizes.ts';
-import { parseJson } from '../rules/text.ts';
 
 /**
  * Copies what users got from their git host, or import: by two signed URLs, one of the host and one of ours, which the batch
@@ -10,8 +9,8 @@ import { parseJson } from '../rules/text.ts';
  * store takes.
  */
 
-/** A message of the queue of copies. Its URLs are secrets: they're in no log. */
-const copyMessage = z.object({
+/** A job for a copy. Its URLs are secrets: they're in no log. */
+export const copyMessage = z.object({
   tenant: z.string().refine(isTenantName),
   repo: z.string().refine(isRepoName),
   oid: z.string().refine(isOid),
@@ -21,21 +20,7 @@ const copyMessage = z.object({
   to: z.object({ href: z.url({ protocol: /^https?$/ }), header: z.record(z.string(), z.string()) }),
   /** One of the URLs expires then. */
   untilMs: z.number(),
-  // For the log alone.
-  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 });
 
-type DecodedCopyMessage = Readonly<z.output<typeof copyMessage>>;
-export type CopyMessage = Omit<DecodedCopyMessage, 'correlationId'>;
-
-/** @returns undefined if the body is no such message. */
-export function decodeCopyMessage(body: string): DecodedCopyMessage | undefined {
-  return copyMessage.safeParse(parseJson(body)).data;
-}
-
-/** Delivers each message at least once, several at a time. Where nothing copies, it takes none. */
-export interface CopyQueue {
-  readonly isOn: boolean;
-  /** @throws when some were not taken. */
-  send(messages: readonly CopyMessage[]): Promise<void>;
-}
+export type CopyMessage = Readonly<z.output<typeof copyMessage>>;
+export type CopyQueue = SwitchedQueue<CopyMessage>;

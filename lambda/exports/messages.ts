@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { isCorrelationId } from '../rules/clock-and-log.ts';
+import type { JobQueue } from '../rules/jobs.ts';
 import { isTenantName } from '../rules/names.ts';
-import { parseJson } from '../rules/text.ts';
 
 /** One step of an export. */
 const exportStep = z.discriminatedUnion('kind', [
@@ -24,30 +23,14 @@ const exportStep = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** A message of the queue of exports. */
-const exportMessage = z.object({
+/** A job for an export. */
+export const exportMessage = z.object({
   tenant: z.string().refine(isTenantName),
   // It becomes part of a key in the store.
   exportId: z.string().regex(/^[0-9A-Za-z_-]{1,64}$/),
   step: exportStep,
-  // For the log alone.
-  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 });
 
-type DecodedExportMessage = z.output<typeof exportMessage>;
 export type ExportStep = Readonly<z.output<typeof exportStep>>;
-export type ExportMessage = Readonly<Pick<DecodedExportMessage, 'tenant' | 'exportId' | 'step'>>;
-
-/**
- * The queue of steps. It delivers each at least once, several at a time, in any order. A step that fails is delivered
- * again.
- */
-export interface ExportQueue {
-  /** @throws when the queue did not accept some of them. It may have accepted others. */
-  send(messages: readonly ExportMessage[]): Promise<void>;
-}
-
-/** @returns undefined if the body is not a step of an export. Retrying never helps then. */
-export function decodeExportMessage(body: string): DecodedExportMessage | undefined {
-  return exportMessage.safeParse(parseJson(body)).data;
-}
+export type ExportMessage = Readonly<z.output<typeof exportMessage>>;
+export type ExportQueue = JobQueue<ExportMessage>;

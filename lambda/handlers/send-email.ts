@@ -1,32 +1,29 @@
-import { decodeEmailWork, deliverEmail, endEmail } from '../alerts/emails.ts';
+import { deliverEmail, emailWork, endEmail } from '../alerts/emails.ts';
 import type { AlertPorts } from '../alerts/ports.ts';
-import { deployed } from '../aws/deployed.ts';
-import { consumeEach, redeliveryDelayMs } from '../aws/function.ts';
+import { deployedConsumer } from '../aws/jobs.ts';
 import { emailDeps } from '../compositions/send-email.ts';
 import type { CoreDeps } from '../ledger/core-deps.ts';
-import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
+import { consumerOf, longPause } from '../rules/jobs.ts';
 
-type SenderDeps = Pick<CoreDeps, 'log'> &
+type SenderDeps = Pick<CoreDeps, 'clock' | 'log'> &
   Pick<AlertPorts, 'emails' | 'mailer'> &
   FunctionPorts & {
-    readonly redelivery: Redelivery;
     /** Where the console is, without a slash at its end. */
     readonly publicUrl: string;
   };
 
-/** The consumer of what is to be e-mailed, and of what SES says of e-mails that came back. */
-export function create(deps: SenderDeps) {
-  return consumeEach(deps, decodeEmailWork, async (work, { receiveCount, again }) => {
-    try {
+/** Sends what is to be e-mailed, and ends what came back. */
+export const create = (deps: SenderDeps) =>
+  consumerOf(deps, {
+    schema: emailWork,
+    pause: longPause,
+    step: async (work) => {
       if (work.kind === 'send') await deliverEmail(deps, { message: work.message, url: deps.publicUrl });
       else for (const end of work.ends) await endEmail(deps, end);
-      return true;
-    } catch (error) {
-      deps.log.warn('e-mail not sent', { receiveCount, error });
-      return again(redeliveryDelayMs(receiveCount));
-    }
+      return 'done';
+    },
+    failed: (_, { error, receiveCount }) => deps.log.warn('e-mail not sent', { receiveCount, error }),
   });
-}
 
-export const handler = await deployed(create, emailDeps);
+export const handler = await deployedConsumer(create, emailDeps);

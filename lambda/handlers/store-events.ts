@@ -9,10 +9,9 @@ import { mapLimited } from '../rules/async.ts';
 import type { FunctionPorts } from '../rules/clock-and-log.ts';
 import type { FilePorts } from '../store/rules/file-ports.ts';
 
-/** What a batch of messages reports about one tenant. */
+/** What a batch of messages reports about one tenant, and in which of them. */
 interface TenantChanges {
   readonly changes: StoreChange[];
-  /** Messages to redeliver when this tenant's changes could not be recorded. */
   readonly messageIds: Set<string>;
 }
 
@@ -30,35 +29,28 @@ export function create(
   const keyOf = (storedKey: string) => deps.adoptedRepos.keyOf(storedKey);
   return withInvocation(deps.invocations, async (event: SQSEvent): Promise<SQSBatchResponse> => {
     const failed = new Set<string>();
-    const fail = (messageIds: Iterable<string>, error: unknown) => {
-      const ids = [...messageIds];
-      deps.log.error('store events failed', {
-        messageId: ids[0],
-        messages: ids.length,
-        error,
-      });
-      for (const id of ids) failed.add(id);
+    const unlessItFails = async (messageIds: ReadonlySet<string>, work: () => unknown) => {
+      try {
+        await work();
+      } catch (error) {
+        const [messageId] = messageIds;
+        deps.log.error('store events failed', { messageId, messages: messageIds.size, error });
+        for (const id of messageIds) failed.add(id);
+      }
     };
     const byTenant = new Map<string, TenantChanges>();
-    for (const { messageId, body } of event.Records) {
-      try {
+    for (const { messageId, body } of event.Records)
+      await unlessItFails(new Set([messageId]), () => {
         for (const change of decodeStoreEvents(body, keyOf)) {
           const reported = byTenant.get(change.tenant) ?? { changes: [], messageIds: new Set() };
           reported.changes.push(change);
           reported.messageIds.add(messageId);
           byTenant.set(change.tenant, reported);
         }
-      } catch (error) {
-        fail([messageId], error);
-      }
-    }
-    await mapLimited([...byTenant], tenantsAtOnce, async ([tenant, { changes, messageIds }]) => {
-      try {
-        await recordStoreEvents(deps, { tenant, changes });
-      } catch (error) {
-        fail(messageIds, error);
-      }
-    });
+      });
+    await mapLimited([...byTenant], tenantsAtOnce, ([tenant, { changes, messageIds }]) =>
+      unlessItFails(messageIds, () => recordStoreEvents(deps, { tenant, changes })),
+    );
     return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
   });
 }

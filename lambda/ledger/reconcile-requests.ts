@@ -1,10 +1,8 @@
 import * as z from 'zod';
 import { mapLimited } from '../rules/async.ts';
-import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isTenantName } from '../rules/names.ts';
-import { parseJson } from '../rules/text.ts';
 import type { CoreDeps } from './core-deps.ts';
 import {
   beginRun,
@@ -218,22 +216,13 @@ export async function steerScan(
   return record?.large ? { kind: 'changed', before, record } : { kind: 'not-large' };
 }
 
-/** A message of the queue of reconciles. */
-const reconcileMessage = z.object({
+/** A job for a reconcile. */
+export const reconcileMessage = z.object({
   tenant: z.string().refine(isTenantName),
   full: z.boolean(),
   // During a deployment a newer sender may use a reason that this version does not know. The reconcile is still needed.
   reason: z.string().transform((reason) => (isReconcileReason(reason) ? reason : 'unfinished')),
-  // For the log alone.
-  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 });
-
-type ReconcileMessage = z.output<typeof reconcileMessage>;
-
-/** @returns undefined if the body is not a reconcile request. Retrying never helps then. */
-export function decodeReconcileMessage(body: string): ReconcileMessage | undefined {
-  return reconcileMessage.safeParse(parseJson(body)).data;
-}
 
 /** One record of an S3 event notification (AWS: "Event message structure"). */
 const storeEvent = z.object({

@@ -1,90 +1,69 @@
 import { randomUUID } from 'node:crypto';
-import type { EmailMessage } from '../../lambda/alerts/rules/email.ts';
-import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
+import { inState } from '../../lambda/chunks/rules/upload.ts';
 import type { ChunkedUploads } from '../../lambda/chunks/upload-store.ts';
 import type { ExportJobs } from '../../lambda/exports/job-store.ts';
-import type { Clock, Invocations, Log } from '../../lambda/rules/clock-and-log.ts';
+import type { Consumer } from '../../lambda/rules/jobs.ts';
 import type { QueueGauge } from '../../lambda/status/rules/status.ts';
 import type { Table } from '../../lambda/table/requests.ts';
-import { createInbox, pollInbox, type Queues } from './inbox.ts';
+import { createInbox, pollInbox } from './inbox.ts';
 import { Leader, type Term } from './leader.ts';
-import type { PumpConsumer, QueueTiming } from './pump.ts';
-import { openKeptMessages, openKeptReconciles } from './queue-items.ts';
-import { ReconcilePump } from './reconcile-pump.ts';
-import { countdown, type Repeated, type ScheduledFunction, startSchedule, type Timers } from './schedule.ts';
-import { SendPump } from './send-pump.ts';
-import { chunkPump, exportPump, reopenUploads, resumeExports } from './work-pumps.ts';
+import type { Around, Pump, TenantMessage } from './pump.ts';
+import {
+  createPumps,
+  type Pumps,
+  type QueueName,
+  type Queues,
+  type QueueTiming,
+  queuesBy,
+} from './queues.ts';
+import { countdown, type Repeated, type ScheduledFunction, startSchedule } from './schedule.ts';
 
 /** What the pumps of a process have in common. */
-interface Around {
+interface Shared extends Around {
   readonly table: Table;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: Log;
-  readonly invocations: Invocations;
   readonly timing: QueueTiming;
   /** Time that nobody sets. */
   readonly elapsedMs: () => number;
-  readonly isWritable?: () => boolean;
 }
-
-/** The functions that run without a request. */
-interface Consumers {
-  readonly reconcile: PumpConsumer;
-  readonly exportArchive: PumpConsumer;
-  readonly assembleUpload: PumpConsumer;
-  readonly sendWebhook: PumpConsumer;
-  readonly sendEmail: PumpConsumer;
-  readonly refresh: ScheduledFunction;
-}
-
-/** @param term of the leader, where processes share the table. */
-function createPumps({ table, isWritable, ...around }: Around, term?: Term) {
-  const sending = { timers: around.timers, log: around.log };
-  return {
-    queue: new ReconcilePump({
-      ...around,
-      ...(isWritable && { isWritable }),
-      kept: openKeptReconciles(table, term),
-    }),
-    exportPump: exportPump(sending),
-    chunkPump: chunkPump(sending),
-    webhookPump: new SendPump<WebhookMessage>({
-      ...sending,
-      kept: openKeptMessages(table, 'webhooks', term),
-      sender: 'sendWebhook',
-    }),
-    emailPump: new SendPump<EmailMessage>({
-      ...sending,
-      kept: openKeptMessages(table, 'emails', term),
-      sender: 'sendEmail',
-    }),
-  };
-}
-
-export type Pumps = ReturnType<typeof createPumps>;
-
-/** What they say of themselves. */
-const gaugesOf = (pumps: Pumps): readonly QueueGauge[] => [
-  pumps.queue.gauge,
-  pumps.webhookPump.gauge,
-  pumps.emailPump.gauge,
-  pumps.exportPump.gaugeAs('exports'),
-  pumps.chunkPump.gaugeAs('chunks'),
-];
 
 /** What is delivered, and by what. */
 interface Work {
   readonly exportJobs: Pick<ExportJobs, 'listDue' | 'change'>;
   readonly chunkedUploads: Pick<ChunkedUploads, 'listDue' | 'change'>;
-  readonly consumersOf: (pumps: Pumps) => Consumers;
+  readonly consumers: Readonly<Record<QueueName, Consumer>>;
+  readonly refresh: ScheduledFunction;
+}
+
+const ever = { nowMs: Number.MAX_SAFE_INTEGER / 2 };
+
+/**
+ * Asks for a step of each export that an earlier process has not finished, and opens what it was assembling.
+ *
+ * @param isAlone no other process has this data folder: whoever held a lease has died, and nobody need wait for its end.
+ */
+export async function resume(
+  { exports }: Pick<Pumps, 'exports'>,
+  { exportJobs, chunkedUploads }: Pick<Work, 'exportJobs' | 'chunkedUploads'>,
+  isAlone: boolean,
+): Promise<void> {
+  for await (const page of exportJobs.listDue(ever)) {
+    for (const path of isAlone ? page : [])
+      await exportJobs.change(path, (job) =>
+        job.leaseUntilMs > 0 ? { ...job, leaseUntilMs: 0 } : undefined,
+      );
+    await exports.send(page.map((path) => ({ ...path, step: { kind: 'advance' } })));
+  }
+  if (!isAlone) return;
+  for await (const page of chunkedUploads.listDue(ever))
+    for (const path of page)
+      await chunkedUploads.change(path, (upload) =>
+        upload.state === 'assembling' ? inState(upload, 'open', upload.stateAtMs) : undefined,
+      );
 }
 
 /** Starts to deliver, and the schedule. @returns ends both. */
-async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): Promise<Repeated> {
-  const { queue, exportPump: exports, chunkPump: chunks, webhookPump, emailPump } = pumps;
-  const { refresh, ...consumers } = around.consumersOf(pumps);
-  const parts: Repeated[] = [queue, exports, chunks, webhookPump, emailPump];
+async function startDelivery(pumps: Pumps, around: Shared & Work, term?: Term): Promise<Repeated> {
+  const parts: Repeated[] = Object.values(pumps);
   const close = async (graceMs: number) => {
     const leftMs = countdown(graceMs, around.elapsedMs);
     for (const part of parts.toReversed()) await part.close(leftMs());
@@ -95,20 +74,16 @@ async function startDelivery(pumps: Pumps, around: Around & Work, term?: Term): 
     (...input: Input): Promise<Output> =>
       !term || term.isCurrent() ? run(...input) : new Promise(() => {});
   try {
-    await queue.deliverTo(whileLeading(consumers.reconcile));
-    await resumeExports(exports, around.exportJobs, term === undefined);
-    exports.deliverTo(whileLeading(consumers.exportArchive));
-    await reopenUploads(around.chunkedUploads, term === undefined);
-    chunks.deliverTo(whileLeading(consumers.assembleUpload));
-    await webhookPump.deliverTo(whileLeading(consumers.sendWebhook));
-    await emailPump.deliverTo(whileLeading(consumers.sendEmail));
+    // A step that ran already would lose its lease.
+    await resume(pumps, around, term === undefined);
+    for (const [name, consume] of Object.entries(around.consumers))
+      await pumps[name as QueueName].deliverTo(whileLeading(consume));
   } catch (error) {
     await close(0);
     throw error;
   }
-  parts.push(startSchedule(whileLeading(refresh), around));
-  const takers = { reconciles: queue, exports, chunks, webhooks: webhookPump, emails: emailPump };
-  if (term) parts.push(pollInbox({ ...around, term, takers }));
+  parts.push(startSchedule(whileLeading(around.refresh), around));
+  if (term) parts.push(pollInbox({ ...around, term, pumps }));
   return { close };
 }
 
@@ -120,25 +95,26 @@ interface Delivery {
   start(work: Work): Promise<Repeated>;
 }
 
+const queuesOf = (pumps: Pumps) =>
+  queuesBy((name, messages) => (pumps[name] as unknown as Pump<TenantMessage>).send(messages));
+
 /** By this process alone. */
-export function ownDelivery(around: Around): Delivery {
+export function ownDelivery(around: Shared): Delivery {
   const pumps = createPumps(around);
   return {
-    queues: {
-      queue: pumps.queue,
-      exportQueue: pumps.exportPump,
-      chunkQueue: pumps.chunkPump,
-      webhookQueue: pumps.webhookPump,
-      emailQueue: { isOn: true, send: (messages) => pumps.emailPump.send(messages) },
-    },
-    gauges: gaugesOf(pumps),
+    queues: queuesOf(pumps),
+    gauges: Object.values(pumps).map(({ gauge }) => gauge),
     start: (work) => startDelivery(pumps, { ...around, ...work }),
   };
 }
 
-/** By one at a time of the processes that share the table, with pumps of its own for each of its terms. */
-export function sharedDelivery(around: Around): Delivery {
+/**
+ * By one at a time of the processes that share the table, with pumps of its own for each of its terms. But each does the copies
+ * that it was asked for: their URLs are secrets.
+ */
+export function sharedDelivery(around: Shared): Delivery {
   const idle = createPumps(around);
+  const { copies } = idle;
   let pumps = idle;
   const begin = async (work: Work, term: Term): Promise<Repeated> => {
     const own = createPumps(around, term);
@@ -151,13 +127,20 @@ export function sharedDelivery(around: Around): Delivery {
       },
     };
   };
-  const gauge = ({ queue }: QueueGauge): QueueGauge => ({
-    queue,
-    read: () => (gaugesOf(pumps).find((each) => each.queue === queue) as QueueGauge).read(),
-  });
   return {
-    queues: createInbox(around.table, around.invocations),
-    gauges: gaugesOf(idle).map(gauge),
-    start: async (work) => new Leader({ ...around, owner: randomUUID(), begin: (term) => begin(work, term) }),
+    queues: { ...createInbox(around.table, around.invocations), copyQueue: queuesOf(idle).copyQueue },
+    gauges: Object.values(idle).map(({ gauge: { queue } }) => ({
+      queue,
+      read: () => (queue === 'copies' ? copies : pumps[queue as QueueName]).gauge.read(),
+    })),
+    async start(work) {
+      await copies.deliverTo(work.consumers.copies);
+      const leader = new Leader({ ...around, owner: randomUUID(), begin: (term) => begin(work, term) });
+      return {
+        async close(graceMs) {
+          await Promise.all([leader.close(graceMs), copies.close(graceMs)]);
+        },
+      };
+    },
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
 import { absent, all, setting } from '../../lambda/table/expressions.ts';
 import { getItem, type Table, updateItem } from '../../lambda/table/requests.ts';
-import { type Fence, queuePartitions } from './queue-items.ts';
+import { type Fence, queuePartitions } from './kept.ts';
 import { type Repeated, repeat, type Timers } from './schedule.ts';
 
 /** How long a leader that doesn't renew its lease keeps others from leading. */
@@ -34,9 +34,8 @@ interface LeaderOptions {
 }
 
 interface OwnTerm extends Term {
-  /** By {@link LeaderOptions.elapsedMs}. */
+  /** By {@link LeaderOptions.elapsedMs}. It ends then, unless its lease was renewed. */
   untilMs: number;
-  cancel: () => void;
   readonly work: Promise<Repeated | undefined>;
 }
 
@@ -76,8 +75,9 @@ export class Leader implements Repeated {
   /** @returns when to look again. */
   async #look(): Promise<number> {
     try {
-      if (this.#term === undefined) await this.#take();
-      else await this.#renew(this.#term);
+      const term = this.#term;
+      if (term?.isCurrent()) await this.#renew(term);
+      else await this.#take();
       return this.#term === undefined ? lookMs : renewMs;
     } catch (error) {
       this.#options.log.warn('lease of the queues not written', { error });
@@ -115,9 +115,8 @@ export class Leader implements Repeated {
       end: () => this.#end(term),
     };
     const work = this.#ended.then(() => (isCurrent() ? begin(guarded) : undefined));
-    const term: OwnTerm = { ...guarded, untilMs, cancel: () => {}, work };
+    const term: OwnTerm = { ...guarded, untilMs, work };
     this.#term = term;
-    this.#arm(term);
     log.info('leads the queues', { number });
     work.catch((error) => {
       log.error('queues not started', { error });
@@ -140,18 +139,9 @@ export class Leader implements Repeated {
     return ok && term.isCurrent();
   }
 
-  /** Ends the term with its lease, which was renewed meanwhile, or wasn't. */
-  #arm(term: OwnTerm): void {
-    const { timers, elapsedMs } = this.#options;
-    term.cancel = timers.after(Math.max(0, term.untilMs - elapsedMs()), () => {
-      if (term.isCurrent()) this.#arm(term);
-    });
-  }
-
   #end(term: OwnTerm, graceMs = 0): void {
     if (this.#term !== term) return;
     this.#term = undefined;
-    term.cancel();
     this.#options.log.info('leads the queues no more', { number: term.number });
     this.#ended = term.work.then(
       (work) => work?.close(graceMs),

@@ -1,311 +1,328 @@
-import { createHash, randomUUID } from 'node:crypto';
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecordAttributes } from 'aws-lambda';
-import { type ReconcileRequest, urgencyOf } from '../../lambda/ledger/rules/reconcile-policy.ts';
-import type { FunctionName } from '../../lambda/routes.ts';
+import { randomUUID } from 'node:crypto';
+import { forEachLimited } from '../../lambda/rules/async.ts';
+import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/clock-and-log.ts';
+import type { Consumer } from '../../lambda/rules/jobs.ts';
 import type { GaugedQueue, QueueGauge } from '../../lambda/status/rules/status.ts';
-import { lambdaContext } from '../lambda-context.ts';
+import type { Job, Kept } from './kept.ts';
 import { settledWithin, type Timers } from './schedule.ts';
 
-/** A tenant's pending reconcile: all requests since the last reconcile began, merged. */
-export interface QueueMessage extends ReconcileRequest {
-  readonly messageId: string;
-  readonly firstAtMs: number;
-  readonly lastAtMs: number;
-  /** Id of the request that asked for it, for the log. The first one if several were merged. */
-  readonly correlationId: string | undefined;
-  /** Somebody waits for this reconcile, so it does not wait for more requests. */
-  readonly prompt: boolean;
-  /** Number of deliveries that failed. */
-  readonly failures: number;
-  /** After a failure: earliest time of the next delivery. */
-  readonly notBeforeMs: number;
+export interface TenantMessage {
+  readonly tenant: string;
 }
 
-export interface QueueTiming {
-  /** A reconcile waits until no request came for this long … */
-  readonly quietMs: number;
-  /** … but at most this long after the first request. */
-  readonly quietMaxMs: number;
-  /** Shortest time between the starts of two reconciles of one tenant. */
-  readonly spacingMs: number;
-  /** Delay after the first failure. It doubles with each further failure. */
-  readonly retryMs: number;
-  /** Delay of a reconcile that failed because the disk is full, which is no failure of its own. */
-  readonly fullDiskRetryMs: number;
-  /** After this many failures a message becomes a dead letter. */
-  readonly failuresMax: number;
-  /** A delivery that takes longer counts as failed. */
-  readonly timeLimitMs: number;
-}
-
-export const defaultQueueTiming: QueueTiming = {
-  quietMs: 10_000,
-  quietMaxMs: 20_000,
-  spacingMs: 10_000,
-  retryMs: 5_000,
-  fullDiskRetryMs: 15_000,
-  failuresMax: 6,
-  timeLimitMs: 15 * 60_000,
-};
-
-/** The message for a request of a tenant without a waiting message. */
-export function newMessage(
-  request: ReconcileRequest,
-  at: { nowMs: number; messageId: string; correlationId?: string | undefined },
-): QueueMessage {
-  return {
-    tenant: request.tenant,
-    reason: request.reason,
-    full: request.full,
-    messageId: at.messageId,
-    firstAtMs: at.nowMs,
-    lastAtMs: at.nowMs,
-    prompt: urgencyOf(request.reason) === 'decision',
-    failures: 0,
-    notBeforeMs: 0,
-    correlationId: at.correlationId,
-  };
-}
-
-/** Merges two pending reconciles: full if either is full, and as urgent as the more urgent one. */
-export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMessage {
-  return {
-    tenant: older.tenant,
-    messageId: older.messageId,
-    correlationId: older.correlationId ?? newer.correlationId,
-    reason: weightOf(older) > weightOf(newer) ? older.reason : newer.reason,
-    full: older.full || newer.full,
-    firstAtMs: older.firstAtMs,
-    lastAtMs: newer.lastAtMs,
-    prompt: older.prompt || newer.prompt,
-    failures: Math.max(older.failures, newer.failures),
-    notBeforeMs: Math.max(older.notBeforeMs, newer.notBeforeMs),
-  };
-}
-
-/** A reconcile of the schedule is dropped if it is deferred, so a trigger counts for more. */
-function weightOf({ prompt, reason }: QueueMessage): number {
-  if (prompt) return 2;
-  return reason === 'schedule' ? 0 : 1;
-}
-
-/** When to deliver a message. `lastBegunAtMs` is the start of the tenant's last reconcile. */
-export function dueAtMs(message: QueueMessage, lastBegunAtMs: number, timing: QueueTiming): number {
-  const quietAtMs = Math.min(message.lastAtMs + timing.quietMs, message.firstAtMs + timing.quietMaxMs);
-  return Math.max(
-    message.prompt ? message.firstAtMs : quietAtMs,
-    lastBegunAtMs + timing.spacingMs,
-    message.notBeforeMs,
-  );
-}
-
-/** The message after one more failure. */
-export function afterFailure(message: QueueMessage, nowMs: number, timing: QueueTiming): QueueMessage {
-  const waitMs = timing.retryMs * 2 ** message.failures;
-  return { ...message, failures: message.failures + 1, notBeforeMs: nowMs + waitMs };
-}
-
-/** The message after a failure that is the full disk's: it comes again, however often. */
-export function afterFullDisk(message: QueueMessage, nowMs: number, timing: QueueTiming): QueueMessage {
-  return { ...message, notBeforeMs: nowMs + timing.fullDiskRetryMs };
-}
-
-/** The event that SQS sends for one message of a FIFO queue. The message group is the tenant. */
-export function toSqsEvent(message: QueueMessage): SQSEvent {
-  const { tenant, reason, full, correlationId, messageId, firstAtMs, lastAtMs } = message;
-  return messageEvent({
-    ...message,
-    queue: 'reconcile.fifo',
-    body: { tenant, reason, full, correlationId },
-    attributes: {
-      SentTimestamp: String(firstAtMs),
-      ApproximateFirstReceiveTimestamp: String(lastAtMs),
-      SequenceNumber: String(firstAtMs),
-      MessageGroupId: tenant,
-      MessageDeduplicationId: messageId,
-    },
-  });
-}
-
-/** The event that SQS sends for one message. */
-export function messageEvent(message: {
-  queue: 'reconcile.fifo' | 'export' | 'chunk' | 'webhook' | 'email' | 'copy';
-  messageId: string;
-  body: unknown;
-  /** Deliveries before this one. */
-  failures: number;
-  /** What a FIFO queue says besides. */
-  attributes?: Partial<SQSRecordAttributes>;
-}): SQSEvent {
-  const now = String(Date.now());
-  const body = JSON.stringify(message.body);
-  return {
-    Records: [
-      {
-        messageId: message.messageId,
-        receiptHandle: receiptHandleOf(message),
-        body,
-        attributes: {
-          ApproximateReceiveCount: String(message.failures + 1),
-          SentTimestamp: now,
-          ApproximateFirstReceiveTimestamp: now,
-          SenderId: 'embedded',
-          ...message.attributes,
-        },
-        messageAttributes: {},
-        md5OfBody: createHash('md5').update(body).digest('hex'),
-        eventSource: 'aws:sqs',
-        eventSourceARN: `arn:aws:sqs:local:000000000000:${message.queue}`,
-        awsRegion: 'local',
-      },
-    ],
-  };
-}
-
-/** Each delivery of a message has its own. */
-export function receiptHandleOf({ messageId, failures }: { messageId: string; failures: number }): string {
-  return `${messageId}#${failures + 1}`;
-}
-
-/** It reports its one message as failed, or not (ReportBatchItemFailures). */
-export type PumpConsumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
-
-/** A message, and how often it was delivered before. */
-export interface Delivery<M> {
-  readonly message: M;
-  readonly messageId: string;
-  readonly failures: number;
-}
-
-interface PumpOptions<M> {
-  readonly timers: Timers;
-  readonly queue: 'export' | 'chunk' | 'webhook' | 'email' | 'copy';
-  readonly functionName: FunctionName;
-  readonly timeLimitMs: number;
+/** How a queue differs from others. */
+export interface QueueSpec<M> {
+  readonly name: GaugedQueue;
   /** Runs at a time. */
   readonly atOnce: number;
-  /** Messages that wait, at most. Beyond that the oldest is dropped. */
+  /** Jobs that wait, at most. Beyond that the oldest is dropped. */
   readonly waitingMax: number;
-  /** What waits already under the same id is not queued twice. */
-  readonly idOf: (delivery: Delivery<M>) => string;
-  /** When a delivery that failed is repeated. undefined: never. */
-  readonly retryAfterMs: (failed: Delivery<M>) => number | undefined;
-  /** A run threw. */
-  readonly onError: (failed: Delivery<M>, error: unknown) => void;
-  /** A delivery has ended, for good or until it is repeated. */
-  readonly onEnded?: () => void;
+  /** Deliveries of a job, at most. */
+  readonly attemptsMax: number;
+  /** Jobs of one id wait as one, and run one after the other. Default: none is alike. */
+  readonly idOf?: (message: M) => string;
+  /** Default: the older one, which need not wait any more. */
+  readonly merge?: (older: Job<M>, newer: Job<M>) => Job<M>;
+  /** When to deliver a job. `lastBegunAtMs` is the start of the last one with its id. */
+  readonly dueAtMs?: (job: Job<M>, lastBegunAtMs: number) => number;
+  /** From a failure to the next delivery. Default: what the step asks for. */
+  readonly retryMs?: (failures: number) => number;
+  /** The same, while nothing can be written: then a failure isn't the job's. */
+  readonly fullDiskRetryMs?: number;
+  /** Whether what was written down has to be written again, as one that is to be done now is more than that. */
+  readonly isMore?: (now: M, written: M) => boolean;
+  /** Where a job is until it's done, so that a stop or a kill loses none. Default: in memory alone. */
+  readonly kept?: Kept<M>;
+  /** Where one goes that failed too often, the last of its id. Default: it's dropped. */
+  readonly dead?: Kept<M>;
 }
 
-/** Something that waits for its next delivery. */
-interface Retry<M> {
-  readonly delivery: Delivery<M>;
-  readonly cancel: () => void;
+/** What the pumps of a process have in common. */
+export interface Around {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly invocations: Invocations;
+  readonly isWritable?: (() => boolean) | undefined;
 }
 
-/** A queue without order, in memory, and what delivers it: several messages at a time, each until its run succeeds. */
-export class Pump<M> {
-  readonly #options: PumpOptions<M>;
-  readonly #waiting = new Map<string, Delivery<M>>();
-  readonly #running = new Map<Promise<void>, Delivery<M>>();
-  readonly #retries = new Set<Retry<M>>();
-  #consumer: PumpConsumer | undefined;
+/** The jobs of one id: at most one runs, and at most one more waits. */
+interface Lane<M> {
+  readonly id: string;
+  waiting: Job<M> | undefined;
+  running: Job<M> | undefined;
+  lastBegunAtMs: number;
+  cancelTimer: () => void;
+  /** What was written down. It may ask for more than is pending, never for less. undefined: it is to be written again. */
+  saved: Job<M> | undefined;
+  /** The last write; the next one waits for it. Never rejects. */
+  disk: Promise<unknown>;
+}
+
+/** A delivery that takes longer counts as failed. */
+const timeLimitMs = 15 * 60_000;
+/** From a failure to the next delivery, or write, if nothing else is asked for. */
+const usualRetryMs = 60_000;
+const writesAtOnce = 16;
+/** Dead letters that the status names. */
+const namedMax = 10;
+
+const namesOf = (ids: ReadonlySet<string>) =>
+  [...ids].slice(0, namedMax).join(', ') + (ids.size > namedMax ? ', …' : '');
+
+/**
+ * A queue, and what delivers its jobs. One that is kept is in the table before its promise resolves. It stays there until a
+ * delivery that began after it has succeeded. One process delivers, so what is due, and runs, is known here alone.
+ */
+export class Pump<M extends TenantMessage> {
+  readonly #spec: QueueSpec<M>;
+  readonly #around: Around;
+  readonly #lanes = new Map<string, Lane<M>>();
+  /** Those with a job that waits, the oldest first. */
+  readonly #waiting = new Set<Lane<M>>();
+  /** Those that are due, and wait for a free place among the running ones. */
+  readonly #due = new Set<Lane<M>>();
+  readonly #running = new Set<Promise<void>>();
+  /** Ids of dead letters. */
+  readonly #dead = new Set<string>();
+  #consumer: Consumer | undefined;
   #isClosed = false;
+  /** Closed and not waiting any more: another process may deliver now. */
+  #isAbandoned = false;
 
-  constructor(options: PumpOptions<M>) {
-    this.#options = options;
+  constructor(spec: QueueSpec<M>, around: Around) {
+    this.#spec = spec;
+    this.#around = around;
   }
 
-  /** All that is not done: also what runs. */
-  get pending(): readonly Delivery<M>[] {
-    const retried = [...this.#retries].map(({ delivery }) => delivery);
-    return [...this.#running.values(), ...retried, ...this.#waiting.values()];
-  }
-
-  /** How full it is. What fails too often is logged and dropped. */
-  gaugeAs(queue: GaugedQueue): QueueGauge {
+  /** How full it is. A job that waits while another one of its id runs is one of each. */
+  get gauge(): QueueGauge {
+    const { name: queue, dead } = this.#spec;
     return {
       queue,
-      read: async () => ({
-        waiting: this.#waiting.size + this.#retries.size,
-        running: this.#running.size,
-        oldestAtMs: null,
-        deadLetters: null,
-        deadLettersAt: null,
-      }),
+      read: async () => {
+        const times = [...this.#waiting].flatMap(({ waiting }) => waiting?.firstAtMs ?? []);
+        return {
+          waiting: this.#waiting.size,
+          running: this.#running.size,
+          oldestAtMs: dead && times.length > 0 ? Math.min(...times) : null,
+          deadLetters: dead ? this.#dead.size : null,
+          deadLettersAt: this.#dead.size === 0 ? null : namesOf(this.#dead),
+        };
+      },
     };
   }
 
+  /** @throws {StorageFullError} */
   async send(messages: readonly M[]): Promise<void> {
-    for (const message of messages) this.add({ message, messageId: randomUUID(), failures: 0 });
+    const correlationId = causeOf(this.#around.invocations.current());
+    await forEachLimited(messages, writesAtOnce, (message) => this.take({ message, correlationId }));
   }
 
-  add(delivery: Delivery<M>): void {
-    const { idOf, waitingMax } = this.#options;
-    const id = idOf(delivery);
-    if (this.#isClosed || this.#waiting.has(id)) return;
-    this.#waiting.set(id, delivery);
-    const [oldest] = this.#waiting.keys();
-    if (this.#waiting.size > waitingMax && oldest !== undefined) this.#waiting.delete(oldest);
-    this.#start();
+  /** The same, of a job that was sent elsewhere. */
+  async take(
+    sent: Pick<Job<M>, 'message'> & Partial<Pick<Job<M>, 'messageId' | 'correlationId'>>,
+  ): Promise<void> {
+    const nowMs = this.#around.clock.nowMs();
+    const messageId = sent.messageId ?? randomUUID();
+    const job = { ...sent, messageId, firstAtMs: nowMs, lastAtMs: nowMs, failures: 0, notBeforeMs: 0 };
+    const lane = this.#lane(this.#spec.idOf?.(job.message) ?? messageId);
+    this.#wait(lane, lane.waiting, job);
+    const [oldest] = this.#waiting;
+    if (oldest && this.#waiting.size > this.#spec.waitingMax) this.#drop(oldest);
+    this.#arm(lane);
+    await this.#save(lane);
   }
 
-  /** Adds a message that failed before, once its time has come. */
-  addLater(delivery: Delivery<M>, delayMs: number): void {
-    if (this.#isClosed) return;
-    const cancel = this.#options.timers.after(delayMs, () => {
-      this.#retries.delete(retry);
-      this.add(delivery);
-    });
-    const retry: Retry<M> = { delivery, cancel };
-    this.#retries.add(retry);
-  }
-
-  deliverTo(consumer: PumpConsumer): void {
+  /** Begins to deliver, also what an earlier process has left. */
+  async deliverTo(consumer: Consumer): Promise<void> {
+    const { kept, dead } = this.#spec;
+    const nowMs = this.#around.clock.nowMs();
+    for (const { id } of (await dead?.load(nowMs)) ?? []) this.#dead.add(id);
+    for (const { id, job } of (await kept?.load(nowMs)) ?? []) {
+      const lane = this.#lane(id);
+      lane.saved = job;
+      this.#wait(lane, job, lane.waiting);
+    }
     this.#consumer = consumer;
-    this.#start();
+    for (const lane of this.#waiting) this.#arm(lane);
   }
 
-  /** Delivers no more. Waits for what runs, at most `graceMs`. What is not done then stays {@link pending}. */
+  /** Delivers no more. Waits for what runs, at most `graceMs`. What is kept and not done is delivered by the next start. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
-    for (const { cancel } of this.#retries) cancel();
-    const work = Promise.all(this.#running.keys());
-    await settledWithin(this.#options.timers, { work, graceMs });
+    this.#due.clear();
+    for (const lane of this.#lanes.values()) lane.cancelTimer();
+    await settledWithin(this.#around.timers, { work: Promise.all(this.#running), graceMs });
+    this.#isAbandoned = true;
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.disk));
   }
 
-  #start(): void {
-    if (!this.#consumer || this.#isClosed) return;
-    for (const [id, delivery] of this.#waiting) {
-      if (this.#running.size >= this.#options.atOnce) return;
-      this.#waiting.delete(id);
-      const run: Promise<void> = this.#deliver(this.#consumer, delivery).then((isDone) => {
+  #lane(id: string): Lane<M> {
+    const lane: Lane<M> = this.#lanes.get(id) ?? {
+      id,
+      waiting: undefined,
+      running: undefined,
+      saved: undefined,
+      lastBegunAtMs: Number.NEGATIVE_INFINITY,
+      cancelTimer: () => {},
+      disk: Promise.resolve(),
+    };
+    this.#lanes.set(id, lane);
+    return lane;
+  }
+
+  #wait(lane: Lane<M>, older: Job<M> | undefined, newer: Job<M> | undefined): void {
+    lane.waiting = older && newer ? this.#merged(older, newer) : (older ?? newer);
+    this.#waiting.add(lane);
+  }
+
+  #merged(older: Job<M>, newer: Job<M>): Job<M> {
+    return this.#spec.merge?.(older, newer) ?? { ...older, notBeforeMs: newer.notBeforeMs };
+  }
+
+  #drop(lane: Lane<M>): void {
+    lane.cancelTimer();
+    lane.waiting = undefined;
+    this.#waiting.delete(lane);
+    this.#due.delete(lane);
+    void this.#settle(lane);
+  }
+
+  #arm(lane: Lane<M>): void {
+    const { clock, timers } = this.#around;
+    if (this.#isClosed || this.#consumer === undefined || lane.running || !lane.waiting) return;
+    lane.cancelTimer();
+    const { dueAtMs } = this.#spec;
+    const dueMs = dueAtMs?.(lane.waiting, lane.lastBegunAtMs) ?? lane.waiting.notBeforeMs;
+    const waitMs = dueMs - clock.nowMs();
+    const begin = () => {
+      this.#due.add(lane);
+      this.#startDue();
+    };
+    if (waitMs <= 0) begin();
+    else lane.cancelTimer = timers.after(waitMs, begin);
+  }
+
+  #startDue(): void {
+    for (const lane of this.#due) {
+      if (this.#running.size >= this.#spec.atOnce) return;
+      this.#due.delete(lane);
+      const job = lane.waiting;
+      if (job === undefined || lane.running || this.#isClosed) continue;
+      lane.running = job;
+      lane.waiting = undefined;
+      lane.lastBegunAtMs = this.#around.clock.nowMs();
+      this.#waiting.delete(lane);
+      const { messageId, correlationId } = job;
+      // The timer may have been set during another invocation, so this one gets its own.
+      const { invocations } = this.#around;
+      const attempt = invocations.during({ messageId, correlationId }, () => this.#attempt(lane, job));
+      const run: Promise<void> = attempt.finally(() => {
         this.#running.delete(run);
-        if (!isDone) this.#repeat(delivery);
-        this.#options.onEnded?.();
-        this.#start();
+        this.#startDue();
       });
-      this.#running.set(run, delivery);
+      this.#running.add(run);
     }
   }
 
-  /** Never rejects. @returns whether its run succeeded. */
-  async #deliver(consumer: PumpConsumer, delivery: Delivery<M>): Promise<boolean> {
-    const { queue, functionName, timeLimitMs, onError } = this.#options;
+  /** Never rejects. */
+  async #attempt(lane: Lane<M>, job: Job<M>): Promise<void> {
+    const { isDone, againMs } = await this.#deliver(job);
+    if (this.#isAbandoned) return;
+    lane.running = undefined;
+    if (!isDone) await this.#putBack(lane, job, againMs);
+    await this.#settle(lane, isDone);
+    this.#arm(lane);
+  }
+
+  async #deliver(job: Job<M>): Promise<{ isDone: boolean; againMs?: number | undefined }> {
+    const { message, messageId, correlationId, failures } = job;
+    let againMs: number | undefined;
+    let cancelLimit = () => {};
+    const limit = new Promise<never>((_, reject) => {
+      const tooLong = () => reject(new Error('It took too long.'));
+      cancelLimit = this.#around.timers.after(timeLimitMs, tooLong);
+    });
     try {
-      const event = messageEvent({ ...delivery, queue, body: delivery.message });
-      const { batchItemFailures } = await consumer(event, lambdaContext({ functionName, timeLimitMs }));
-      return batchItemFailures.length === 0;
+      const run = this.#consumer?.({
+        body: JSON.stringify({ ...message, correlationId }),
+        messageId,
+        receiveCount: failures + 1,
+        leftMs: timeLimitMs,
+        again: async (delayMs) => {
+          againMs = delayMs;
+        },
+      });
+      return { isDone: (await Promise.race([run, limit])) === true, againMs };
     } catch (error) {
-      onError(delivery, error);
-      return false;
+      const { tenant } = message;
+      const { name: queue } = this.#spec;
+      this.#around.log.error('job failed', { queue, tenant, messageId, failures: failures + 1, error });
+      return { isDone: false };
+    } finally {
+      cancelLimit();
     }
   }
 
-  #repeat(failed: Delivery<M>): void {
-    const delayMs = this.#options.retryAfterMs(failed);
-    if (delayMs === undefined) return;
-    const again = { ...failed, failures: failed.failures + 1 };
-    if (this.#isClosed) this.#retries.add({ delivery: again, cancel: () => {} });
-    else this.addLater(again, delayMs);
+  /** After a failure: retried later, or moved to the dead letters. What came meanwhile stays pending. */
+  async #putBack(lane: Lane<M>, job: Job<M>, againMs = usualRetryMs): Promise<void> {
+    const { name: queue, dead, attemptsMax, retryMs, fullDiskRetryMs = againMs } = this.#spec;
+    const { clock, log, isWritable } = this.#around;
+    const nowMs = clock.nowMs();
+    const waitFor = (delayMs: number, failures: number) =>
+      this.#wait(lane, { ...job, failures, notBeforeMs: nowMs + delayMs }, lane.waiting);
+    if (this.#spec.fullDiskRetryMs !== undefined && isWritable?.() === false)
+      return waitFor(fullDiskRetryMs, job.failures);
+    const failures = job.failures + 1;
+    if (failures < attemptsMax) {
+      // With the number of failures.
+      lane.saved = undefined;
+      return waitFor(retryMs?.(job.failures) ?? againMs, failures);
+    }
+    try {
+      await dead?.put(lane.id, { ...job, failures });
+    } catch (error) {
+      log.error('dead letter not written', { queue, tenant: job.message.tenant, error });
+      return waitFor(fullDiskRetryMs, job.failures);
+    }
+    if (dead) this.#dead.add(lane.id);
+    log.error('job failed too often', { queue, tenant: job.message.tenant, failures });
+  }
+
+  /** Writes down what is pending, or tries again later. Never rejects. */
+  async #settle(lane: Lane<M>, isDone = false): Promise<void> {
+    try {
+      if (isDone && this.#dead.has(lane.id)) {
+        await this.#spec.dead?.remove(lane.id);
+        this.#dead.delete(lane.id);
+      }
+      await this.#save(lane);
+      if (!lane.waiting && !lane.running && !this.#spec.dueAtMs) this.#lanes.delete(lane.id);
+    } catch (error) {
+      // What is written still asks for at least what is pending.
+      this.#around.log.error('queue not written', { queue: this.#spec.name, error });
+      if (!lane.waiting && !this.#isClosed)
+        lane.cancelTimer = this.#around.timers.after(usualRetryMs, () => void this.#settle(lane, isDone));
+    }
+  }
+
+  /** Writes what is pending now. Rejects when it can't be written. */
+  #save(lane: Lane<M>): Promise<void> {
+    const { kept, isMore } = this.#spec;
+    if (!kept) return Promise.resolve();
+    const saving = lane.disk.then(async () => {
+      const { running, waiting, saved } = lane;
+      const pending = running && waiting ? this.#merged(running, waiting) : (running ?? waiting);
+      if (pending && saved && !isMore?.(pending.message, saved.message)) return;
+      lane.saved = pending;
+      // If that throws, it may have been done all the same.
+      await (pending ? kept.put(lane.id, pending) : kept.remove(lane.id)).catch((error) => {
+        lane.saved = undefined;
+        throw error;
+      });
+    });
+    lane.disk = saving.catch(() => undefined);
+    return saving;
   }
 }

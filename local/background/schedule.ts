@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Context, EventBridgeEvent } from 'aws-lambda';
 import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
-import { lambdaContext } from '../lambda-context.ts';
 
 /** Timers as a port, so that a test can advance them together with its clock. */
 export interface Timers {
@@ -38,8 +36,7 @@ export function countdown(limitMs: number, elapsedMs = () => performance.now()):
   };
 }
 
-export type ScheduledEvent = EventBridgeEvent<'Scheduled Event', string>;
-export type ScheduledFunction = (event: ScheduledEvent, context: Context) => Promise<unknown>;
+export type ScheduledFunction = (event: undefined, context: { awsRequestId: string }) => Promise<unknown>;
 
 interface ScheduleOptions {
   readonly clock: Clock;
@@ -78,35 +75,19 @@ export function repeat(timers: Timers, firstDelayMs: number, run: () => Promise<
   };
 }
 
-const timeLimitMs = 15 * 60_000;
-
 /** Calls the refresh function every `intervalMs`, one run at a time. A failed run is logged, and the next one follows. */
 export function startSchedule(refresh: ScheduledFunction, options: ScheduleOptions): Repeated {
   const { clock, timers, log, firstDelayMs = 5_000, intervalMs = 60_000 } = options;
   return repeat(timers, firstDelayMs, async () => {
     const begunAtMs = clock.nowMs();
     try {
-      await refresh(scheduledEvent(begunAtMs), lambdaContext({ functionName: 'refresh', timeLimitMs }));
+      await refresh(undefined, { awsRequestId: randomUUID() });
     } catch (error) {
       log.error('refresh failed', { error });
     }
     // The clock may have been set back meanwhile.
     return Math.min(intervalMs, Math.max(0, begunAtMs + intervalMs - clock.nowMs()));
   });
-}
-
-function scheduledEvent(nowMs: number): ScheduledEvent {
-  return {
-    version: '0',
-    id: randomUUID(),
-    'detail-type': 'Scheduled Event',
-    source: 'aws.scheduler',
-    account: '000000000000',
-    time: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    region: 'local',
-    resources: ['arn:aws:scheduler:local:000000000000:schedule/default/refresh'],
-    detail: '{}',
-  };
 }
 
 /** What has expired stays for so long, as it may with DynamoDB. */

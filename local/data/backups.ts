@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
-import { queuePartitions } from '../background/queue-items.ts';
+import { queuePartitions } from '../background/kept.ts';
 import { backupText, itemsIn } from '../backup/backup-file.ts';
 import { isTenantItem, restoredItem } from '../backup/restored.ts';
 import { errorCode } from '../system/durable-file.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ClassicLevel } from 'classic-level';
 import { parseJson } from '../../lambda/rules/text.ts';
-import { isKept, queuePartitions, readReconcile } from '../background/queue-items.ts';
+import { type Codec, queuePartitions } from '../background/kept.ts';
+import { reconcileCodec, sentCodec } from '../background/queues.ts';
 import { readIfThere, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
 import { keyOf } from '../table/items.ts';
@@ -107,25 +108,25 @@ async function* itemsOfDynalite(level: ClassicLevel): AsyncIterable<readonly Ite
 
 /** What lay in the queues' files. What can't be read is a full reconcile, or no message to a webhook. */
 async function queuedItems(dataPath: string): Promise<readonly Item[]> {
-  const reconcilesIn = async (folder: string, pk: string) => {
-    const items: Item[] = [];
+  const { reconciles, deadReconciles, webhooks } = queuePartitions;
+  const items: Item[] = [];
+  const add = <M>(pk: string, sk: string, codec: Codec<M>, value: unknown) => {
+    const job = codec.read(value, { id: sk, nowMs: Date.now() });
+    if (job) items.push({ pk, sk, message: codec.write(job) });
+  };
+  const addReconciles = async (folder: string, pk: string) => {
     for (const name of await readdir(folder).catch(() => [])) {
       if (!name.endsWith('.json')) continue;
-      const tenant = decodeURIComponent(name.slice(0, -'.json'.length));
-      const read = parseJson((await readIfThere(join(folder, name))) ?? '');
-      items.push({ pk, sk: tenant, message: readReconcile(tenant, read, Date.now()) });
+      const value = parseJson((await readIfThere(join(folder, name))) ?? '');
+      add(pk, decodeURIComponent(name.slice(0, -'.json'.length)), reconcileCodec, value);
     }
-    return items;
   };
-  const webhooks = parseJson((await readIfThere(join(dataPath, olderWebhooks))) ?? '');
-  const { reconciles, deadReconciles, webhooks: pk } = queuePartitions;
-  return [
-    ...(await reconcilesIn(join(dataPath, olderQueue), reconciles)),
-    ...(await reconcilesIn(join(dataPath, olderQueue, 'dead-letters'), deadReconciles)),
-    ...(Array.isArray(webhooks) ? webhooks : [])
-      .filter(isKept)
-      .map((message) => ({ pk, sk: message.messageId, message })),
-  ];
+  await addReconciles(join(dataPath, olderQueue), reconciles);
+  await addReconciles(join(dataPath, olderQueue, 'dead-letters'), deadReconciles);
+  const sent = parseJson((await readIfThere(join(dataPath, olderWebhooks))) ?? '');
+  for (const each of Array.isArray(sent) ? sent : [])
+    add(webhooks, String(Object(each).messageId), sentCodec, each);
+  return items;
 }
 
 async function syncAll(folder: string): Promise<void> {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Context, ScheduledEvent, SQSEvent } from 'aws-lambda';
+import type { Context, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
@@ -15,7 +15,6 @@ import { allPages } from '../../lambda/rules/async.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { listPages } from '../../lambda/store/rules/store.ts';
 import { stored as asStored, fromStored } from '../../lambda/table/stored-names.ts';
-import { messageEvent, newMessage, toSqsEvent } from '../../local/background/pump.ts';
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { storeCredentialsOf } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
@@ -23,6 +22,7 @@ import type { Deps } from '../../local/deps.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { Turns } from '../../local/turns.ts';
+import { deliver } from '../support/delivery.ts';
 import { httpEvent } from '../support/http-event.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
@@ -126,6 +126,7 @@ async function deployOver(commit: string) {
     chunkQueue: { send: async () => undefined },
     webhookQueue: { send: async (sent) => void queued.webhooks.push(...sent) },
     emailQueue: { isOn: false, send: async () => undefined },
+    copyQueue: { isOn: false, send: async () => undefined },
     mailer: { send: async () => undefined },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
@@ -166,30 +167,25 @@ async function deployOver(commit: string) {
 
 type Deployed = Awaited<ReturnType<typeof deployOver>>;
 
-const context = { getRemainingTimeInMillis: () => 800_000, awsRequestId: 'r' } as Context;
+const leftMs = 800_000;
+const context = { getRemainingTimeInMillis: () => leftMs, awsRequestId: 'r' } as Context;
 
 /** Runs the schedule, and all that lies in the queues, until nothing does. */
 async function settle({ functions, queued }: Deployed): Promise<void> {
-  await functions.refresh({} as ScheduledEvent, context);
+  const { refresh, consumers } = functions;
+  await refresh(undefined, context);
   for (let turn = 0; ; turn += 1) {
     if (turn > 200) throw new Error('The queues are never empty.');
     const [recount] = queued.recounts.splice(0, 1);
     const [step] = queued.exports.splice(0, 1);
     const [webhook] = queued.webhooks.splice(0, 1);
     if (!recount && !step && !webhook) return;
-    const message = { messageId: 'm', failures: 0 };
-    const answers = [
-      recount &&
-        (await functions.reconcile(
-          toSqsEvent(newMessage(recount, { nowMs: Date.now(), messageId: 'm' })),
-          context,
-        )),
-      step &&
-        (await functions.exportArchive(messageEvent({ ...message, queue: 'export', body: step }), context)),
-      webhook &&
-        (await functions.sendWebhook(messageEvent({ ...message, queue: 'webhook', body: webhook }), context)),
+    const outcomes = [
+      recount && (await deliver(consumers.reconciles, recount, { leftMs })),
+      step && (await deliver(consumers.exports, step, { leftMs })),
+      webhook && (await deliver(consumers.webhooks, webhook, { leftMs })),
     ];
-    for (const answer of answers) if (answer) expect(answer).toEqual({ batchItemFailures: [] });
+    for (const outcome of outcomes) if (outcome) expect(outcome).toEqual({ isDone: true, delays: [] });
   }
 }
 

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { ClassicLevel } from 'classic-level';
 import { describe, expect, it } from 'vitest';
-import { openKeptMessages, openKeptReconciles } from '../../local/background/queue-items.ts';
+import { openKept, queuePartitions } from '../../local/background/kept.ts';
+import { reconcileCodec, sentCodec } from '../../local/background/queues.ts';
 import { openDataFolder } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { convert } from '../../local/data/older-folder.ts';
@@ -125,14 +126,16 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
     writeFileSync(join(dataPath, 'webhook-queue.json'), JSON.stringify([sent, { messageId: 'none' }]));
     const folder = await openDataFolder(dataPath);
     const database = await openDatabase(folder.databasePath);
-    const { waiting, dead } = await openKeptReconciles(database).load(5);
-    const own = waiting.filter(({ tenant }) => ['a/b', 'cut'].includes(tenant));
-    expect(own).toMatchObject([
-      { ...waits, failures: 2 },
-      { tenant: 'cut', full: true },
+    const { reconciles, deadReconciles, webhooks } = queuePartitions;
+    const reconcilesIn = (pk: string) => openKept(database, pk, reconcileCodec).load(5);
+    const own = (await reconcilesIn(reconciles)).filter(({ id }) => ['a/b', 'cut'].includes(id));
+    const { tenant, reason, full, ...known } = waits;
+    expect(own.map(({ job }) => job)).toMatchObject([
+      { message: { tenant, reason, full }, ...known, failures: 2 },
+      { message: { tenant: 'cut', full: true } },
     ]);
-    expect(dead).toEqual(['lab']);
-    expect(await openKeptMessages(database, 'webhooks').load()).toEqual([sent]);
+    expect((await reconcilesIn(deadReconciles)).map(({ id }) => id)).toEqual(['lab']);
+    expect(await openKept(database, webhooks, sentCodec).load(5)).toMatchObject([{ id: 'w', job: sent }]);
     await database.close();
     await folder.release();
     expect(readdirSync(dataPath).filter((name) => name.includes('queue'))).toEqual([]);

@@ -1,7 +1,8 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { openKeptReconciles } from '../../local/background/queue-items.ts';
+import { openKept, queuePartitions } from '../../local/background/kept.ts';
+import { reconcileCodec } from '../../local/background/queues.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { demoTokenIn, useChildStacks } from '../support/child-stack.ts';
@@ -30,7 +31,8 @@ describe('npm start', () => {
     await first.ended();
     // The reconcile that it asked for waits.
     const database = await openDatabase(join(data, 'table'));
-    expect((await openKeptReconciles(database).load(0)).waiting).toMatchObject([{ tenant: 'demo' }]);
+    const kept = openKept(database, queuePartitions.reconciles, reconcileCodec);
+    expect(await kept.load(0)).toMatchObject([{ id: 'demo' }]);
     await database.close();
 
     const second = spawnStack(['--port', '0', '--data', data]);

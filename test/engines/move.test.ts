@@ -15,9 +15,7 @@ import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import type { Table } from '../../lambda/table/requests.ts';
-import { defaultQueueTiming } from '../../local/background/pump.ts';
-import { openKeptReconciles } from '../../local/background/queue-items.ts';
-import { ReconcilePump } from '../../local/background/reconcile-pump.ts';
+import { createPumps, defaultQueueTiming, queuesBy } from '../../local/background/queues.ts';
 import { startSchedule, systemTimers } from '../../local/background/schedule.ts';
 import { composeEmbedded, createFunctions } from '../../local/compose.ts';
 import { openHttpFront } from '../../local/front.ts';
@@ -71,7 +69,7 @@ async function deploy(table: Table, { bucket, endpoint, credentials }: Bucket) {
   const [turns, invocations] = [new Turns(), createInvocations()];
   const timed = { clock: systemClock, timers: systemTimers, log };
   const timing = { ...defaultQueueTiming, quietMs: 20, quietMaxMs: 50, spacingMs: 10 };
-  const queue = new ReconcilePump({ ...timed, invocations, kept: openKeptReconciles(table), timing });
+  const { reconciles } = createPumps({ ...timed, invocations, table, timing });
   const url = `http://127.0.0.1:${await freePort()}`;
   const store = {
     kind: 'external',
@@ -86,15 +84,13 @@ async function deploy(table: Table, { bucket, endpoint, credentials }: Bucket) {
     database: table,
     store,
     url,
-    queue,
+    ...queuesBy(async (name, messages) => {
+      if (name === 'reconciles') await reconciles.send(messages as never);
+    }),
     adminToken,
     turns,
     log,
     invocations,
-    exportQueue: { send: async () => {} },
-    chunkQueue: { send: async () => {} },
-    webhookQueue: { send: async () => {} },
-    emailQueue: { isOn: false, send: async () => {} },
     mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
@@ -113,12 +109,12 @@ async function deploy(table: Table, { bucket, endpoint, credentials }: Bucket) {
     log,
     turns,
   });
-  await queue.deliverTo(functions.reconcile);
+  await reconciles.deliverTo(functions.consumers.reconciles);
   const schedule = startSchedule(functions.refresh, { ...timed, firstDelayMs: 0, intervalMs: 500 });
   const stop = async () => {
     await front.close(5_000);
     await schedule.close(5_000);
-    await queue.close(5_000);
+    await reconciles.close(5_000);
     close();
   };
   return { url, stop };

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDynamoDb } from '../../lambda/table/client.ts';
-import { queuePartitions } from '../../local/background/queue-items.ts';
+import { queuePartitions } from '../../local/background/kept.ts';
 import { push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 import { dynamoDbLocal } from './dynamodb.ts';

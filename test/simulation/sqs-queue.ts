@@ -1,6 +1,6 @@
-import { redeliveryDelayMs } from '../../lambda/aws/function.ts';
 import { deduplicationId } from '../../lambda/aws/sqs.ts';
 import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import { longPause, pauseMs } from '../../lambda/rules/jobs.ts';
 import { Violation } from './invariants.ts';
 import type { QueueWorld, SimQueue } from './queues.ts';
 
@@ -122,7 +122,7 @@ export class SqsQueue implements SimQueue {
       return;
     }
     if (outcome === 'failed') {
-      this.#hide(group, message, redeliveryDelayMs(receiveCount));
+      this.#hide(group, message, pauseMs(longPause, receiveCount));
       return;
     }
     if (receiveCount > 1) coverage.redelivered += 1;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { ExportBusyError } from '../../lambda/exports/lease.ts';
-import { decodeExportMessage, type ExportMessage } from '../../lambda/exports/messages.ts';
+import { type ExportMessage, exportMessage } from '../../lambda/exports/messages.ts';
 import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/exports/rules/job.ts';
 import { type ExportSettings, exportSettingsFor } from '../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../lambda/exports/steps.ts';
@@ -223,7 +223,7 @@ export async function loadedStack(
   for (const [key, base64] of Object.entries(fixture.files))
     await stack.archives.put(key, Buffer.from(base64, 'base64'));
   for (const message of fixture.messages) {
-    const decoded = decodeExportMessage(JSON.stringify(message));
+    const decoded = exportMessage.safeParse(message).data;
     if (decoded) stack.messages.push(decoded);
   }
   return stack;

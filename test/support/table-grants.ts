@@ -84,8 +84,29 @@ const named = <Of extends object>(functions: Of): Of =>
 export const withTableGrants = (real: typeof compose): typeof compose => ({
   ...real,
   createFunctions(...input) {
-    const { http, ...others } = real.createFunctions(...input);
-    return { ...named(others), http: named(http) };
+    const { http, refresh, consumers } = real.createFunctions(...input);
+    const { reconciles, exports, chunks, copies, webhooks, emails } = consumers;
+    const background = named({
+      refresh,
+      reconcile: reconciles,
+      exportArchive: exports,
+      assembleUpload: chunks,
+      copyObject: copies,
+      sendWebhook: webhooks,
+      sendEmail: emails,
+    });
+    return {
+      http: named(http),
+      refresh: background.refresh,
+      consumers: {
+        reconciles: background.reconcile,
+        exports: background.exportArchive,
+        chunks: background.assembleUpload,
+        copies: background.copyObject,
+        webhooks: background.sendWebhook,
+        emails: background.sendEmail,
+      },
+    };
   },
   composeEmbedded: ({ database, ...input }) =>
     real.composeEmbedded({ ...input, database: { ...database, client: granted(database.client) } }),

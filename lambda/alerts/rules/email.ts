@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { dayMs } from '../../rules/dates.ts';
+import type { SwitchedQueue } from '../../rules/jobs.ts';
 import { formatBytes, formatPercent } from '../../rules/sizes.ts';
 import type { Frozen } from '../../rules/stored.ts';
 import type { AlertEvent } from './alerts.ts';
@@ -110,13 +111,7 @@ export type EmailMessage =
   | { readonly kind: 'alert'; readonly tenant: string; readonly event: AlertEvent }
   | { readonly kind: 'notice'; readonly tenant: string; readonly notice: Notice };
 
-/** The queue of what is to be sent by e-mail. It delivers each at least once, several at a time, in any order. */
-export interface EmailQueue {
-  /** False: this deployment sends no e-mails. */
-  readonly isOn: boolean;
-  /** @throws when the queue did not accept some of them. It may have accepted others. */
-  send(messages: readonly EmailMessage[]): Promise<void>;
-}
+export type EmailQueue = SwitchedQueue<EmailMessage>;
 
 /** One e-mail to one address. */
 export interface Email {

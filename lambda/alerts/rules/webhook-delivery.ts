@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import * as z from 'zod';
+import type { JobQueue } from '../../rules/jobs.ts';
 import type { Frozen } from '../../rules/stored.ts';
 import type { AlertEvent } from './alerts.ts';
 
@@ -143,11 +144,7 @@ export interface WebhookMessage {
   readonly event: AlertEvent;
 }
 
-/** The queue of what is to be sent. It delivers each at least once, several at a time, in any order. */
-export interface WebhookQueue {
-  /** @throws when the queue did not accept some of them. It may have accepted others. */
-  send(messages: readonly WebhookMessage[]): Promise<void>;
-}
+export type WebhookQueue = JobQueue<WebhookMessage>;
 
 /** Sends a request to a receiver of whom nothing is known. */
 export interface WebhookSender {

@@ -417,14 +417,3 @@ export interface ReconcileQueue {
    */
   requestAll(requests: readonly ReconcileRequest[]): Promise<void>;
 }
-
-/** When the queue redelivers a message whose reconcile failed. */
-export interface Redelivery {
-  /**
-   * Redelivers a message after `delayMs`.
-   *
-   * @param input.receiptHandle of the delivery that failed.
-   * @throws when the queue does not answer. It then redelivers the message after its visibility timeout.
-   */
-  delay(input: { receiptHandle: string; delayMs: number }): Promise<void>;
-}

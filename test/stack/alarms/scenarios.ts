@@ -1,5 +1,5 @@
-import { redeliveryDelayMs } from '../../../lambda/aws/function.ts';
 import { type FunctionName, handlerFiles } from '../../../lambda/routes.ts';
+import { longPause, pauseMs } from '../../../lambda/rules/jobs.ts';
 import { backgroundFunctions } from '../stack-template.ts';
 import type { Sample } from './alarm-evaluation.ts';
 
@@ -142,7 +142,7 @@ export class MetricStreams {
       now += given.runMinutes;
       this.invoke('reconcile', now);
       this.publish('ReconcilesFailed', now, 1);
-      now += redeliveryDelayMs(receiveCount) / 60_000;
+      now += pauseMs(longPause, receiveCount) / 60_000;
     }
     return now;
   }

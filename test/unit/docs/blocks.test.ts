@@ -7,7 +7,7 @@ import { parse as parseYaml } from 'yaml';
 import { commandsOf } from '../../../cli/help.ts';
 import { type Alert, type AlertEvent, alertEvent } from '../../../lambda/alerts/rules/alerts.ts';
 import { webhookHeaders } from '../../../lambda/alerts/rules/webhook-delivery.ts';
-import { decodeWebhookMessage } from '../../../lambda/alerts/webhooks.ts';
+import { alertMessage } from '../../../lambda/alerts/webhooks.ts';
 import { contract } from '../../../lambda/api/contract/all.ts';
 import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
 import { problemTypes } from '../../../lambda/api/contract/problems.ts';
@@ -151,7 +151,7 @@ const limitReached = eventOf({ ...figures, kind: 'limit_reached' });
 
 /** Whether the queue of webhooks takes it. */
 const isEvent = (value: object) =>
-  decodeWebhookMessage(JSON.stringify({ tenant: 'acme', event: { id: 'acme:8', ...value } })) !== undefined;
+  alertMessage.safeParse({ tenant: 'acme', event: { id: 'acme:8', ...value } }).success;
 
 describe('the blocks of the pages', () => {
   it.each(blocks)('$page, $heading ($language)', async (block) => {

@@ -43,6 +43,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     chunkQueue: { send: async () => {} },
     webhookQueue: { send: async () => {} },
     emailQueue: { isOn: false, send: async () => {} },
+    copyQueue: { isOn: false, send: async () => {} },
     mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,

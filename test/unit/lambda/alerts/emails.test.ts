@@ -4,8 +4,8 @@ import { createToken } from '../../../../lambda/access/tokens.ts';
 import { deliverAlerts } from '../../../../lambda/alerts/alerts.ts';
 import {
   addEmail as addOutcome,
-  decodeEmailWork,
   deliverEmail,
+  emailWork,
   endEmail,
   queueNotices,
   removeEmail,
@@ -21,7 +21,7 @@ import {
 } from '../../../../lambda/alerts/rules/email.ts';
 import { create } from '../../../../lambda/handlers/send-email.ts';
 import { dayMs, dayOf } from '../../../../lambda/rules/dates.ts';
-import { lambdaContext } from '../../../../local/lambda-context.ts';
+import { deliver } from '../../../support/delivery.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
@@ -315,23 +315,13 @@ describe('the notices of a day', () => {
 
 describe('the function sendEmail', () => {
   const run = async (bodies: readonly string[], deps: Awaited<ReturnType<typeof world>>['deps']) => {
-    const delays: number[] = [];
-    const handler = create({
-      ...deps,
-      publicUrl: url,
-      redelivery: { delay: async ({ delayMs }) => void delays.push(delayMs) },
-    });
-    const Records = bodies.map((body, index) => ({
-      messageId: String(index),
-      receiptHandle: 'handle',
-      body,
-      attributes: { ApproximateReceiveCount: '2' },
-    }));
-    const answer = await handler(
-      { Records } as never,
-      lambdaContext({ functionName: 'sendEmail', timeLimitMs: 1000 }),
-    );
-    return { failed: answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), delays };
+    const consume = create({ ...deps, publicUrl: url });
+    const delivered = [];
+    for (const body of bodies) delivered.push(await deliver(consume, body, { receiveCount: 2 }));
+    return {
+      failed: delivered.flatMap(({ isDone }, index) => (isDone ? [] : [String(index)])),
+      delays: delivered.flatMap(({ delays }) => delays),
+    };
   };
   const returned = (detail: object) =>
     JSON.stringify({
@@ -364,8 +354,9 @@ describe('the function sendEmail', () => {
 
   it('takes an event of another service for nothing that it knows', () => {
     const body = { source: 'aws.s3', detail: { mail: { tags: { tenant: [tenant] } } } };
-    expect(decodeEmailWork(JSON.stringify(body))).toBeUndefined();
-    expect(decodeEmailWork(returned({ mail: { tags: { tenant: ['No/Tenant'] } } }))).toBeUndefined();
+    expect(emailWork.safeParse(body).data).toBeUndefined();
+    const unknown = JSON.parse(returned({ mail: { tags: { tenant: ['No/Tenant'] } } }));
+    expect(emailWork.safeParse(unknown).data).toBeUndefined();
   });
 });
 

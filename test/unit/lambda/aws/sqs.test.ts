@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import {
-  createSqsMessageQueue,
+  createSqsJobQueue,
   createSqsQueueGauge,
   createSqsReconcileQueue,
   createSqsRedelivery,
-  SentIds,
 } from '../../../../lambda/aws/sqs.ts';
-import { decodeExportMessage, type ExportMessage } from '../../../../lambda/exports/messages.ts';
+import { type ExportMessage, exportMessage } from '../../../../lambda/exports/messages.ts';
 import { isReconcileReason, type ReconcileReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
+import { readJob } from '../../../../lambda/rules/jobs.ts';
 import { MemoryStack, minute, tenant } from '../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 
@@ -19,7 +19,7 @@ describe('export queue', () => {
     const slept: number[] = [];
     const clock = { sleep: async (ms: number) => void slept.push(ms) };
     const invocations = createInvocations();
-    const queue = createSqsMessageQueue({ client, queueUrl, clock, invocations });
+    const queue = createSqsJobQueue({ client, queueUrl, clock, invocations });
     return { queue, sqs, sent, slept, invocations };
   }
 
@@ -39,16 +39,15 @@ describe('export queue', () => {
       for (const entry of entries.flat()) expect(Object.keys(entry).sort()).toEqual(['Id', 'MessageBody']);
       expect(new Set(sqs.calls.map(({ operation }) => operation))).toEqual(new Set(['SendMessageBatch']));
       expect(sqs.calls[0]?.input['QueueUrl']).toBe(queueUrl);
-      const decoded = sent().map(({ MessageBody }) => decodeExportMessage(MessageBody));
+      const decoded = sent().map(({ MessageBody }) => readJob(exportMessage, MessageBody)?.job);
       expect(decoded).toEqual([...units(22), { ...of, step: { kind: 'advance' } }]);
     });
 
     it('have the id of the request that they are for', async () => {
       const { queue, sent, invocations } = open();
       await invocations.during({ correlationId: 'c-1' }, () => queue.send(units(1)));
-      expect(sent().map(({ MessageBody }) => decodeExportMessage(MessageBody)?.correlationId)).toEqual([
-        'c-1',
-      ]);
+      const causes = sent().map(({ MessageBody }) => readJob(exportMessage, MessageBody)?.correlationId);
+      expect(causes).toEqual(['c-1']);
     });
 
     it('that were not taken are sent again, three times at most', async () => {
@@ -178,6 +177,16 @@ describe('reconcile queue', () => {
       await queue.request({ ...request, tenant: 'other', reason: 'verify' });
       expect(sent()).toHaveLength(3);
       expect(slept).toEqual([]);
+    });
+
+    it('is sent again by a process that has sent a thousand others since', async () => {
+      const { queue, sent } = open(60_000);
+      const request = (tenant: string) => queue.request({ tenant, reason: 'verify', full: false });
+      for (const tenant of ['acme', ...Array.from({ length: 1000 }, (_, index) => `t${index}`), 'acme'])
+        await request(tenant);
+      expect(sent()).toHaveLength(1002);
+      await request('acme');
+      expect(sent()).toHaveLength(1002);
     });
 
     const notAccepted = { name: 'QueueDoesNotExist' };
@@ -356,13 +365,4 @@ it('a delivery whose time is over is an error', async () => {
     'SQS answered ChangeMessageVisibility with 400 MessageNotInflight',
   );
   expect(sqs.calls).toHaveLength(1);
-});
-
-it('ids that were sent are remembered, up to a thousand', () => {
-  const sent = new SentIds();
-  expect(sent.has('id0')).toBe(false);
-  for (let id = 0; id < 1000; id += 1) sent.add(`id${id}`);
-  expect([sent.has('id0'), sent.has('id999'), sent.has('id1000')]).toEqual([true, true, false]);
-  sent.add('id1000');
-  expect([sent.has('id0'), sent.has('id1000')]).toEqual([false, true]);
 });

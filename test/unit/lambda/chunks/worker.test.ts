@@ -20,9 +20,8 @@ import { objectKey } from '../../../../lambda/rules/names.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { NoPartCopyError } from '../../../../lambda/store/rules/archive-store.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
-import { messageEvent } from '../../../../local/background/pump.ts';
 import type { Deps } from '../../../../local/deps.ts';
-import { lambdaContext } from '../../../../local/lambda-context.ts';
+import { deliver as deliverTo } from '../../../support/delivery.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 import {
   ManualClock,
@@ -142,10 +141,7 @@ const stepOf = (step: 'assemble' | 'tidy', { tenant, repo, upload }: UploadPath)
 
 /** Delivers one message. @returns whether it was taken. */
 async function deliver(message: ChunkMessage, by: Deps = deps): Promise<boolean> {
-  const handler = create({ ...by, redelivery: { delay: async () => undefined } });
-  const event = messageEvent({ queue: 'chunk', messageId: 'm', failures: 0, body: message });
-  const context = lambdaContext({ functionName: 'assembleUpload', timeLimitMs });
-  return (await handler(event, context)).batchItemFailures.length === 0;
+  return (await deliverTo(create(by), message, { leftMs: timeLimitMs })).isDone;
 }
 
 /** Stores and proves all chunks of a new upload. */

@@ -1,27 +1,30 @@
 import { expect, it } from 'vitest';
-import { decodeExportMessage } from '../../../../lambda/exports/messages.ts';
+import { exportMessage } from '../../../../lambda/exports/messages.ts';
+import { readJob } from '../../../../lambda/rules/jobs.ts';
 
 const unit = { kind: 'unit', round: 2, state: 'copying', unit: 0, format: 'zip' };
 const message = { tenant: 'acme', exportId: '01Abc-_', step: unit };
+
+const read = (sent: unknown) => readJob(exportMessage, JSON.stringify(sent));
 
 it.each([
   { ...message, step: { kind: 'advance' } },
   { ...message, exportId: 'crc32', step: { kind: 'forget' } },
   message,
-  { ...message, step: { ...unit, format: 'tar', unit: 999 }, correlationId: 'Root=1-a' },
+  { ...message, step: { ...unit, format: 'tar', unit: 999 } },
 ])('a step of an export is read: %j', (sent) => {
-  expect(decodeExportMessage(JSON.stringify(sent))).toEqual(sent);
+  expect(read({ ...sent, correlationId: 'Root=1-a' })).toEqual({ job: sent, correlationId: 'Root=1-a' });
 });
 
 it.each(['hashing', 'copying'])('one of an older version, which says no format, is read: %s', (state) => {
   const sent = { ...message, step: { ...unit, state, format: undefined } };
   const step = { ...unit, state, format: 'tar' };
-  expect(decodeExportMessage(JSON.stringify(sent))).toEqual({ ...message, step });
+  expect(read(sent)?.job).toEqual({ ...message, step });
 });
 
 it('a correlation id that is none, and what it does not know, are left out', () => {
   const sent = { ...message, correlationId: 'a b', later: 1 };
-  expect(decodeExportMessage(JSON.stringify(sent))).toEqual(message);
+  expect(read(sent)).toEqual({ job: message, correlationId: undefined });
 });
 
 const wrong = {
@@ -45,6 +48,6 @@ const bodies = Object.entries(wrong).map(([what, sent]) => [what, JSON.stringify
 it.each([['no JSON', '{'], ['nothing', ''], ...bodies] as const)(
   'what is no step is undefined: %s',
   (_, body) => {
-    expect(decodeExportMessage(body)).toBeUndefined();
+    expect(readJob(exportMessage, body)).toBeUndefined();
   },
 );

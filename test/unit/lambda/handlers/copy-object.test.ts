@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CopyOutcome } from '../../../../lambda/downloads/copier.ts';
 import type { CopyMessage } from '../../../../lambda/downloads/messages.ts';
 import { create } from '../../../../lambda/handlers/copy-object.ts';
-import { messageEvent } from '../../../../local/background/pump.ts';
-import { lambdaContext } from '../../../../local/lambda-context.ts';
+import { deliver } from '../../../support/delivery.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
@@ -38,17 +37,13 @@ describe('what copies from git hosts', () => {
         return outcome;
       },
     };
-    const redelivery = { delay: async ({ delayMs }: { delayMs: number }) => void delays.push(delayMs) };
     const own = memoryDeps({ clock, copier, log: logged.log });
     const copies = { ...own.copies, end: async (end: unknown) => void ended.push(end) };
-    const deps = { ...own, copies, redelivery };
-    const event = messageEvent({ queue: 'copy', messageId: 'm', body, failures });
-    const { batchItemFailures } = await create(deps)(
-      event,
-      lambdaContext({ functionName: 'copyObject', timeLimitMs: 900_000 }),
-    );
+    const consume = create({ ...own, copies });
+    const delivered = await deliver(consume, body, { receiveCount: failures + 1, leftMs: 900_000 });
+    delays.push(...delivered.delays);
     expect(JSON.stringify(logged.entries)).not.toMatch(/signature|signed/);
-    return batchItemFailures.length === 0;
+    return delivered.isDone;
   }
 
   it('copies by the two URLs, and says what', async () => {

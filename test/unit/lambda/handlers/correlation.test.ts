@@ -8,8 +8,8 @@ import { createSqsReconcileQueue } from '../../../../lambda/aws/sqs.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
 import type { Clock } from '../../../../lambda/rules/clock-and-log.ts';
-import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';
 import { noMetrics } from '../../../../local/lambda-context.ts';
+import { deliver } from '../../../support/delivery.ts';
 import { contextOf, requestOf, turns } from '../../../support/invocation.ts';
 import { MemoryStack } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -77,21 +77,19 @@ describe('the cause of a reconcile', () => {
     const { queue, invocations, log, bodies } = onSqs({ ...systemClock, nowMs: later });
     const world = new MemoryStack({ reconcileRestMs: 3_600_000 });
     await world.create();
-    const handler = createReconcile({
+    const consume = createReconcile({
       ...world.deps,
       queue,
       invocations,
       log,
       metrics: noMetrics,
-      redelivery: { delay: () => Promise.reject(new Error('Nothing failed.')) },
     });
-    let event = toSqsEvent(newMessage(upload, { nowMs: 0, messageId: 'm0', correlationId: 'request-1' }));
+    let body = JSON.stringify({ ...upload, correlationId: 'request-1' });
     for (const index of [1, 2, 3]) {
-      expect(await handler(event, contextOf(`f${index}`))).toEqual({ batchItemFailures: [] });
+      expect(await deliver(consume, body, { messageId: `m${index}` })).toEqual({ isDone: true, delays: [] });
       expect(bodies()).toHaveLength(index);
-      const body = bodies().at(-1) ?? '';
+      body = bodies().at(-1) ?? '';
       expect(JSON.parse(body)).toMatchObject({ ...upload, correlationId: 'request-1' });
-      event = { Records: event.Records.map((record) => ({ ...record, messageId: `m${index}`, body })) };
     }
   });
 });

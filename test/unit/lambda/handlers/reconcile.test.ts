@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
-import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/aws/function.ts';
 import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
+import { onSqs, type Redelivery } from '../../../../lambda/aws/jobs.ts';
 import type { Failures } from '../../../../lambda/frame/failure-store.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
-import type { Redelivery } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
+import { longPause, pauseMs, unreadableDelayMs } from '../../../../lambda/rules/jobs.ts';
 import { parseDeploymentSettings } from '../../../../lib/settings/stages.ts';
-import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';
 import { lambdaContext, noMetrics } from '../../../../local/lambda-context.ts';
+import { sqsEvent } from '../../../support/delivery.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -24,6 +24,7 @@ class AbsentTable extends MemoryLedger {
 async function deliver(given: {
   ledger?: MemoryLedger;
   failures?: number;
+  receiveCount?: string;
   delay?: Redelivery['delay'];
   note?: Failures['note'];
   body?: unknown;
@@ -46,21 +47,13 @@ async function deliver(given: {
   });
   const { failures } = deps;
   const note = given.note ?? ((failure) => failures.note(failure));
-  const handler = create({
-    ...deps,
-    failures: { list: () => failures.list(), note },
-    redelivery: { delay },
-  });
-  const request = { tenant: 'acme', reason: 'upload', full: false } as const;
-  const at = { nowMs: 0, messageId: 'm1', correlationId: 'request-1' };
-  const event = toSqsEvent({ ...newMessage(request, at), failures: given.failures ?? 0 });
-  const { body = event.Records[0]?.body } = given;
-  const Records = event.Records.map((record) => ({
-    ...record,
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  }));
+  const consume = create({ ...deps, failures: { list: () => failures.list(), note } });
+  const handler = onSqs({ log: deps.log, redelivery: { delay } }, consume);
+  const request = { tenant: 'acme', reason: 'upload', full: false, correlationId: 'request-1' };
+  const { body = request, failures: failed = 0 } = given;
+  const receiveCount = given.receiveCount ?? String(failed + 1);
   const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
-  const answer = await handler({ Records }, context);
+  const answer = await handler(sqsEvent(body, { messageId: 'm1', receiveCount, group: 'acme' }), context);
   return { answer, asked, entries, scanned, context, noted: await failures.list() };
 }
 
@@ -141,13 +134,13 @@ describe('a reconcile that fails', () => {
 
   it('is tried for 2 h 25 min before it becomes a dead letter, with the default settings', () => {
     const { attemptsMax } = parseDeploymentSettings('prod', {}).reconcile;
-    const pausesMs = Array.from({ length: attemptsMax - 1 }, (_, index) => redeliveryDelayMs(index + 1));
-    expect(pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0)).toBe(145 * 60_000);
+    const pausesMs = Array.from({ length: attemptsMax - 1 }, (_, index) => pauseMs(longPause, index + 1));
+    expect(pausesMs.reduce((sum, each) => sum + each, 0)).toBe(145 * 60_000);
   });
 
-  it('waits a minute if the number of deliveries is unknown', () => {
-    expect(redeliveryDelayMs(Number.NaN)).toBe(60_000);
-    expect(redeliveryDelayMs(0)).toBe(60_000);
+  it.each(['', '0', 'many'])('waits a minute if the number of deliveries is %j', async (receiveCount) => {
+    const { asked } = await deliver({ ledger: new AbsentTable(), receiveCount });
+    expect(asked).toMatchObject([{ delayMs: 60_000 }]);
   });
 });
 

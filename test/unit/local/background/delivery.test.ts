@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { ownDelivery } from '../../../../local/background/delivery.ts';
-import { defaultQueueTiming } from '../../../../local/background/pump.ts';
+import { defaultQueueTiming } from '../../../../local/background/queues.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { FakeTime } from './fake-time.ts';
@@ -28,14 +28,15 @@ it('is closed within its limit, however many queues have something that does not
   const { close } = await delivery.start({
     exportJobs: none as never,
     chunkedUploads: none as never,
-    consumersOf: () => ({
-      reconcile: endless('reconcile'),
-      exportArchive: endless('export'),
-      assembleUpload: endless('chunk'),
-      sendWebhook: endless('webhook'),
-      sendEmail: endless('email'),
-      refresh: endless('refresh'),
-    }),
+    refresh: endless('refresh'),
+    consumers: {
+      reconciles: endless('reconcile'),
+      exports: endless('export'),
+      chunks: endless('chunk'),
+      copies: endless('copy'),
+      webhooks: endless('webhook'),
+      emails: endless('email'),
+    },
   });
   await delivery.queues.exportQueue.send([
     { tenant: 'acme', export: 'one', step: { kind: 'advance' } } as never,

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import type { Operations, TableClient } from '../../../../lambda/table/table.ts';
 import { createInbox, pollInbox } from '../../../../local/background/inbox.ts';
-import { newMessage } from '../../../../local/background/pump.ts';
-import { openKeptReconciles, queuePartitions } from '../../../../local/background/queue-items.ts';
+import { type Fence, openKept, queuePartitions } from '../../../../local/background/kept.ts';
+import { reconcileCodec } from '../../../../local/background/queues.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -38,19 +38,24 @@ it('delivers what any process accepted, whichever of them is killed or frozen, a
   for (const count of Object.values(total)) expect(count).toBeGreaterThan(runs / 20);
 });
 
+const keptOn = (client: TableClient, leader: Fence) =>
+  openKept({ client, tableName: 'shared' }, queuePartitions.reconciles, reconcileCodec, leader);
+const message = { tenant: 'acme', reason: 'manual', full: true } as const;
+const jobAt = (nowMs: number, messageId: string) => {
+  return { message, messageId, firstAtMs: nowMs, lastAtMs: nowMs, failures: 0, notBeforeMs: 0 };
+};
+
 it('keeps from an earlier leader what a newer one has read', async () => {
-  const table = { client: new LocalTable(new MemoryStore()), tableName: 'shared' };
+  const client = new LocalTable(new MemoryStore());
   const ended: number[] = [];
-  const keptBy = (number: number) =>
-    openKeptReconciles(table, { number, end: () => void ended.push(number) });
+  const keptBy = (number: number) => keptOn(client, { number, end: () => void ended.push(number) });
   const [earlier, newer] = [keptBy(1), keptBy(2)];
-  const message = newMessage({ tenant: 'acme', reason: 'manual', full: true }, { nowMs: 1, messageId: 'm' });
-  await earlier.save(message);
-  expect((await newer.load(1)).waiting).toMatchObject([{ tenant: 'acme', full: true }]);
+  await earlier.put('acme', jobAt(1, 'm'));
+  expect(await newer.load(1)).toMatchObject([{ id: 'acme', job: { message } }]);
   await expect(earlier.remove('acme')).rejects.toThrow('condition');
-  await expect(earlier.save(message)).rejects.toThrow('condition');
+  await expect(earlier.put('acme', jobAt(1, 'm'))).rejects.toThrow('condition');
   expect(ended).toEqual([1, 1]);
-  expect((await keptBy(3).load(1)).waiting).toHaveLength(1);
+  expect(await keptBy(3).load(1)).toHaveLength(1);
 });
 
 it('removes nothing by a removal that lands once more, after the next request of that tenant was kept', async () => {
@@ -62,20 +67,18 @@ it('removes nothing by a removal that lands once more, after the next request of
       return local.send(operation, input);
     },
   };
-  const keptBy = (number: number) =>
-    openKeptReconciles({ client, tableName: 'shared' }, { number, end: () => undefined });
-  const request = { tenant: 'acme', reason: 'manual', full: true } as const;
+  const keptBy = (number: number) => keptOn(client, { number, end: () => undefined });
   const leader = keptBy(1);
-  await leader.save(newMessage(request, { nowMs: 1, messageId: 'first' }));
+  await leader.put('acme', jobAt(1, 'first'));
   await leader.remove('acme');
-  await leader.save(newMessage(request, { nowMs: 2, messageId: 'second' }));
+  await leader.put('acme', jobAt(2, 'second'));
   const again = () => local.send('DeleteItem', removals[0] as Operations['DeleteItem'][0]);
   await expect(again()).rejects.toThrow('condition');
   const next = keptBy(2);
-  expect((await next.load(3)).waiting).toMatchObject([{ messageId: 'second' }]);
+  expect(await next.load(3)).toMatchObject([{ job: { messageId: 'second' } }]);
   // A claim whose answer was lost is sent again.
-  expect((await next.load(3)).waiting).toHaveLength(1);
-  await next.save(newMessage(request, { nowMs: 4, messageId: 'third' }));
+  expect(await next.load(3)).toHaveLength(1);
+  await next.put('acme', jobAt(4, 'third'));
   await expect(again()).rejects.toThrow('condition');
 });
 
@@ -93,19 +96,17 @@ it('leaves a request in the inbox that came while an older one was taken, even i
   const { queue } = createInbox(table, invocations);
   const asked = { tenant: 'acme', reason: 'manual', full: false } as const;
   let taken = 0;
-  const request = async () => {
+  const take = async () => {
     taken += 1;
     if (taken > 1) return;
     await queue.request(asked);
     await local.send('UpdateItem', updates[0] as Operations['UpdateItem'][0]);
   };
   await queue.request(asked);
-  const none = { accept: async () => undefined, send: async () => undefined };
   pollInbox({
     table,
     term: { confirm: async () => true },
-    takers: { reconciles: { request }, exports: none, chunks: none, webhooks: none, emails: none },
-    invocations,
+    pumps: { reconciles: { take } },
     timers: time,
     log: recordingLog().log,
   });

@@ -3,14 +3,13 @@ import type { AlertEvent } from '../../../../lambda/alerts/rules/alerts.ts';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import type { ChunkedUploads } from '../../../../lambda/chunks/upload-store.ts';
 import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
-import type { Redelivery } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { AwsServiceError } from '../../../../lambda/rules/errors.ts';
+import type { Consumer } from '../../../../lambda/rules/jobs.ts';
 import type { Fields } from '../../../../lambda/table/expressions.ts';
 import type { Operations, TableClient } from '../../../../lambda/table/table.ts';
-import { type Pumps, sharedDelivery } from '../../../../local/background/delivery.ts';
-import type { Queues } from '../../../../local/background/inbox.ts';
-import { defaultQueueTiming, type PumpConsumer } from '../../../../local/background/pump.ts';
-import { queuePartitions } from '../../../../local/background/queue-items.ts';
+import { sharedDelivery } from '../../../../local/background/delivery.ts';
+import { queuePartitions } from '../../../../local/background/kept.ts';
+import { defaultQueueTiming, type Queues } from '../../../../local/background/queues.ts';
 import type { Timers } from '../../../../local/background/schedule.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { MemoryStore } from '../../../support/memory/memory-store.ts';
@@ -267,7 +266,8 @@ class Node {
     void delivery.start({
       exportJobs: world.exportJobs,
       chunkedUploads: world.chunkedUploads,
-      consumersOf: (pumps) => this.#consumersOf(pumps),
+      refresh: async () => undefined,
+      consumers: this.#consumers(),
     });
   }
 
@@ -294,24 +294,24 @@ class Node {
     else callback();
   }
 
-  #consumersOf({ webhookPump, emailPump }: Pumps) {
-    const by = { node: this, number: this.number };
+  #consumers() {
     const consumer =
-      (whatOf: (body: { [name: string]: unknown }) => string, redelivery?: Redelivery): PumpConsumer =>
-      async ({ Records: [record] }) => {
-        if (!record) throw new Error('No record.');
-        const { receiptHandle, messageId } = record;
-        if (await this.#world.deliver(whatOf(JSON.parse(record.body)), by)) return { batchItemFailures: [] };
-        await redelivery?.delay({ receiptHandle, delayMs: retryMs });
-        return { batchItemFailures: [{ itemIdentifier: messageId }] };
+      (whatOf: (body: { [name: string]: unknown }) => string): Consumer =>
+      async ({ body, again }) => {
+        const isDone = await this.#world.deliver(whatOf(JSON.parse(body)), {
+          node: this,
+          number: this.number,
+        });
+        if (!isDone) await again(retryMs);
+        return isDone;
       };
     return {
-      reconcile: consumer(({ tenant }) => String(tenant)),
-      exportArchive: consumer(({ exportId }) => String(exportId)),
-      assembleUpload: consumer(({ upload }) => String(upload)),
-      sendWebhook: consumer(({ event }) => String(Object(event).id), webhookPump),
-      sendEmail: consumer(({ key }) => String(key), emailPump),
-      refresh: async () => undefined,
+      reconciles: consumer(({ tenant }) => String(tenant)),
+      exports: consumer(({ exportId }) => String(exportId)),
+      chunks: consumer(({ upload }) => String(upload)),
+      copies: consumer(({ oid }) => String(oid)),
+      webhooks: consumer(({ event }) => String(Object(event).id)),
+      emails: consumer(({ key }) => String(key)),
     };
   }
 

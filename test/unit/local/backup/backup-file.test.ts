@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import * as stores from '../../../../lambda/stores.ts';
-import { openKeptReconciles } from '../../../../local/background/queue-items.ts';
+import { openKept, queuePartitions } from '../../../../local/background/kept.ts';
+import { reconcileCodec } from '../../../../local/background/queues.ts';
 import { backupText, fileText, itemsIn, writeBackup } from '../../../../local/backup/backup-file.ts';
 import { backupOf, restoreBackup } from '../../../../local/data/backups.ts';
 import { openStoppedTable } from '../../../../local/data/data-folder.ts';
@@ -176,9 +177,9 @@ it('a backup of format 1 stays restorable', async () => {
     expect(await allPages(ledger.reservations('acme'))).toHaveLength(3);
     expect(await allPages(ledger.deletions('acme'))).toEqual([]);
     expect(await stores.tokens(database).find('ae74744a03451dfe')).toMatchObject({ label: 'ada' });
-    expect((await openKeptReconciles(database).load(0)).waiting).toMatchObject([
-      { tenant: 'acme', reason: 'import', full: true },
-    ]);
+    const kept = openKept(database, queuePartitions.reconciles, reconcileCodec);
+    const message = { tenant: 'acme', reason: 'import', full: true };
+    expect(await kept.load(0)).toMatchObject([{ job: { message } }]);
   } finally {
     await database.close();
   }

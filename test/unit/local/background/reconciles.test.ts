@@ -1,49 +1,83 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
-import { defaultQueueTiming, newMessage, type QueueMessage } from '../../../../local/background/pump.ts';
-import type { KeptReconciles } from '../../../../local/background/queue-items.ts';
-import { ReconcilePump } from '../../../../local/background/reconcile-pump.ts';
+import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import type { Delivery as Delivered } from '../../../../lambda/rules/jobs.ts';
+import type { Job, Kept as KeptJobs } from '../../../../local/background/kept.ts';
+import { Pump } from '../../../../local/background/pump.ts';
+import {
+  defaultQueueTiming,
+  failuresMax,
+  mergeReconciles,
+  reconcilesBy,
+} from '../../../../local/background/queues.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 
-const { failuresMax } = defaultQueueTiming;
+const jobOf = (
+  message: ReconcileRequest,
+  more: Partial<Job<ReconcileRequest>> = {},
+): Job<ReconcileRequest> => ({
+  message,
+  messageId: 'm',
+  firstAtMs: 1,
+  lastAtMs: 1,
+  failures: 0,
+  notBeforeMs: 0,
+  ...more,
+});
+
+// A reconcile of the schedule is dropped when it is deferred: a trigger must not become one of those.
+it.each([
+  ['verify', 'schedule', 'verify'],
+  ['schedule', 'verify', 'verify'],
+  ['refusal', 'schedule', 'refusal'],
+  ['refusal', 'verify', 'refusal'],
+  ['verify', 'refusal', 'refusal'],
+  ['schedule', 'schedule', 'schedule'],
+] as const)('%s and then %s are one job for %s', (older, newer, reason) => {
+  const job = (of: typeof older) => jobOf({ tenant: 'acme', reason: of, full: false });
+  expect(mergeReconciles(job(older), job(newer)).message.reason).toBe(reason);
+});
 
 /** What outlives a pump. */
-class Kept implements KeptReconciles {
-  readonly messages = new Map<string, QueueMessage>();
-  readonly dead = new Map<string, QueueMessage>();
-  writes = 0;
-  failNextSave = false;
-  failsDead = false;
+class Jobs implements KeptJobs<ReconcileRequest> {
+  readonly jobs = new Map<string, Job<ReconcileRequest>>();
+  puts = 0;
+  fails = false;
+  failNextPut = false;
   /** It is removed, but nobody hears of that. */
   losesNextRemoval = false;
-  async save(message: QueueMessage) {
+  async put(id: string, job: Job<ReconcileRequest>) {
     await nextTurn();
-    if (this.failNextSave) {
-      this.failNextSave = false;
+    if (this.fails || this.failNextPut) {
+      this.failNextPut = false;
       throw new Error('the disk is full');
     }
-    this.writes += 1;
-    this.messages.set(message.tenant, message);
+    this.puts += 1;
+    this.jobs.set(id, job);
   }
-  async remove(tenant: string) {
-    this.messages.delete(tenant);
+  async remove(id: string) {
+    this.jobs.delete(id);
     if (!this.losesNextRemoval) return;
     this.losesNextRemoval = false;
     throw new Error('the disk failed');
   }
-  async saveDead(message: QueueMessage) {
-    if (this.failsDead) throw new Error('the disk is full');
-    this.dead.set(message.tenant, message);
-  }
-  async removeDead(tenant: string) {
-    this.dead.delete(tenant);
-  }
   async load() {
-    return { waiting: [...this.messages.values()], dead: [...this.dead.keys()] };
+    return [...this.jobs].map(([id, job]) => ({ id, job }));
   }
+}
+class Kept {
+  readonly waiting = new Jobs();
+  readonly deadLetters = new Jobs();
+  readonly messages = this.waiting.jobs;
+  readonly dead = this.deadLetters.jobs;
+}
+
+/** The queue of reconciles on these. */
+function pumpOn(kept: Kept, around: ConstructorParameters<typeof Pump<ReconcileRequest>>[1], atOnce = 4) {
+  const spec = { ...reconcilesBy(defaultQueueTiming), atOnce, kept: kept.waiting, dead: kept.deadLetters };
+  return new Pump(spec, around);
 }
 
 interface Delivery {
@@ -64,21 +98,17 @@ async function setUp(
   const invocations = createInvocations();
   const { isWritable = () => true } = options;
   const shared = { clock: time.clock, timers: time, log, invocations };
-  const queue = new ReconcilePump({ kept, concurrencyMax, isWritable, ...shared });
+  const queue = pumpOn(kept, { isWritable, ...shared }, concurrencyMax);
   const deliveries: Delivery[] = [];
   const running = { most: 0, tenants: [] as string[], doubled: false };
   const script: ('fail' | 'throw')[] = [];
   const failNext = (count: number) => {
     for (let run = 0; run < count; run += 1) script.push('fail');
   };
-  const events: SQSEvent[] = [];
-  const contexts: { getRemainingTimeInMillis: () => number }[] = [];
-  await queue.deliverTo(async (event: SQSEvent, context) => {
-    events.push(event);
-    contexts.push(context);
-    const [record] = event.Records;
-    if (record === undefined) throw new Error('An event without a record.');
-    const { tenant, full } = JSON.parse(record.body);
+  const delivered: Delivered[] = [];
+  await queue.deliverTo(async (delivery) => {
+    delivered.push(delivery);
+    const { tenant, full } = JSON.parse(delivery.body);
     running.doubled ||= running.tenants.includes(tenant);
     running.tenants.push(tenant);
     running.most = Math.max(running.most, running.tenants.length);
@@ -87,10 +117,10 @@ async function setUp(
     running.tenants.splice(running.tenants.indexOf(tenant), 1);
     const fate = script.shift();
     if (fate === 'throw') throw new Error('the table did not answer');
-    return { batchItemFailures: fate === 'fail' ? [{ itemIdentifier: record.messageId }] : [] };
+    return fate !== 'fail';
   });
-  const request = (tenant: string, full = false) => queue.request({ tenant, reason: 'verify', full });
-  return { time, queue, kept, deliveries, running, script, failNext, request, entries, events, contexts };
+  const request = (tenant: string, full = false) => queue.send([{ tenant, reason: 'verify', full }]);
+  return { time, queue, kept, deliveries, running, script, failNext, request, entries, delivered };
 }
 
 describe('when a reconcile is due', () => {
@@ -119,9 +149,9 @@ describe('when a reconcile is due', () => {
 
   it('delivers immediately if somebody waits, but not within 10 s of the last reconcile', async () => {
     const { time, queue, deliveries } = await setUp();
-    await queue.request({ tenant: 'acme', reason: 'manual', full: true });
+    await queue.send([{ tenant: 'acme', reason: 'manual', full: true }]);
     await time.advance(0);
-    await queue.request({ tenant: 'acme', reason: 'manual', full: true });
+    await queue.send([{ tenant: 'acme', reason: 'manual', full: true }]);
     await time.advance(60_000);
     expect(deliveries.map(({ atMs }) => atMs)).toEqual([0, 10_000]);
   });
@@ -158,7 +188,7 @@ describe('a message on disk', () => {
   it('is written before the request resolves, kept during the run, and removed after its success', async () => {
     const { time, kept, request } = await setUp({ runMs: 1_000 });
     await request('acme');
-    expect(kept.messages.get('acme')).toMatchObject({ tenant: 'acme', full: false });
+    expect(kept.messages.get('acme')).toMatchObject({ message: { tenant: 'acme', full: false } });
     await time.advance(10_500);
     expect(kept.messages.has('acme')).toBe(true);
     await time.advance(1_000);
@@ -168,10 +198,10 @@ describe('a message on disk', () => {
   it('is written once for a burst, and again only if more is asked for', async () => {
     const { kept, request } = await setUp();
     await Promise.all(Array.from({ length: 100 }, () => request('acme')));
-    expect(kept.writes).toBe(1);
+    expect(kept.waiting.puts).toBe(1);
     await request('acme', true);
-    expect(kept.writes).toBe(2);
-    expect(kept.messages.get('acme')).toMatchObject({ full: true });
+    expect(kept.waiting.puts).toBe(2);
+    expect(kept.messages.get('acme')).toMatchObject({ message: { full: true } });
   });
 
   it('stays when a trigger came during the run', async () => {
@@ -180,12 +210,12 @@ describe('a message on disk', () => {
     await time.advance(10_500);
     await request('acme', true);
     await time.advance(2_000);
-    expect(kept.messages.get('acme')).toMatchObject({ full: true });
+    expect(kept.messages.get('acme')).toMatchObject({ message: { full: true } });
   });
 
   it('that could not be written fails the request, and the next request tries again', async () => {
     const { kept, request } = await setUp();
-    kept.failNextSave = true;
+    kept.waiting.failNextPut = true;
     await expect(request('acme')).rejects.toThrow('the disk is full');
     await request('acme');
     expect(kept.messages.has('acme')).toBe(true);
@@ -194,7 +224,7 @@ describe('a message on disk', () => {
   it('is written again after a removal without an answer', async () => {
     const { time, kept, request } = await setUp();
     await request('acme');
-    kept.losesNextRemoval = true;
+    kept.waiting.losesNextRemoval = true;
     await time.advance(60_000);
     await request('acme');
     expect(kept.messages.has('acme')).toBe(true);
@@ -231,12 +261,12 @@ describe('a reconcile that fails', () => {
     await request('acme');
     await time.advance(600_000);
     expect(deliveries).toHaveLength(failuresMax);
-    expect([...kept.dead.values()]).toMatchObject([{ tenant: 'acme', failures: failuresMax }]);
+    expect([...kept.dead]).toMatchObject([['acme', { failures: failuresMax }]]);
     expect(kept.messages.size).toBe(0);
     expect(entries).toContainEqual(
       expect.objectContaining({
         level: 'error',
-        message: 'reconcile failed too often: moved to the dead letters',
+        message: 'job failed too often',
       }),
     );
     await request('acme');
@@ -252,7 +282,7 @@ describe('a reconcile that fails', () => {
     await request('acme');
     await time.advance(60_000);
     expect(entries.at(-1)).toMatchObject({
-      message: 'reconcile failed too often: moved to the dead letters',
+      message: 'job failed too often',
     });
     expect(deliveries).toHaveLength(failuresMax + 1);
   });
@@ -267,7 +297,7 @@ describe('a reconcile that fails', () => {
     await time.advance(40 * 15_000);
     expect(deliveries.length).toBeGreaterThan(30);
     expect(kept.dead.size).toBe(0);
-    expect(kept.messages.get('acme')).toMatchObject({ failures: 0, full: true });
+    expect(kept.messages.get('acme')).toMatchObject({ failures: 0, message: { full: true } });
     script.length = 0;
     disk.isFull = false;
     await time.advance(15_000);
@@ -277,7 +307,7 @@ describe('a reconcile that fails', () => {
   it('comes again if its dead letter cannot be written', async () => {
     const { time, deliveries, failNext, request, kept } = await setUp();
     failNext(failuresMax);
-    kept.failsDead = true;
+    kept.deadLetters.fails = true;
     await request('acme');
     await time.advance(600_000);
     expect(deliveries).toHaveLength(failuresMax + 1);
@@ -325,22 +355,17 @@ describe('the cause of a reconcile', () => {
     const time = new FakeTime();
     const { log, entries } = recordingLog();
     const invocations = createInvocations();
-    const queue = new ReconcilePump({
-      kept,
-      clock: time.clock,
-      timers: time,
-      invocations,
-      log: createInvocationLog(log, invocations),
-    });
+    const timed = { clock: time.clock, timers: time };
+    const queue = pumpOn(kept, { ...timed, invocations, log: createInvocationLog(log, invocations) });
     for (const requestId of requests) {
       const request = { tenant: 'acme', reason: 'upload', full: false } as const;
-      await invocations.during({ requestId }, () => queue.request(request));
+      await invocations.during({ requestId }, () => queue.send([request]));
     }
     const causes: unknown[] = [];
-    await queue.deliverTo(async ({ Records: [record] }) => {
-      causes.push(JSON.parse(record?.body ?? '').correlationId);
+    await queue.deliverTo(async ({ body }) => {
+      causes.push(JSON.parse(body).correlationId);
       if (causes.length === 1) throw new Error('the table did not answer');
-      return { batchItemFailures: [] };
+      return true;
     });
     await time.advance(120_000);
     return { causes, entries };
@@ -350,38 +375,27 @@ describe('the cause of a reconcile', () => {
     const { causes, entries } = await causesOf(['first', 'second']);
     expect(causes).toEqual(['first', 'first']);
     expect(entries).toMatchObject([
-      { message: 'reconcile failed', fields: { tenant: 'acme', correlationId: 'first' } },
+      { message: 'job failed', fields: { queue: 'reconciles', tenant: 'acme', correlationId: 'first' } },
     ]);
     expect(entries[0]?.fields['messageId']).toEqual(expect.any(String));
   });
 
   it('survives a restart', async () => {
     const kept = new Kept();
-    const message = newMessage(
-      { tenant: 'acme', reason: 'upload', full: false },
-      { nowMs: 0, messageId: 'm', correlationId: 'before' },
-    );
-    await kept.save(message);
+    const job = jobOf({ tenant: 'acme', reason: 'upload', full: false }, { correlationId: 'before' });
+    await kept.waiting.put('acme', job);
     expect((await causesOf([], kept)).causes).toEqual(['before', 'before']);
   });
 });
 
-it('delivers a record as SQS does', async () => {
-  const { time, request, events, contexts } = await setUp();
+it('delivers a job as it was asked for', async () => {
+  const { time, request, delivered } = await setUp();
   await request('acme');
   await time.advance(10_000);
-  expect(events).toMatchObject([
-    {
-      Records: [
-        {
-          body: '{"tenant":"acme","reason":"verify","full":false}',
-          attributes: { MessageGroupId: 'acme', ApproximateReceiveCount: '1' },
-          eventSource: 'aws:sqs',
-        },
-      ],
-    },
+  expect(delivered).toMatchObject([
+    { body: '{"tenant":"acme","reason":"verify","full":false}', receiveCount: 1 },
   ]);
-  expect(contexts[0]?.getRemainingTimeInMillis()).toBeGreaterThan(60_000);
+  expect(delivered[0]?.leftMs).toBeGreaterThan(60_000);
 });
 
 describe('a dead letter', () => {
@@ -406,8 +420,9 @@ describe('a dead letter', () => {
   it('is one of many: the gauge names ten', async () => {
     const kept = new Kept();
     for (let number = 10; number < 22; number += 1)
-      await kept.saveDead(
-        newMessage({ tenant: `t${number}`, reason: 'verify', full: false }, { nowMs: 1, messageId: 'm' }),
+      await kept.deadLetters.put(
+        `t${number}`,
+        jobOf({ tenant: `t${number}`, reason: 'verify', full: false }),
       );
     const { queue } = await setUp({ kept });
     expect(await queue.gauge.read()).toMatchObject({

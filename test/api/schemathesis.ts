@@ -5,7 +5,7 @@ import type { ApiFixture } from './fixture.ts';
 
 /** Requests that one run makes for each operation and phase. Several runs, each with another seed, make many. */
 const examplesPerOperation = 100;
-const runMaxMs = 15 * 60_000;
+const runMaxMs = 40 * 60_000;
 
 interface FuzzRun {
   /** Requests that were made. */

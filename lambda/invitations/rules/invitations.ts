@@ -8,6 +8,7 @@ import {
 import { isTenantName } from '../../rules/names.ts';
 
 /** One-time links that make a token for whoever accepts them, and codes that a manager types for a command line. */
+
 export const invitationLifetimeMs = userKeptMs;
 
 /** Open ones of a tenant. */

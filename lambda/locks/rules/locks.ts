@@ -3,6 +3,7 @@ import { sha256Hex } from '../../rules/hash.ts';
 import { isPlainText } from '../../rules/text.ts';
 
 /** File locks: who says that nobody else is to change a file, of one repo, on all of its branches. */
+
 export interface FileLock {
   /** The path's hash and 12 random characters, so that a lock is found by its id, and no two locks share one. */
   readonly id: string;

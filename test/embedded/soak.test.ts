@@ -416,8 +416,7 @@ it.skipIf(!process.env['NIGHTLY'])(
     const names = Object.keys(tenth).filter((name) => name !== 'memory');
     // One more of a few things is one that happened to be under way.
     const grown = names.filter((name) => (end[name] ?? 0) > 1.05 * (tenth[name] ?? 0) + 1);
-    // Outside of the heap, LevelDB's cache fills as the table grows, and V8 keeps pages of its busiest moment. What leaks goes on in
-    // the last fifth of the day.
+    // Outside of the heap it rises while the table grows, but ever less. What leaks goes on in the last fifth of the day.
     if (Number(last[2]?.['memory']) > 1.03 * Number(last[0]?.['memory'])) grown.push('memory');
     expect(
       grown.filter((name) => !bounded.has(name)),

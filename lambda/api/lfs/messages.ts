@@ -9,6 +9,7 @@ import { plainText } from '../../rules/text.ts';
  * What git prints: git-lfs shows the message of a response and nothing else. Each says what happened and what to do
  * next, in at most 300 characters. docs/git-users.md lists them.
  */
+
 const count = (number: number) => number.toLocaleString('en-US');
 const files = (number: number) => `${count(number)} ${number === 1 ? 'file' : 'files'}`;
 

@@ -10,6 +10,7 @@ import { isTenantName } from '../../rules/names.ts';
 import { type Frozen, nullable } from '../../rules/stored.ts';
 
 /** One-time links that make a token for whoever accepts them, and codes that a manager types for a command line. */
+
 export const invitationLifetimeMs = userKeptMs;
 
 /** Open ones of a tenant. */

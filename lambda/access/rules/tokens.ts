@@ -75,9 +75,6 @@ export function isForRepo({ repos }: { readonly repos: readonly string[] | null 
   return repos === null || repos.includes(repo);
 }
 
-/** How long an invitation lasts. What its inviter was tells whether it's still worth something. */
-export const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
-
 /** A token that has expired is listed for so long. */
 export const shownAfterExpiryMs = 24 * 60 * 60_000;
 

@@ -1,22 +1,22 @@
 import { defineConfig } from 'vitest/config';
 
 /** When the table may remove what any of the stores has written. */
-const keptFor = 'test/unit/lambda/table/kept-for.test.ts';
+const keptFor = 'test/unit/lambda/core/table/kept-for.test.ts';
 
 /**
  * The tests that must catch a mistake in a layer of the ledger: CONTRIBUTING.md. They are few and fast, because they run
  * for each of thousands of mistakes.
  */
 const suites: Readonly<Record<string, readonly string[]>> = {
-  domain: ['test/unit/lambda/rules/*.test.ts'],
-  ledger: ['test/unit/lambda/ledger/{,rules/}*.test.ts', 'test/contract/ledger.test.ts'],
-  plans: ['test/unit/lambda/exports/rules/*.test.ts'],
-  gc: ['test/unit/lambda/gc/{,rules/}*.test.ts', keptFor],
-  scan: ['test/unit/lambda/scan/{,rules/}*.test.ts'],
-  exports: ['test/unit/lambda/exports/*.test.ts', keptFor],
+  domain: ['test/unit/lambda/core/rules/*.test.ts'],
+  ledger: ['test/unit/lambda/core/ledger/{,rules/}*.test.ts', 'test/contract/ledger.test.ts'],
+  plans: ['test/unit/lambda/subjects/exports/rules/*.test.ts'],
+  gc: ['test/unit/lambda/subjects/gc/{,rules/}*.test.ts', keptFor],
+  scan: ['test/unit/lambda/core/scan/{,rules/}*.test.ts'],
+  exports: ['test/unit/lambda/subjects/exports/*.test.ts', keptFor],
   access: ['test/unit/lambda/{access,ci,hosts,invitations,sign-in}/{,rules/}*.test.ts', keptFor],
   small: ['test/unit/lambda/{locks,history,downloads,alerts,status}/{,rules/}*.test.ts', keptFor],
-  adopted: ['test/unit/lambda/store/{adopted*,rules/*}.test.ts'],
+  adopted: ['test/unit/lambda/core/store/{adopted*,rules/*}.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [
     'test/unit/lambda/{table/{expressions,requests},ledger/{reads,writes},access/other-reads}.test.ts',

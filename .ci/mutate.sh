@@ -21,9 +21,9 @@ stryker_version=9.6.1
 stryker_home="$cache/stryker-$stryker_version"
 work=.cache/mutation
 tools="$work/tools-$stryker_version"
-folders=(lambda/exports lambda/gc lambda/ledger lambda/access lambda/ci lambda/hosts lambda/invitations lambda/sign-in)
-folders+=(lambda/locks lambda/history lambda/downloads lambda/alerts lambda/status)
-folders+=(lambda/rules lambda/scan lambda/store/rules lambda/store/adopted.ts lambda/store/adopted-listing.ts lambda/table)
+folders=(lambda/subjects/exports lambda/subjects/gc lambda/core/ledger lambda/frame/access lambda/subjects/ci lambda/subjects/hosts lambda/subjects/invitations lambda/subjects/sign-in)
+folders+=(lambda/subjects/locks lambda/subjects/history lambda/subjects/downloads lambda/subjects/alerts lambda/subjects/status)
+folders+=(lambda/core/rules lambda/core/scan lambda/core/store/rules lambda/core/store/adopted.ts lambda/core/store/adopted-listing.ts lambda/core/table)
 # What has no unit tests of its own is left to the tests of the API.
 left_out='^lambda/(exports/messages|store/rules/archive-store|ci/identity-verifier|scan/(parse-list-answer|parse-list-entries|list-objects)|alerts/webhook-sender|table/(client|table))\.ts'
 
@@ -78,16 +78,16 @@ layer() {
 # layer_of FILE: whose tests must notice a mistake in it.
 layer_of() {
   case "$1" in
-    lambda/scan/*) echo scan ;;
-    lambda/ledger/*) echo ledger ;;
-    lambda/exports/rules/*) echo plans ;;
-    lambda/exports/*) echo exports ;;
-    lambda/gc/*) echo gc ;;
-    lambda/rules/*) echo domain ;;
-    lambda/access/* | lambda/ci/* | lambda/hosts/* | lambda/invitations/* | lambda/sign-in/*) echo access ;;
-    lambda/locks/* | lambda/history/* | lambda/downloads/* | lambda/alerts/* | lambda/status/*) echo small ;;
-    lambda/table/*) echo requests ;;
-    lambda/store/*) echo adopted ;;
+    lambda/core/scan/*) echo scan ;;
+    lambda/core/ledger/*) echo ledger ;;
+    lambda/subjects/exports/rules/*) echo plans ;;
+    lambda/subjects/exports/*) echo exports ;;
+    lambda/subjects/gc/*) echo gc ;;
+    lambda/core/rules/*) echo domain ;;
+    lambda/frame/access/* | lambda/subjects/ci/* | lambda/subjects/hosts/* | lambda/subjects/invitations/* | lambda/subjects/sign-in/*) echo access ;;
+    lambda/subjects/locks/* | lambda/subjects/history/* | lambda/subjects/downloads/* | lambda/subjects/alerts/* | lambda/subjects/status/*) echo small ;;
+    lambda/core/table/*) echo requests ;;
+    lambda/core/store/*) echo adopted ;;
     *) die "$1 is in none of these folders: ${folders[*]}" ;;
   esac
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { contract } from '../lambda/api/contract/all.ts';
-import type { RouteContract } from '../lambda/api/contract/contract.ts';
-import { parseJson } from '../lambda/rules/text.ts';
+import { contract } from '../lambda/contract.ts';
+import { parseJson } from '../lambda/core/rules/text.ts';
+import type { RouteContract } from '../lambda/frame/contract/contract.ts';
 import { CliError, refusalError, unreachableError } from './errors.ts';
 import type { BusyLine } from './progress.ts';
 import { retryAfterMsOf } from './retry-after.ts';

@@ -1,4 +1,4 @@
-import { formatBytes } from '../lambda/rules/sizes.ts';
+import { formatBytes } from '../lambda/core/rules/sizes.ts';
 import type { ApiClient, Asking, BodyOf, ParamsOf } from './api-client.ts';
 import { flag } from './command.ts';
 import type { CliContext } from './context.ts';

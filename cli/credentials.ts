@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod';
-import { parseJson } from '../lambda/rules/text.ts';
+import { parseJson } from '../lambda/core/rules/text.ts';
 import { errorCode } from '../local/system/durable-file.ts';
 import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';

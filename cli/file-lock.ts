@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { parseJson } from '../lambda/rules/text.ts';
+import { parseJson } from '../lambda/core/rules/text.ts';
 import {
   errorCode,
   isRunningElsewhere,

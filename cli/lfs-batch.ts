@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lfsCopiesContract, type WireCopy } from '../lambda/api/contract/lfs-copies.ts';
+import { lfsCopiesContract, type WireCopy } from '../lambda/subjects/downloads/copies-contract.ts';
 import type { ApiClient } from './api-client.ts';
 import { CliError } from './errors.ts';
 import { type DownloadDeps, retrying } from './export/transfer.ts';

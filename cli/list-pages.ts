@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseJson } from '../lambda/rules/text.ts';
+import { parseJson } from '../lambda/core/rules/text.ts';
 import type { ApiClient, Asking, BodyOf, PageId, ParamsOf } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { parseUpTo, withServiceOptions } from './options.ts';

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { release, releaseText } from '../lambda/rules/release.ts';
+import { release, releaseText } from '../lambda/core/rules/release.ts';
 import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isDay } from '../lambda/rules/dates.ts';
-import { isTenantName, repoNamed, tenantNameRule } from '../lambda/rules/names.ts';
-import { parseSize } from '../lambda/rules/sizes.ts';
+import { isDay } from '../lambda/core/rules/dates.ts';
+import { isTenantName, repoNamed, tenantNameRule } from '../lambda/core/rules/names.ts';
+import { parseSize } from '../lambda/core/rules/sizes.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 import { defaultUrl, readBaseUrl } from './server.ts';

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { defaultSettings } from '../lambda/rules/settings.ts';
+import { defaultSettings } from '../lambda/core/rules/settings.ts';
 import type { BatchAction } from './lfs-batch.ts';
 
 /** What a proxy before `serve` does to requests, and the settings that end it. */

@@ -1,5 +1,5 @@
-import type { ForecastBody } from '../lambda/api/contract/history.ts';
-import { formatBytes } from '../lambda/rules/sizes.ts';
+import { formatBytes } from '../lambda/core/rules/sizes.ts';
+import type { ForecastBody } from '../lambda/subjects/history/contract.ts';
 
 /** Words for a terminal: ages, sizes, counts, dollars, commands. */
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { contract } from '../lambda/api/contract/all.ts';
+import type { contract } from '../lambda/contract.ts';
 
 /**
  * Routes of the management API as the command line and the console ask for them. Only types are from the contract: the

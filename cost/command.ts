@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { defaultSettings } from '../lambda/rules/settings.ts';
+import { defaultSettings } from '../lambda/core/rules/settings.ts';
 import { type MonthAt, monthEverywhere, teams } from './hosts.ts';
 import { breakEvenSeconds, waiting, waysToList } from './lists.ts';
 import {

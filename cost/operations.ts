@@ -1,7 +1,7 @@
-import { uploadsToVerify } from '../lambda/ledger/rules/reservation.ts';
+import { uploadsToVerify } from '../lambda/core/ledger/rules/reservation.ts';
+import { defaultSettings } from '../lambda/core/rules/settings.ts';
+import { listsToAsk } from '../lambda/core/scan/rules/known-objects.ts';
 import type { FunctionName } from '../lambda/routes.ts';
-import { defaultSettings } from '../lambda/rules/settings.ts';
-import { listsToAsk } from '../lambda/scan/rules/known-objects.ts';
 import type { DeploymentSettings } from '../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../lib/settings/stages.ts';
 

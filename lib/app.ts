@@ -10,8 +10,8 @@ import {
 } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
-import { signInHostsOf } from '../lambda/hosts/rules/git-hosts.ts';
-import { releaseText } from '../lambda/rules/release.ts';
+import { releaseText } from '../lambda/core/rules/release.ts';
+import { signInHostsOf } from '../lambda/subjects/hosts/rules/git-hosts.ts';
 import { Api } from './api.ts';
 import { Background, EmailFeedback, notify, workQueues } from './background.ts';
 import { Canary } from './canary.ts';

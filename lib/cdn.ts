@@ -11,8 +11,8 @@ import {
 import { S3BucketOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { sha256Hex } from '../lambda/rules/hash.ts';
-import { publicKeyIn } from '../lambda/store/rules/cdn-keys.ts';
+import { sha256Hex } from '../lambda/core/rules/hash.ts';
+import { publicKeyIn } from '../lambda/core/store/rules/cdn-keys.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 
 type CdnSettings = NonNullable<Extract<DeploymentSettings['objectStore'], { kind: 'bucket' }>['cdn']>;

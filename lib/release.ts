@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { Release } from '../lambda/rules/release.ts';
+import type { Release } from '../lambda/core/rules/release.ts';
 
 const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 

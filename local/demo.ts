@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTenant } from '../lambda/access/tenants.ts';
-import { createToken } from '../lambda/access/tokens.ts';
-import { demoTenant, type HistoryDay } from '../lambda/history/rules/history.ts';
-import { dayAfter, dayOf } from '../lambda/rules/dates.ts';
-import { formatBytes } from '../lambda/rules/sizes.ts';
+import { dayAfter, dayOf } from '../lambda/core/rules/dates.ts';
+import { formatBytes } from '../lambda/core/rules/sizes.ts';
+import { createTenant } from '../lambda/frame/access/tenants.ts';
+import { createToken } from '../lambda/frame/access/tokens.ts';
+import { demoTenant, type HistoryDay } from '../lambda/subjects/history/rules/history.ts';
 import type { Deps } from './deps.ts';
 import { readIfThere, writeDurably } from './system/durable-file.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import { matchRoute } from '../lambda/api/route-match.ts';
+import type { Clock, Log } from '../lambda/core/rules/clock-and-log.ts';
+import { networkOf } from '../lambda/core/rules/network.ts';
+import { matchRoute } from '../lambda/frame/api/route-match.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';
-import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
-import { networkOf } from '../lambda/rules/network.ts';
 import { Bodies, drain } from './bodies.ts';
 import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { decodePath, type RouteMatch } from '../lambda/api/route-match.ts';
+import { decodePath, type RouteMatch } from '../lambda/frame/api/route-match.ts';
 import type { Origin } from './reach.ts';
 
 /** One HTTP request as it was received. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'aws-lambda';
+import type { Metrics } from '../lambda/core/rules/metrics.ts';
 import type { FunctionName } from '../lambda/routes.ts';
-import type { Metrics } from '../lambda/rules/metrics.ts';
 
 /**
  * The context that Lambda passes to a function: its name, an id of this invocation, and the time that is left.

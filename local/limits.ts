@@ -1,5 +1,5 @@
-import { sha256Hex } from '../lambda/rules/hash.ts';
-import { networkOf } from '../lambda/rules/network.ts';
+import { sha256Hex } from '../lambda/core/rules/hash.ts';
+import { networkOf } from '../lambda/core/rules/network.ts';
 
 /** How long requests are counted together. */
 const windowMs = 10_000;

@@ -1,18 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/ci/rules/identities.ts';
-import { exportStoreKindOf } from '../lambda/exports/rules/settings.ts';
+import type { Log } from '../lambda/core/rules/clock-and-log.ts';
+import type { Settings } from '../lambda/core/rules/settings.ts';
+import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/core/store/rules/adopted-repos.ts';
+import {
+  type StorageClass,
+  storageClasses,
+  storageClassesIn,
+} from '../lambda/core/store/rules/storage-class.ts';
+import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/subjects/ci/rules/identities.ts';
+import { exportStoreKindOf } from '../lambda/subjects/exports/rules/settings.ts';
 import {
   type GitHost,
   gitHostIdPattern,
   gitHostKinds,
   gitHostsMax,
   isGitHostUrl,
-} from '../lambda/hosts/rules/git-hosts.ts';
-import type { Log } from '../lambda/rules/clock-and-log.ts';
-import type { Settings } from '../lambda/rules/settings.ts';
-import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
-import { type StorageClass, storageClasses, storageClassesIn } from '../lambda/store/rules/storage-class.ts';
+} from '../lambda/subjects/hosts/rules/git-hosts.ts';
 import type { StackStore } from './compose.ts';
 import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';

@@ -1,6 +1,6 @@
-import { recordStoreEvents } from '../lambda/ledger/reconcile-requests.ts';
-import { placeOf } from '../lambda/ledger/rules/reservation.ts';
-import { repoPrefix } from '../lambda/rules/names.ts';
+import { recordStoreEvents } from '../lambda/core/ledger/reconcile-requests.ts';
+import { placeOf } from '../lambda/core/ledger/rules/reservation.ts';
+import { repoPrefix } from '../lambda/core/rules/names.ts';
 import type { Deps } from './deps.ts';
 import { tenantNames } from './tenant-names.ts';
 

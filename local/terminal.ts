@@ -1,6 +1,6 @@
-import { redact } from '../lambda/aws/invocation-log.ts';
-import type { Invocation, Log } from '../lambda/rules/clock-and-log.ts';
-import { release } from '../lambda/rules/release.ts';
+import type { Invocation, Log } from '../lambda/core/rules/clock-and-log.ts';
+import { release } from '../lambda/core/rules/release.ts';
+import { redact } from '../lambda/frame/aws/invocation-log.ts';
 
 interface TerminalLogOptions {
   /** `text` for people, `json` for machines. Both have one line for each entry. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { createUrlSigner } from '../../lambda/store/signing.ts';
+import { createUrlSigner } from '../../lambda/core/store/signing.ts';
 
 /** A server on a port that signs the URLs of an upload, and nothing else: the least that any server with signed URLs has to do. */
 

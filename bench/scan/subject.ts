@@ -1,9 +1,9 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { ScanListing } from '../../lambda/scan/list-objects.ts';
-import { createPathScan } from '../../lambda/scan/path-scan.ts';
-import { BucketClient } from '../../lambda/store/bucket-client.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { ScanListing } from '../../lambda/core/scan/list-objects.ts';
+import { createPathScan } from '../../lambda/core/scan/path-scan.ts';
+import { BucketClient } from '../../lambda/core/store/bucket-client.ts';
+import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import { serve } from '../serve.ts';
 import { measured, type Used } from '../usage.ts';
 

@@ -1,11 +1,11 @@
 import type * as z from 'zod';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import {
   type chunksRequestSchema,
   lfsChunksContract,
   type WireChunkedUpload,
   type WireChunks,
-} from '../../lambda/api/contract/lfs-chunks.ts';
-import { parseJson } from '../../lambda/rules/text.ts';
+} from '../../lambda/subjects/chunks/contract.ts';
 import { type DownloadDeps, TransferError } from '../export/transfer.ts';
 import { type BatchAction, mediaType } from '../lfs-batch.ts';
 import { RefusedError, requestByHand, sendAgain } from '../move/put.ts';

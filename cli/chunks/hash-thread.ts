@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Sha256 } from '../../lambda/chunks/sha256.ts';
+import { Sha256 } from '../../lambda/subjects/chunks/sha256.ts';
 import type { HashedPart, PartToHash } from './part-hasher.ts';
 
 /** The thread of a {@link PartHasher}. It throws what reading fails with, and ends. */

@@ -1,6 +1,11 @@
-import type { WireChunkedUpload } from '../../lambda/api/contract/lfs-chunks.ts';
-import { chunkCountOf, chunksMax, initialState, sizeOfChunk } from '../../lambda/chunks/rules/upload.ts';
-import { blockBytes } from '../../lambda/chunks/sha256.ts';
+import type { WireChunkedUpload } from '../../lambda/subjects/chunks/contract.ts';
+import {
+  chunkCountOf,
+  chunksMax,
+  initialState,
+  sizeOfChunk,
+} from '../../lambda/subjects/chunks/rules/upload.ts';
+import { blockBytes } from '../../lambda/subjects/chunks/sha256.ts';
 import { transferEach } from '../export/at-once.ts';
 import { type DownloadDeps, TransferError } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import { parseJson } from '../../lambda/rules/text.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import { PushedFile, UploadError } from '../chunks/pushed-file.ts';
 import { uploadInChunks } from '../chunks/upload.ts';
 import type { Register } from '../command.ts';

@@ -1,4 +1,4 @@
-import { auditActions } from '../../lambda/access/rules/audit.ts';
+import { auditActions } from '../../lambda/frame/access/rules/audit.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import { choice, listCommand, option, tenantOperand } from '../command.ts';

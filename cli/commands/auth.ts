@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { Argument } from 'commander';
-import { isTenantName } from '../../lambda/rules/names.ts';
+import { isTenantName } from '../../lambda/core/rules/names.ts';
 import { type ApiClient, type BodyOf, isProblem } from '../api-client.ts';
 import { actionCommand, type Register } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { isTenantName } from '../../lambda/rules/names.ts';
-import { releaseText } from '../../lambda/rules/release.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { isTenantName } from '../../lambda/core/rules/names.ts';
+import { releaseText } from '../../lambda/core/rules/release.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { arrivedHeader } from '../../local/reach.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { Register } from '../command.ts';

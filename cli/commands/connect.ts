@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Option } from 'commander';
-import { tokenIdOf } from '../../lambda/access/rules/tokens.ts';
+import { tokenIdOf } from '../../lambda/frame/access/rules/tokens.ts';
 import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
 import { actionCommand, flag, given, operand, option } from '../command.ts';
 import type { CliContext } from '../context.ts';

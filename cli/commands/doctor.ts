@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import type { CliContext } from '../context.ts';
 import type { Outcome } from '../doctor/check.ts';
 import type { ProbeTarget } from '../doctor/probe.ts';

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import { actionCommand, given, option, tenantOperand } from '../command.ts';

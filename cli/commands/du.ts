@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
 import type { ScanIdentity } from '../du/checkpoint.ts';
 import type { DuCount, DuTarget } from '../du/count.ts';

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Option } from 'commander';
-import { exportIdPattern } from '../../lambda/exports/rules/job.ts';
-import { wrongRequested } from '../../lambda/exports/rules/objects.ts';
-import { isOid } from '../../lambda/rules/names.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { isOid } from '../../lambda/core/rules/names.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
+import { exportIdPattern } from '../../lambda/subjects/exports/rules/job.ts';
+import { wrongRequested } from '../../lambda/subjects/exports/rules/objects.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {

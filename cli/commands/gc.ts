@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { prefixBytes, prefixesOf } from '../../lambda/rules/prefix-set.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import { prefixBytes, prefixesOf } from '../../lambda/core/rules/prefix-set.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';

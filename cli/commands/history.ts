@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
-import { historyDaysMax } from '../../lambda/history/rules/history.ts';
-import { dayAfter, dayOf } from '../../lambda/rules/dates.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { dayAfter, dayOf } from '../../lambda/core/rules/dates.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
+import { historyDaysMax } from '../../lambda/subjects/history/rules/history.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import { flag, option, routeCommand, tenantOperand } from '../command.ts';

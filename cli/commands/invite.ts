@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { isTenantName, repoNamed } from '../../lambda/rules/names.ts';
+import { isTenantName, repoNamed } from '../../lambda/core/rules/names.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import { actionCommand, choice, flag, option, type Register, tenantOperand } from '../command.ts';

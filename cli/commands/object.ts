@@ -1,5 +1,5 @@
-import { oidPattern } from '../../lambda/rules/names.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { oidPattern } from '../../lambda/core/rules/names.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {

@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { right, tableOf } from '../columns.ts';
 import { actionCommand, flag, tenantOperand } from '../command.ts';

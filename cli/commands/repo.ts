@@ -1,5 +1,5 @@
-import { formatBytes } from '../../lambda/rules/sizes.ts';
-import { storageClasses } from '../../lambda/store/rules/storage-class.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
+import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {

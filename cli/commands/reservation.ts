@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import type { ApiClient, Asking, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import { actionCommand, flag, group, listCommand, option, tenantOperand } from '../command.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
-import { parseJson } from '../../lambda/rules/text.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import type { ServeSettings } from '../../local/serve.ts';
 import type { CliContext } from '../context.ts';
 import { type StoreProfile, storeProfileSchema } from '../doctor/profile.ts';

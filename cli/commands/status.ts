@@ -1,4 +1,4 @@
-import { releaseText } from '../../lambda/rules/release.ts';
+import { releaseText } from '../../lambda/core/rules/release.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, right, tableOf, wraps } from '../columns.ts';
 import { routeCommand } from '../command.ts';

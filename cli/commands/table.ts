@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, group, option, type Register, required } from '../command.ts';
 import { requireYes } from '../confirm.ts';

@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
+import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { tokenIdOf } from '../../lambda/access/rules/tokens.ts';
+import { tokenIdOf } from '../../lambda/frame/access/rules/tokens.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import {

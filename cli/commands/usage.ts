@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
+import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, tenantOperand } from '../command.ts';
 import { canDrawBlocks, canRedraw } from '../context.ts';

@@ -1,6 +1,6 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
-import { forEachLimited } from '../../lambda/rules/async.ts';
-import { compareKeys } from '../../lambda/rules/names.ts';
+import { forEachLimited } from '../../lambda/core/rules/async.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
 import { type Check, check, fail, skipped, warning } from './check.ts';
 import type { ListedKey, Probe } from './probe.ts';
 

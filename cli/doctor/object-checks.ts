@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { allPages } from '../../lambda/rules/async.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import {
   ObjectExistsError,
   SourceGoneError,
   type SourceObject,
   type UploadedPart,
-} from '../../lambda/store/rules/archive-store.ts';
+} from '../../lambda/core/store/rules/archive-store.ts';
 import { type Check, check, type Finding, fail, skipped, warning } from './check.ts';
 import { describeError, describeOutcome, isAccepted, type Probe, type RawOutcome } from './probe.ts';
 

@@ -4,13 +4,12 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
-import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { ScanListing } from '../../lambda/scan/list-objects.ts';
-import { ArchiveClient } from '../../lambda/store/archive-client.ts';
-import { BucketClient, isNetworkError } from '../../lambda/store/bucket-client.ts';
-import { StoreAnswerError } from '../../lambda/store/http-exchange.ts';
-import { createObjectStore, createTextFiles } from '../../lambda/store/object-store.ts';
-import type { ArchiveStore, MultipartUpload } from '../../lambda/store/rules/archive-store.ts';
+import { ScanListing } from '../../lambda/core/scan/list-objects.ts';
+import { ArchiveClient } from '../../lambda/core/store/archive-client.ts';
+import { BucketClient, isNetworkError } from '../../lambda/core/store/bucket-client.ts';
+import { StoreAnswerError } from '../../lambda/core/store/http-exchange.ts';
+import { createObjectStore, createTextFiles } from '../../lambda/core/store/object-store.ts';
+import type { ArchiveStore, MultipartUpload } from '../../lambda/core/store/rules/archive-store.ts';
 import type {
   DelimitedPage,
   ListPageRequest,
@@ -18,10 +17,11 @@ import type {
   SignedRequest,
   StoredObject,
   UrlSigner,
-} from '../../lambda/store/rules/store.ts';
-import { createArchiveStore } from '../../lambda/store/s3-archives.ts';
-import { createUrlSigner } from '../../lambda/store/signing.ts';
-import { requestHandler } from '../../lambda/table/sdk.ts';
+} from '../../lambda/core/store/rules/store.ts';
+import { createArchiveStore } from '../../lambda/core/store/s3-archives.ts';
+import { createUrlSigner } from '../../lambda/core/store/signing.ts';
+import { requestHandler } from '../../lambda/core/table/sdk.ts';
+import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import type { StoreTarget } from '../du/store-errors.ts';
 import type { StoreFacts } from './profile.ts';
 

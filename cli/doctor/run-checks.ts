@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { forEachLimited } from '../../lambda/rules/async.ts';
+import { forEachLimited } from '../../lambda/core/rules/async.ts';
+import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import { type Check, check, type Outcome, warning } from './check.ts';
 import { listingChecks } from './listing-checks.ts';
 import { consistencyChecks, largeChecks } from './object-checks.ts';

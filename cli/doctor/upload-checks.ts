@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { escapePath } from '../../lambda/store/signing.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { escapePath } from '../../lambda/core/store/signing.ts';
+import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import { explainStoreError } from '../du/store-errors.ts';
 import { CliError } from '../errors.ts';
 import { type Check, check, type Finding, fail, warning } from './check.ts';

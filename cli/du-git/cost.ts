@@ -1,5 +1,5 @@
 import type { MonthAt, Team } from '../../cost/hosts.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { right, tableOf } from '../columns.ts';
 import { CliError } from '../errors.ts';
 import { scanPointers } from '../git/git.ts';

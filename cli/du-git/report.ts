@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
+import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
 import { right, tableOf } from '../columns.ts';
 import type { LfsAddress } from '../git/git.ts';
 import { formatCount, formatObjects } from '../render.ts';

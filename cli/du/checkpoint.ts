@@ -1,10 +1,10 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { parseJson } from '../../lambda/rules/text.ts';
-import type { ScanRest } from '../../lambda/scan/rules/scan-plan.ts';
-import { pause } from '../../lambda/store/bucket-client.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
+import type { ScanRest } from '../../lambda/core/scan/rules/scan-plan.ts';
+import { pause } from '../../lambda/core/store/bucket-client.ts';
 import { errorCode, readIfThere, writeDurably } from '../../local/system/durable-file.ts';
 import { CliError } from '../errors.ts';
 import { lockFile } from '../file-lock.ts';

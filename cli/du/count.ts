@@ -1,15 +1,15 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { ScanListing } from '../../lambda/scan/list-objects.ts';
-import { createPathScan } from '../../lambda/scan/path-scan.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { ScanListing } from '../../lambda/core/scan/list-objects.ts';
+import { createPathScan } from '../../lambda/core/scan/path-scan.ts';
 import type {
   CountedPart,
   PathScanInput,
   ScanRest,
   ScanStrategy,
-} from '../../lambda/scan/rules/scan-plan.ts';
-import { BucketClient } from '../../lambda/store/bucket-client.ts';
+} from '../../lambda/core/scan/rules/scan-plan.ts';
+import { BucketClient } from '../../lambda/core/store/bucket-client.ts';
+import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
 import { type Folder, type FolderResult, FolderSums, folderFrom, foldersOfPart } from './folders.ts';
 import { GroupSums, readsFor } from './groups.ts';

@@ -1,6 +1,6 @@
-import { compareKeys } from '../../lambda/rules/names.ts';
-import type { KeyRange } from '../../lambda/scan/rules/key-space.ts';
-import type { CountedPart } from '../../lambda/scan/rules/scan-plan.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
+import type { KeyRange } from '../../lambda/core/scan/rules/key-space.ts';
+import type { CountedPart } from '../../lambda/core/scan/rules/scan-plan.ts';
 import { CliError } from '../errors.ts';
 import { formatCount } from '../render.ts';
 

@@ -1,5 +1,5 @@
-import { dayMs, yearMs } from '../../lambda/rules/dates.ts';
-import type { CountedPart, PathScanInput } from '../../lambda/scan/rules/scan-plan.ts';
+import { dayMs, yearMs } from '../../lambda/core/rules/dates.ts';
+import type { CountedPart, PathScanInput } from '../../lambda/core/scan/rules/scan-plan.ts';
 import { type Folder, type FolderSum, folderFrom, type KeptFolder, keptOf, largestOf } from './folders.ts';
 
 /** What `du --by` can group objects by. */

@@ -1,11 +1,16 @@
 import { setMaxListeners } from 'node:events';
-import { isThrottling, pause, Retries, wrongAddressAttemptsMax } from '../../lambda/store/bucket-client.ts';
+import {
+  isThrottling,
+  pause,
+  Retries,
+  wrongAddressAttemptsMax,
+} from '../../lambda/core/store/bucket-client.ts';
 import {
   type ListedPage,
   type ListPageRequest,
   type ObjectListing,
   StoreUnavailableError,
-} from '../../lambda/store/rules/store.ts';
+} from '../../lambda/core/store/rules/store.ts';
 
 /** LISTs a second that a scan begins with, if its ceiling allows. They double each second until the store objects. */
 const rateAtFirst = 1_000;

@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { type CliContext, canRedraw } from '../context.ts';
 import { Rate } from '../progress.ts';
 import { formatCount, formatDollars, formatDuration, formatObjects, formatRequests } from '../render.ts';

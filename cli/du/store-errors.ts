@@ -1,10 +1,10 @@
-import { isWithoutTls, lastingStatuses } from '../../lambda/store/bucket-client.ts';
-import { MalformedAnswerError, StoreAnswerError } from '../../lambda/store/http-exchange.ts';
+import { isWithoutTls, lastingStatuses } from '../../lambda/core/store/bucket-client.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../lambda/core/store/http-exchange.ts';
 import {
   BrokenListingError,
   StoreRefusedError,
   StoreUnavailableError,
-} from '../../lambda/store/rules/store.ts';
+} from '../../lambda/core/store/rules/store.ts';
 import { CliError, type Failure } from '../errors.ts';
 
 export interface StoreTarget {

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { ExportBody } from '../../lambda/api/contract/exports.ts';
-import { isOpen } from '../../lambda/exports/rules/job.ts';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
+import type { ExportBody } from '../../lambda/subjects/exports/contract.ts';
+import { isOpen } from '../../lambda/subjects/exports/rules/job.ts';
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { rename } from 'node:fs/promises';
-import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
+import type { StoredObject } from '../../lambda/subjects/exports/rules/objects.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
 import {

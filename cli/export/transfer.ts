@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { errorCode, syncFolder } from '../../local/system/durable-file.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';

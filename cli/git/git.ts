@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { isTenantName, repoNamed } from '../../lambda/rules/names.ts';
+import { isTenantName, repoNamed } from '../../lambda/core/rules/names.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 

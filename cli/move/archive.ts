@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { indexLineBytes } from '../../lambda/exports/rules/layout.ts';
-import { isOid } from '../../lambda/rules/names.ts';
+import { isOid } from '../../lambda/core/rules/names.ts';
+import { indexLineBytes } from '../../lambda/subjects/exports/rules/layout.ts';
 import { CliError } from '../errors.ts';
 import type { LfsObject } from '../lfs-batch.ts';
 import type { Source } from './relay.ts';

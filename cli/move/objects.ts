@@ -1,4 +1,4 @@
-import { isOid } from '../../lambda/rules/names.ts';
+import { isOid } from '../../lambda/core/rules/names.ts';
 import type { ApiClient } from '../api-client.ts';
 import { scanPointers } from '../git/git.ts';
 import type { LfsObject, RepoPlace } from '../lfs-batch.ts';

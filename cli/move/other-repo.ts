@@ -1,4 +1,4 @@
-import { parseJson } from '../../lambda/rules/text.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import { CliError, UsageError, unreachableError } from '../errors.ts';
 import { TransferError } from '../export/transfer.ts';
 import { gitText } from '../git/git.ts';

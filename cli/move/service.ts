@@ -1,4 +1,4 @@
-import { isHref } from '../../lambda/downloads/rules/copies.ts';
+import { isHref } from '../../lambda/subjects/downloads/rules/copies.ts';
 import { transferEach } from '../export/at-once.ts';
 import type { DownloadDeps } from '../export/transfer.ts';
 import {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { type BuildOptions, buildSync } from 'esbuild';
-import type { PackedConsole, PackedFile } from '../../lambda/rules/packed-console.ts';
+import type { PackedConsole, PackedFile } from '../../lambda/core/rules/packed-console.ts';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 

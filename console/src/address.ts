@@ -1,4 +1,4 @@
-import { isRepoName, isTenantName } from '../../lambda/rules/names.ts';
+import { isRepoName, isTenantName } from '../../lambda/core/rules/names.ts';
 
 /**
  * What the console shows, as it is written behind `#`: so names stay out of access logs. No tenant's name starts with

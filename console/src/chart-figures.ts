@@ -1,5 +1,5 @@
-import type { ForecastBody } from '../../lambda/api/contract/history.ts';
-import { dayMs } from '../../lambda/rules/dates.ts';
+import { dayMs } from '../../lambda/core/rules/dates.ts';
+import type { ForecastBody } from '../../lambda/subjects/history/contract.ts';
 
 /** Where the parts of the chart are. */
 

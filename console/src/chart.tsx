@@ -1,4 +1,4 @@
-import { dayMs, dayOf } from '../../lambda/rules/dates.ts';
+import { dayMs, dayOf } from '../../lambda/core/rules/dates.ts';
 import { dayTicks, lineOf, type Point, ringsOf, stepsOf, ticksOf, topOfPoints } from './chart-figures.ts';
 import { bytesText, dayText } from './text.ts';
 import './chart.css';

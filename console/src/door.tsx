@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import type { DoorProps } from './view-props.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { DownloadPageBody } from '../../lambda/api/contract/downloads.ts';
-import { dayMs, dayOf } from '../../lambda/rules/dates.ts';
+import { dayMs, dayOf } from '../../lambda/core/rules/dates.ts';
+import type { DownloadPageBody } from '../../lambda/subjects/downloads/contract.ts';
 import { sortBy } from './figures.ts';
 
 /** What was offered for download. */

@@ -1,7 +1,7 @@
 import './base.css';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import { parseAddress } from './address.ts';
 import { ask, listeners } from './api.ts';
 import { Door, useDoor } from './door.tsx';

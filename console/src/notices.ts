@@ -1,6 +1,6 @@
-import type { HistoryBody } from '../../lambda/api/contract/history.ts';
-import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
-import { dayOf } from '../../lambda/rules/dates.ts';
+import { dayOf } from '../../lambda/core/rules/dates.ts';
+import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
+import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { stateOf } from './figures.ts';
 
 /** The one notice that a tenant's overview has: the worst. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren, Ref } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../../cli/render.ts';
-import { dayOf } from '../../lambda/rules/dates.ts';
+import { dayOf } from '../../lambda/core/rules/dates.ts';
 import { type Address, titleOf } from './address.ts';
 import { barOf, type Parts } from './figures.ts';
 import { focus } from './navigation.ts';

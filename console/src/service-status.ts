@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { StatusBody } from '../../lambda/api/contract/status.ts';
+import type { StatusBody } from '../../lambda/subjects/status/contract.ts';
 import { ask, usePoll } from './api.ts';
 
 const againMs = 60_000;

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import { ask } from './api.ts';
 import { GitHosts, type Return } from './git-sign-in.tsx';
 import { Alone, Problem } from './parts.tsx';

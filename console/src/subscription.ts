@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
-import type { HistoryBody } from '../../lambda/api/contract/history.ts';
-import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
+import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
+import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { ask, usePoll } from './api.ts';
 import { lastDays } from './download-figures.ts';
 

@@ -1,8 +1,8 @@
 import { formatCount } from '../../cli/render.ts';
-import type { ForecastBody } from '../../lambda/api/contract/history.ts';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import { repoPattern } from '../../lambda/rules/names.ts';
-import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
+import { repoPattern } from '../../lambda/core/rules/names.ts';
+import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
+import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
+import type { ForecastBody } from '../../lambda/subjects/history/contract.ts';
 
 /** Text of the console. Sizes and ages are those of the command line. */
 

@@ -1,4 +1,4 @@
-import { createConsoleFiles } from '../aws/function-environment.ts';
+import { createConsoleFiles } from '../frame/aws/function-environment.ts';
 
 export function consoleDeps() {
   return { files: createConsoleFiles() };

@@ -1,5 +1,5 @@
-import { createCopier } from '../downloads/copier.ts';
 import * as stores from '../stores.ts';
+import { createCopier } from '../subjects/downloads/copier.ts';
 import { common, redelivery, table } from './parts.ts';
 
 export function copyDeps() {

@@ -1,5 +1,5 @@
-import { createIdentityVerifier } from '../ci/identity-verifier.ts';
 import * as stores from '../stores.ts';
+import { createIdentityVerifier } from '../subjects/ci/identity-verifier.ts';
 import { common, issuers, publicUrl, table } from './parts.ts';
 
 export function exchangeDeps() {

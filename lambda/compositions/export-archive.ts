@@ -1,5 +1,5 @@
-import { ScanListing } from '../scan/list-objects.ts';
-import { adoptedListing } from '../store/adopted.ts';
+import { ScanListing } from '../core/scan/list-objects.ts';
+import { adoptedListing } from '../core/store/adopted.ts';
 import * as stores from '../stores.ts';
 import {
   adoptedRepos,

@@ -1,6 +1,6 @@
-import { alertsOfCounts } from '../alerts/seams.ts';
-import { historyOfCounts } from '../history/seams.ts';
 import * as stores from '../stores.ts';
+import { alertsOfCounts } from '../subjects/alerts/seams.ts';
+import { historyOfCounts } from '../subjects/history/seams.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from './parts.ts';
 
 export function subscriptionDeps() {

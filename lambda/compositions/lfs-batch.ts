@@ -1,16 +1,16 @@
-import { alertsOfBatches } from '../alerts/seams.ts';
-import { createSecret } from '../aws/secrets.ts';
-import { chunkedWay } from '../chunks/seams.ts';
-import type { CopyMessage } from '../downloads/messages.ts';
-import { historyOfBatches } from '../history/seams.ts';
-import { publicByHost } from '../hosts/seams.ts';
-import { KnownObjects, ListingPace } from '../scan/rules/known-objects.ts';
-import { adoptedSigner } from '../store/adopted.ts';
-import type { S3Settings } from '../store/bucket-client.ts';
-import { cdnSigner } from '../store/cdn.ts';
-import { privateKeyIn } from '../store/rules/cdn-keys.ts';
-import { createUrlSigner } from '../store/signing.ts';
+import { KnownObjects, ListingPace } from '../core/scan/rules/known-objects.ts';
+import { adoptedSigner } from '../core/store/adopted.ts';
+import type { S3Settings } from '../core/store/bucket-client.ts';
+import { cdnSigner } from '../core/store/cdn.ts';
+import { privateKeyIn } from '../core/store/rules/cdn-keys.ts';
+import { createUrlSigner } from '../core/store/signing.ts';
+import { createSecret } from '../frame/aws/secrets.ts';
 import * as stores from '../stores.ts';
+import { alertsOfBatches } from '../subjects/alerts/seams.ts';
+import { chunkedWay } from '../subjects/chunks/seams.ts';
+import type { CopyMessage } from '../subjects/downloads/messages.ts';
+import { historyOfBatches } from '../subjects/history/seams.ts';
+import { publicByHost } from '../subjects/hosts/seams.ts';
 import {
   adoptedRepos,
   bucketClient,

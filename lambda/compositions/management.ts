@@ -1,21 +1,21 @@
-import { accessBelongings } from '../access/seams.ts';
-import { isWebhookUrl } from '../alerts/rules/webhook-delivery.ts';
-import { createSqsQueueGauge } from '../aws/sqs.ts';
-import { chunkClaims } from '../chunks/seams.ts';
-import { ciBelongings } from '../ci/seams.ts';
-import { publicBelongings } from '../downloads/seams.ts';
-import { exportFailures, exportTies } from '../exports/seams.ts';
-import { hostBelongings } from '../hosts/seams.ts';
-import { invitationsEnd } from '../invitations/seams.ts';
-import { parseJson } from '../rules/text.ts';
-import { ScanListing } from '../scan/list-objects.ts';
-import { signInBelongings } from '../sign-in/seams.ts';
-import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../status/rules/status.ts';
-import { createStoreProbe } from '../status/status.ts';
-import { adoptedListing } from '../store/adopted.ts';
-import type { BucketClient, S3Settings } from '../store/bucket-client.ts';
-import { createTextFiles } from '../store/object-store.ts';
+import { parseJson } from '../core/rules/text.ts';
+import { ScanListing } from '../core/scan/list-objects.ts';
+import { adoptedListing } from '../core/store/adopted.ts';
+import type { BucketClient, S3Settings } from '../core/store/bucket-client.ts';
+import { createTextFiles } from '../core/store/object-store.ts';
+import { accessBelongings } from '../frame/access/seams.ts';
+import { createSqsQueueGauge } from '../frame/aws/sqs.ts';
 import * as stores from '../stores.ts';
+import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
+import { chunkClaims } from '../subjects/chunks/seams.ts';
+import { ciBelongings } from '../subjects/ci/seams.ts';
+import { publicBelongings } from '../subjects/downloads/seams.ts';
+import { exportFailures, exportTies } from '../subjects/exports/seams.ts';
+import { hostBelongings } from '../subjects/hosts/seams.ts';
+import { invitationsEnd } from '../subjects/invitations/seams.ts';
+import { signInBelongings } from '../subjects/sign-in/seams.ts';
+import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../subjects/status/rules/status.ts';
+import { createStoreProbe } from '../subjects/status/status.ts';
 import {
   admin,
   adoptedRepos,

@@ -1,43 +1,43 @@
-import type { EmailMessage } from '../alerts/rules/email.ts';
-import type { WebhookMessage } from '../alerts/rules/webhook-delivery.ts';
-import { systemClock, systemIds } from '../aws/clock-and-ids.ts';
-import { roleCredentials } from '../aws/function-environment.ts';
-import { createInvocationLog, createInvocations } from '../aws/invocation-log.ts';
-import { createPowertoolsLog, createPowertoolsMetrics } from '../aws/powertools.ts';
-import { createAdminSecret, createSecretsClient, storeCredentials } from '../aws/secrets.ts';
+import { serviceName } from '../core/rules/metrics.ts';
+import { settingsFromJson } from '../core/rules/settings.ts';
+import { ScanListing } from '../core/scan/list-objects.ts';
+import { createPathScan } from '../core/scan/path-scan.ts';
+import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../core/store/adopted.ts';
+import { ArchiveClient } from '../core/store/archive-client.ts';
+import { BucketClient, type S3Settings } from '../core/store/bucket-client.ts';
+import { createObjectStore } from '../core/store/object-store.ts';
+import { AdoptedRepos, adoptedReposFromJson } from '../core/store/rules/adopted-repos.ts';
+import { storageClasses as everyClass, storageClassesIn } from '../core/store/rules/storage-class.ts';
+import { createArchiveStore } from '../core/store/s3-archives.ts';
+import { createUrlSigner } from '../core/store/signing.ts';
+import { createDynamoDb } from '../core/table/client.ts';
+import { systemClock, systemIds } from '../frame/aws/clock-and-ids.ts';
+import { roleCredentials } from '../frame/aws/function-environment.ts';
+import { createInvocationLog, createInvocations } from '../frame/aws/invocation-log.ts';
+import { createPowertoolsLog, createPowertoolsMetrics } from '../frame/aws/powertools.ts';
+import { createAdminSecret, createSecretsClient, storeCredentials } from '../frame/aws/secrets.ts';
 import {
   createSqsClient,
   createSqsJobQueue,
   createSqsReconcileQueue,
   createSqsRedelivery,
   quickLimits,
-} from '../aws/sqs.ts';
-import type { ChunkMessage } from '../chunks/messages.ts';
-import { issuersFromJson } from '../ci/rules/identities.ts';
-import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
+} from '../frame/aws/sqs.ts';
+import * as stores from '../stores.ts';
+import type { EmailMessage } from '../subjects/alerts/rules/email.ts';
+import type { WebhookMessage } from '../subjects/alerts/rules/webhook-delivery.ts';
+import type { ChunkMessage } from '../subjects/chunks/messages.ts';
+import { issuersFromJson } from '../subjects/ci/rules/identities.ts';
+import type { ExportMessage, ExportQueue } from '../subjects/exports/messages.ts';
 import {
   type ExportSettings,
   type ExportStoreKind,
   exportSettingsFor,
   exportStoreKinds,
-} from '../exports/rules/settings.ts';
-import { createHostClient } from '../hosts/git-hosts.ts';
-import { gitHostsFromJson } from '../hosts/rules/git-hosts.ts';
-import { KnownHostUsers } from '../hosts/rules/host-client.ts';
-import { serviceName } from '../rules/metrics.ts';
-import { settingsFromJson } from '../rules/settings.ts';
-import { ScanListing } from '../scan/list-objects.ts';
-import { createPathScan } from '../scan/path-scan.ts';
-import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../store/adopted.ts';
-import { ArchiveClient } from '../store/archive-client.ts';
-import { BucketClient, type S3Settings } from '../store/bucket-client.ts';
-import { createObjectStore } from '../store/object-store.ts';
-import { AdoptedRepos, adoptedReposFromJson } from '../store/rules/adopted-repos.ts';
-import { storageClasses as everyClass, storageClassesIn } from '../store/rules/storage-class.ts';
-import { createArchiveStore } from '../store/s3-archives.ts';
-import { createUrlSigner } from '../store/signing.ts';
-import * as stores from '../stores.ts';
-import { createDynamoDb } from '../table/client.ts';
+} from '../subjects/exports/rules/settings.ts';
+import { createHostClient } from '../subjects/hosts/git-hosts.ts';
+import { gitHostsFromJson } from '../subjects/hosts/rules/git-hosts.ts';
+import { KnownHostUsers } from '../subjects/hosts/rules/host-client.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only

@@ -1,4 +1,4 @@
-import { createTextFiles } from '../store/object-store.ts';
+import { createTextFiles } from '../core/store/object-store.ts';
 import * as stores from '../stores.ts';
 import { seamsOf } from '../subjects.ts';
 import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from './parts.ts';

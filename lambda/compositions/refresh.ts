@@ -1,7 +1,7 @@
-import type { EventBus } from '../alerts/rules/alerts.ts';
-import { createEventBridge } from '../aws/event-bus.ts';
-import { outlookOf } from '../history/seams.ts';
 import * as stores from '../stores.ts';
+import { createEventBridge } from '../subjects/alerts/event-bus.ts';
+import type { EventBus } from '../subjects/alerts/rules/alerts.ts';
+import { outlookOf } from '../subjects/history/seams.ts';
 import {
   chunkQueue,
   common,

@@ -1,5 +1,5 @@
-import { createSesMailer } from '../aws/ses.ts';
 import * as stores from '../stores.ts';
+import { createSesMailer } from '../subjects/alerts/ses.ts';
 import { common, redelivery, required, table } from './parts.ts';
 
 export function emailDeps() {

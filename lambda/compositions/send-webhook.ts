@@ -1,5 +1,5 @@
-import { createWebhookSender } from '../alerts/webhook-sender.ts';
 import * as stores from '../stores.ts';
+import { createWebhookSender } from '../subjects/alerts/webhook-sender.ts';
 import { common, redelivery, table } from './parts.ts';
 
 export function webhookDeps() {

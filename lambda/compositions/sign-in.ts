@@ -1,7 +1,7 @@
-import { createSecretsClient, createTextSecret } from '../aws/secrets.ts';
-import { signInHostsOf } from '../hosts/rules/git-hosts.ts';
-import { createSignInHosts } from '../sign-in/sign-in-hosts.ts';
+import { createSecretsClient, createTextSecret } from '../frame/aws/secrets.ts';
 import * as stores from '../stores.ts';
+import { signInHostsOf } from '../subjects/hosts/rules/git-hosts.ts';
+import { createSignInHosts } from '../subjects/sign-in/sign-in-hosts.ts';
 import { clock, common, gitHosts, publicUrl, table } from './parts.ts';
 
 export function signInDeps() {

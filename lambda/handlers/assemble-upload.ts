@@ -1,15 +1,15 @@
-import { markHeapAtOnce } from '../aws/deployed.ts';
-import { deployedConsumer } from '../aws/jobs.ts';
-import { type AssembleDeps, assembleUpload } from '../chunks/assemble.ts';
-import { type ChunkMessage, chunkMessage } from '../chunks/messages.ts';
-import { proveChunk } from '../chunks/prove.ts';
-import type { ChunkedUpload } from '../chunks/rules/upload.ts';
-import { tidyUpload } from '../chunks/tidy.ts';
 import { assembleDeps } from '../compositions/assemble-upload.ts';
-import { failureText, isOutage } from '../frame/failures.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { consumerOf, shortPause } from '../rules/jobs.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { consumerOf, shortPause } from '../core/rules/jobs.ts';
+import { markHeapAtOnce } from '../frame/aws/deployed.ts';
+import { deployedConsumer } from '../frame/aws/jobs.ts';
+import { failureText, isOutage } from '../frame/failures/failures.ts';
+import { type AssembleDeps, assembleUpload } from '../subjects/chunks/assemble.ts';
+import { type ChunkMessage, chunkMessage } from '../subjects/chunks/messages.ts';
+import { proveChunk } from '../subjects/chunks/prove.ts';
+import type { ChunkedUpload } from '../subjects/chunks/rules/upload.ts';
+import { tidyUpload } from '../subjects/chunks/tidy.ts';
 
 type StepDeps = AssembleDeps & Pick<CoreDeps, 'log'> & FunctionPorts;
 

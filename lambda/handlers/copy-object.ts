@@ -1,11 +1,11 @@
-import { markHeapAtOnce } from '../aws/deployed.ts';
-import { deployedConsumer } from '../aws/jobs.ts';
 import { copyDeps } from '../compositions/copy-object.ts';
-import { copyMessage } from '../downloads/messages.ts';
-import type { DownloadPorts } from '../downloads/ports.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { consumerOf, shortPause } from '../rules/jobs.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { consumerOf, shortPause } from '../core/rules/jobs.ts';
+import { markHeapAtOnce } from '../frame/aws/deployed.ts';
+import { deployedConsumer } from '../frame/aws/jobs.ts';
+import { copyMessage } from '../subjects/downloads/messages.ts';
+import type { DownloadPorts } from '../subjects/downloads/ports.ts';
 
 /** From an attempt that failed to the next. */
 const retryMs = 30_000;

@@ -1,18 +1,18 @@
-import type { AccessPorts } from '../access/ports.ts';
-import type { GivenToken } from '../access/tokens.ts';
-import { exchangeContract } from '../api/contract/exchange.ts';
-import { baseUrl, json, pathTenant } from '../api/http.ts';
-import { exchangedTokenBody } from '../api/management/exchange.ts';
-import { jsonBody } from '../api/management/operations.ts';
-import { problem, respondProblem } from '../api/problems.ts';
-import { deployed } from '../aws/deployed.ts';
-import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
-import { exchangeToken } from '../ci/exchange-token.ts';
-import type { CiPorts } from '../ci/ports.ts';
-import { IssuerUnavailableError } from '../ci/rules/identities.ts';
 import { exchangeDeps } from '../compositions/exchange-token.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import type { AccessPorts } from '../frame/access/ports.ts';
+import type { GivenToken } from '../frame/access/tokens.ts';
+import { baseUrl, json, pathTenant } from '../frame/api/http.ts';
+import { problem, respondProblem } from '../frame/api/problems.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../frame/aws/function.ts';
+import { jsonBody } from '../frame/management/operations.ts';
+import { exchangeContract } from '../subjects/ci/contract.ts';
+import { exchangeToken } from '../subjects/ci/exchange-token.ts';
+import type { CiPorts } from '../subjects/ci/ports.ts';
+import { exchangedTokenBody } from '../subjects/ci/routes.ts';
+import { IssuerUnavailableError } from '../subjects/ci/rules/identities.ts';
 
 type ExchangeDeps = Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log' | 'settings'> &
   Pick<CiPorts, 'identities' | 'exchangeRules'> &

@@ -1,12 +1,12 @@
-import { markHeapAtOnce } from '../aws/deployed.ts';
-import { deployedConsumer } from '../aws/jobs.ts';
 import { exportDeps } from '../compositions/export-archive.ts';
-import type { AdvanceDeps } from '../exports/advance.ts';
-import { ExportBusyError } from '../exports/lease.ts';
-import { exportMessage } from '../exports/messages.ts';
-import { runExportStep } from '../exports/steps.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { consumerOf, shortPause } from '../rules/jobs.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { consumerOf, shortPause } from '../core/rules/jobs.ts';
+import { markHeapAtOnce } from '../frame/aws/deployed.ts';
+import { deployedConsumer } from '../frame/aws/jobs.ts';
+import type { AdvanceDeps } from '../subjects/exports/advance.ts';
+import { ExportBusyError } from '../subjects/exports/lease.ts';
+import { exportMessage } from '../subjects/exports/messages.ts';
+import { runExportStep } from '../subjects/exports/steps.ts';
 
 /** Does the steps of exports. */
 export const create = (deps: AdvanceDeps & FunctionPorts) =>

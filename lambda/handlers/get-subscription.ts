@@ -1,29 +1,29 @@
-import type { AccessPorts } from '../access/ports.ts';
-import { firstIssue } from '../api/contract/json.ts';
-import { tenantContract } from '../api/contract/tenants.ts';
-import { ifChanged, json } from '../api/http.ts';
+import { subscriptionDeps } from '../compositions/get-subscription.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import { getSubscription, type SubscriptionDeps } from '../core/ledger/get-subscription.ts';
+import { allPages } from '../core/rules/async.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { dayMs, dayOf } from '../core/rules/dates.ts';
+import type { AccessPorts } from '../frame/access/ports.ts';
+import { ifChanged, json } from '../frame/api/http.ts';
+import { problem, respondProblem } from '../frame/api/problems.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../frame/aws/function.ts';
+import { firstIssue } from '../frame/contract/json.ts';
+import { tenantContract } from '../frame/contract/tenants.ts';
 import {
   authenticateReader,
   isManager,
   noteUse,
   readableTenant,
   seesRepo,
-} from '../api/management/access.ts';
-import { refusalBodies } from '../api/management/history.ts';
-import { subscriptionBody } from '../api/management/tenants.ts';
-import { problem, respondProblem } from '../api/problems.ts';
-import { deployed } from '../aws/deployed.ts';
-import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
-import { subscriptionDeps } from '../compositions/get-subscription.ts';
-import type { DownloadPorts } from '../downloads/ports.ts';
-import { forecastFrom, forecastNow } from '../history/history.ts';
-import type { HistoryPorts } from '../history/ports.ts';
-import { lastRefusalsOf } from '../history/rules/history.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import { getSubscription, type SubscriptionDeps } from '../ledger/get-subscription.ts';
-import { allPages } from '../rules/async.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { dayMs, dayOf } from '../rules/dates.ts';
+} from '../frame/management/access.ts';
+import { subscriptionBody } from '../frame/management/tenants.ts';
+import type { DownloadPorts } from '../subjects/downloads/ports.ts';
+import { forecastFrom, forecastNow } from '../subjects/history/history.ts';
+import type { HistoryPorts } from '../subjects/history/ports.ts';
+import { refusalBodies } from '../subjects/history/routes.ts';
+import { lastRefusalsOf } from '../subjects/history/rules/history.ts';
 
 const contract = tenantContract['GET /v1/tenants/{tenant}/subscription'];
 

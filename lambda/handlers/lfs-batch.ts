@@ -1,10 +1,19 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { nameOfHostUser } from '../access/rules/host-user.ts';
-import type { Caller } from '../access/rules/tokens.ts';
-import { isForRepo, lastingTokenId, mayPush } from '../access/rules/tokens.ts';
-import { copiesRequestSchema } from '../api/contract/lfs-requests.ts';
-import { baseUrl, type Refusal } from '../api/http.ts';
-import { type Granted, type LfsAccessDeps, lfsLogin } from '../api/lfs/access.ts';
+import { batchDeps } from '../compositions/lfs-batch.ts';
+import { admitUpload } from '../core/ledger/admit-upload.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import { makerOf } from '../core/ledger/rules/reservation.ts';
+import { crowdedEntries, isThere, reposMax } from '../core/ledger/rules/tenant.ts';
+import type { AdmitUploadOutcome } from '../core/ledger/upload-batch.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { nameOfHostUser } from '../frame/access/rules/host-user.ts';
+import type { Caller } from '../frame/access/rules/tokens.ts';
+import { isForRepo, lastingTokenId, mayPush } from '../frame/access/rules/tokens.ts';
+import { baseUrl, type Refusal } from '../frame/api/http.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../frame/aws/function.ts';
+import { copiesRequestSchema } from '../frame/contract/lfs-requests.ts';
+import { type Granted, type LfsAccessDeps, lfsLogin } from '../frame/lfs/access.ts';
 import {
   answerAnybody,
   type BatchRequest,
@@ -14,9 +23,8 @@ import {
   readBatch,
   type UploadAnswerContext,
   uploadAnswer,
-} from '../api/lfs/batch.ts';
-import { copyAnswers, readCopies } from '../api/lfs/copies.ts';
-import { lfs, lfsNotFound, lfsRetryLater, respondLfsError } from '../api/lfs/http.ts';
+} from '../frame/lfs/batch.ts';
+import { lfs, lfsNotFound, lfsRetryLater, respondLfsError } from '../frame/lfs/http.ts';
 import {
   copiesNothing,
   downloadLimitReached,
@@ -28,26 +36,18 @@ import {
   tooManyRepos,
   unfinishedUploads,
   usageCheck,
-} from '../api/lfs/messages.ts';
-import { type LfsRequest, lfsOperations } from '../api/lfs/operations.ts';
-import { deployed } from '../aws/deployed.ts';
-import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
-import { batchDeps } from '../compositions/lfs-batch.ts';
+} from '../frame/lfs/messages.ts';
+import { type LfsRequest, lfsOperations } from '../frame/lfs/operations.ts';
+import type { RouteKey } from '../routes.ts';
 import {
   type AdmitCopiesDeps,
   admitCopies,
   importCopies,
   type UpstreamOffer,
-} from '../downloads/admit-copies.ts';
-import { type DownloadVerdict, offerDownload } from '../downloads/downloads.ts';
-import type { DownloadPorts } from '../downloads/ports.ts';
-import { admitUpload } from '../ledger/admit-upload.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import { makerOf } from '../ledger/rules/reservation.ts';
-import { crowdedEntries, isThere, reposMax } from '../ledger/rules/tenant.ts';
-import type { AdmitUploadOutcome } from '../ledger/upload-batch.ts';
-import type { RouteKey } from '../routes.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
+} from '../subjects/downloads/admit-copies.ts';
+import { type DownloadVerdict, offerDownload } from '../subjects/downloads/downloads.ts';
+import { copyAnswers, readCopies } from '../subjects/downloads/lfs-routes.ts';
+import type { DownloadPorts } from '../subjects/downloads/ports.ts';
 
 type BatchDeps = AdmitCopiesDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &

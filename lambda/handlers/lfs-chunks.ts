@@ -1,8 +1,8 @@
-import { type ChunkDeps, lfsChunks } from '../api/lfs/chunks.ts';
-import { respondLfsError } from '../api/lfs/http.ts';
-import { deployed } from '../aws/deployed.ts';
-import { guard, type HttpHandler } from '../aws/function.ts';
 import { chunksDeps } from '../compositions/lfs-chunks.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { guard, type HttpHandler } from '../frame/aws/function.ts';
+import { respondLfsError } from '../frame/lfs/http.ts';
+import { type ChunkDeps, lfsChunks } from '../subjects/chunks/lfs-routes.ts';
 
 /** …/info/lfs/chunks/{oid}/{upload}: how a client uploads a large object in chunks. */
 export function create(deps: ChunkDeps): HttpHandler {

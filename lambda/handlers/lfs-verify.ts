@@ -1,17 +1,17 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { verifyRequestSchema } from '../api/contract/lfs-requests.ts';
-import { pathRepo, pathTenant } from '../api/http.ts';
-import { lfs, lfsNotFound, lfsUnauthorized, respondLfsError, verifyToken } from '../api/lfs/http.ts';
-import { invalid, sizeMismatch, uploadMissing } from '../api/lfs/messages.ts';
-import { lfsOperations } from '../api/lfs/operations.ts';
-import { deployed } from '../aws/deployed.ts';
-import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compositions/lfs-verify.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import { verifyUpload } from '../ledger/reservations.ts';
-import type { RepoPath } from '../ledger/rules/tenant.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import { verifyUpload } from '../core/ledger/reservations.ts';
+import type { RepoPath } from '../core/ledger/rules/tenant.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { pathRepo, pathTenant } from '../frame/api/http.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../frame/aws/function.ts';
+import { verifyRequestSchema } from '../frame/contract/lfs-requests.ts';
+import { lfs, lfsNotFound, lfsUnauthorized, respondLfsError, verifyToken } from '../frame/lfs/http.ts';
+import { invalid, sizeMismatch, uploadMissing } from '../frame/lfs/messages.ts';
+import { lfsOperations } from '../frame/lfs/operations.ts';
 import type { RouteKey } from '../routes.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
 
 type VerifyDeps = Pick<CoreDeps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'settings'> & FunctionPorts;
 

@@ -1,12 +1,12 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { routeProblems } from '../api/contract/route-problems.ts';
-import { overTls, problemAnswer, type Response } from '../api/http.ts';
-import { lfsError } from '../api/lfs/http.ts';
-import { lfsUrlWrong, methodNotAllowed, notAnEndpoint } from '../api/lfs/messages.ts';
-import { methodsOf } from '../api/route-match.ts';
-import type { HttpHandler } from '../aws/function.ts';
+import { isTenantName, repoNamed } from '../core/rules/names.ts';
+import { overTls, problemAnswer, type Response } from '../frame/api/http.ts';
+import { methodsOf } from '../frame/api/route-match.ts';
+import type { HttpHandler } from '../frame/aws/function.ts';
+import { routeProblems } from '../frame/contract/route-problems.ts';
+import { lfsError } from '../frame/lfs/http.ts';
+import { lfsUrlWrong, methodNotAllowed, notAnEndpoint } from '../frame/lfs/messages.ts';
 import { routes } from '../routes.ts';
-import { isTenantName, repoNamed } from '../rules/names.ts';
 
 /** The `$default` route: a path that is no route, or a method that its route does not have. */
 export function create(): HttpHandler {

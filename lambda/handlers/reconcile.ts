@@ -1,12 +1,12 @@
-import { warmUpScan, withMetrics } from '../aws/function.ts';
-import { deployedConsumer } from '../aws/jobs.ts';
 import { reconcileDeps } from '../compositions/reconcile.ts';
-import { noteFailedReconcile, whyOf } from '../frame/failures.ts';
-import type { FailurePorts } from '../frame/ports.ts';
-import { reconcileMessage } from '../ledger/reconcile-requests.ts';
-import { type RunReconcileDeps, runReconcile } from '../ledger/run-reconcile.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { consumerOf, longPause } from '../rules/jobs.ts';
+import { reconcileMessage } from '../core/ledger/reconcile-requests.ts';
+import { type RunReconcileDeps, runReconcile } from '../core/ledger/run-reconcile.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { consumerOf, longPause } from '../core/rules/jobs.ts';
+import { warmUpScan, withMetrics } from '../frame/aws/function.ts';
+import { deployedConsumer } from '../frame/aws/jobs.ts';
+import { noteFailedReconcile, whyOf } from '../frame/failures/failures.ts';
+import type { FailurePorts } from '../frame/failures/ports.ts';
 
 /** Reconciles a tenant. What fails comes again, and after a few times is a dead letter. */
 export function create(deps: RunReconcileDeps & FailurePorts & FunctionPorts) {

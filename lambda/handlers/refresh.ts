@@ -1,17 +1,17 @@
-import type { AccessPorts } from '../access/ports.ts';
-import { deliverAlerts } from '../alerts/alerts.ts';
-import { queueNotices } from '../alerts/emails.ts';
-import type { AlertPorts } from '../alerts/ports.ts';
-import { deployed } from '../aws/deployed.ts';
-import { withInvocation, withMetrics } from '../aws/function.ts';
-import type { ChunkPorts } from '../chunks/ports.ts';
-import { wakeUploads } from '../chunks/wake.ts';
 import { refreshDeps } from '../compositions/refresh.ts';
-import type { ExportPorts } from '../exports/ports.ts';
-import { wakeExports } from '../exports/start.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import { refresh } from '../ledger/reconcile-requests.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import { refresh } from '../core/ledger/reconcile-requests.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import type { AccessPorts } from '../frame/access/ports.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { withInvocation, withMetrics } from '../frame/aws/function.ts';
+import { deliverAlerts } from '../subjects/alerts/alerts.ts';
+import { queueNotices } from '../subjects/alerts/emails.ts';
+import type { AlertPorts } from '../subjects/alerts/ports.ts';
+import type { ChunkPorts } from '../subjects/chunks/ports.ts';
+import { wakeUploads } from '../subjects/chunks/wake.ts';
+import type { ExportPorts } from '../subjects/exports/ports.ts';
+import { wakeExports } from '../subjects/exports/start.ts';
 
 /** The schedule's target. */
 export function create(

@@ -1,10 +1,10 @@
-import { deliverEmail, emailWork, endEmail } from '../alerts/emails.ts';
-import type { AlertPorts } from '../alerts/ports.ts';
-import { deployedConsumer } from '../aws/jobs.ts';
 import { emailDeps } from '../compositions/send-email.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { consumerOf, longPause } from '../rules/jobs.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { consumerOf, longPause } from '../core/rules/jobs.ts';
+import { deployedConsumer } from '../frame/aws/jobs.ts';
+import { deliverEmail, emailWork, endEmail } from '../subjects/alerts/emails.ts';
+import type { AlertPorts } from '../subjects/alerts/ports.ts';
 
 type SenderDeps = Pick<CoreDeps, 'clock' | 'log'> &
   Pick<AlertPorts, 'emails' | 'mailer'> &

@@ -1,10 +1,10 @@
-import type { AlertPorts } from '../alerts/ports.ts';
-import { alertMessage, deliverToWebhook } from '../alerts/webhooks.ts';
-import { deployedConsumer } from '../aws/jobs.ts';
 import { webhookDeps } from '../compositions/send-webhook.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import { consumerOf, longPause } from '../rules/jobs.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { consumerOf, longPause } from '../core/rules/jobs.ts';
+import { deployedConsumer } from '../frame/aws/jobs.ts';
+import type { AlertPorts } from '../subjects/alerts/ports.ts';
+import { alertMessage, deliverToWebhook } from '../subjects/alerts/webhooks.ts';
 
 type SenderDeps = Pick<CoreDeps, 'clock' | 'log'> &
   Pick<AlertPorts, 'webhooks' | 'webhookSender'> &

@@ -1,20 +1,20 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { AccessPorts } from '../access/ports.ts';
-import { iso } from '../api/contract/fields.ts';
-import { invitationContract } from '../api/contract/invitations.ts';
-import { baseUrl, json, type Response } from '../api/http.ts';
-import { finishHostSignIn, type HostSignInDeps, startHostSignIn } from '../api/management/host-sign-in.ts';
-import { jsonBody, readRequestKey } from '../api/management/operations.ts';
-import { tokenBody } from '../api/management/tokens.ts';
-import { openApiDocument } from '../api/openapi.ts';
-import { problem, respondProblem } from '../api/problems.ts';
-import { deployed } from '../aws/deployed.ts';
-import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { signInDeps } from '../compositions/sign-in.ts';
-import { acceptInvitation, startDevice } from '../invitations/invitations.ts';
-import type { InvitationPorts } from '../invitations/ports.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import type { AccessPorts } from '../frame/access/ports.ts';
+import { baseUrl, json, type Response } from '../frame/api/http.ts';
+import { problem, respondProblem } from '../frame/api/problems.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../frame/aws/function.ts';
+import { iso } from '../frame/contract/fields.ts';
+import { jsonBody, readRequestKey } from '../frame/management/operations.ts';
+import { tokenBody } from '../frame/management/tokens.ts';
+import { openApiDocument } from '../openapi.ts';
 import type { RouteKey } from '../routes.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
+import { invitationContract } from '../subjects/invitations/contract.ts';
+import { acceptInvitation, startDevice } from '../subjects/invitations/invitations.ts';
+import type { InvitationPorts } from '../subjects/invitations/ports.ts';
+import { finishHostSignIn, type HostSignInDeps, startHostSignIn } from '../subjects/sign-in/routes.ts';
 
 type SignInDeps = HostSignInDeps &
   InvitationPorts &

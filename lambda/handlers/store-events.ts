@@ -1,13 +1,13 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { deployed } from '../aws/deployed.ts';
-import { withInvocation } from '../aws/function.ts';
 import { storeEventsDeps } from '../compositions/store-events.ts';
-import type { CoreDeps } from '../ledger/core-deps.ts';
-import { decodeStoreEvents, recordStoreEvents } from '../ledger/reconcile-requests.ts';
-import type { StoreChange } from '../ledger/rules/reservation.ts';
-import { mapLimited } from '../rules/async.ts';
-import type { FunctionPorts } from '../rules/clock-and-log.ts';
-import type { FilePorts } from '../store/rules/file-ports.ts';
+import type { CoreDeps } from '../core/ledger/core-deps.ts';
+import { decodeStoreEvents, recordStoreEvents } from '../core/ledger/reconcile-requests.ts';
+import type { StoreChange } from '../core/ledger/rules/reservation.ts';
+import { mapLimited } from '../core/rules/async.ts';
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import type { FilePorts } from '../core/store/rules/file-ports.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { withInvocation } from '../frame/aws/function.ts';
 
 /** What a batch of messages reports about one tenant, and in which of them. */
 interface TenantChanges {

@@ -1,7 +1,7 @@
+import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
+import { byDueIndex, byKindIndex } from '../../lambda/core/table/table.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
-import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
-import { ownFolders } from '../../lambda/store/rules/own-folders.ts';
-import { byDueIndex, byKindIndex } from '../../lambda/table/table.ts';
+import type { GaugedQueue } from '../../lambda/subjects/status/rules/status.ts';
 
 /**
  * What a function is for, how long it may run and what it may touch. Its grants and its environment variables

@@ -8,9 +8,9 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
+import { byDueIndex, byKindIndex } from '../../lambda/core/table/table.ts';
 import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
-import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
-import { byDueIndex, byKindIndex } from '../../lambda/table/table.ts';
+import type { GaugedQueue } from '../../lambda/subjects/status/rules/status.ts';
 import type { Api } from '../api.ts';
 import type { WorkQueue } from '../background.ts';
 import type { Data } from '../data.ts';

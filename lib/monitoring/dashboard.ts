@@ -8,7 +8,7 @@ import {
   MathExpression,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { MetricName } from '../../lambda/rules/metrics.ts';
+import type { MetricName } from '../../lambda/core/rules/metrics.ts';
 import type { Api } from '../api.ts';
 import type { WorkQueue } from '../background.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';

@@ -1,4 +1,4 @@
-import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
+import type { GaugedQueue } from '../../lambda/subjects/status/rules/status.ts';
 import { type DeploymentSettings, usualConcurrency, usualWorkers } from './deployment-settings.ts';
 
 /** Lambda runs a queue by two or more. */

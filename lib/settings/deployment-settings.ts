@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { issuerKinds, publicIssuers } from '../../lambda/ci/rules/identities.ts';
-import {
-  gitHostIdPattern,
-  gitHostKinds,
-  gitHostsMax,
-  isGitHostUrl,
-} from '../../lambda/hosts/rules/git-hosts.ts';
-import type { FunctionName } from '../../lambda/routes.ts';
-import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/rules/names.ts';
+import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/core/rules/names.ts';
 import {
   adoptedPathRule,
   adoptedReposMax,
   isAdoptedPath,
   nameLayouts,
-} from '../../lambda/store/rules/adopted-repos.ts';
-import { publicKeyIn } from '../../lambda/store/rules/cdn-keys.ts';
-import { storageClasses } from '../../lambda/store/rules/storage-class.ts';
+} from '../../lambda/core/store/rules/adopted-repos.ts';
+import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
+import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
+import type { FunctionName } from '../../lambda/routes.ts';
+import { issuerKinds, publicIssuers } from '../../lambda/subjects/ci/rules/identities.ts';
+import {
+  gitHostIdPattern,
+  gitHostKinds,
+  gitHostsMax,
+  isGitHostUrl,
+} from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
+import { defaultSettings, type Settings } from '../../lambda/core/rules/settings.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -201,7 +201,7 @@ const shape = Object.fromEntries(Object.entries(rows).map(([name, { schema }]) =
   readonly [K in keyof Rows]: Rows[K]['schema'];
 };
 
-/** The constants of the protocol that a stage may change. lambda/rules/settings.ts has all of them. */
+/** The constants of the protocol that a stage may change. lambda/core/rules/settings.ts has all of them. */
 export const protocolSettings = z
   .strictObject(shape)
   .prefault({})

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type StoreProfile, storeProfileSchema } from '../../cli/doctor/profile.ts';
-import { type ExportStoreKind, exportStoreKindOf } from '../../lambda/exports/rules/settings.ts';
-import { reconcileCollapseMs } from '../../lambda/ledger/rules/reconcile-policy.ts';
-import { conflictsOfAdopted } from '../../lambda/store/rules/adopted-repos.ts';
+import { reconcileCollapseMs } from '../../lambda/core/ledger/rules/reconcile-policy.ts';
+import { conflictsOfAdopted } from '../../lambda/core/store/rules/adopted-repos.ts';
+import { type ExportStoreKind, exportStoreKindOf } from '../../lambda/subjects/exports/rules/settings.ts';
 import { concurrencyConflict } from './concurrency.ts';
 import {
   type DeploymentSettings,

@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { isReconcileReason } from '../../lambda/ledger/rules/reconcile-policy.ts';
-import { forEachLimited } from '../../lambda/rules/async.ts';
-import { causeOf, type Invocations, isCorrelationId, type Log } from '../../lambda/rules/clock-and-log.ts';
-import { adding, all, type Fields, setting } from '../../lambda/table/expressions.ts';
-import { deleteItem, inPartition, onePage, type Table, updateItem } from '../../lambda/table/requests.ts';
+import { isReconcileReason } from '../../lambda/core/ledger/rules/reconcile-policy.ts';
+import { forEachLimited } from '../../lambda/core/rules/async.ts';
+import {
+  causeOf,
+  type Invocations,
+  isCorrelationId,
+  type Log,
+} from '../../lambda/core/rules/clock-and-log.ts';
+import { adding, all, type Fields, setting } from '../../lambda/core/table/expressions.ts';
+import {
+  deleteItem,
+  inPartition,
+  onePage,
+  type Table,
+  updateItem,
+} from '../../lambda/core/table/requests.ts';
 import { queuePartitions } from './kept.ts';
 import type { Term } from './leader.ts';
 import type { Pump } from './pump.ts';

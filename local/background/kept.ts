@@ -1,7 +1,7 @@
-import { mapLimited } from '../../lambda/rules/async.ts';
-import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import { all, exists, type Fields, removing, setting } from '../../lambda/table/expressions.ts';
-import { allItems, inPartition, type Table, updateItem } from '../../lambda/table/requests.ts';
+import { mapLimited } from '../../lambda/core/rules/async.ts';
+import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
+import { all, exists, type Fields, removing, setting } from '../../lambda/core/table/expressions.ts';
+import { allItems, inPartition, type Table, updateItem } from '../../lambda/core/table/requests.ts';
 
 /**
  * What waits in the queues of this process, as items of its table. On AWS there are queues for it: these items are in

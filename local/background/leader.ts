@@ -1,6 +1,6 @@
-import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
-import { absent, all, setting } from '../../lambda/table/expressions.ts';
-import { getItem, type Table, updateItem } from '../../lambda/table/requests.ts';
+import type { Clock, Log } from '../../lambda/core/rules/clock-and-log.ts';
+import { absent, all, setting } from '../../lambda/core/table/expressions.ts';
+import { getItem, type Table, updateItem } from '../../lambda/core/table/requests.ts';
 import { type Fence, queuePartitions } from './kept.ts';
 import { type Repeated, repeat, type Timers } from './schedule.ts';
 

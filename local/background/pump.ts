@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { forEachLimited } from '../../lambda/rules/async.ts';
-import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/clock-and-log.ts';
-import type { Consumer } from '../../lambda/rules/jobs.ts';
-import type { GaugedQueue, QueueGauge } from '../../lambda/status/rules/status.ts';
+import { forEachLimited } from '../../lambda/core/rules/async.ts';
+import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/core/rules/clock-and-log.ts';
+import type { Consumer } from '../../lambda/core/rules/jobs.ts';
+import type { GaugedQueue, QueueGauge } from '../../lambda/subjects/status/rules/status.ts';
 import type { Job, Kept } from './kept.ts';
 import { settledWithin, type Timers } from './schedule.ts';
 

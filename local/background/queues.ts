@@ -1,16 +1,16 @@
-import type { EmailMessage, EmailQueue } from '../../lambda/alerts/rules/email.ts';
-import type { WebhookMessage, WebhookQueue } from '../../lambda/alerts/rules/webhook-delivery.ts';
-import type { ChunkMessage, ChunkQueue } from '../../lambda/chunks/messages.ts';
-import type { CopyMessage, CopyQueue } from '../../lambda/downloads/messages.ts';
-import type { ExportMessage, ExportQueue } from '../../lambda/exports/messages.ts';
 import {
   isReconcileReason,
   type ReconcileQueue,
   type ReconcileRequest,
   urgencyOf,
-} from '../../lambda/ledger/rules/reconcile-policy.ts';
-import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
-import type { Table } from '../../lambda/table/requests.ts';
+} from '../../lambda/core/ledger/rules/reconcile-policy.ts';
+import { isCorrelationId } from '../../lambda/core/rules/clock-and-log.ts';
+import type { Table } from '../../lambda/core/table/requests.ts';
+import type { EmailMessage, EmailQueue } from '../../lambda/subjects/alerts/rules/email.ts';
+import type { WebhookMessage, WebhookQueue } from '../../lambda/subjects/alerts/rules/webhook-delivery.ts';
+import type { ChunkMessage, ChunkQueue } from '../../lambda/subjects/chunks/messages.ts';
+import type { CopyMessage, CopyQueue } from '../../lambda/subjects/downloads/messages.ts';
+import type { ExportMessage, ExportQueue } from '../../lambda/subjects/exports/messages.ts';
 import { type Codec, type Fence, type Job, type KeptItem, openKept, queuePartitions } from './kept.ts';
 import { type Around, Pump, type QueueSpec, type TenantMessage } from './pump.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
+import type { Clock, Log } from '../../lambda/core/rules/clock-and-log.ts';
 
 /** Timers as a port, so that a test can advance them together with its clock. */
 export interface Timers {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { release } from '../../lambda/rules/release.ts';
-import { parseJson } from '../../lambda/rules/text.ts';
-import { byDueIndex } from '../../lambda/table/table.ts';
+import { release } from '../../lambda/core/rules/release.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
+import { byDueIndex } from '../../lambda/core/table/table.ts';
 import { StartupError, writeDurably } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
 import { indexes, stored } from '../table/items.ts';

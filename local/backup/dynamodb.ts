@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { createDynamoDbLedger } from '../../lambda/ledger/ledger.ts';
-import { forEachLimited } from '../../lambda/rules/async.ts';
-import { createDynamoDb } from '../../lambda/table/client.ts';
-import { anyNamed, exists } from '../../lambda/table/expressions.ts';
-import { type Table, updateItem } from '../../lambda/table/requests.ts';
+import { createDynamoDbLedger } from '../../lambda/core/ledger/ledger.ts';
+import { forEachLimited } from '../../lambda/core/rules/async.ts';
+import { createDynamoDb } from '../../lambda/core/table/client.ts';
+import { anyNamed, exists } from '../../lambda/core/table/expressions.ts';
+import { type Table, updateItem } from '../../lambda/core/table/requests.ts';
 import { StartupError } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
 import { keyOf } from '../table/items.ts';

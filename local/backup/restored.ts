@@ -1,8 +1,8 @@
-import { tenantDueKey } from '../../lambda/ledger/items.ts';
-import { lapsedAtMs } from '../../lambda/ledger/rules/reservation.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { stored } from '../../lambda/table/stored-names.ts';
-import { byDueIndex } from '../../lambda/table/table.ts';
+import { tenantDueKey } from '../../lambda/core/ledger/items.ts';
+import { lapsedAtMs } from '../../lambda/core/ledger/rules/reservation.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { stored } from '../../lambda/core/table/stored-names.ts';
+import { byDueIndex } from '../../lambda/core/table/table.ts';
 import type { Item } from '../table/expression.ts';
 
 /**

@@ -3,7 +3,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Log } from '../../lambda/rules/clock-and-log.ts';
+import type { Log } from '../../lambda/core/rules/clock-and-log.ts';
 import { queuePartitions } from '../background/kept.ts';
 import { backupText, itemsIn } from '../backup/backup-file.ts';
 import { isTenantItem, restoredItem } from '../backup/restored.ts';

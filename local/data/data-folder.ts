@@ -4,8 +4,8 @@ import { chmod, link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promis
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
-import type { Ids } from '../../lambda/rules/clock-and-log.ts';
-import { parseJson } from '../../lambda/rules/text.ts';
+import type { Ids } from '../../lambda/core/rules/clock-and-log.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import type { StoreCredentials } from '../store/signed-request.ts';
 import {
   diskFullAdvice,

@@ -3,7 +3,7 @@ import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ClassicLevel } from 'classic-level';
-import { parseJson } from '../../lambda/rules/text.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import { type Codec, queuePartitions } from '../background/kept.ts';
 import { reconcileCodec, sentCodec } from '../background/queues.ts';
 import { readIfThere, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';

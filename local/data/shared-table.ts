@@ -9,14 +9,14 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import type { Clock, Ids, Log } from '../../lambda/rules/clock-and-log.ts';
-import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import { errorChain } from '../../lambda/rules/text.ts';
-import { createDynamoDb } from '../../lambda/table/client.ts';
-import { absent, adding } from '../../lambda/table/expressions.ts';
-import { deleteItem, putItem, type Table, updateItem } from '../../lambda/table/requests.ts';
-import { calling } from '../../lambda/table/sdk.ts';
-import { expiring, expiryAttribute, tableDefinition } from '../../lambda/table/table.ts';
+import type { Clock, Ids, Log } from '../../lambda/core/rules/clock-and-log.ts';
+import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
+import { errorChain } from '../../lambda/core/rules/text.ts';
+import { createDynamoDb } from '../../lambda/core/table/client.ts';
+import { absent, adding } from '../../lambda/core/table/expressions.ts';
+import { deleteItem, putItem, type Table, updateItem } from '../../lambda/core/table/requests.ts';
+import { calling } from '../../lambda/core/table/sdk.ts';
+import { expiring, expiryAttribute, tableDefinition } from '../../lambda/core/table/table.ts';
 import { StartupError } from '../system/durable-file.ts';
 import type { Database } from './database.ts';
 

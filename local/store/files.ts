@@ -5,7 +5,7 @@ import { type FileHandle, mkdir, open, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { parseJson } from '../../lambda/rules/text.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import { syncFolder, writeDurably } from '../system/durable-file.ts';
 import { Damage, type DamagedFile, isOfFile } from './damage.ts';
 import { KeyIndex } from './listing.ts';

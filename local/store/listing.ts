@@ -1,5 +1,5 @@
 import { escapeUri } from '@smithy/core/protocols';
-import { compareKeys } from '../../lambda/rules/names.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
 import { element, notImplemented, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import type { StoreRequest } from './signed-request.ts';
 

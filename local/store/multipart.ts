@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { compareKeys } from '../../lambda/rules/names.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
 import { checkTag } from './conditions.ts';
 import type { MultipartRecord, PartPlace, UploadPlace } from './files.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { parseJson } from '../../lambda/rules/text.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 
 const sha256Field = z
   .string()

@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { escapeUriPath, HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { NodeSha256 } from '../../lambda/rules/hash.ts';
-import type { Settings } from '../../lambda/rules/settings.ts';
+import { NodeSha256 } from '../../lambda/core/rules/hash.ts';
+import type { Settings } from '../../lambda/core/rules/settings.ts';
 import { notImplemented, S3Error } from './protocol.ts';
 
 /** Longest key, in bytes of UTF-8. */
@@ -11,7 +11,7 @@ const keyBytesMax = 1024;
 const expiresSecondsMax = 604_800;
 /** Largest difference between the time of a header-signed request and now. */
 const skewMaxMs = 15 * 60_000;
-/** What SDKs and lambda/store write. */
+/** What SDKs and lambda/core/store write. */
 const authorizationText =
   /^AWS4-HMAC-SHA256 Credential=([^,/]+)\/\d{8}\/([^,/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 const payloadHeader = 'x-amz-content-sha256';
@@ -295,7 +295,7 @@ export async function receiveXml(incoming: Incoming): Promise<string> {
 
 /**
  * When a PUT by a presigned URL must have ended. It is before its reservation has lapsed (`lapsedAtMs` in
- * lambda/ledger/rules/reservation.ts), because nobody counts what is stored after that.
+ * lambda/core/ledger/rules/reservation.ts), because nobody counts what is stored after that.
  */
 export function uploadDeadlineMs(
   { urlExpiresAtMs, sizeBytes }: { urlExpiresAtMs: number; sizeBytes: number },

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import { letTakeTime } from '../system/connections.ts';
 import { isDiskFull, syncFolder } from '../system/durable-file.ts';
 import { closeServer, createBoundedServer, listen } from '../system/loopback-server.ts';

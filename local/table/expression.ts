@@ -1,4 +1,4 @@
-import { compareKeys } from '../../lambda/rules/names.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
 
 /**
  * DynamoDB's condition and update expressions, as far as the adapters write them.

@@ -1,4 +1,4 @@
-import { byDueIndex, byKindIndex, keyNames } from '../../lambda/table/table.ts';
+import { byDueIndex, byKindIndex, keyNames } from '../../lambda/core/table/table.ts';
 import type { Item } from './expression.ts';
 
 export interface Key {

@@ -1,5 +1,5 @@
-import { compareKeys } from '../../lambda/rules/names.ts';
-import { expiryAttribute } from '../../lambda/table/table.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
+import { expiryAttribute } from '../../lambda/core/table/table.ts';
 import type { Item } from './expression.ts';
 import {
   type Change,

@@ -1,13 +1,13 @@
-import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import * as stores from '../../lambda/stores.ts';
-import type { Table } from '../../lambda/table/requests.ts';
+import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
+import type { Table } from '../../lambda/core/table/requests.ts';
 import {
   byDueIndex,
   expiryAttribute,
   keyNames,
   type Operations,
   type TableClient,
-} from '../../lambda/table/table.ts';
+} from '../../lambda/core/table/table.ts';
+import * as stores from '../../lambda/stores.ts';
 import {
   type Condition,
   checkUpdate,

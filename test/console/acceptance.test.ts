@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { bearer, jsonOf, type TestTenant } from '../blackbox/api.ts';
 import { admitted, ask, objectOf, push } from '../blackbox/lfs.ts';
 import { plainEnvironment, run } from '../support/process.ts';

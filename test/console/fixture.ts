@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GitHost } from '../../lambda/hosts/rules/git-hosts.ts';
-import type { Settings } from '../../lambda/rules/settings.ts';
+import type { Settings } from '../../lambda/core/rules/settings.ts';
+import type { GitHost } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, type TestTenant } from '../blackbox/api.ts';
 import { objectOf, push } from '../blackbox/lfs.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { basic, jsonOf } from '../blackbox/api.ts';
 import { objectOf, postBatch, push } from '../blackbox/lfs.ts';
 import { describeInBrowser } from './browser.ts';

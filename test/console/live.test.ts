@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { jsonOf, type TestTenant } from '../blackbox/api.ts';
 import { describeWith } from '../support/describe-with.ts';
 import { GitUser } from '../support/git-user.ts';

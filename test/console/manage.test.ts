@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Request } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { bearer, jsonOf } from '../blackbox/api.ts';
 import { ask, objectOf, push } from '../blackbox/lfs.ts';
 import { describeInBrowser } from './browser.ts';

@@ -1,6 +1,6 @@
 import type { Request } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { jsonOf } from '../blackbox/api.ts';
 import { ask, objectOf, push } from '../blackbox/lfs.ts';
 import { describeInBrowser } from './browser.ts';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
-import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
-import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { reconcile } from '../../lambda/ledger/reconcile.ts';
-import type { AdmitUploadOutcome } from '../../lambda/ledger/upload-batch.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { admitUpload } from '../../lambda/core/ledger/admit-upload.ts';
+import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
+import { reconcile } from '../../lambda/core/ledger/reconcile.ts';
+import type { AdmitUploadOutcome } from '../../lambda/core/ledger/upload-batch.ts';
+import { LedgerUnavailableError } from '../../lambda/core/rules/errors.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { systemClock, systemIds } from '../../lambda/frame/aws/clock-and-ids.ts';
 import { memoryDeps } from '../support/memory/deps.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 

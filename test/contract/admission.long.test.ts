@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe } from 'vitest';
-import { createDynamoDbLedger } from '../../lambda/ledger/ledger.ts';
+import { createDynamoDbLedger } from '../../lambda/core/ledger/ledger.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { admissionContract } from './admission.contract.ts';

@@ -1,5 +1,14 @@
-import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../../lambda/store/adopted.ts';
-import { type AdoptedRepo, AdoptedRepos, type NameLayout } from '../../lambda/store/rules/adopted-repos.ts';
+import {
+  adoptedArchives,
+  adoptedListing,
+  adoptedSigner,
+  adoptedStore,
+} from '../../lambda/core/store/adopted.ts';
+import {
+  type AdoptedRepo,
+  AdoptedRepos,
+  type NameLayout,
+} from '../../lambda/core/store/rules/adopted-repos.ts';
 import type { ArchiveStoreTarget } from './archive-store.contract.ts';
 import { type KeyNames, type ObjectStoreTarget, sha256Hex } from './object-store-context.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Alerts, pendingAlertsMax } from '../../lambda/alerts/alert-store.ts';
-import type { Threshold } from '../../lambda/alerts/rules/alerts.ts';
+import { type Alerts, pendingAlertsMax } from '../../lambda/subjects/alerts/alert-store.ts';
+import type { Threshold } from '../../lambda/subjects/alerts/rules/alerts.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

@@ -6,7 +6,7 @@ import {
   ObjectExistsError,
   SourceGoneError,
   UploadGoneError,
-} from '../../lambda/store/rules/archive-store.ts';
+} from '../../lambda/core/store/rules/archive-store.ts';
 import { oddNames, testUnless } from './object-store-context.ts';
 import { bytesOf } from './object-store-parts.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AuditLog } from '../../lambda/access/audit-store.ts';
-import { type AuditEntry, auditFields, auditIdOf } from '../../lambda/access/rules/audit.ts';
+import type { AuditLog } from '../../lambda/frame/access/audit-store.ts';
+import { type AuditEntry, auditFields, auditIdOf } from '../../lambda/frame/access/rules/audit.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import {
   type ChunkedUpload,
   dueAtMs,
@@ -6,9 +7,8 @@ import {
   newUpload,
   type Proof,
   withToken,
-} from '../../lambda/chunks/rules/upload.ts';
-import type { ChunkedUploads } from '../../lambda/chunks/upload-store.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+} from '../../lambda/subjects/chunks/rules/upload.ts';
+import type { ChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { oid, tenantName } from './ledger-context.ts';
 

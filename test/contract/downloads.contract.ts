@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { DownloadPlace, Downloads } from '../../lambda/downloads/download-store.ts';
+import type { DownloadPlace, Downloads } from '../../lambda/subjects/downloads/download-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ExchangeRules } from '../../lambda/ci/rule-store.ts';
-import type { ExchangeRule } from '../../lambda/ci/rules/identities.ts';
+import type { ExchangeRules } from '../../lambda/subjects/ci/rule-store.ts';
+import type { ExchangeRule } from '../../lambda/subjects/ci/rules/identities.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

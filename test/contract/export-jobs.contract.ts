@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { ExportJobs } from '../../lambda/exports/job-store.ts';
-import { type ExportJob, newExportJob, openUnits, withUnitDone } from '../../lambda/exports/rules/job.ts';
+import type { ExportJobs } from '../../lambda/subjects/exports/job-store.ts';
+import {
+  type ExportJob,
+  newExportJob,
+  openUnits,
+  withUnitDone,
+} from '../../lambda/subjects/exports/rules/job.ts';
 import { wholeTenant as request } from '../support/export-request.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { walk } from '../support/walk.ts';

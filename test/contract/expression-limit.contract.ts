@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { unmarkChange } from '../../lambda/ledger/deletion-store.ts';
-import { tenantChange } from '../../lambda/ledger/reconcile-store.ts';
-import { newDeletion, unmarkedObjectsMax } from '../../lambda/ledger/rules/deletion.ts';
-import { expiredIntents } from '../../lambda/ledger/rules/reconciliation.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { updateExpression } from '../../lambda/table/expressions.ts';
+import { unmarkChange } from '../../lambda/core/ledger/deletion-store.ts';
+import { tenantChange } from '../../lambda/core/ledger/reconcile-store.ts';
+import { newDeletion, unmarkedObjectsMax } from '../../lambda/core/ledger/rules/deletion.ts';
+import { expiredIntents } from '../../lambda/core/ledger/rules/reconciliation.ts';
+import { LedgerUnavailableError } from '../../lambda/core/rules/errors.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { updateExpression } from '../../lambda/core/table/expressions.ts';
 import { tenantCommit } from '../support/ledger-records.ts';
 import { ledgerContext, type OpenTable } from './ledger-context.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Failures } from '../../lambda/frame/failure-store.ts';
-import { type Failure, keptFailuresMax } from '../../lambda/frame/rules/failures.ts';
+import type { Failures } from '../../lambda/frame/failures/failure-store.ts';
+import { type Failure, keptFailuresMax } from '../../lambda/frame/failures/rules/failures.ts';
 import { onceOpen } from '../support/once-open.ts';
 
 /** It has one list for all tenants: nothing else may note failures in the same table. */

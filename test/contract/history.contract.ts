@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { History } from '../../lambda/history/history-store.ts';
-import { historyWeeksMax, type LastRefusal, lastRefusalsMax } from '../../lambda/history/rules/history.ts';
+import type { History } from '../../lambda/subjects/history/history-store.ts';
+import {
+  historyWeeksMax,
+  type LastRefusal,
+  lastRefusalsMax,
+} from '../../lambda/subjects/history/rules/history.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Devices, Invitations } from '../../lambda/invitations/invitation-store.ts';
-import type { DeviceRecord, InvitationRecord } from '../../lambda/invitations/rules/invitations.ts';
+import type { Devices, Invitations } from '../../lambda/subjects/invitations/invitation-store.ts';
+import type { DeviceRecord, InvitationRecord } from '../../lambda/subjects/invitations/rules/invitations.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

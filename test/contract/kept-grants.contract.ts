@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KeptGrants } from '../../lambda/hosts/grant-store.ts';
+import type { KeptGrants } from '../../lambda/subjects/hosts/grant-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
-import { allPages } from '../../lambda/rules/async.ts';
-import { prefixText } from '../../lambda/rules/prefix-set.ts';
+import type { Deletion } from '../../lambda/core/ledger/rules/deletion.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
+import { prefixText } from '../../lambda/core/rules/prefix-set.ts';
 import { ledgerContext, type OpenTable, oid, scanned, tenantName } from './ledger-context.ts';
 
 const objects = new Map([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noRefreshState } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import { noRefreshState } from '../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { ledgerContext, type OpenTable } from './ledger-context.ts';
 
 export function dueContract(table: OpenTable): void {

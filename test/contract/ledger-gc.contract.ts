@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
-import { type Gc, newGc, tidiedGc } from '../../lambda/gc/rules/gc.ts';
-import type { Watch } from '../../lambda/ledger/rules/watch.ts';
-import { allPages } from '../../lambda/rules/async.ts';
+import type { Watch } from '../../lambda/core/ledger/rules/watch.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
+import { createDynamoDbGcRuns } from '../../lambda/subjects/gc/gc-store.ts';
+import { type Gc, newGc, tidiedGc } from '../../lambda/subjects/gc/rules/gc.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { ledgerContext, type OpenTable, oid, scanned, tenantName } from './ledger-context.ts';
 

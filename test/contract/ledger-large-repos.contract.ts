@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { newDeletion, type Removal } from '../../lambda/ledger/rules/deletion.ts';
-import { countedNamesMax, type Shard } from '../../lambda/ledger/rules/shard.ts';
-import { allPages } from '../../lambda/rules/async.ts';
-import { prefixText } from '../../lambda/rules/prefix-set.ts';
+import { newDeletion, type Removal } from '../../lambda/core/ledger/rules/deletion.ts';
+import { countedNamesMax, type Shard } from '../../lambda/core/ledger/rules/shard.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
+import { prefixText } from '../../lambda/core/rules/prefix-set.ts';
 import { shardRecord } from '../support/shard-record.ts';
 import { ledgerContext, type OpenTable, oid } from './ledger-context.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { repoLimitsMax } from '../../lambda/ledger/rules/tenant.ts';
+import { repoLimitsMax } from '../../lambda/core/ledger/rules/tenant.ts';
 import { setRepoLimit } from '../support/over-settings.ts';
 import { ledgerContext, type OpenTable, scanned, tenantName } from './ledger-context.ts';
 

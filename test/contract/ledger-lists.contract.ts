@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { newDeletion } from '../../lambda/ledger/rules/deletion.ts';
-import { allPages } from '../../lambda/rules/async.ts';
+import { newDeletion } from '../../lambda/core/ledger/rules/deletion.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
 import { walk } from '../support/walk.ts';
 import { ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
 

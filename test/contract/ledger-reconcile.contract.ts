@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RepoCommit, TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
-import { allPages } from '../../lambda/rules/async.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
+import type { RepoCommit, TenantCommit } from '../../lambda/core/ledger/reconcile-store.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
+import { LedgerUnavailableError } from '../../lambda/core/rules/errors.ts';
 import { ledgerContext, type OpenTable, scanned, tenantName } from './ledger-context.ts';
 
 export function reconcileContract(table: OpenTable): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allPages } from '../../lambda/rules/async.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
 import { reservation } from '../support/ledger-records.ts';
 import { ledgerContext, type OpenTable, oid } from './ledger-context.ts';
 

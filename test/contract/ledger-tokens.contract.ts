@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionRecord, TokenRecord } from '../../lambda/access/rules/tokens.ts';
-import { sessionsMax } from '../../lambda/access/token-store.ts';
+import type { SessionRecord, TokenRecord } from '../../lambda/frame/access/rules/tokens.ts';
+import { sessionsMax } from '../../lambda/frame/access/token-store.ts';
 import { tokenRecord } from '../support/token-record.ts';
 import { walk } from '../support/walk.ts';
 import { ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';

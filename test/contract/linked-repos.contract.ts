@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LinkedRepos } from '../../lambda/hosts/linked-repo-store.ts';
-import type { LinkedRepo } from '../../lambda/hosts/rules/git-hosts.ts';
+import type { LinkedRepos } from '../../lambda/subjects/hosts/linked-repo-store.ts';
+import type { LinkedRepo } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 import { marksContract } from './marks.contract.ts';

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Locks } from '../../lambda/locks/lock-store.ts';
-import { type FileLock, lockHashOf, lockSliceOf, locksPerSliceMax } from '../../lambda/locks/rules/locks.ts';
+import type { Locks } from '../../lambda/subjects/locks/lock-store.ts';
+import {
+  type FileLock,
+  lockHashOf,
+  lockSliceOf,
+  locksPerSliceMax,
+} from '../../lambda/subjects/locks/rules/locks.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';

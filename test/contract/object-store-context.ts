@@ -7,7 +7,7 @@ import {
   type ObjectListing,
   type ObjectStore,
   type UrlSigner,
-} from '../../lambda/store/rules/store.ts';
+} from '../../lambda/core/store/rules/store.ts';
 
 /** One object store under test, through the adapters that the product uses. */
 export interface ObjectStoreTarget {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { nameLayouts } from '../../lambda/store/rules/adopted-repos.ts';
+import { nameLayouts } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { adoptedPrefix, adoptedTarget, oidNames } from './adopted-target.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PublicReads } from '../../lambda/downloads/public-read-store.ts';
-import { publicReposMax } from '../../lambda/downloads/rules/public-reads.ts';
+import type { PublicReads } from '../../lambda/subjects/downloads/public-read-store.ts';
+import { publicReposMax } from '../../lambda/subjects/downloads/rules/public-reads.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 import { marksContract } from './marks.contract.ts';

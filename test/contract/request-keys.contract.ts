@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RequestKeyRecord } from '../../lambda/access/request-key-store.ts';
+import type { RequestKeyRecord } from '../../lambda/frame/access/request-key-store.ts';
 import { ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';
 
 export function requestKeyContract(table: OpenTable): void {

@@ -1,8 +1,8 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { ScanListing } from '../../lambda/scan/list-objects.ts';
-import { BucketClient } from '../../lambda/store/bucket-client.ts';
-import { createObjectStore } from '../../lambda/store/object-store.ts';
-import { createUrlSigner } from '../../lambda/store/signing.ts';
+import { ScanListing } from '../../lambda/core/scan/list-objects.ts';
+import { BucketClient } from '../../lambda/core/store/bucket-client.ts';
+import { createObjectStore } from '../../lambda/core/store/object-store.ts';
+import { createUrlSigner } from '../../lambda/core/store/signing.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';
 
 /** Opens a bucket of a store that speaks S3's protocol, with the product's adapters. */

@@ -1,21 +1,21 @@
-import { createDynamoDbAuditLog } from '../../lambda/access/audit-store.ts';
-import { createDynamoDbAlerts } from '../../lambda/alerts/alert-store.ts';
-import { createDynamoDbWebhooks } from '../../lambda/alerts/webhook-store.ts';
-import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
-import { createDynamoDbExchangeRules } from '../../lambda/ci/rule-store.ts';
-import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
-import { createDynamoDbPublicReads } from '../../lambda/downloads/public-read-store.ts';
-import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
-import { createDynamoDbFailures } from '../../lambda/frame/failure-store.ts';
-import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
-import { createDynamoDbKeptGrants } from '../../lambda/hosts/grant-store.ts';
-import { createDynamoDbLinkedRepos } from '../../lambda/hosts/linked-repo-store.ts';
+import { createDynamoDbAuditLog } from '../../lambda/frame/access/audit-store.ts';
+import { createDynamoDbFailures } from '../../lambda/frame/failures/failure-store.ts';
+import { createDynamoDbAlerts } from '../../lambda/subjects/alerts/alert-store.ts';
+import { createDynamoDbWebhooks } from '../../lambda/subjects/alerts/webhook-store.ts';
+import { createDynamoDbChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
+import { createDynamoDbExchangeRules } from '../../lambda/subjects/ci/rule-store.ts';
+import { createDynamoDbDownloads } from '../../lambda/subjects/downloads/download-store.ts';
+import { createDynamoDbPublicReads } from '../../lambda/subjects/downloads/public-read-store.ts';
+import { createDynamoDbExportJobs } from '../../lambda/subjects/exports/job-store.ts';
+import { createDynamoDbHistory } from '../../lambda/subjects/history/history-store.ts';
+import { createDynamoDbKeptGrants } from '../../lambda/subjects/hosts/grant-store.ts';
+import { createDynamoDbLinkedRepos } from '../../lambda/subjects/hosts/linked-repo-store.ts';
 import {
   createDynamoDbDevices,
   createDynamoDbInvitations,
-} from '../../lambda/invitations/invitation-store.ts';
-import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
-import { createDynamoDbUsers } from '../../lambda/sign-in/user-store.ts';
+} from '../../lambda/subjects/invitations/invitation-store.ts';
+import { createDynamoDbLocks } from '../../lambda/subjects/locks/lock-store.ts';
+import { createDynamoDbUsers } from '../../lambda/subjects/sign-in/user-store.ts';
 import { alertsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { chunkedUploadsContract } from './chunked-uploads.contract.ts';

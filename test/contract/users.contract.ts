@@ -5,8 +5,8 @@ import {
   type LoginRecord,
   tenantsByOperatorMax,
   tenantsPerOrganizationMax,
-} from '../../lambda/sign-in/rules/sign-in.ts';
-import type { Users } from '../../lambda/sign-in/user-store.ts';
+} from '../../lambda/subjects/sign-in/rules/sign-in.ts';
+import type { Users } from '../../lambda/subjects/sign-in/user-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

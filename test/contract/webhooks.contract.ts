@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Webhook, WebhookAttempt } from '../../lambda/alerts/rules/webhook-delivery.ts';
-import type { Webhooks } from '../../lambda/alerts/webhook-store.ts';
+import type { Webhook, WebhookAttempt } from '../../lambda/subjects/alerts/rules/webhook-delivery.ts';
+import type { Webhooks } from '../../lambda/subjects/alerts/webhook-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

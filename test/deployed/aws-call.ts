@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { HttpRequest } from '@smithy/protocol-http';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { NodeSha256 } from '../../lambda/rules/hash.ts';
+import { NodeSha256 } from '../../lambda/core/rules/hash.ts';
 import type { Emulator } from './emulator.ts';
 
 /**

@@ -14,7 +14,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { z } from 'zod';
-import { byDueIndex, tenantKey } from '../../lambda/table/table.ts';
+import { byDueIndex, tenantKey } from '../../lambda/core/table/table.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { run } from '../support/process.ts';
 import { awsCall } from './aws-call.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { storedNameOf } from '../../lambda/store/rules/adopted-repos.ts';
+import { storedNameOf } from '../../lambda/core/store/rules/adopted-repos.ts';
 import type { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';

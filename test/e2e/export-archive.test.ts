@@ -4,12 +4,16 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { type ArchiveFormat, tarFormat, zipFormat } from '../../lambda/exports/rules/archive-formats.ts';
-import { entrySizesOf, Layout } from '../../lambda/exports/rules/layout.ts';
-import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
-import { type Segment, segmentsIn } from '../../lambda/exports/rules/orders.ts';
-import { planExport } from '../../lambda/exports/rules/plan.ts';
-import { quickestSettings, s3Limits } from '../../lambda/exports/rules/settings.ts';
+import {
+  type ArchiveFormat,
+  tarFormat,
+  zipFormat,
+} from '../../lambda/subjects/exports/rules/archive-formats.ts';
+import { entrySizesOf, Layout } from '../../lambda/subjects/exports/rules/layout.ts';
+import type { StoredObject } from '../../lambda/subjects/exports/rules/objects.ts';
+import { type Segment, segmentsIn } from '../../lambda/subjects/exports/rules/orders.ts';
+import { planExport } from '../../lambda/subjects/exports/rules/plan.ts';
+import { quickestSettings, s3Limits } from '../../lambda/subjects/exports/rules/settings.ts';
 import { archiveTools, pythonHashes, runTool } from '../support/archive-tools.ts';
 import { combineCrc32 } from '../support/combine-crc32.ts';
 import { describeWith } from '../support/describe-with.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type NameLayout, storedNameOf } from '../../lambda/store/rules/adopted-repos.ts';
+import { type NameLayout, storedNameOf } from '../../lambda/core/store/rules/adopted-repos.ts';
 import type { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type AdoptedRepo, storedNameOf } from '../../lambda/store/rules/adopted-repos.ts';
+import { type AdoptedRepo, storedNameOf } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { Api, expectProblem, jsonOf, type TestTenant } from '../blackbox/api.ts';
 import { ask, type LfsObject, objectOf, push } from '../blackbox/lfs.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Sha256 } from '../../lambda/chunks/sha256.ts';
+import { Sha256 } from '../../lambda/subjects/chunks/sha256.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Settings } from '../../lambda/rules/settings.ts';
+import type { Settings } from '../../lambda/core/rules/settings.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, expectLfsError, expectProblem, jsonOf, newName, type TestTenant } from '../blackbox/api.ts';
 import { admitted, ask, objectOf, pointer, postBatch, push, put } from '../blackbox/lfs.ts';

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { isOid } from '../../lambda/rules/names.ts';
+import { isOid } from '../../lambda/core/rules/names.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { createDynamoDbLedger } from '../../lambda/ledger/ledger.ts';
-import { allPages } from '../../lambda/rules/async.ts';
+import { createDynamoDbLedger } from '../../lambda/core/ledger/ledger.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { ObjectFiles } from '../../local/store/files.ts';
 import { packedInto, useChildStacks } from '../support/child-stack.ts';

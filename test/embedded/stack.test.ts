@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { HistoryBody } from '../../lambda/api/contract/history.ts';
+import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { pull, push, subscription } from '../support/lfs-client.ts';

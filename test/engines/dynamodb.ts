@@ -6,9 +6,9 @@ import {
   DescribeTableCommand,
   DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
-import { createDynamoDb } from '../../lambda/table/client.ts';
-import type { Table } from '../../lambda/table/requests.ts';
-import { tableDefinition } from '../../lambda/table/table.ts';
+import { createDynamoDb } from '../../lambda/core/table/client.ts';
+import type { Table } from '../../lambda/core/table/requests.ts';
+import { tableDefinition } from '../../lambda/core/table/table.ts';
 
 export const dynamoDbLocal = { name: 'DynamoDB Local', urlVariable: 'ENGINE_DYNAMODB_URL' };
 

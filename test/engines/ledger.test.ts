@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { createDynamoDbLedger } from '../../lambda/ledger/ledger.ts';
+import { createDynamoDbLedger } from '../../lambda/core/ledger/ledger.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
 import { tableContract } from '../contract/table.contract.ts';
 import { dynamoDbLocal, type EngineTable, openEngineTable } from './dynamodb.ts';

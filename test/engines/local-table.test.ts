@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import type { Fields } from '../../lambda/table/expressions.ts';
-import { byDueIndex, byKindIndex, type Operations, type TableClient } from '../../lambda/table/table.ts';
+import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
+import type { Fields } from '../../lambda/core/table/expressions.ts';
+import { byDueIndex, byKindIndex, type Operations, type TableClient } from '../../lambda/core/table/table.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { LocalTable } from '../../local/table/table.ts';
 import { MemoryStore } from '../support/memory/memory-store.ts';

@@ -11,10 +11,10 @@ import {
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { afterEach, expect, it, vi } from 'vitest';
-import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
-import { createInvocations } from '../../lambda/aws/invocation-log.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import type { Table } from '../../lambda/table/requests.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import type { Table } from '../../lambda/core/table/requests.ts';
+import { systemClock, systemIds } from '../../lambda/frame/aws/clock-and-ids.ts';
+import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import { createPumps, defaultQueueTiming, queuesBy } from '../../local/background/queues.ts';
 import { startSchedule, systemTimers } from '../../local/background/schedule.ts';
 import { composeEmbedded, createFunctions } from '../../local/compose.ts';

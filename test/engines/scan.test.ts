@@ -1,19 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { ScanListing } from '../../lambda/scan/list-objects.ts';
-import { createPathScan } from '../../lambda/scan/path-scan.ts';
-import type { ScanStrategy } from '../../lambda/scan/rules/scan-plan.ts';
-import { AdoptedListing } from '../../lambda/store/adopted-listing.ts';
-import { BucketClient } from '../../lambda/store/bucket-client.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { ScanListing } from '../../lambda/core/scan/list-objects.ts';
+import { createPathScan } from '../../lambda/core/scan/path-scan.ts';
+import type { ScanStrategy } from '../../lambda/core/scan/rules/scan-plan.ts';
+import { AdoptedListing } from '../../lambda/core/store/adopted-listing.ts';
+import { BucketClient } from '../../lambda/core/store/bucket-client.ts';
 import {
   type AdoptedRepo,
   AdoptedRepos,
   nameLayouts,
   storedNameOf,
-} from '../../lambda/store/rules/adopted-repos.ts';
+} from '../../lambda/core/store/rules/adopted-repos.ts';
+import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import { describeOn } from './engine.ts';
 import { engineCredentials, versitygw } from './s3.ts';
 

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDynamoDb } from '../../lambda/table/client.ts';
+import { createDynamoDb } from '../../lambda/core/table/client.ts';
 import { queuePartitions } from '../../local/background/kept.ts';
 import { push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';

@@ -1,7 +1,7 @@
-import type { Downloads } from '../../lambda/downloads/download-store.ts';
-import { reachableSetKey } from '../../lambda/gc/rules/gc.ts';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { prefixesOf } from '../../lambda/rules/prefix-set.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import { prefixesOf } from '../../lambda/core/rules/prefix-set.ts';
+import type { Downloads } from '../../lambda/subjects/downloads/download-store.ts';
+import { reachableSetKey } from '../../lambda/subjects/gc/rules/gc.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { replacing } from './replacing.ts';

@@ -1,5 +1,5 @@
-import { lapsedAtMs } from '../../lambda/ledger/rules/reservation.ts';
-import { allPages } from '../../lambda/rules/async.ts';
+import { lapsedAtMs } from '../../lambda/core/ledger/rules/reservation.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
 import { cleanUp, download, holdExport } from './act-beside.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';

@@ -1,5 +1,5 @@
-import { AwsServiceError, LedgerUnavailableError } from '../../lambda/rules/errors.ts';
-import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
+import { AwsServiceError, LedgerUnavailableError } from '../../lambda/core/rules/errors.ts';
+import { StoreUnavailableError } from '../../lambda/core/store/rules/store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 import type { Mishap, Mishaps, PortCall } from './mishaps.ts';

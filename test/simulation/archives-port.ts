@@ -1,5 +1,5 @@
-import type { ArchiveStore, MultipartUpload } from '../../lambda/store/rules/archive-store.ts';
-import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
+import type { ArchiveStore, MultipartUpload } from '../../lambda/core/store/rules/archive-store.ts';
+import { StoreUnavailableError } from '../../lambda/core/store/rules/store.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import type { Actor } from './actor.ts';
 import { replacing } from './replacing.ts';

@@ -1,5 +1,5 @@
-import type { UploadPath } from '../../lambda/chunks/rules/upload.ts';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import type { UploadPath } from '../../lambda/subjects/chunks/rules/upload.ts';
 import type { Random } from '../support/random.ts';
 import { type Content, chunkCount, chunkedAboveBytes, chunkOf } from './chunk-contents.ts';
 import type { ChunkWatch } from './chunk-watch.ts';

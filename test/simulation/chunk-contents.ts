@@ -1,5 +1,5 @@
-import { Sha256 } from '../../lambda/chunks/sha256.ts';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import { Sha256 } from '../../lambda/subjects/chunks/sha256.ts';
 import type { Random } from '../support/random.ts';
 
 /** A chunk is one block of SHA-256. */

@@ -1,4 +1,4 @@
-import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
+import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
 import type { World } from './world.ts';
 
 const minute = 60_000;

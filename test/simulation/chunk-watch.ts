@@ -1,7 +1,7 @@
-import { parseReservation } from '../../lambda/ledger/items.ts';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
-import type { MultipartUpload } from '../../lambda/store/rules/archive-store.ts';
-import { fromStored } from '../../lambda/table/stored-names.ts';
+import { parseReservation } from '../../lambda/core/ledger/items.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import type { MultipartUpload } from '../../lambda/core/store/rules/archive-store.ts';
+import { fromStored } from '../../lambda/core/table/stored-names.ts';
 import type { Item } from '../../local/table/expression.ts';
 import type { Change } from '../../local/table/items.ts';
 import { Violation } from './invariants.ts';

@@ -1,11 +1,11 @@
-import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
-import { claimedForMs } from '../../lambda/chunks/rules/upload.ts';
-import { Sha256 } from '../../lambda/chunks/sha256.ts';
-import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
-import { UploadGoneError } from '../../lambda/store/rules/archive-store.ts';
-import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
+import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts';
+import { UploadGoneError } from '../../lambda/core/store/rules/archive-store.ts';
+import { StoreUnavailableError } from '../../lambda/core/store/rules/store.ts';
+import { expiryAttribute } from '../../lambda/core/table/table.ts';
 import * as stores from '../../lambda/stores.ts';
-import { expiryAttribute } from '../../lambda/table/table.ts';
+import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
+import { claimedForMs } from '../../lambda/subjects/chunks/rules/upload.ts';
+import { Sha256 } from '../../lambda/subjects/chunks/sha256.ts';
 import { Random } from '../support/random.ts';
 import { tokenRecord } from '../support/token-record.ts';
 import { act } from './act.ts';

@@ -1,7 +1,7 @@
-import { createTenant } from '../../lambda/access/tenants.ts';
-import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
-import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
-import { verifyUpload } from '../../lambda/ledger/reservations.ts';
+import { admitUpload } from '../../lambda/core/ledger/admit-upload.ts';
+import { refresh } from '../../lambda/core/ledger/reconcile-requests.ts';
+import { verifyUpload } from '../../lambda/core/ledger/reservations.ts';
+import { createTenant } from '../../lambda/frame/access/tenants.ts';
 import { Random } from '../support/random.ts';
 import type { Mix } from './actor.ts';
 import { Violation } from './invariants.ts';

@@ -1,11 +1,16 @@
-import { createTenant } from '../../lambda/access/tenants.ts';
-import { openGc, signReachableSet, startRun } from '../../lambda/gc/gc.ts';
-import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
-import { type GcFailure, isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
-import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
-import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { prefixesOf } from '../../lambda/rules/prefix-set.ts';
+import { refresh } from '../../lambda/core/ledger/reconcile-requests.ts';
+import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import { prefixesOf } from '../../lambda/core/rules/prefix-set.ts';
+import { createTenant } from '../../lambda/frame/access/tenants.ts';
+import { openGc, signReachableSet, startRun } from '../../lambda/subjects/gc/gc.ts';
+import { createDynamoDbGcRuns } from '../../lambda/subjects/gc/gc-store.ts';
+import {
+  type GcFailure,
+  isUnderWay,
+  reachableSetKey,
+  snapshotFromMs,
+} from '../../lambda/subjects/gc/rules/gc.ts';
 import { Random } from '../support/random.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';

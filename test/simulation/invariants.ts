@@ -1,7 +1,7 @@
-import { type ExportJob, isOpen } from '../../lambda/exports/rules/job.ts';
-import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
-import { type TenantRecord, unconfirmedMakersMax } from '../../lambda/ledger/rules/tenant.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import type { Reservation } from '../../lambda/core/ledger/rules/reservation.ts';
+import { type TenantRecord, unconfirmedMakersMax } from '../../lambda/core/ledger/rules/tenant.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { type ExportJob, isOpen } from '../../lambda/subjects/exports/rules/job.ts';
 import { sumBelow, type Truth } from './truth.ts';
 
 /** An invariant was broken. The message begins with its number in docs/how-it-works.md, and says by how much. */

@@ -1,4 +1,4 @@
-import { writerAttribute } from '../../lambda/downloads/download-store.ts';
+import { writerAttribute } from '../../lambda/subjects/downloads/download-store.ts';
 import { Violation } from './invariants.ts';
 
 interface Sent {

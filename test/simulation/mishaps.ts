@@ -1,4 +1,4 @@
-import type { Ledger } from '../../lambda/ledger/ledger.ts';
+import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
 
 /** A call of a port, by the name of its method. Of several operations on the table, it is the next one. */
 export type PortCall = keyof Ledger | 'listPage' | 'delete';

@@ -1,7 +1,7 @@
-import type { Downloads } from '../../lambda/downloads/download-store.ts';
-import { findDownloads, meterOffer, offerFound } from '../../lambda/downloads/downloads.ts';
-import { sumEntries } from '../../lambda/ledger/rules/reservation.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
+import { sumEntries } from '../../lambda/core/ledger/rules/reservation.ts';
+import { LedgerUnavailableError } from '../../lambda/core/rules/errors.ts';
+import type { Downloads } from '../../lambda/subjects/downloads/download-store.ts';
+import { findDownloads, meterOffer, offerFound } from '../../lambda/subjects/downloads/downloads.ts';
 import { replacing } from './replacing.ts';
 import {
   cleanedWhilePushed,

@@ -1,7 +1,7 @@
-import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
-import type { SeenNote } from '../../lambda/ledger/rules/watch.ts';
-import { prefixBytes } from '../../lambda/rules/prefix-set.ts';
+import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
+import type { Deletion } from '../../lambda/core/ledger/rules/deletion.ts';
+import type { SeenNote } from '../../lambda/core/ledger/rules/watch.ts';
+import { prefixBytes } from '../../lambda/core/rules/prefix-set.ts';
 import type { GcMutant } from './gc.ts';
 import { replacing } from './replacing.ts';
 import type { World } from './world.ts';

@@ -1,4 +1,4 @@
-import type { Shard } from '../../lambda/ledger/rules/shard.ts';
+import type { Shard } from '../../lambda/core/ledger/rules/shard.ts';
 import { replacing } from './replacing.ts';
 import { backWhileFrozen } from './stories-batches.ts';
 import {

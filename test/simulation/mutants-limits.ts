@@ -1,6 +1,6 @@
-import type { Input } from '../../lambda/ledger/ledger.ts';
-import type { LimitCommit } from '../../lambda/ledger/reconcile-store.ts';
-import type { ScannedLimit } from '../../lambda/ledger/rules/tenant.ts';
+import type { Input } from '../../lambda/core/ledger/ledger.ts';
+import type { LimitCommit } from '../../lambda/core/ledger/reconcile-store.ts';
+import type { ScannedLimit } from '../../lambda/core/ledger/rules/tenant.ts';
 import { replacing } from './replacing.ts';
 import {
   addedTwiceToLimited,

@@ -1,4 +1,4 @@
-import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
+import type { Deletion } from '../../lambda/core/ledger/rules/deletion.ts';
 import { replacing } from './replacing.ts';
 import { pushedAndCollected, pushedAndDeleted, pushedAndEmptied } from './stories-makers.ts';
 import type { Story } from './story.ts';

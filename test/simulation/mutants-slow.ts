@@ -1,6 +1,6 @@
-import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { isLapsed, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
-import type { RepoRecord } from '../../lambda/ledger/rules/tenant.ts';
+import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
+import { isLapsed, type Reservation } from '../../lambda/core/ledger/rules/reservation.ts';
+import type { RepoRecord } from '../../lambda/core/ledger/rules/tenant.ts';
 import { replacing } from './replacing.ts';
 import {
   lapsedWhileRead,

@@ -1,6 +1,6 @@
-import type { TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
-import { isLapsed, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
-import type { PathScan, PathScanOutcome } from '../../lambda/scan/rules/scan-plan.ts';
+import type { TenantCommit } from '../../lambda/core/ledger/reconcile-store.ts';
+import { isLapsed, type Reservation } from '../../lambda/core/ledger/rules/reservation.ts';
+import type { PathScan, PathScanOutcome } from '../../lambda/core/scan/rules/scan-plan.ts';
 import { replacing } from './replacing.ts';
 import {
   deletedInOutage,

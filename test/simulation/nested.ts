@@ -1,8 +1,8 @@
-import { deleteRepo, markObject } from '../../lambda/ledger/deletes.ts';
-import { emptyClosedRepos } from '../../lambda/ledger/empty-repos.ts';
-import { reconcile } from '../../lambda/ledger/reconcile.ts';
-import { runDeletions } from '../../lambda/ledger/run-deletions.ts';
-import type { TableClient } from '../../lambda/table/table.ts';
+import { deleteRepo, markObject } from '../../lambda/core/ledger/deletes.ts';
+import { emptyClosedRepos } from '../../lambda/core/ledger/empty-repos.ts';
+import { reconcile } from '../../lambda/core/ledger/reconcile.ts';
+import { runDeletions } from '../../lambda/core/ledger/run-deletions.ts';
+import type { TableClient } from '../../lambda/core/table/table.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../support/memory/stack.ts';
 import { type MemoryTable, memoryTable } from '../support/memory/table.ts';

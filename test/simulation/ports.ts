@@ -1,37 +1,37 @@
-import { createDynamoDbRequestKeys } from '../../lambda/access/request-key-store.ts';
-import { createInvocations } from '../../lambda/aws/invocation-log.ts';
-import type { ChunkMessage } from '../../lambda/chunks/messages.ts';
-import { createDynamoDbChunkedUploads } from '../../lambda/chunks/upload-store.ts';
-import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
-import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
-import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
-import { deletionMethods } from '../../lambda/ledger/deletion-store.ts';
-import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { reconcileMethods } from '../../lambda/ledger/reconcile-store.ts';
-import { refreshMethods } from '../../lambda/ledger/refresh-store.ts';
-import { repoMethods, shardMethods } from '../../lambda/ledger/repo-store.ts';
-import { reservationMethods } from '../../lambda/ledger/reservation-store.ts';
-import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
-import { counterMethods } from '../../lambda/ledger/tenant-counter-store.ts';
-import { tenantMethods } from '../../lambda/ledger/tenant-store.ts';
-import { watchMethods } from '../../lambda/ledger/watch-store.ts';
-import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
-import type { Metrics } from '../../lambda/rules/metrics.ts';
-import type { Settings } from '../../lambda/rules/settings.ts';
-import { createPathScan } from '../../lambda/scan/path-scan.ts';
-import { type KnownObjects, ListingPace } from '../../lambda/scan/rules/known-objects.ts';
-import { adoptedListing, adoptedStore } from '../../lambda/store/adopted.ts';
-import type { AdoptedRepos } from '../../lambda/store/rules/adopted-repos.ts';
-import type { MultipartUpload } from '../../lambda/store/rules/archive-store.ts';
+import { deletionMethods } from '../../lambda/core/ledger/deletion-store.ts';
+import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
+import { reconcileMethods } from '../../lambda/core/ledger/reconcile-store.ts';
+import { refreshMethods } from '../../lambda/core/ledger/refresh-store.ts';
+import { repoMethods, shardMethods } from '../../lambda/core/ledger/repo-store.ts';
+import { reservationMethods } from '../../lambda/core/ledger/reservation-store.ts';
+import type { ReconcileRequest } from '../../lambda/core/ledger/rules/reconcile-policy.ts';
+import { counterMethods } from '../../lambda/core/ledger/tenant-counter-store.ts';
+import { tenantMethods } from '../../lambda/core/ledger/tenant-store.ts';
+import { watchMethods } from '../../lambda/core/ledger/watch-store.ts';
+import type { Clock, Log } from '../../lambda/core/rules/clock-and-log.ts';
+import type { Metrics } from '../../lambda/core/rules/metrics.ts';
+import type { Settings } from '../../lambda/core/rules/settings.ts';
+import { createPathScan } from '../../lambda/core/scan/path-scan.ts';
+import { type KnownObjects, ListingPace } from '../../lambda/core/scan/rules/known-objects.ts';
+import { adoptedListing, adoptedStore } from '../../lambda/core/store/adopted.ts';
+import type { AdoptedRepos } from '../../lambda/core/store/rules/adopted-repos.ts';
+import type { MultipartUpload } from '../../lambda/core/store/rules/archive-store.ts';
 import {
   type ObjectListing,
   type ObjectStore,
   StoreUnavailableError,
   type UrlSigner,
-} from '../../lambda/store/rules/store.ts';
+} from '../../lambda/core/store/rules/store.ts';
+import type { Table } from '../../lambda/core/table/requests.ts';
+import { createDynamoDbRequestKeys } from '../../lambda/frame/access/request-key-store.ts';
+import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import * as stores from '../../lambda/stores.ts';
+import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
+import { createDynamoDbChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
+import { createDynamoDbDownloads } from '../../lambda/subjects/downloads/download-store.ts';
+import { createDynamoDbExportJobs } from '../../lambda/subjects/exports/job-store.ts';
+import { createDynamoDbGcRuns } from '../../lambda/subjects/gc/gc-store.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
-import type { Table } from '../../lambda/table/requests.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';

@@ -1,5 +1,5 @@
-import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import type { TableClient } from '../../lambda/table/table.ts';
+import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
+import type { TableClient } from '../../lambda/core/table/table.ts';
 import { Random } from '../support/random.ts';
 import { type Code, code } from './code.ts';
 

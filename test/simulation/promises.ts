@@ -3,8 +3,8 @@ import {
   lapsedAtMs,
   type Reservation,
   unconfirmedUntilMs,
-} from '../../lambda/ledger/rules/reservation.ts';
-import type { Settings } from '../../lambda/rules/settings.ts';
+} from '../../lambda/core/ledger/rules/reservation.ts';
+import type { Settings } from '../../lambda/core/rules/settings.ts';
 
 /** Whoever looks last may have a clock that is ahead. */
 const lookMarginMs = 60_000;

@@ -1,6 +1,6 @@
-import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
-import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/ledger/upload-batch.ts';
+import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
+import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts';
+import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/core/ledger/upload-batch.ts';
 import { breakOff } from './broken-put.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';

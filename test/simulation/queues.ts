@@ -2,7 +2,7 @@ import {
   type ReconcileRequest,
   type Urgency,
   urgencyOf,
-} from '../../lambda/ledger/rules/reconcile-policy.ts';
+} from '../../lambda/core/ledger/rules/reconcile-policy.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 import type { Weather } from './actor.ts';

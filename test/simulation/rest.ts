@@ -1,8 +1,8 @@
-import { createDynamoDbGcRuns } from '../../lambda/gc/gc-store.ts';
-import { isUnderWay } from '../../lambda/gc/rules/gc.ts';
-import { shardsInForce } from '../../lambda/ledger/rules/shard.ts';
-import { allPages } from '../../lambda/rules/async.ts';
-import { dayOf } from '../../lambda/rules/dates.ts';
+import { shardsInForce } from '../../lambda/core/ledger/rules/shard.ts';
+import { allPages } from '../../lambda/core/rules/async.ts';
+import { dayOf } from '../../lambda/core/rules/dates.ts';
+import { createDynamoDbGcRuns } from '../../lambda/subjects/gc/gc-store.ts';
+import { isUnderWay } from '../../lambda/subjects/gc/rules/gc.ts';
 import { Violation } from './invariants.ts';
 import type { TenantWorld } from './tenant-world.ts';
 

@@ -1,4 +1,4 @@
-import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
+import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
 import type { Code } from './code.ts';

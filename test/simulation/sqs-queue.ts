@@ -1,6 +1,6 @@
-import { deduplicationId } from '../../lambda/aws/sqs.ts';
-import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
-import { longPause, pauseMs } from '../../lambda/rules/jobs.ts';
+import type { ReconcileRequest } from '../../lambda/core/ledger/rules/reconcile-policy.ts';
+import { longPause, pauseMs } from '../../lambda/core/rules/jobs.ts';
+import { deduplicationId } from '../../lambda/frame/aws/sqs.ts';
 import { Violation } from './invariants.ts';
 import type { QueueWorld, SimQueue } from './queues.ts';
 

@@ -1,5 +1,5 @@
-import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
-import { type AdoptedRepo, nameLayouts } from '../../lambda/store/rules/adopted-repos.ts';
+import { defaultSettings, type Settings } from '../../lambda/core/rules/settings.ts';
+import { type AdoptedRepo, nameLayouts } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { Random } from '../support/random.ts';
 import { repoName, tenantName } from './names.ts';
 

@@ -1,8 +1,8 @@
-import { parseReservation, tenantOfPartition } from '../../lambda/ledger/items.ts';
-import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import type { Table } from '../../lambda/table/requests.ts';
-import { fromStored } from '../../lambda/table/stored-names.ts';
-import type { Operations, TableClient } from '../../lambda/table/table.ts';
+import { parseReservation, tenantOfPartition } from '../../lambda/core/ledger/items.ts';
+import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
+import type { Table } from '../../lambda/core/table/requests.ts';
+import { fromStored } from '../../lambda/core/table/stored-names.ts';
+import type { Operations, TableClient } from '../../lambda/core/table/table.ts';
 import type { Item } from '../../local/table/expression.ts';
 import { entryOf, type Index, indexes, keyOf, type Page, type Range } from '../../local/table/items.ts';
 import { MemoryStore } from '../support/memory/memory-store.ts';

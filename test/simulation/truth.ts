@@ -1,6 +1,6 @@
-import { onceMoreIdStart, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
-import type { TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
-import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
+import { onceMoreIdStart, type Reservation } from '../../lambda/core/ledger/rules/reservation.ts';
+import type { TenantRecord } from '../../lambda/core/ledger/rules/tenant.ts';
+import { defaultSettings, type Settings } from '../../lambda/core/rules/settings.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { AroundChanges } from './around.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AdoptedRepo } from '../../lambda/store/rules/adopted-repos.ts';
+import type { AdoptedRepo } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
 

@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { metricUnits } from '../../lambda/rules/metrics.ts';
+import { metricUnits } from '../../lambda/core/rules/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { arnOf, backgroundFunctions, givesUpTo, liveOf, templateOf } from './stack-template.ts';

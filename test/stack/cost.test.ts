@@ -9,7 +9,7 @@ import {
   sumOf,
   totalOf,
 } from '../../cost/operations.ts';
-import { metricUnits } from '../../lambda/rules/metrics.ts';
+import { metricUnits } from '../../lambda/core/rules/metrics.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { templateOf } from './stack-template.ts';
 

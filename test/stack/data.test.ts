@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isTenantName } from '../../lambda/rules/names.ts';
-import { tableDefinition } from '../../lambda/table/table.ts';
+import { isTenantName } from '../../lambda/core/rules/names.ts';
+import { tableDefinition } from '../../lambda/core/table/table.ts';
 import { newCdnKey } from '../support/cdn.ts';
 import { grantsOf } from './grants-of.ts';
 import { expectRefused, externalStore, templateOf } from './stack-template.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { requestKey } from '../../lambda/exports/rules/job.ts';
-import { candidatesKey, reachableSetKey } from '../../lambda/gc/rules/gc.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
+import { requestKey } from '../../lambda/subjects/exports/rules/job.ts';
+import { candidatesKey, reachableSetKey } from '../../lambda/subjects/gc/rules/gc.ts';
 import { mayDo } from '../support/table-grants.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { defaultWorkload, monthOf, standing, sumOf, totalOf } from '../../cost/operations.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import { deploymentSettings } from '../../lib/settings/stages.ts';
 import { pageNames } from '../support/doc-blocks.ts';
 import { alarmsOf } from './alarms/alarm-evaluation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import { functionSpecs } from '../../lib/functions/function-specs.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';

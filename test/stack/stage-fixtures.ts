@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { adoptedPathCharactersMax } from '../../lambda/store/rules/adopted-repos.ts';
+import { adoptedPathCharactersMax } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { type DeploymentSettingsInput, everySetting } from '../../lib/settings/deployment-settings.ts';
 import { newCdnKey } from '../support/cdn.ts';
 

@@ -1,5 +1,5 @@
 import type { SQSEvent } from 'aws-lambda';
-import type { Consumer, Delivery } from '../../lambda/rules/jobs.ts';
+import type { Consumer, Delivery } from '../../lambda/core/rules/jobs.ts';
 
 const textOf = (body: unknown) => (typeof body === 'string' ? body : (JSON.stringify(body) ?? ''));
 

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { ExportBusyError } from '../../lambda/exports/lease.ts';
-import { type ExportMessage, exportMessage } from '../../lambda/exports/messages.ts';
-import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/exports/rules/job.ts';
-import { type ExportSettings, exportSettingsFor } from '../../lambda/exports/rules/settings.ts';
-import { runExportStep } from '../../lambda/exports/steps.ts';
+import { ExportBusyError } from '../../lambda/subjects/exports/lease.ts';
+import { type ExportMessage, exportMessage } from '../../lambda/subjects/exports/messages.ts';
+import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/subjects/exports/rules/job.ts';
+import { type ExportSettings, exportSettingsFor } from '../../lambda/subjects/exports/rules/settings.ts';
+import { runExportStep } from '../../lambda/subjects/exports/steps.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { Item } from '../../local/table/expression.ts';
 import { keyOf } from '../../local/table/items.ts';

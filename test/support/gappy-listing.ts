@@ -1,4 +1,4 @@
-import type { ListedPage, ListPageRequest, ObjectListing } from '../../lambda/store/rules/store.ts';
+import type { ListedPage, ListPageRequest, ObjectListing } from '../../lambda/core/store/rules/store.ts';
 import type { Random } from './random.ts';
 
 const none = { keyCount: 0, totalBytes: 0, isTruncated: true } as const;

@@ -1,7 +1,7 @@
-import type { TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
-import { RepoReservations } from '../../lambda/ledger/rules/repo-reservations.ts';
-import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
-import type { NewTenant } from '../../lambda/ledger/tenant-store.ts';
+import type { TenantCommit } from '../../lambda/core/ledger/reconcile-store.ts';
+import { RepoReservations } from '../../lambda/core/ledger/rules/repo-reservations.ts';
+import type { Reservation } from '../../lambda/core/ledger/rules/reservation.ts';
+import type { NewTenant } from '../../lambda/core/ledger/tenant-store.ts';
 
 /** A tenant to be created: without a limit, not counted, and due never. */
 export function newTenant(tenant: string, more: Partial<NewTenant> = {}): NewTenant {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { compareKeys } from '../../lambda/rules/names.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
 import type { Level, LevelRange, LevelWrite } from '../../local/table/level-store.ts';
 
 /** What LevelDB says of a full disk. */

@@ -6,7 +6,7 @@ const longFiles: readonly string[] = [
   'test/simulation/simulation.test.ts',
   'test/simulation/stories.test.ts',
   'test/embedded/blackbox.test.ts',
-  'test/unit/lambda/exports/kills.long.test.ts',
+  'test/unit/lambda/subjects/exports/kills.long.test.ts',
   'test/contract/object-store.long.test.ts',
 ];
 

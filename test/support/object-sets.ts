@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
+import type { StoredObject } from '../../lambda/subjects/exports/rules/objects.ts';
 import { Random } from './random.ts';
 
 /** A distribution of object sizes. */

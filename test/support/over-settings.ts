@@ -1,5 +1,5 @@
-import type { Input, Ledger } from '../../lambda/ledger/ledger.ts';
-import type { TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
+import type { Input, Ledger } from '../../lambda/core/ledger/ledger.ts';
+import type { TenantRecord } from '../../lambda/core/ledger/rules/tenant.ts';
 
 type Changed = Promise<TenantRecord | undefined>;
 

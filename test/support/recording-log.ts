@@ -1,4 +1,4 @@
-import type { Log } from '../../lambda/rules/clock-and-log.ts';
+import type { Log } from '../../lambda/core/rules/clock-and-log.ts';
 
 export interface LoggedEntry {
   readonly level: 'info' | 'warn' | 'error';

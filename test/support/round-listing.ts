@@ -1,6 +1,6 @@
 import { setImmediate as macrotask } from 'node:timers/promises';
-import { compareKeys } from '../../lambda/rules/names.ts';
-import type { ListedPage, ListPageRequest } from '../../lambda/store/rules/store.ts';
+import { compareKeys } from '../../lambda/core/rules/names.ts';
+import type { ListedPage, ListPageRequest } from '../../lambda/core/store/rules/store.ts';
 import { Random } from './random.ts';
 
 /** `count` names of 64 hex digits, randomly and evenly spread. */

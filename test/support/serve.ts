@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { BucketClient, type S3Settings } from '../../lambda/store/bucket-client.ts';
+import { BucketClient, type S3Settings } from '../../lambda/core/store/bucket-client.ts';
 
 const connections = new WeakMap<Server, Set<Socket>>();
 

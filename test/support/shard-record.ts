@@ -1,4 +1,4 @@
-import type { Shard } from '../../lambda/ledger/rules/shard.ts';
+import type { Shard } from '../../lambda/core/ledger/rules/shard.ts';
 
 /** An empty shard that was counted at 1000. */
 export function shardRecord(prefix: string, more: Partial<Shard> = {}): Shard {

@@ -1,4 +1,4 @@
-import { type ExportWish, prepareExport } from '../../lambda/exports/start.ts';
+import { type ExportWish, prepareExport } from '../../lambda/subjects/exports/start.ts';
 
 type Deps = Parameters<typeof prepareExport>[0];
 type Prepared = Awaited<ReturnType<typeof prepareExport>>;

@@ -1,4 +1,4 @@
-import type { ObjectListing } from '../../lambda/store/rules/store.ts';
+import type { ObjectListing } from '../../lambda/core/store/rules/store.ts';
 
 /** A listing that, as older versions of MinIO do, lists nothing after a key that doesn't begin with the prefix. */
 export function startsWithinPrefix(inner: ObjectListing): ObjectListing {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ExportBusyError } from '../../lambda/exports/lease.ts';
-import type { ExportMessage } from '../../lambda/exports/messages.ts';
-import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/exports/rules/job.ts';
-import type { ExportSettings } from '../../lambda/exports/rules/settings.ts';
-import { runExportStep } from '../../lambda/exports/steps.ts';
-import type { ArchiveStore } from '../../lambda/store/rules/archive-store.ts';
-import type { ObjectListing } from '../../lambda/store/rules/store.ts';
+import type { ArchiveStore } from '../../lambda/core/store/rules/archive-store.ts';
+import type { ObjectListing } from '../../lambda/core/store/rules/store.ts';
+import { ExportBusyError } from '../../lambda/subjects/exports/lease.ts';
+import type { ExportMessage } from '../../lambda/subjects/exports/messages.ts';
+import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/subjects/exports/rules/job.ts';
+import type { ExportSettings } from '../../lambda/subjects/exports/rules/settings.ts';
+import { runExportStep } from '../../lambda/subjects/exports/steps.ts';
 import type { Deps } from '../../local/deps.ts';
 import { wholeTenant as all } from './export-request.ts';
 import { memoryDeps } from './memory/deps.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { HttpRequest } from '@smithy/protocol-http';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { NodeSha256 } from '../../lambda/rules/hash.ts';
+import { NodeSha256 } from '../../lambda/core/rules/hash.ts';
 import { type RunningStore, type StoreOptions, startStore } from '../../local/store/start-store.ts';
 import { type RawAnswer, sendRaw } from './raw-request.ts';
 

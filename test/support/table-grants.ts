@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
+import type { Operations, TableClient } from '../../lambda/core/table/table.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
-import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import type { Operations, TableClient } from '../../lambda/table/table.ts';
 import { functionSpecs, type ItemGrant, type TableAction } from '../../lib/functions/function-specs.ts';
 import type * as compose from '../../local/compose.ts';
 

@@ -1,4 +1,4 @@
-import type { TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
+import type { TenantRecord } from '../../lambda/core/ledger/rules/tenant.ts';
 
 /** An open tenant with a limit of 100 bytes that was never counted and has nothing. */
 export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {

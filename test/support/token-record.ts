@@ -1,5 +1,5 @@
-import { type TokenRecord, tokenIdOf } from '../../lambda/access/rules/tokens.ts';
-import { sha256Hex } from '../../lambda/rules/hash.ts';
+import { sha256Hex } from '../../lambda/core/rules/hash.ts';
+import { type TokenRecord, tokenIdOf } from '../../lambda/frame/access/rules/tokens.ts';
 
 /** The record of a token that may push, for all repos of its tenant and for ever, unless `more` says otherwise. */
 export function tokenRecord(

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { contract } from '../../lambda/api/contract/all.ts';
-import { bodyBytesMaxDefault, type RouteContract } from '../../lambda/api/contract/contract.ts';
-import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { contract } from '../../lambda/contract.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { bodyBytesMaxDefault, type RouteContract } from '../../lambda/frame/contract/contract.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -19,8 +19,8 @@ const architecture: Readonly<Record<string, Entry>> = {
   // `node:net` knows addresses, and zod checks what was stored.
   rules: { imports: [], packages: ['node:crypto', 'node:net', 'node:zlib', 'zod'] },
   // The subjects: what does I/O by these rules, and the use cases.
-  'lambda/aws': {
-    imports: ['lambda/api', 'lambda/ledger', 'lambda/table', 'rules'],
+  'lambda/frame/aws': {
+    imports: ['lambda/api', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
@@ -37,74 +37,83 @@ const architecture: Readonly<Record<string, Entry>> = {
       'zod',
     ],
   },
-  'lambda/exports': {
+  'lambda/subjects/exports': {
     imports: [
-      'lambda/access',
-      'lambda/ledger',
-      'lambda/scan',
+      'lambda/frame/access',
+      'lambda/core/ledger',
+      'lambda/core/scan',
       'lambda/frame',
-      'lambda/store',
-      'lambda/table',
+      'lambda/core/store',
+      'lambda/core/table',
       'rules',
     ],
     packages: ['zod'],
   },
-  'lambda/chunks': {
-    imports: ['lambda/access', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
+  'lambda/subjects/chunks': {
+    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/store', 'lambda/core/table', 'rules'],
     packages: ['hash-wasm', 'zod'],
   },
-  'lambda/gc': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: [] },
-  // The core knows no subject: it tells what it has done, and asks (lambda/ledger/seams.ts).
-  'lambda/ledger': { imports: ['lambda/scan', 'lambda/table', 'rules'], packages: ['zod'] },
-  'lambda/locks': {
-    imports: ['lambda/access', 'lambda/ledger', 'lambda/table', 'rules'],
+  'lambda/subjects/gc': { imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'], packages: [] },
+  // The core knows no subject: it tells what it has done, and asks (lambda/core/ledger/seams.ts).
+  'lambda/core/ledger': { imports: ['lambda/core/scan', 'lambda/core/table', 'rules'], packages: ['zod'] },
+  'lambda/subjects/locks': {
+    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
     packages: [],
   },
-  'lambda/history': {
-    imports: ['lambda/ledger', 'lambda/table', 'rules'],
+  'lambda/subjects/history': {
+    imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'],
     packages: ['zod'],
   },
-  'lambda/downloads': {
+  'lambda/subjects/downloads': {
     imports: [
-      'lambda/access',
+      'lambda/frame/access',
       'lambda/frame',
-      'lambda/hosts',
-      'lambda/ledger',
-      'lambda/scan',
-      'lambda/table',
+      'lambda/subjects/hosts',
+      'lambda/core/ledger',
+      'lambda/core/scan',
+      'lambda/core/table',
       'rules',
     ],
     packages: ['node:http', 'node:https', 'node:stream/promises', 'zod'],
   },
-  'lambda/alerts': {
-    imports: ['lambda/access', 'lambda/frame', 'lambda/ledger', 'lambda/table', 'rules'],
+  'lambda/subjects/alerts': {
+    imports: ['lambda/frame/access', 'lambda/frame', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
     packages: ['node:http', 'node:https', 'zod'],
   },
-  'lambda/status': { imports: ['lambda/frame', 'lambda/ledger', 'rules'], packages: [] },
+  'lambda/subjects/status': { imports: ['lambda/frame', 'lambda/core/ledger', 'rules'], packages: [] },
   // What every subject may use: failures for the operator, addresses that are public.
   'lambda/frame': {
-    imports: ['lambda/ledger', 'lambda/table', 'rules'],
+    imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
   },
   // Who asks, and what they may.
-  'lambda/access': { imports: ['lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
-  'lambda/ci': {
-    imports: ['lambda/access', 'lambda/ledger', 'lambda/table', 'rules'],
+  'lambda/frame/access': { imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'], packages: ['zod'] },
+  'lambda/subjects/ci': {
+    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
     packages: ['aws-jwt-verify', 'zod'],
   },
-  'lambda/hosts': { imports: ['lambda/access', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
-  'lambda/invitations': {
-    imports: ['lambda/access', 'lambda/ledger', 'lambda/table', 'rules'],
+  'lambda/subjects/hosts': {
+    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
+    packages: ['zod'],
+  },
+  'lambda/subjects/invitations': {
+    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
     packages: ['zod'],
   },
   // Nobody signs in without a git host.
-  'lambda/sign-in': {
-    imports: ['lambda/access', 'lambda/hosts', 'lambda/ledger', 'lambda/table', 'rules'],
+  'lambda/subjects/sign-in': {
+    imports: [
+      'lambda/frame/access',
+      'lambda/subjects/hosts',
+      'lambda/core/ledger',
+      'lambda/core/table',
+      'rules',
+    ],
     packages: ['zod'],
   },
-  'lambda/scan': { imports: ['lambda/store', 'rules'], packages: [] },
-  'lambda/store': {
-    imports: ['lambda/table', 'rules'],
+  'lambda/core/scan': { imports: ['lambda/core/store', 'rules'], packages: [] },
+  'lambda/core/store': {
+    imports: ['lambda/core/table', 'rules'],
     packages: [
       '@aws-sdk/client-s3',
       'node:crypto',
@@ -115,48 +124,48 @@ const architecture: Readonly<Record<string, Entry>> = {
       'node:timers/promises',
     ],
   },
-  'lambda/table': {
+  'lambda/core/table': {
     imports: ['rules'],
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@smithy/core', '@smithy/types', 'zod'],
   },
   // Every store of the table; and all that use cases can depend on, as types.
   'lambda/stores.ts': {
     imports: [
-      'lambda/chunks',
-      'lambda/downloads',
-      'lambda/exports',
-      'lambda/gc',
-      'lambda/history',
-      'lambda/ledger',
-      'lambda/locks',
-      'lambda/access',
-      'lambda/ci',
-      'lambda/hosts',
-      'lambda/invitations',
-      'lambda/sign-in',
+      'lambda/subjects/chunks',
+      'lambda/subjects/downloads',
+      'lambda/subjects/exports',
+      'lambda/subjects/gc',
+      'lambda/subjects/history',
+      'lambda/core/ledger',
+      'lambda/subjects/locks',
+      'lambda/frame/access',
+      'lambda/subjects/ci',
+      'lambda/subjects/hosts',
+      'lambda/subjects/invitations',
+      'lambda/subjects/sign-in',
       'lambda/frame',
-      'lambda/alerts',
-      'lambda/table',
+      'lambda/subjects/alerts',
+      'lambda/core/table',
     ],
     packages: [],
   },
   // What each subject has for the ledger.
   'lambda/subjects.ts': {
     imports: [
-      'lambda/access',
-      'lambda/ci',
-      'lambda/hosts',
-      'lambda/invitations',
-      'lambda/sign-in',
-      'lambda/alerts',
-      'lambda/chunks',
-      'lambda/downloads',
-      'lambda/exports',
-      'lambda/gc',
-      'lambda/history',
-      'lambda/ledger',
-      'lambda/locks',
-      'lambda/status',
+      'lambda/frame/access',
+      'lambda/subjects/ci',
+      'lambda/subjects/hosts',
+      'lambda/subjects/invitations',
+      'lambda/subjects/sign-in',
+      'lambda/subjects/alerts',
+      'lambda/subjects/chunks',
+      'lambda/subjects/downloads',
+      'lambda/subjects/exports',
+      'lambda/subjects/gc',
+      'lambda/subjects/history',
+      'lambda/core/ledger',
+      'lambda/subjects/locks',
+      'lambda/subjects/status',
     ],
     packages: [],
   },
@@ -167,39 +176,39 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
   'lambda/api/contract': { imports: ['lambda/routes.ts', 'rules'], packages: ['zod'] },
-  'lambda/api/lfs': {
+  'lambda/frame/lfs': {
     imports: [
       'lambda/api',
       'lambda/api/contract',
-      'lambda/downloads',
-      'lambda/ledger',
-      'lambda/locks',
-      'lambda/access',
-      'lambda/hosts',
+      'lambda/subjects/downloads',
+      'lambda/core/ledger',
+      'lambda/subjects/locks',
+      'lambda/frame/access',
+      'lambda/subjects/hosts',
       'lambda/routes.ts',
       'rules',
-      'lambda/chunks',
+      'lambda/subjects/chunks',
     ],
     packages: ['aws-lambda', 'zod'],
   },
-  'lambda/api/management': {
+  'lambda/frame/management': {
     imports: [
       'lambda/api',
       'lambda/api/contract',
-      'lambda/downloads',
-      'lambda/exports',
-      'lambda/gc',
-      'lambda/history',
-      'lambda/ledger',
-      'lambda/locks',
-      'lambda/access',
-      'lambda/ci',
-      'lambda/hosts',
-      'lambda/invitations',
-      'lambda/sign-in',
+      'lambda/subjects/downloads',
+      'lambda/subjects/exports',
+      'lambda/subjects/gc',
+      'lambda/subjects/history',
+      'lambda/core/ledger',
+      'lambda/subjects/locks',
+      'lambda/frame/access',
+      'lambda/subjects/ci',
+      'lambda/subjects/hosts',
+      'lambda/subjects/invitations',
+      'lambda/subjects/sign-in',
       'lambda/routes.ts',
-      'lambda/status',
-      'lambda/alerts',
+      'lambda/subjects/status',
+      'lambda/subjects/alerts',
       'rules',
     ],
     packages: ['aws-lambda', 'zod'],
@@ -208,23 +217,23 @@ const architecture: Readonly<Record<string, Entry>> = {
   // The one place that knows what stands behind each dependency on AWS.
   'lambda/compositions': {
     imports: [
-      'lambda/aws',
-      'lambda/chunks',
-      'lambda/downloads',
-      'lambda/exports',
-      'lambda/history',
+      'lambda/frame/aws',
+      'lambda/subjects/chunks',
+      'lambda/subjects/downloads',
+      'lambda/subjects/exports',
+      'lambda/subjects/history',
       'lambda/subjects.ts',
-      'lambda/access',
-      'lambda/ci',
-      'lambda/hosts',
-      'lambda/invitations',
-      'lambda/sign-in',
-      'lambda/scan',
-      'lambda/status',
-      'lambda/store',
+      'lambda/frame/access',
+      'lambda/subjects/ci',
+      'lambda/subjects/hosts',
+      'lambda/subjects/invitations',
+      'lambda/subjects/sign-in',
+      'lambda/core/scan',
+      'lambda/subjects/status',
+      'lambda/core/store',
       'lambda/stores.ts',
-      'lambda/table',
-      'lambda/alerts',
+      'lambda/core/table',
+      'lambda/subjects/alerts',
       'rules',
     ],
     packages: [],
@@ -239,7 +248,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // lib names handlers by path, so that a deployment bundles them; it imports none.
   lib: {
-    imports: ['cli/doctor/profile.ts', 'lambda/routes.ts', 'lambda/table', 'rules'],
+    imports: ['cli/doctor/profile.ts', 'lambda/routes.ts', 'lambda/core/table', 'rules'],
     packages: [
       '@aws-sdk/credential-provider-env',
       'aws-cdk-lib',
@@ -258,7 +267,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['*'],
   },
   // DynamoDB's table in this process.
-  'local/table': { imports: ['lambda/stores.ts', 'lambda/table', 'rules'], packages: [] },
+  'local/table': { imports: ['lambda/stores.ts', 'lambda/core/table', 'rules'], packages: [] },
   // Loopback servers, durable files, processes, and errors for the person who starts it.
   'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
@@ -272,11 +281,11 @@ const architecture: Readonly<Record<string, Entry>> = {
       'cli/doctor/profile.ts',
       'cost',
       'lambda/api/contract',
-      'lambda/chunks',
-      'lambda/aws',
-      'lambda/scan',
-      'lambda/store',
-      'lambda/table',
+      'lambda/subjects/chunks',
+      'lambda/frame/aws',
+      'lambda/core/scan',
+      'lambda/core/store',
+      'lambda/core/table',
       'local',
       'local/system',
       'rules',
@@ -346,7 +355,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   'test/clients': { imports: ['test/e2e', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['console/src', 'local', 'rules', 'test/support'], packages: ['*'] },
   'test/deployed': {
-    imports: ['lambda/routes.ts', 'lambda/table', 'lib', 'rules', 'test/blackbox', 'test/support'],
+    imports: ['lambda/routes.ts', 'lambda/core/table', 'lib', 'rules', 'test/blackbox', 'test/support'],
     packages: ['*'],
   },
   'vitest.config.ts': { imports: ['test/support'], packages: ['node:os', 'vitest'] },
@@ -408,9 +417,9 @@ describe('the architecture', () => {
     expect(imports.length).toBeGreaterThan(1500);
     // Type imports too, and those over several lines.
     expect(imports).toContainEqual(
-      expect.objectContaining({ from: 'local/deps.ts', to: 'lambda/rules/clock-and-log.ts' }),
+      expect.objectContaining({ from: 'local/deps.ts', to: 'lambda/core/rules/clock-and-log.ts' }),
     );
-    expect(importedBy('lambda/ledger/admit-upload.ts')).toContain('lambda/ledger/upload-batch.ts');
+    expect(importedBy('lambda/core/ledger/admit-upload.ts')).toContain('lambda/core/ledger/upload-batch.ts');
   });
 
   it('has a place for every file, and files in every place', () => {
@@ -450,7 +459,7 @@ describe('the architecture', () => {
     [`export { createDynamoDbLocks } from '${locks}';`, false],
     [`const { createDynamoDbLocks } = await import('${locks}');`, false],
   ])('lets rules import rules alone, not even types of what does I/O: %s', (text, isAllowed) => {
-    const found = importsIn('lambda/locks/rules/locks.ts', text);
+    const found = importsIn('lambda/subjects/locks/rules/locks.ts', text);
     expect(found.map(mayImport)).toEqual([isAllowed]);
   });
 

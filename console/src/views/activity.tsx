@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
-import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
+import type { AuditEntryBody } from '../../../lambda/frame/contract/audit.ts';
 import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
 import { ask } from '../api.ts';
 import { progressOf } from '../figures.ts';

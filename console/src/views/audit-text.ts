@@ -1,4 +1,4 @@
-import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
+import type { AuditEntryBody } from '../../../lambda/frame/contract/audit.ts';
 import type { Refusal } from '../notices.ts';
 import { bytesText, dayText, scopeText } from '../text.ts';
 

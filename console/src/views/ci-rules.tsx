@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../cli/render.ts';
 import type { SentTo } from '../../../cli/routes.ts';
-import type { ExchangeRuleBody } from '../../../lambda/api/contract/exchange.ts';
+import type { ExchangeRuleBody } from '../../../lambda/subjects/ci/contract.ts';
 import { Button, Card, Code, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { type Question, useDialog } from './dialog.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { repoPattern } from '../../../lambda/rules/names.ts';
+import { repoPattern } from '../../../lambda/core/rules/names.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
 import { storeLines, trackLines, urlLine } from '../git-lines.ts';
 import { Card, Choice, Code } from '../parts.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatObjects, formatUntil } from '../../../cli/render.ts';
-import type { DeletePlanBody } from '../../../lambda/api/contract/deletes.ts';
+import type { DeletePlanBody } from '../../../lambda/frame/contract/deletes.ts';
 import { Button, Card, Problem } from '../parts.tsx';
 import type { change } from '../requests.ts';
 import { bytesText } from '../text.ts';

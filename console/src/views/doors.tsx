@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo, SentTo } from '../../../cli/routes.ts';
-import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
+import type { SessionBody } from '../../../lambda/frame/contract/sessions.ts';
 import { ask } from '../api.ts';
 import { cloneLines, trackLines, urlLine } from '../git-lines.ts';
 import { Alone, Button, Code, Problem } from '../parts.tsx';

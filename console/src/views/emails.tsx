@@ -1,5 +1,5 @@
 import { formatAge } from '../../../cli/render.ts';
-import type { EmailBody } from '../../../lambda/api/contract/emails.ts';
+import type { EmailBody } from '../../../lambda/subjects/alerts/email-contract.ts';
 import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { useDialog } from './dialog.tsx';

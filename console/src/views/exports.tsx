@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
+import type { ExportBody } from '../../../lambda/subjects/exports/contract.ts';
 import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, namedRepos, timeText } from '../text.ts';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatUntil } from '../../../cli/render.ts';
-import type { InvitationBody } from '../../../lambda/api/contract/invitations.ts';
+import type { InvitationBody } from '../../../lambda/subjects/invitations/contract.ts';
 import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { scopeText } from '../text.ts';

@@ -1,4 +1,4 @@
-import { formatBytes } from '../../../lambda/rules/sizes.ts';
+import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { bytesText } from '../text.ts';
 
 /** A limit as somebody types it, and what it would do. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
-import type { FileLockBody } from '../../../lambda/api/contract/locks.ts';
+import type { FileLockBody } from '../../../lambda/subjects/locks/contract.ts';
 import type { Asked } from '../api.ts';
 import { Button, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { formatAge, formatCount, formatObjects, formatUntil } from '../../../cli/render.ts';
-import type { DeletePlanBody, DeletionBody } from '../../../lambda/api/contract/deletes.ts';
-import type { ObjectBody } from '../../../lambda/api/contract/objects.ts';
-import { repoPattern } from '../../../lambda/rules/names.ts';
+import { repoPattern } from '../../../lambda/core/rules/names.ts';
+import type { DeletePlanBody, DeletionBody } from '../../../lambda/frame/contract/deletes.ts';
+import type { ObjectBody } from '../../../lambda/frame/contract/objects.ts';
 import { objectKeyOf, sortObjects } from '../figures.ts';
 import { go } from '../navigation.ts';
 import { Button, Card, Choice, Code, CsvButton, Cut, Problem, Title } from '../parts.tsx';

@@ -1,7 +1,7 @@
 import { formatAge, formatObjects } from '../../../cli/render.ts';
-import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
-import type { ReservationBody } from '../../../lambda/api/contract/reservations.ts';
-import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
+import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
+import type { ReservationBody } from '../../../lambda/frame/contract/reservations.ts';
+import type { SubscriptionBody } from '../../../lambda/frame/contract/tenants.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
 import type { Listed } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';

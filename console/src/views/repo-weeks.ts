@@ -1,4 +1,4 @@
-import { dayMs, dayOf } from '../../../lambda/rules/dates.ts';
+import { dayMs, dayOf } from '../../../lambda/core/rules/dates.ts';
 import type { Point } from '../chart-figures.ts';
 
 /** Weekly points of a repo: a week ends on Sunday (UTC), and the last one is the present week. */

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
-import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
-import { repoPattern } from '../../../lambda/rules/names.ts';
+import { repoPattern } from '../../../lambda/core/rules/names.ts';
+import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
+import type { SubscriptionBody } from '../../../lambda/frame/contract/tenants.ts';
 import { repoAddress } from '../address.ts';
 import type { Listed } from '../api.ts';
 import { type Order, repoSumText, sortRepos } from '../figures.ts';

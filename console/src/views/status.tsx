@@ -1,6 +1,6 @@
 import { formatAge } from '../../../cli/render.ts';
-import type { StatusBody } from '../../../lambda/api/contract/status.ts';
-import { releaseText } from '../../../lambda/rules/release.ts';
+import { releaseText } from '../../../lambda/core/rules/release.ts';
+import type { StatusBody } from '../../../lambda/subjects/status/contract.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
 import { Button, Card, Title } from '../parts.tsx';
 import { statusLine, useStatus } from '../service-status.ts';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { formatCount } from '../../../cli/render.ts';
-import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
-import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
+import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
+import type { HistoryBody } from '../../../lambda/subjects/history/contract.ts';
 import { formatAddress, repoAddress } from '../address.ts';
 import { ask } from '../api.ts';
 import { Chart, shadeOf } from '../chart.tsx';

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
-import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
-import type { StatusBody } from '../../../lambda/api/contract/status.ts';
-import type { TenantBody } from '../../../lambda/api/contract/tenants.ts';
-import { dayOf } from '../../../lambda/rules/dates.ts';
+import { dayOf } from '../../../lambda/core/rules/dates.ts';
+import type { TenantBody } from '../../../lambda/frame/contract/tenants.ts';
+import type { HistoryBody } from '../../../lambda/subjects/history/contract.ts';
+import type { StatusBody } from '../../../lambda/subjects/status/contract.ts';
 import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
 import { ask, askPages, type Listed, usePoll } from '../api.ts';
 import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from '../figures.ts';

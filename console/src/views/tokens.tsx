@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
-import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
+import type { TokenBody } from '../../../lambda/frame/contract/tokens.ts';
 import { Button, Card, CsvButton, Cut, Problem } from '../parts.tsx';
 import { change, useList } from '../requests.ts';
 import { scopeText, tokenName } from '../text.ts';

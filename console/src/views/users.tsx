@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { AnswerTo } from '../../../cli/routes.ts';
-import type { OrganizationBody, SignedInUserBody } from '../../../lambda/api/contract/users.ts';
+import type { OrganizationBody, SignedInUserBody } from '../../../lambda/subjects/sign-in/user-contract.ts';
 import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { useDialog } from './dialog.tsx';

@@ -1,9 +1,9 @@
 import { formatAge, formatUntil } from '../../../cli/render.ts';
-import type { ExchangeRuleBody } from '../../../lambda/api/contract/exchange.ts';
-import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
-import type { GcBody } from '../../../lambda/api/contract/gc.ts';
-import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
-import { dayMs } from '../../../lambda/rules/dates.ts';
+import { dayMs } from '../../../lambda/core/rules/dates.ts';
+import type { WebhookBody } from '../../../lambda/subjects/alerts/webhook-contract.ts';
+import type { ExchangeRuleBody } from '../../../lambda/subjects/ci/contract.ts';
+import type { ExportBody } from '../../../lambda/subjects/exports/contract.ts';
+import type { GcBody } from '../../../lambda/subjects/gc/contract.ts';
 import { bytesText, percentText } from '../text.ts';
 
 /** What the views say of tokens, CI rules, exports, garbage collection and webhooks. */

@@ -1,5 +1,5 @@
+import { longPause, pauseMs } from '../../../lambda/core/rules/jobs.ts';
 import { type FunctionName, handlerFiles } from '../../../lambda/routes.ts';
-import { longPause, pauseMs } from '../../../lambda/rules/jobs.ts';
 import { backgroundFunctions } from '../stack-template.ts';
 import type { Sample } from './alarm-evaluation.ts';
 

@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import { type StoreLimits, s3Limits } from '../../../lambda/exports/rules/settings.ts';
 import {
   type ArchiveStore,
   type MultipartUpload,
@@ -7,7 +6,8 @@ import {
   SourceGoneError,
   type SourceObject,
   type UploadedPart,
-} from '../../../lambda/store/rules/archive-store.ts';
+} from '../../../lambda/core/store/rules/archive-store.ts';
+import { type StoreLimits, s3Limits } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { etagOf, type HeldUpload, MemoryUploads, pagesOf, refused } from './multipart-uploads.ts';
 import { MemoryObjectStore } from './object-store.ts';
 

@@ -1,6 +1,6 @@
-import type { Ledger } from '../../../lambda/ledger/ledger.ts';
-import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
-import type { ObjectListing } from '../../../lambda/store/rules/store.ts';
+import type { Ledger } from '../../../lambda/core/ledger/ledger.ts';
+import { defaultSettings, type Settings } from '../../../lambda/core/rules/settings.ts';
+import type { ObjectListing } from '../../../lambda/core/store/rules/store.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { Random } from '../random.ts';
 import { runToEnd, Scheduler } from '../scheduler.ts';

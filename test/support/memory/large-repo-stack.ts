@@ -1,10 +1,10 @@
-import { markObject } from '../../../lambda/ledger/deletes.ts';
-import type { Shard } from '../../../lambda/ledger/rules/shard.ts';
-import { runReconcile } from '../../../lambda/ledger/run-reconcile.ts';
-import { scanLargeRepos } from '../../../lambda/ledger/scan-large-repos.ts';
-import { type Lease, readSnapshot } from '../../../lambda/ledger/snapshot.ts';
-import { allPages } from '../../../lambda/rules/async.ts';
-import type { Settings } from '../../../lambda/rules/settings.ts';
+import { markObject } from '../../../lambda/core/ledger/deletes.ts';
+import type { Shard } from '../../../lambda/core/ledger/rules/shard.ts';
+import { runReconcile } from '../../../lambda/core/ledger/run-reconcile.ts';
+import { scanLargeRepos } from '../../../lambda/core/ledger/scan-large-repos.ts';
+import { type Lease, readSnapshot } from '../../../lambda/core/ledger/snapshot.ts';
+import { allPages } from '../../../lambda/core/rules/async.ts';
+import type { Settings } from '../../../lambda/core/rules/settings.ts';
 import { MemoryStack, minute, tenant } from './stack.ts';
 
 const hour = 60 * minute;

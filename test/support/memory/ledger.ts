@@ -1,10 +1,10 @@
-import { parseReservation, parseTenant, tenantOfPartition } from '../../../lambda/ledger/items.ts';
-import { createDynamoDbLedger } from '../../../lambda/ledger/ledger.ts';
-import type { DueTenant } from '../../../lambda/ledger/rules/reconcile-policy.ts';
-import type { Reservation } from '../../../lambda/ledger/rules/reservation.ts';
-import type { TenantRecord } from '../../../lambda/ledger/rules/tenant.ts';
-import { fromStored } from '../../../lambda/table/stored-names.ts';
-import { byDueIndex, tenantKey } from '../../../lambda/table/table.ts';
+import { parseReservation, parseTenant, tenantOfPartition } from '../../../lambda/core/ledger/items.ts';
+import { createDynamoDbLedger } from '../../../lambda/core/ledger/ledger.ts';
+import type { DueTenant } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
+import type { Reservation } from '../../../lambda/core/ledger/rules/reservation.ts';
+import type { TenantRecord } from '../../../lambda/core/ledger/rules/tenant.ts';
+import { fromStored } from '../../../lambda/core/table/stored-names.ts';
+import { byDueIndex, tenantKey } from '../../../lambda/core/table/table.ts';
 import { stored } from '../../../local/table/items.ts';
 import { type StoreOptions, storeClass } from './stores.ts';
 

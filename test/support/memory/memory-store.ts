@@ -1,4 +1,4 @@
-import { expiryAttribute, keyNames } from '../../../lambda/table/table.ts';
+import { expiryAttribute, keyNames } from '../../../lambda/core/table/table.ts';
 import { type Item, orderOf } from '../../../local/table/expression.ts';
 import {
   type Change,

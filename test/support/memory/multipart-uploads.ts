@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { StoreLimits } from '../../../lambda/exports/rules/settings.ts';
 import {
   type MultipartUpload,
   type UploadedPart,
   UploadGoneError,
-} from '../../../lambda/store/rules/archive-store.ts';
+} from '../../../lambda/core/store/rules/archive-store.ts';
+import type { StoreLimits } from '../../../lambda/subjects/exports/rules/settings.ts';
 
 interface HeldPart extends UploadedPart {
   readonly bytes: Uint8Array;

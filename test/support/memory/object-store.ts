@@ -6,7 +6,7 @@ import type {
   ObjectStore,
   StoredObject,
   StoreUnavailableError,
-} from '../../../lambda/store/rules/store.ts';
+} from '../../../lambda/core/store/rules/store.ts';
 import { KeyIndex } from '../../../local/store/listing.ts';
 
 /**

@@ -1,23 +1,27 @@
-import { createDynamoDbAuditLog } from '../../../lambda/access/audit-store.ts';
-import { createDynamoDbRequestKeys } from '../../../lambda/access/request-key-store.ts';
-import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/access/rules/audit.ts';
-import { createDynamoDbAlerts } from '../../../lambda/alerts/alert-store.ts';
-import { createDynamoDbWebhooks } from '../../../lambda/alerts/webhook-store.ts';
-import { createDynamoDbExchangeRules } from '../../../lambda/ci/rule-store.ts';
-import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
-import { createDynamoDbPublicReads } from '../../../lambda/downloads/public-read-store.ts';
-import { createDynamoDbExportJobs, exportPartition, exportStart } from '../../../lambda/exports/job-store.ts';
-import { type ExportJob, exportSchema } from '../../../lambda/exports/rules/job.ts';
-import { createDynamoDbFailures } from '../../../lambda/frame/failure-store.ts';
-import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts';
+import type { Table } from '../../../lambda/core/table/requests.ts';
+import { fromStored } from '../../../lambda/core/table/stored-names.ts';
+import { createDynamoDbAuditLog } from '../../../lambda/frame/access/audit-store.ts';
+import { createDynamoDbRequestKeys } from '../../../lambda/frame/access/request-key-store.ts';
+import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/frame/access/rules/audit.ts';
+import { createDynamoDbFailures } from '../../../lambda/frame/failures/failure-store.ts';
+import * as stores from '../../../lambda/stores.ts';
+import { createDynamoDbAlerts } from '../../../lambda/subjects/alerts/alert-store.ts';
+import { createDynamoDbWebhooks } from '../../../lambda/subjects/alerts/webhook-store.ts';
+import { createDynamoDbExchangeRules } from '../../../lambda/subjects/ci/rule-store.ts';
+import { createDynamoDbDownloads } from '../../../lambda/subjects/downloads/download-store.ts';
+import { createDynamoDbPublicReads } from '../../../lambda/subjects/downloads/public-read-store.ts';
+import {
+  createDynamoDbExportJobs,
+  exportPartition,
+  exportStart,
+} from '../../../lambda/subjects/exports/job-store.ts';
+import { type ExportJob, exportSchema } from '../../../lambda/subjects/exports/rules/job.ts';
+import { createDynamoDbHistory } from '../../../lambda/subjects/history/history-store.ts';
 import {
   createDynamoDbDevices,
   createDynamoDbInvitations,
-} from '../../../lambda/invitations/invitation-store.ts';
-import { createDynamoDbLocks } from '../../../lambda/locks/lock-store.ts';
-import * as stores from '../../../lambda/stores.ts';
-import type { Table } from '../../../lambda/table/requests.ts';
-import { fromStored } from '../../../lambda/table/stored-names.ts';
+} from '../../../lambda/subjects/invitations/invitation-store.ts';
+import { createDynamoDbLocks } from '../../../lambda/subjects/locks/lock-store.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 

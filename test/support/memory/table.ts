@@ -1,4 +1,4 @@
-import type { Table } from '../../../lambda/table/requests.ts';
+import type { Table } from '../../../lambda/core/table/requests.ts';
 import type { Change } from '../../../local/table/items.ts';
 import { LocalTable, type TableLimits } from '../../../local/table/table.ts';
 import { MemoryStore } from './memory-store.ts';

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { KeySet, ListServer, nameOf } from '../../../bench/list-server.ts';
-import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
-import { defaultSettings } from '../../../lambda/rules/settings.ts';
-import { ScanListing } from '../../../lambda/scan/list-objects.ts';
-import { createPathScan } from '../../../lambda/scan/path-scan.ts';
-import { BucketClient } from '../../../lambda/store/bucket-client.ts';
+import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
+import { ScanListing } from '../../../lambda/core/scan/list-objects.ts';
+import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
+import { BucketClient } from '../../../lambda/core/store/bucket-client.ts';
+import { systemClock } from '../../../lambda/frame/aws/clock-and-ids.ts';
 import { Random } from '../../support/random.ts';
 import { listen } from '../../support/serve.ts';
 

@@ -1,5 +1,5 @@
-import { contract } from '../../../lambda/api/contract/all.ts';
-import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
+import { contract } from '../../../lambda/contract.ts';
+import type { RouteContract } from '../../../lambda/frame/contract/contract.ts';
 import { type RouteKey, routes } from '../../../lambda/routes.ts';
 import type { Answer, Asked } from './harness.ts';
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { tokenIdOf } from '../../../lambda/access/rules/tokens.ts';
+import { tokenIdOf } from '../../../lambda/frame/access/rules/tokens.ts';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
 const newToken = {

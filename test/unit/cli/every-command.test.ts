@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { commandsOf, examples } from '../../../cli/help.ts';
 import { displayWidth, withoutColours } from '../../../cli/terminal.ts';
-import { contract } from '../../../lambda/api/contract/all.ts';
-import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
-import { createRuleBody } from '../../../lambda/api/contract/exchange.ts';
-import { publicIssuers, wrongRule } from '../../../lambda/ci/rules/identities.ts';
+import { contract } from '../../../lambda/contract.ts';
+import type { RouteContract } from '../../../lambda/frame/contract/contract.ts';
 import type { RouteKey } from '../../../lambda/routes.ts';
+import { createRuleBody } from '../../../lambda/subjects/ci/contract.ts';
+import { publicIssuers, wrongRule } from '../../../lambda/subjects/ci/rules/identities.ts';
 import { exampleAnswer, operationOf } from './api-examples.ts';
 import { goldenRuns } from './golden-runs.ts';
 import { cli, programForTest, startServer, type TestServer } from './harness.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CliError, exitCodes, problemHints, refusalError, unreachableError } from '../../../cli/errors.ts';
-import { problemTypes } from '../../../lambda/api/contract/problems.ts';
+import { problemTypes } from '../../../lambda/frame/contract/problems.ts';
 import { type Answer, cli, startServer, type TestServer } from './harness.ts';
 
 let server: TestServer | undefined;

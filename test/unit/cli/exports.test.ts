@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { exportSchema } from '../../../lambda/api/contract/exports.ts';
+import { exportSchema } from '../../../lambda/subjects/exports/contract.ts';
 import { copying, done, exportBody, plan } from './export/export-bodies.ts';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 

@@ -1,6 +1,6 @@
 import { examples } from '../../../cli/help.ts';
-import type { ProblemCode } from '../../../lambda/api/contract/problems.ts';
-import { dayAfter } from '../../../lambda/rules/dates.ts';
+import { dayAfter } from '../../../lambda/core/rules/dates.ts';
+import type { ProblemCode } from '../../../lambda/frame/contract/problems.ts';
 import { copying, done } from './export/export-bodies.ts';
 
 type Change = object | { readonly problem: ProblemCode };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ProblemCode, problemTypes } from '../../../lambda/api/contract/problems.ts';
+import { type ProblemCode, problemTypes } from '../../../lambda/frame/contract/problems.ts';
 import { exampleAnswer } from './api-examples.ts';
 import { goldenRuns, type Run } from './golden-runs.ts';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { auditSentence, refusalSentence } from '../../../console/src/views/audit-text.ts';
-import { type AuditAction, auditActions } from '../../../lambda/access/rules/audit.ts';
-import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
+import { type AuditAction, auditActions } from '../../../lambda/frame/access/rules/audit.ts';
+import type { AuditEntryBody } from '../../../lambda/frame/contract/audit.ts';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 

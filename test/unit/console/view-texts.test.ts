@@ -6,8 +6,8 @@ import {
   gcStep,
   jobsText,
 } from '../../../console/src/views/view-texts.ts';
-import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
-import type { GcBody } from '../../../lambda/api/contract/gc.ts';
+import type { ExportBody } from '../../../lambda/subjects/exports/contract.ts';
+import type { GcBody } from '../../../lambda/subjects/gc/contract.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z');
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');

@@ -11,8 +11,8 @@ import {
   totalOf,
   type Workload,
 } from '../../../cost/operations.ts';
-import { createPathScan } from '../../../lambda/scan/path-scan.ts';
-import type { ScanStrategy } from '../../../lambda/scan/rules/scan-plan.ts';
+import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
+import type { ScanStrategy } from '../../../lambda/core/scan/rules/scan-plan.ts';
 import { Random } from '../../support/random.ts';
 import { hashNames, RoundListing } from '../../support/round-listing.ts';
 

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assumedMs, batchIn, costOf, type Operation, operations, totalOf } from '../../../cost/operations.ts';
-import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
-import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
-import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
-import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
-import { recordStoreEvents, refresh } from '../../../lambda/ledger/reconcile-requests.ts';
-import type { ReconcileRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
-import { runReconcile } from '../../../lambda/ledger/run-reconcile.ts';
-import { dayMs } from '../../../lambda/rules/dates.ts';
-import { sha256Hex } from '../../../lambda/rules/hash.ts';
-import type { Fields } from '../../../lambda/table/expressions.ts';
+import { recordStoreEvents, refresh } from '../../../lambda/core/ledger/reconcile-requests.ts';
+import type { ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
+import { runReconcile } from '../../../lambda/core/ledger/run-reconcile.ts';
+import { dayMs } from '../../../lambda/core/rules/dates.ts';
+import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
+import type { Fields } from '../../../lambda/core/table/expressions.ts';
 import {
   byDueIndex,
   byKindIndex,
   dueShards,
   type Operations,
   type TableClient,
-} from '../../../lambda/table/table.ts';
+} from '../../../lambda/core/table/table.ts';
+import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
+import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
+import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
+import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';

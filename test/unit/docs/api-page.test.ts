@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { contract } from '../../../lambda/api/contract/all.ts';
-import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
-import { problemTypes } from '../../../lambda/api/contract/problems.ts';
-import { openApiDocument } from '../../../lambda/api/openapi.ts';
+import { contract } from '../../../lambda/contract.ts';
+import type { RouteContract } from '../../../lambda/frame/contract/contract.ts';
+import { problemTypes } from '../../../lambda/frame/contract/problems.ts';
+import { openApiDocument } from '../../../lambda/openapi.ts';
 import { routes } from '../../../lambda/routes.ts';
 import { apiPage } from './api-page.ts';
 

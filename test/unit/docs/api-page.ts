@@ -1,5 +1,5 @@
-import { contract } from '../../../lambda/api/contract/all.ts';
-import type { AccessKind } from '../../../lambda/api/contract/contract.ts';
+import { contract } from '../../../lambda/contract.ts';
+import type { AccessKind } from '../../../lambda/frame/contract/contract.ts';
 import { type RouteKey, routes } from '../../../lambda/routes.ts';
 
 /** Who can call a route, in a word or two. */

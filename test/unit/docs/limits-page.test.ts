@@ -1,33 +1,37 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { keyLifetimeMs } from '../../../lambda/access/request-keys.ts';
-import { auditKeptMs } from '../../../lambda/access/rules/audit.ts';
-import { sessionLifetimeMs } from '../../../lambda/access/rules/tokens.ts';
-import { sessionsMax } from '../../../lambda/access/token-store.ts';
-import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
-import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
-import { exchangeRulesMax } from '../../../lambda/ci/rules/identities.ts';
-import { downloadsKeptMs } from '../../../lambda/downloads/download-store.ts';
-import { publicReposMax } from '../../../lambda/downloads/rules/public-reads.ts';
-import { exportLimitMs } from '../../../lambda/exports/rules/settings.ts';
-import { startsPerDayMax } from '../../../lambda/exports/start.ts';
-import { setsBytesMax } from '../../../lambda/gc/rules/gc.ts';
-import { historyDaysMax } from '../../../lambda/history/rules/history.ts';
-import { gitHostsMax, linkedReposMax, pinnedReposMax } from '../../../lambda/hosts/rules/git-hosts.ts';
-import { invitationsMax } from '../../../lambda/invitations/rules/invitations.ts';
-import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/ledger/rules/deletion.ts';
+import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/core/ledger/rules/deletion.ts';
 import {
   crowdedEntries,
   entriesBetweenMax,
   repoLimitsMax,
   reposMax,
   tenantEntriesMax,
-} from '../../../lambda/ledger/rules/tenant.ts';
-import { lockPageMax, lockPathCharactersMax } from '../../../lambda/locks/rules/locks.ts';
-import { prefixesMax } from '../../../lambda/rules/prefix-set.ts';
-import { defaultSettings } from '../../../lambda/rules/settings.ts';
-import { formatBytes } from '../../../lambda/rules/sizes.ts';
-import { adoptedReposMax } from '../../../lambda/store/rules/adopted-repos.ts';
+} from '../../../lambda/core/ledger/rules/tenant.ts';
+import { prefixesMax } from '../../../lambda/core/rules/prefix-set.ts';
+import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
+import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
+import { adoptedReposMax } from '../../../lambda/core/store/rules/adopted-repos.ts';
+import { keyLifetimeMs } from '../../../lambda/frame/access/request-keys.ts';
+import { auditKeptMs } from '../../../lambda/frame/access/rules/audit.ts';
+import { sessionLifetimeMs } from '../../../lambda/frame/access/rules/tokens.ts';
+import { sessionsMax } from '../../../lambda/frame/access/token-store.ts';
+import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/frame/contract/tokens.ts';
+import { exchangeRulesMax } from '../../../lambda/subjects/ci/rules/identities.ts';
+import { downloadsKeptMs } from '../../../lambda/subjects/downloads/download-store.ts';
+import { publicReposMax } from '../../../lambda/subjects/downloads/rules/public-reads.ts';
+import { requestedObjectsMax } from '../../../lambda/subjects/exports/contract.ts';
+import { exportLimitMs } from '../../../lambda/subjects/exports/rules/settings.ts';
+import { startsPerDayMax } from '../../../lambda/subjects/exports/start.ts';
+import { setsBytesMax } from '../../../lambda/subjects/gc/rules/gc.ts';
+import { historyDaysMax } from '../../../lambda/subjects/history/rules/history.ts';
+import {
+  gitHostsMax,
+  linkedReposMax,
+  pinnedReposMax,
+} from '../../../lambda/subjects/hosts/rules/git-hosts.ts';
+import { invitationsMax } from '../../../lambda/subjects/invitations/rules/invitations.ts';
+import { lockPageMax, lockPathCharactersMax } from '../../../lambda/subjects/locks/rules/locks.ts';
 
 const days = (ms: number) => `${ms / 86_400_000} days`;
 const hours = (ms: number) => `${ms / 3_600_000} h`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { metricUnits } from '../../../lambda/rules/metrics.ts';
+import { metricUnits } from '../../../lambda/core/rules/metrics.ts';
 import { codeBlockLines, codeSpans, filesBelow, readText } from './pages.ts';
 
 const page = readText('docs/runbook.md');

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Belongings } from '../../../lambda/ledger/seams.ts';
-import { defaultSettings } from '../../../lambda/rules/settings.ts';
+import type { Belongings } from '../../../lambda/core/ledger/seams.ts';
+import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { newCdnKey, passesCloudFront } from '../../support/cdn.ts';
 import { memoryDeps } from '../../support/memory/deps.ts';
 

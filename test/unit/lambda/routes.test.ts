@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isTenantName } from '../../../lambda/core/rules/names.ts';
 import { handlerFiles, routes } from '../../../lambda/routes.ts';
-import { isTenantName } from '../../../lambda/rules/names.ts';
 
 const handlersFolder = join(import.meta.dirname, '../../../lambda/handlers');
 

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { systemClock, systemIds } from '../../../lambda/aws/clock-and-ids.ts';
-import { createInvocations } from '../../../lambda/aws/invocation-log.ts';
-import { defaultSettings } from '../../../lambda/rules/settings.ts';
-import type { SignUploadInput } from '../../../lambda/store/rules/store.ts';
-import { createDynamoDb } from '../../../lambda/table/client.ts';
+import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
+import type { SignUploadInput } from '../../../lambda/core/store/rules/store.ts';
+import { createDynamoDb } from '../../../lambda/core/table/client.ts';
+import { systemClock, systemIds } from '../../../lambda/frame/aws/clock-and-ids.ts';
+import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { composeEmbedded, embeddedStore, pausingSigner } from '../../../local/compose.ts';
 import { listen } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';

@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
+import { systemClock } from '../../../lambda/frame/aws/clock-and-ids.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../../../lambda/routes.ts';
 import {
   type AnsweredRequest,

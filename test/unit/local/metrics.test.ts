@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type MetricName, metricUnits } from '../../../lambda/rules/metrics.ts';
+import { type MetricName, metricUnits } from '../../../lambda/core/rules/metrics.ts';
 import { ServerMetrics } from '../../../local/metrics.ts';
 
 const metrics = new ServerMetrics();

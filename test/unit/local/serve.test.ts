@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { publicIssuers } from '../../../lambda/ci/rules/identities.ts';
+import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
 import { RequestLimits } from '../../../local/limits.ts';
 import { readLimits, readOutsiders, type ServeSettings, startServer } from '../../../local/serve.ts';
 import { StartupError } from '../../../local/system/durable-file.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { release } from '../../../lambda/rules/release.ts';
+import { release } from '../../../lambda/core/rules/release.ts';
 import { createTerminalLog } from '../../../local/terminal.ts';
 
 function logged(format: 'text' | 'json') {

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chunkCountOf, initialState, provenRun, runsOf } from '../../../../lambda/chunks/rules/upload.ts';
-import { Sha256 } from '../../../../lambda/chunks/sha256.ts';
+import {
+  chunkCountOf,
+  initialState,
+  provenRun,
+  runsOf,
+} from '../../../../lambda/subjects/chunks/rules/upload.ts';
+import { Sha256 } from '../../../../lambda/subjects/chunks/sha256.ts';
 
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 

@@ -1,4 +1,4 @@
-import { compareKeys } from '../../../../lambda/rules/names.ts';
+import { compareKeys } from '../../../../lambda/core/rules/names.ts';
 import { KeyIndex, listObjects } from '../../../../local/store/listing.ts';
 import { errorReply, type Faults, type LyingStore } from '../../../support/lying-store.ts';
 import { type Misbehaving, noKeys } from './examined.ts';

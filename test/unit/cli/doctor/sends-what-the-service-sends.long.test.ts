@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
-import { allPages } from '../../../../lambda/rules/async.ts';
-import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
-import { ArchiveClient } from '../../../../lambda/store/archive-client.ts';
-import { BucketClient } from '../../../../lambda/store/bucket-client.ts';
-import { createObjectStore, createTextFiles } from '../../../../lambda/store/object-store.ts';
-import type { ArchiveStore } from '../../../../lambda/store/rules/archive-store.ts';
+import { allPages } from '../../../../lambda/core/rules/async.ts';
+import { ScanListing } from '../../../../lambda/core/scan/list-objects.ts';
+import { ArchiveClient } from '../../../../lambda/core/store/archive-client.ts';
+import { BucketClient } from '../../../../lambda/core/store/bucket-client.ts';
+import { createObjectStore, createTextFiles } from '../../../../lambda/core/store/object-store.ts';
+import type { ArchiveStore } from '../../../../lambda/core/store/rules/archive-store.ts';
 import type {
   ListPageRequest,
   ObjectListing,
   ObjectStore,
   SignUploadInput,
   UrlSigner,
-} from '../../../../lambda/store/rules/store.ts';
-import { createArchiveStore } from '../../../../lambda/store/s3-archives.ts';
-import { createUrlSigner } from '../../../../lambda/store/signing.ts';
+} from '../../../../lambda/core/store/rules/store.ts';
+import { createArchiveStore } from '../../../../lambda/core/store/s3-archives.ts';
+import { createUrlSigner } from '../../../../lambda/core/store/signing.ts';
+import { systemClock } from '../../../../lambda/frame/aws/clock-and-ids.ts';
 import { type AskedRequest, LyingStore } from '../../../support/lying-store.ts';
 import { sendRaw } from '../../../support/raw-request.ts';
 import { bucket, credentials } from '../../../support/store-fixture.ts';

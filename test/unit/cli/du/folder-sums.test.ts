@@ -8,8 +8,8 @@ import {
   foldersOfPart,
   type KeptFolders,
 } from '../../../../cli/du/folders.ts';
-import { compareKeys } from '../../../../lambda/rules/names.ts';
-import type { KeyRange } from '../../../../lambda/scan/rules/key-space.ts';
+import { compareKeys } from '../../../../lambda/core/rules/names.ts';
+import type { KeyRange } from '../../../../lambda/core/scan/rules/key-space.ts';
 
 interface Named {
   readonly name: string;

@@ -7,7 +7,7 @@ import type { ListedObject } from '../../../support/round-listing.ts';
 import { listen, serve } from '../../../support/serve.ts';
 import { credentials } from '../../../support/store-fixture.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
-import { type Habits, oddAnswers } from '../../lambda/scan/odd-store.ts';
+import { type Habits, oddAnswers } from '../../lambda/core/scan/odd-store.ts';
 import { cli } from '../harness.ts';
 
 beforeAll(() => {

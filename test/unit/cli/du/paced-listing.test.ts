@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Pace, PacedListing } from '../../../../cli/du/paced-listing.ts';
-import { StoreAnswerError } from '../../../../lambda/store/http-exchange.ts';
-import { translateStoreError } from '../../../../lambda/store/object-store.ts';
-import type { ListedPage } from '../../../../lambda/store/rules/store.ts';
+import { StoreAnswerError } from '../../../../lambda/core/store/http-exchange.ts';
+import { translateStoreError } from '../../../../lambda/core/store/object-store.ts';
+import type { ListedPage } from '../../../../lambda/core/store/rules/store.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

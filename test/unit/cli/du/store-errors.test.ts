@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { explainStoreError } from '../../../../cli/du/store-errors.ts';
 import { CliError } from '../../../../cli/errors.ts';
-import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/store/http-exchange.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/core/store/http-exchange.ts';
 import {
   BrokenListingError,
   StoreRefusedError,
   StoreUnavailableError,
-} from '../../../../lambda/store/rules/store.ts';
+} from '../../../../lambda/core/store/rules/store.ts';
 import { programForTest } from '../harness.ts';
 
 const target = {

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useTempFolders } from '../../../support/temp-folder.ts';
-import { untar } from '../../lambda/exports/expect-archives.ts';
+import { untar } from '../../lambda/subjects/exports/expect-archives.ts';
 import { cli } from '../harness.ts';
 import { type FakeObject, FakeService, fakeObject } from './fake-service.ts';
 

@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ExportBody } from '../../../../lambda/api/contract/exports.ts';
+import type { ExportBody } from '../../../../lambda/subjects/exports/contract.ts';
 import { cli } from '../harness.ts';
 import { done, exportBody } from './export-bodies.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { tokenIdOf } from '../../../../lambda/access/rules/tokens.ts';
-import { lfsAccess, RejectedLogins } from '../../../../lambda/api/lfs/access.ts';
-import { readerAccess } from '../../../../lambda/api/management/access.ts';
+import { tokenIdOf } from '../../../../lambda/frame/access/rules/tokens.ts';
+import { lfsAccess, RejectedLogins } from '../../../../lambda/frame/lfs/access.ts';
+import { readerAccess } from '../../../../lambda/frame/management/access.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { create as management } from '../../../../lambda/handlers/management.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { readLfsAddress } from '../../../../cli/git/git.ts';
 import { parseRepo } from '../../../../cli/options.ts';
-import { createRuleBody } from '../../../../lambda/api/contract/exchange.ts';
-import { startExportBody } from '../../../../lambda/api/contract/exports.ts';
-import { ofRepo } from '../../../../lambda/api/contract/fields.ts';
-import { createRepoBody } from '../../../../lambda/api/contract/repos.ts';
-import { createTokenBody } from '../../../../lambda/api/contract/tokens.ts';
-import { pathRepo } from '../../../../lambda/api/http.ts';
-import { isAdoptedRepo } from '../../../../lambda/store/rules/adopted-repos.ts';
+import { isAdoptedRepo } from '../../../../lambda/core/store/rules/adopted-repos.ts';
+import { pathRepo } from '../../../../lambda/frame/api/http.ts';
+import { ofRepo } from '../../../../lambda/frame/contract/fields.ts';
+import { createRepoBody } from '../../../../lambda/frame/contract/repos.ts';
+import { createTokenBody } from '../../../../lambda/frame/contract/tokens.ts';
+import { createRuleBody } from '../../../../lambda/subjects/ci/contract.ts';
+import { startExportBody } from '../../../../lambda/subjects/exports/contract.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 import { bodySchemas, jsonSchemaOf, partsOf, worstBodies } from '../../../support/worst-bodies.ts';
 

@@ -10,7 +10,7 @@ import {
   pathRepo,
   pathTenant,
   withOneLogin,
-} from '../../../../lambda/api/http.ts';
+} from '../../../../lambda/frame/api/http.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 
 const lfsType = 'application/vnd.git-lfs+json';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openApiDocument } from '../../../../lambda/api/openapi.ts';
+import { openApiDocument } from '../../../../lambda/openapi.ts';
 
 /** The parameters of an operation, as the document has them. */
 function parametersOf(path: string, method: string) {

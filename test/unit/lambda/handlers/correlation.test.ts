@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { json } from '../../../../lambda/api/http.ts';
-import { respondProblem } from '../../../../lambda/api/problems.ts';
-import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
-import { guard } from '../../../../lambda/aws/function.ts';
-import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
-import { createSqsReconcileQueue } from '../../../../lambda/aws/sqs.ts';
+import type { Clock } from '../../../../lambda/core/rules/clock-and-log.ts';
+import { json } from '../../../../lambda/frame/api/http.ts';
+import { respondProblem } from '../../../../lambda/frame/api/problems.ts';
+import { systemClock } from '../../../../lambda/frame/aws/clock-and-ids.ts';
+import { guard } from '../../../../lambda/frame/aws/function.ts';
+import { createInvocationLog, createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
+import { createSqsReconcileQueue } from '../../../../lambda/frame/aws/sqs.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
-import type { Clock } from '../../../../lambda/rules/clock-and-log.ts';
 import { noMetrics } from '../../../../local/lambda-context.ts';
 import { deliver } from '../../../support/delivery.ts';
 import { contextOf, requestOf, turns } from '../../../support/invocation.ts';
 import { MemoryStack } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { fakeSqs, queueUrl } from '../aws/fake-sqs.ts';
+import { fakeSqs, queueUrl } from '../frame/aws/fake-sqs.ts';
 
 function setUp() {
   const invocations = createInvocations();

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
-import { lfsMediaType } from '../../../../lambda/api/http.ts';
+import { reposMax } from '../../../../lambda/core/ledger/rules/tenant.ts';
+import { sha256Hex } from '../../../../lambda/core/rules/hash.ts';
+import { cdnBytesMax, cdnSigner } from '../../../../lambda/core/store/cdn.ts';
+import { privateKeyIn } from '../../../../lambda/core/store/rules/cdn-keys.ts';
+import { createUrlSigner } from '../../../../lambda/core/store/signing.ts';
+import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
-import { reposMax } from '../../../../lambda/ledger/rules/tenant.ts';
-import { sha256Hex } from '../../../../lambda/rules/hash.ts';
-import { cdnBytesMax, cdnSigner } from '../../../../lambda/store/cdn.ts';
-import { privateKeyIn } from '../../../../lambda/store/rules/cdn-keys.ts';
-import { createUrlSigner } from '../../../../lambda/store/signing.ts';
 import { newCdnKey, passesCloudFront } from '../../../support/cdn.ts';
 import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
@@ -99,11 +99,11 @@ describe('a batch that cannot be decided yet', () => {
     expect(places.sort()).toEqual([
       // Those of the store, and of a git host, are answers to us. Those of problems.ts are of the management API, which
       // no client of git-lfs asks.
-      'lambda/api/lfs/http.ts: { statusCode: 429, message, requestId },',
-      'lambda/downloads/copier.ts: const isForNow = status >= 500 || status === 429;',
-      'lambda/hosts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
-      'lambda/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
-      'lambda/table/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      'lambda/frame/lfs/http.ts: { statusCode: 429, message, requestId },',
+      'lambda/subjects/downloads/copier.ts: const isForNow = status >= 500 || status === 429;',
+      'lambda/subjects/hosts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
+      'lambda/core/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
+      'lambda/core/table/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lfsMediaType } from '../../../../lambda/api/http.ts';
+import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
 import { create } from '../../../../lambda/handlers/not-found.ts';
 import { routes } from '../../../../lambda/routes.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
-import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
-import { onSqs, type Redelivery } from '../../../../lambda/aws/jobs.ts';
-import type { Failures } from '../../../../lambda/frame/failure-store.ts';
+import { LedgerUnavailableError } from '../../../../lambda/core/rules/errors.ts';
+import { longPause, pauseMs, unreadableDelayMs } from '../../../../lambda/core/rules/jobs.ts';
+import { systemClock } from '../../../../lambda/frame/aws/clock-and-ids.ts';
+import { createInvocationLog, createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
+import { onSqs, type Redelivery } from '../../../../lambda/frame/aws/jobs.ts';
+import type { Failures } from '../../../../lambda/frame/failures/failure-store.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
-import { longPause, pauseMs, unreadableDelayMs } from '../../../../lambda/rules/jobs.ts';
 import { parseDeploymentSettings } from '../../../../lib/settings/stages.ts';
 import { lambdaContext, noMetrics } from '../../../../local/lambda-context.ts';
 import { sqsEvent } from '../../../support/delivery.ts';

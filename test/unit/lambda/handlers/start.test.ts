@@ -3,10 +3,10 @@ import { isBuiltin } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
-import { lfsContract } from '../../../../lambda/api/contract/lfs.ts';
-import { lfsChunksContract } from '../../../../lambda/api/contract/lfs-chunks.ts';
-import { lfsCopiesContract } from '../../../../lambda/api/contract/lfs-copies.ts';
-import { lfsLockContract } from '../../../../lambda/api/contract/lfs-locks.ts';
+import { lfsContract } from '../../../../lambda/frame/contract/lfs.ts';
+import { lfsChunksContract } from '../../../../lambda/subjects/chunks/contract.ts';
+import { lfsCopiesContract } from '../../../../lambda/subjects/downloads/copies-contract.ts';
+import { lfsLockContract } from '../../../../lambda/subjects/locks/lfs-contract.ts';
 
 const folder = fileURLToPath(new URL('../../../../lambda/handlers', import.meta.url));
 
@@ -41,7 +41,7 @@ it.each(handlers)('%s starts with modules of Node alone, and without undici', (h
     .filter(({ kind }) => kind === 'import-statement')
     .map(({ path }) => path);
   expect(imported?.filter((path) => !isBuiltin(path))).toEqual([]);
-  // From Node 22 on, an import of node:http loads it, as lambda/store/http-exchange.ts says.
+  // From Node 22 on, an import of node:http loads it, as lambda/core/store/http-exchange.ts says.
   if (handler !== withFetch) expect(imported).not.toContain('node:http');
 });
 

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { WireObject } from '../../../../lambda/api/contract/lfs.ts';
-import { lfsMediaType } from '../../../../lambda/api/http.ts';
+import { defaultSettings } from '../../../../lambda/core/rules/settings.ts';
+import { type StorageClass, storageClassesIn } from '../../../../lambda/core/store/rules/storage-class.ts';
+import { createUrlSigner } from '../../../../lambda/core/store/signing.ts';
+import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
+import type { WireObject } from '../../../../lambda/frame/contract/lfs.ts';
 import { create as createBatch } from '../../../../lambda/handlers/lfs-batch.ts';
 import { create as createManagement } from '../../../../lambda/handlers/management.ts';
-import { defaultSettings } from '../../../../lambda/rules/settings.ts';
-import { type StorageClass, storageClassesIn } from '../../../../lambda/store/rules/storage-class.ts';
-import { createUrlSigner } from '../../../../lambda/store/signing.ts';
 import type { Deps } from '../../../../local/deps.ts';
 import { storesOn } from '../../../../local/table/table.ts';
 import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';

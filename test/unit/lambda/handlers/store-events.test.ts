@@ -1,9 +1,9 @@
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
+import { allPages } from '../../../../lambda/core/rules/async.ts';
+import { LedgerUnavailableError } from '../../../../lambda/core/rules/errors.ts';
+import { AdoptedRepos } from '../../../../lambda/core/store/rules/adopted-repos.ts';
 import { create } from '../../../../lambda/handlers/store-events.ts';
-import { allPages } from '../../../../lambda/rules/async.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
-import { AdoptedRepos } from '../../../../lambda/store/rules/adopted-repos.ts';
 import { MemoryStack, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
+import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import { ownDelivery } from '../../../../local/background/delivery.ts';
 import { defaultQueueTiming } from '../../../../local/background/queues.ts';
 import { LocalTable } from '../../../../local/table/table.ts';

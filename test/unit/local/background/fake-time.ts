@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../../../lambda/rules/clock-and-log.ts';
+import type { Clock } from '../../../../lambda/core/rules/clock-and-log.ts';
 import type { Timers } from '../../../../local/background/schedule.ts';
 
 /** A clock and its timers, advanced by the test. */

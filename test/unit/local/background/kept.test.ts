@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileRequest } from '../../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { type Job, openKept, queuePartitions } from '../../../../local/background/kept.ts';
 import { reconcileCodec, sentCodec } from '../../../../local/background/queues.ts';
 import { memoryTable } from '../../../support/memory/table.ts';

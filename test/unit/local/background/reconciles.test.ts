@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
-import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
-import type { Delivery as Delivered } from '../../../../lambda/rules/jobs.ts';
+import type { ReconcileRequest } from '../../../../lambda/core/ledger/rules/reconcile-policy.ts';
+import type { Delivery as Delivered } from '../../../../lambda/core/rules/jobs.ts';
+import { createInvocationLog, createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import type { Job, Kept as KeptJobs } from '../../../../local/background/kept.ts';
 import { Pump } from '../../../../local/background/pump.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
-import type { Operations, TableClient } from '../../../../lambda/table/table.ts';
+import type { Operations, TableClient } from '../../../../lambda/core/table/table.ts';
+import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import { createInbox, pollInbox } from '../../../../local/background/inbox.ts';
 import { type Fence, openKept, queuePartitions } from '../../../../local/background/kept.ts';
 import { reconcileCodec } from '../../../../local/background/queues.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { markObject } from '../../../../lambda/ledger/deletes.ts';
+import { markObject } from '../../../../lambda/core/ledger/deletes.ts';
 import { lastPutMs } from '../../../../local/backup/restored.ts';
 import { backupOf, restored } from '../../../support/memory/restored-stack.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
-import { defaultSettings } from '../../../../lambda/rules/settings.ts';
-import { stored } from '../../../../lambda/table/stored-names.ts';
-import { byDueIndex } from '../../../../lambda/table/table.ts';
+import { deleteRepo, markObject } from '../../../../lambda/core/ledger/deletes.ts';
+import { defaultSettings } from '../../../../lambda/core/rules/settings.ts';
+import { stored } from '../../../../lambda/core/table/stored-names.ts';
+import { byDueIndex } from '../../../../lambda/core/table/table.ts';
 import { lastPutMs, restoredItem } from '../../../../local/backup/restored.ts';
 import { backupOf, restored } from '../../../support/memory/restored-stack.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
@@ -117,7 +117,7 @@ describe('a restored table', () => {
 
     it('of a repo, of which no closing, no gc run and no pause is known any more', () => {
       const index = [byDueIndex.pk, byDueIndex.sk];
-      expect(become('REPO#app', [...fieldsOf('lambda/ledger/items.ts', 'repoItem'), ...index])).toEqual({
+      expect(become('REPO#app', [...fieldsOf('lambda/core/ledger/items.ts', 'repoItem'), ...index])).toEqual({
         ...staying('repo', 'storedBytes', 'objectCount', 'scannedAtMs', 'epoch', 'dirtyToken', 'covered'),
         ...staying('putsUntilMs', 'points', 'large', 'tidyBelowEpoch', 'createdAtMs', 'storageClass'),
         ...staying('endedClosingMs', 'steeringVersion', 'scanCancelledAtMs', 'endedWatchMs'),
@@ -130,7 +130,7 @@ describe('a restored table', () => {
     });
 
     it('of a tenant, which is counted before it takes anything', () => {
-      expect(become('TENANT', fieldsOf('lambda/ledger/items.ts', 'tenantItem'))).toEqual({
+      expect(become('TENANT', fieldsOf('lambda/core/ledger/items.ts', 'tenantItem'))).toEqual({
         ...staying('tenant', 'plan', 'limitBytes', 'downloadLimitBytes', 'reposMustExist', 'storageClass'),
         ...staying('createdAtMs', 'committedBytes', 'appliedEpoch', 'confirmedBaseBytes', 'deletedBytes'),
         ...staying('intents', 'storedBytes', 'objectCount', 'scannedAtMs', 'listedObjectCount', 'entryCount'),
@@ -154,7 +154,9 @@ describe('a restored table', () => {
     const hold = { nowMs: 1, uploadsFromMs: 2 };
     // The comment names them all.
     const rows = [
-      ...(sources.get('lambda/table/table.ts') ?? '').matchAll(/^ \* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|/gm),
+      ...(sources.get('lambda/core/table/table.ts') ?? '').matchAll(
+        /^ \* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|/gm,
+      ),
     ];
     const kinds = rows.slice(2).map((row) => row.slice(1).map((cell) => cell.trim()));
     const left = new Map<string, boolean>();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
+import { systemIds } from '../../../../lambda/frame/aws/clock-and-ids.ts';
 import {
   adminTokenOf,
   createDataFolder,

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { StorageFullError } from '../../../../lambda/rules/errors.ts';
-import type { Operations } from '../../../../lambda/table/table.ts';
+import { StorageFullError } from '../../../../lambda/core/rules/errors.ts';
+import type { Operations } from '../../../../lambda/core/table/table.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { StartupError } from '../../../../local/system/durable-file.ts';
 import { LevelDisk, noSpace } from '../../../support/level-disk.ts';
@@ -62,7 +62,7 @@ describe('with a full disk', () => {
   };
 
   it('each operation is tried', () => {
-    expect(Object.keys(inputs)).toEqual(fieldsOf('lambda/table/table.ts', 'Operations'));
+    expect(Object.keys(inputs)).toEqual(fieldsOf('lambda/core/table/table.ts', 'Operations'));
   });
 
   it.each(Object.entries(inputs))('%s is answered if it reads, and rejected if not', async (name, row) => {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock, systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
-import type { TableClient } from '../../../../lambda/table/table.ts';
-import { tableDefinition } from '../../../../lambda/table/table.ts';
+import type { TableClient } from '../../../../lambda/core/table/table.ts';
+import { tableDefinition } from '../../../../lambda/core/table/table.ts';
+import { systemClock, systemIds } from '../../../../lambda/frame/aws/clock-and-ids.ts';
 import { openSharedTable } from '../../../../local/data/shared-table.ts';
 import { closeServer, listen } from '../../../../local/system/loopback-server.ts';
 import { LocalTable } from '../../../../local/table/table.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareKeys } from '../../../../lambda/rules/names.ts';
+import { compareKeys } from '../../../../lambda/core/rules/names.ts';
 import { KeyIndex } from '../../../../local/store/listing.ts';
 
 const odd = fc.string({

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createUrlSigner } from '../../../../lambda/store/signing.ts';
+import { createUrlSigner } from '../../../../lambda/core/store/signing.ts';
 import { ObjectUpload } from '../../../../local/store/files.ts';
 import { startStore } from '../../../../local/store/start-store.ts';
 import { syncFolder } from '../../../../local/system/durable-file.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Fields } from '../../../../lambda/table/expressions.ts';
+import type { Fields } from '../../../../lambda/core/table/expressions.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import type { ItemStore } from '../../../../local/table/items.ts';
 import { LevelStore } from '../../../../local/table/level-store.ts';

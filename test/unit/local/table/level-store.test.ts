@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AwsServiceError, StorageFullError } from '../../../../lambda/rules/errors.ts';
-import { byDueIndex, byKindIndex } from '../../../../lambda/table/table.ts';
+import { AwsServiceError, StorageFullError } from '../../../../lambda/core/rules/errors.ts';
+import { byDueIndex, byKindIndex } from '../../../../lambda/core/table/table.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import type { LevelStoreOptions } from '../../../../local/table/level-store.ts';
 import { LevelDisk, noSpace } from '../../../support/level-disk.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { byDueIndex, byKindIndex } from '../../../../lambda/table/table.ts';
+import { byDueIndex, byKindIndex } from '../../../../lambda/core/table/table.ts';
 import { openLevel } from '../../../../local/data/database.ts';
 import type { Item } from '../../../../local/table/expression.ts';
 import { indexes, keyOf, primary, type Range, stored } from '../../../../local/table/items.ts';

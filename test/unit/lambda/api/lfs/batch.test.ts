@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lfsMediaType } from '../../../../../lambda/api/http.ts';
-import { batchTakes, readBatch } from '../../../../../lambda/api/lfs/batch.ts';
-import { decode as decodeAs } from '../../../../../lambda/api/lfs/operations.ts';
+import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
+import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
+import { batchTakes, readBatch } from '../../../../../lambda/frame/lfs/batch.ts';
+import { decode as decodeAs } from '../../../../../lambda/frame/lfs/operations.ts';
 import { create } from '../../../../../lambda/handlers/lfs-batch.ts';
-import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { contract } from '../../../../../lambda/api/contract/all.ts';
-import type { RouteContract } from '../../../../../lambda/api/contract/contract.ts';
+import { contract } from '../../../../../lambda/contract.ts';
+import type { RouteContract } from '../../../../../lambda/frame/contract/contract.ts';
 import { jsonSchemaOf, partsOf } from '../../../../support/worst-bodies.ts';
 
 interface Row {

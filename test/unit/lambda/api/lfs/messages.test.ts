@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import * as messages from '../../../../../lambda/api/lfs/messages.ts';
-import type { Refusal } from '../../../../../lambda/ledger/rules/limits.ts';
+import type { Refusal } from '../../../../../lambda/core/ledger/rules/limits.ts';
+import * as messages from '../../../../../lambda/frame/lfs/messages.ts';
 
 const nowMs = Date.parse('2026-11-26T19:30:00Z');
 const mib = 1024 ** 2;

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { auditActions } from '../../../../../lambda/access/rules/audit.ts';
-import { contract } from '../../../../../lambda/api/contract/all.ts';
-import type { RouteContract } from '../../../../../lambda/api/contract/contract.ts';
+import { contract } from '../../../../../lambda/contract.ts';
+import { repoLimitsMax } from '../../../../../lambda/core/ledger/rules/tenant.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
+import { auditActions } from '../../../../../lambda/frame/access/rules/audit.ts';
+import type { RouteContract } from '../../../../../lambda/frame/contract/contract.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
-import { repoLimitsMax } from '../../../../../lambda/ledger/rules/tenant.ts';
-import { lockHashOf } from '../../../../../lambda/locks/rules/locks.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/rules/errors.ts';
+import { lockHashOf } from '../../../../../lambda/subjects/locks/rules/locks.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { exportPageSchema, exportSchema } from '../../../../../lambda/api/contract/exports.ts';
-import { exportSettingsFor } from '../../../../../lambda/exports/rules/settings.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
+import { exportPageSchema, exportSchema } from '../../../../../lambda/subjects/exports/contract.ts';
+import { exportSettingsFor } from '../../../../../lambda/subjects/exports/rules/settings.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken } from '../../../../support/memory/deps.ts';
-import { exportIdOf, exportWorld, jobOf, putJob } from '../../exports/export-world.ts';
+import { exportIdOf, exportWorld, jobOf, putJob } from '../../subjects/exports/export-world.ts';
 
 const route = '/v1/tenants/{tenant}/exports';
 const oid = 'a'.repeat(64);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createTokenBody } from '../../../../../lambda/api/contract/tokens.ts';
-import { cookieOf, presentedBy, setCookie } from '../../../../../lambda/api/management/access.ts';
-import { jsonBody } from '../../../../../lambda/api/management/operations.ts';
-import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
+import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
+import { createTokenBody } from '../../../../../lambda/frame/contract/tokens.ts';
+import { cookieOf, presentedBy, setCookie } from '../../../../../lambda/frame/management/access.ts';
+import { jsonBody } from '../../../../../lambda/frame/management/operations.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 
 const read = (body: unknown) =>

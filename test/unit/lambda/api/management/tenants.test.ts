@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { reposBody } from '../../../../../lambda/api/management/repos.ts';
-import { shownReposMax, subscriptionBody } from '../../../../../lambda/api/management/tenants.ts';
-import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
-import { create, create as createManagement } from '../../../../../lambda/handlers/management.ts';
 import {
   type RepoRecord,
   type TenantRecord,
   unknownRepo,
-} from '../../../../../lambda/ledger/rules/tenant.ts';
-import type { Settings } from '../../../../../lambda/rules/settings.ts';
+} from '../../../../../lambda/core/ledger/rules/tenant.ts';
+import type { Settings } from '../../../../../lambda/core/rules/settings.ts';
+import { reposBody } from '../../../../../lambda/frame/management/repos.ts';
+import { shownReposMax, subscriptionBody } from '../../../../../lambda/frame/management/tenants.ts';
+import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
+import { create, create as createManagement } from '../../../../../lambda/handlers/management.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';

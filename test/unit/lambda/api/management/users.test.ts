@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hostCheckMs, type TokenRecord } from '../../../../../lambda/access/rules/tokens.ts';
-import { beginSession } from '../../../../../lambda/access/tokens.ts';
-import { contract } from '../../../../../lambda/api/contract/all.ts';
-import { needsHostCheck, type RouteContract } from '../../../../../lambda/api/contract/contract.ts';
+import { contract } from '../../../../../lambda/contract.ts';
+import { hostCheckMs, type TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
+import { beginSession } from '../../../../../lambda/frame/access/tokens.ts';
+import { needsHostCheck, type RouteContract } from '../../../../../lambda/frame/contract/contract.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';

@@ -1,0 +1,207 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import {
+  isThere,
+  type RepoPath,
+  type RepoRecord,
+  reposMax,
+  type TenantRecord,
+} from '../../core/ledger/rules/tenant.ts';
+import type { Watch } from '../../core/ledger/rules/watch.ts';
+import type { Clock } from '../../core/rules/clock-and-log.ts';
+import { sha256Hex } from '../../core/rules/hash.ts';
+import type { UpstreamRepo } from '../../subjects/downloads/upstream.ts';
+import {
+  authenticateHostUser,
+  type HostUserDeps,
+  isForHosts,
+} from '../../subjects/hosts/authenticate-host-user.ts';
+import type { HostGrant } from '../../subjects/hosts/rules/host-client.ts';
+import type { AccessPorts } from '../access/ports.ts';
+import type { Caller } from '../access/rules/tokens.ts';
+import { authenticateToken, noteTokenUse } from '../access/tokens.ts';
+import { credential, header, pathRepo, pathTenant, type Response } from '../api/http.ts';
+import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
+import { authenticationRequired, hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
+
+type LfsAccess = Granted | Refused;
+
+export interface Granted {
+  readonly ok: true;
+  readonly tenant: TenantRecord;
+  readonly repo: string;
+  /** How many objects the repo had when it was last counted. undefined: it never was. */
+  readonly repoObjects: number | undefined;
+  /** Whether there's a record of the repo: it was created, or pushed to. */
+  readonly isRepoKnown: boolean;
+  /** Whether a push may bring it into being, or it is there. */
+  readonly takesPushes: boolean;
+  /** Whether it is not known yet, and the tenant has as many repos as it may have. */
+  readonly isOneTooMany: boolean;
+  /** Whether a gc run is under way in the repo. */
+  readonly watch: Watch | undefined;
+  /** Of what is uploaded. null: the bucket's own. */
+  readonly storageClass: string | null;
+  readonly token: Caller;
+  /** Where a user of a git host can download what is missing here. undefined: nowhere. */
+  readonly upstream?: UpstreamRepo | undefined;
+}
+
+interface Refused {
+  readonly ok: false;
+  readonly response: Response;
+  /** Nobody tried to log in, or did as somebody else: what is public is for them too. */
+  readonly isAnybody: boolean;
+}
+
+export type LfsAccessDeps = HostUserDeps &
+  Pick<AccessPorts, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
+
+/** {@link lfsAccess} for one container, which remembers who was rejected. */
+export function lfsLogin(deps: Omit<LfsAccessDeps, 'rejectedLogins'>) {
+  const rejectedLogins = new RejectedLogins(deps.clock);
+  return (event: APIGatewayProxyEventV2) => lfsAccess({ ...deps, rejectedLogins }, event);
+}
+
+/** Who asks for which repo, or the answer that ends the request. */
+export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {
+  const { requestId } = event.requestContext;
+  const [tenant, repo] = [pathTenant(event), pathRepo(event)];
+  const presented = credential(event);
+  if (isForHosts(deps, presented))
+    return hostUserAccess(deps, event, { tenant: tenant ?? '', repo: repo ?? '', credential: presented });
+  const notFound = { ok: false, response: lfsNotFound(requestId), isAnybody: true } as const;
+  const access = await authenticateToken(deps, { tenant: tenant ?? '', repo, credential: presented });
+  switch (access.kind) {
+    case 'granted': {
+      if (tenant === undefined || repo === undefined) return notFound;
+      const [record, repoRecord] = await Promise.all([
+        deps.ledger.readTenant(tenant),
+        deps.ledger.readRepo({ tenant, repo }),
+        noteTokenUse(deps, access.token),
+      ]);
+      // While it is being deleted, a tenant or repo is not there any more.
+      const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
+      return isClosed ? notFound : granted(access.token, { tenant: record, repo, repoRecord });
+    }
+    case 'unauthenticated':
+      return unauthenticated(deps, event, presented);
+    case 'not-found':
+      return notFound;
+  }
+}
+
+function granted(
+  token: Caller,
+  found: { tenant: TenantRecord; repo: string; repoRecord: RepoRecord | undefined },
+): Granted {
+  const { tenant, repo, repoRecord } = found;
+  const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
+  const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
+  const isRepoKnown = repoRecord !== undefined;
+  const isOneTooMany = !isRepoKnown && tenant.repoCount >= reposMax;
+  const { watch, storageClass = tenant.storageClass } = repoRecord ?? {};
+  const uploads = { takesPushes, isOneTooMany, watch, storageClass };
+  return { ok: true, tenant, repo, repoObjects, isRepoKnown, ...uploads, token };
+}
+
+function unauthenticated(
+  deps: Pick<LfsAccessDeps, 'rejectedLogins' | 'gitHosts'>,
+  event: APIGatewayProxyEventV2,
+  presented: string | undefined,
+): Refused {
+  const { requestId } = event.requestContext;
+  const hosts = deps.gitHosts.map(({ id }) => id);
+  const place = `${pathTenant(event) ?? 'TENANT'} ${pathRepo(event) ?? 'REPO'}`;
+  const message = presented === undefined ? authenticationRequired(hosts) : tokenInvalid(hosts, place);
+  // A 403 ends a client that would repeat a 401 for ever.
+  const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);
+  const response = isRepeated
+    ? lfsError({ statusCode: 403, message, requestId })
+    : lfsUnauthorized(requestId, message);
+  // Whoever sends a wrong token has to learn that it is wrong.
+  return { ok: false, response, isAnybody: header(event, 'authorization') === undefined };
+}
+
+/**
+ * The same for what can be a user's token for a git host. The refusal has the same words, whatever the reason. Its time shows
+ * that a host was asked, so that a repo is linked: to hide that, a function would have to wait, and on Lambda a waiting
+ * request takes one of the account's concurrent executions.
+ */
+async function hostUserAccess(
+  deps: LfsAccessDeps,
+  event: APIGatewayProxyEventV2,
+  { credential: presented, ...path }: RepoPath & { credential: string },
+): Promise<LfsAccess> {
+  const { requestId } = event.requestContext;
+  const outcome = await authenticateHostUser(deps, { ...path, credential: presented });
+  switch (outcome.kind) {
+    case 'granted': {
+      const { tenant, repo: repoRecord, link } = outcome;
+      const access = granted(callerOf(outcome.grant), { tenant, repo: path.repo, repoRecord });
+      const host = link.readThrough && deps.gitHosts.find(({ id }) => id === link.host);
+      if (!host) return access;
+      const authorization = header(event, 'authorization') ?? '';
+      return { ...access, upstream: { host, name: link.name, authorization } };
+    }
+    case 'refused':
+      return unauthenticated(deps, event, presented);
+    case 'limited': {
+      const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
+      const message = hostLimited(outcome.host, seconds);
+      return { ok: false, response: lfsRetryLater({ seconds, message, requestId }), isAnybody: false };
+    }
+    case 'unavailable':
+      return { ok: false, response: lfsHostUnavailable({ ...outcome, requestId }), isAnybody: false };
+  }
+}
+
+/** A person as whoever has a token: for this one repo, and never to manage anything. */
+function callerOf({ hostUser, access }: HostGrant): Caller {
+  return { tokenId: hostUser.id, scope: access, user: null, label: null, hostUser };
+}
+
+const windowMs = 60_000;
+/** A person who mistypes asks again with another token. A helper repeats the same one. */
+const rejectionsMax = 3;
+/** Credentials remembered. Beyond that the oldest are forgotten. */
+const credentialsMax = 10_000;
+
+/**
+ * Remembers credentials that were rejected, in this container alone.
+ *
+ * git-lfs answers a 401 by asking its credential helper again. A helper that always returns the same bad token, as a
+ * CI job's does, makes it repeat the request for ever, at a hundred a second and without a word. A 403 ends it with a
+ * message.
+ */
+export class RejectedLogins {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Hash of a credential → its rejections in a window, the oldest window first. */
+  readonly #rejections = new Map<string, { sinceMs: number; count: number }>();
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+  }
+
+  /** Notes a rejection. @returns whether the client repeats itself, so that another 401 would not help. */
+  isRepeated(credential: string): boolean {
+    const nowMs = this.#clock.nowMs();
+    const key = sha256Hex(credential);
+    const known = this.#rejections.get(key);
+    const rejection = known && nowMs - known.sinceMs < windowMs ? known : { sinceMs: nowMs, count: 0 };
+    rejection.count += 1;
+    if (rejection !== known) {
+      this.#rejections.delete(key);
+      this.#rejections.set(key, rejection);
+    }
+    const [oldest] = this.#rejections.keys();
+    if (this.#rejections.size > credentialsMax && oldest !== undefined) this.#rejections.delete(oldest);
+    return rejection.count > rejectionsMax;
+  }
+}
+
+/** 503: the git host doesn't respond, so it authenticates nobody. git-lfs ends with the message. */
+function lfsHostUnavailable(input: { host: string; retryAfterMs: number; requestId: string }): Response {
+  const { host, retryAfterMs, requestId } = input;
+  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  return lfsError({ statusCode: 503, message: hostUnavailable(host), requestId }, { 'retry-after': seconds });
+}

@@ -1,0 +1,116 @@
+import * as z from 'zod';
+import { answer, type Contract, managed } from '../../frame/contract/contract.ts';
+import { stringOrNull, time, timeOrNull } from '../../frame/contract/fields.ts';
+import { webhookFailures } from './rules/webhook-delivery.ts';
+
+const setWebhookBody = z
+  .strictObject({
+    url: z
+      .string()
+      .min(1)
+      .max(2048)
+      .meta({
+        description:
+          'https on port 443, with a domain name that has only public addresses. Path and query are sent unchanged.',
+        examples: ['https://hooks.acme.example/lfs-quota'],
+      }),
+    newSecret: z.boolean().optional().meta({
+      default: false,
+      description: 'Create a new secret. The old one also signs for 24 hours. A new webhook always gets one.',
+    }),
+  })
+  .meta({ id: 'SetWebhook' });
+
+const lastSchema = z
+  .object({
+    eventId: z.string().meta({ examples: ['acme:7'] }),
+    type: z.string().meta({ examples: ['storage.threshold'] }),
+    at: time,
+    attempt: z.int().min(1).describe('1 to 8.'),
+    outcome: z
+      .enum(['delivered', 'failed', 'given-up'])
+      .describe("failed: it's retried at nextAt. given-up: no more retries."),
+    status: z.int().nullable().describe("The receiver's status. null: no response."),
+    failure: z.enum(webhookFailures).nullable(),
+    nextAt: timeOrNull,
+  })
+  .meta({ id: 'WebhookAttempt' });
+
+const webhookSchema = z
+  .object({
+    url: z.string(),
+    createdAt: time,
+    secretChangedAt: time,
+    last: lastSchema.nullable().describe('The last attempt. null: none to this URL yet.'),
+  })
+  .meta({ id: 'Webhook' });
+
+const setWebhookSchema = webhookSchema
+  .extend({
+    secret: stringOrNull.describe('The new secret, `whsec_…`, returned once. null: unchanged.'),
+  })
+  .meta({ id: 'WebhookWithSecret' });
+
+const webhookTestSchema = z.object({ tenant: z.string(), eventId: z.string() }).meta({ id: 'WebhookTest' });
+
+export type WebhookBody = z.output<typeof webhookSchema>;
+
+const webhook = {
+  url: 'https://hooks.acme.example/lfs-quota',
+  createdAt: '2026-11-21T05:00:00Z',
+  secretChangedAt: '2026-11-21T05:00:00Z',
+  last: {
+    eventId: 'acme:7',
+    type: 'storage.threshold',
+    at: '2026-11-21T06:00:00Z',
+    attempt: 1,
+    outcome: 'delivered',
+    status: 204,
+    failure: null,
+    nextAt: null,
+  },
+};
+
+/** Where a tenant's alerts go. */
+export const webhookContract = {
+  'PUT /v1/tenants/{tenant}/webhook': {
+    id: 'setWebhook',
+    summary: 'Set the webhook',
+    description:
+      'One per tenant. Requests are signed like [Standard Webhooks](https://www.standardwebhooks.com). The secret of a new webhook, or with `newSecret` a new secret, is returned once.',
+    ...managed('webhook.set'),
+    body: { schema: setWebhookBody, example: { url: 'https://hooks.acme.example/lfs-quota' } },
+    answers: {
+      200: answer('It was changed.', setWebhookSchema, { ...webhook, secret: null }),
+      201: answer('It is new.', setWebhookSchema, { ...webhook, last: null, secret: 'whsec_…' }),
+    },
+  },
+  'GET /v1/tenants/{tenant}/webhook': {
+    id: 'getWebhook',
+    summary: 'The webhook, and its last delivery',
+    access: 'manager',
+    answers: { 200: answer('Without its secret.', webhookSchema, webhook) },
+    problems: ['webhook-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/webhook': {
+    id: 'deleteWebhook',
+    summary: 'Delete the webhook',
+    access: 'manager',
+    action: 'webhook.delete',
+    answers: { 204: { description: "It's removed, with all pending deliveries." } },
+    problems: ['webhook-not-found'],
+  },
+  'POST /v1/tenants/{tenant}/webhook/test': {
+    id: 'testWebhook',
+    summary: 'Send a test event, once',
+    description: '`GET …/webhook` shows the result after some seconds.',
+    ...managed('webhook.test'),
+    answers: {
+      202: answer('It will be sent.', webhookTestSchema, {
+        tenant: 'acme',
+        eventId: 'acme:test-0aB1cD2eF3gH',
+      }),
+    },
+    problems: ['webhook-not-found', 'test-too-soon'],
+  },
+} as const satisfies Contract;

@@ -1,0 +1,60 @@
+import type * as z from 'zod';
+import type { Settings } from '../../core/rules/settings.ts';
+import type { copiesRequestSchema } from '../../frame/contract/lfs-requests.ts';
+import { type UploadAnswerContext, uploadAnswer } from '../../frame/lfs/batch.ts';
+import { invalid } from '../../frame/lfs/messages.ts';
+import { type CopyVerdict, leftMsMin, type UpstreamOffer } from './admit-copies.ts';
+import type { WireCopy } from './copies-contract.ts';
+
+/** What somebody wants copied, and of what they ask how far it is. */
+interface CopiesRequest {
+  /** oid → bytes, in the order of the request. */
+  readonly objects: ReadonlyMap<string, number>;
+  readonly offers: ReadonlyMap<string, UpstreamOffer>;
+  /** Those that can't be copied in this way, as it's answered. They're not in `objects` of what is asked on. */
+  readonly refused: ReadonlyMap<string, WireCopy>;
+}
+
+/** @returns undefined if an object is there twice. */
+export function readCopies(
+  settings: Settings,
+  { objects }: z.output<typeof copiesRequestSchema>,
+): CopiesRequest | undefined {
+  const sizes = new Map(objects.map(({ oid, size }) => [oid, size]));
+  if (sizes.size < objects.length) return undefined;
+  const offers = new Map<string, UpstreamOffer>();
+  const refused = new Map<string, WireCopy>();
+  for (const { oid, size, href, expires_in: seconds } of objects) {
+    if (href === undefined) continue;
+    const expiresInMs = seconds === undefined ? settings.urlLifetimeMs : 1000 * seconds;
+    const refuse = (message: string) => refused.set(oid, { oid, size, error: { code: 422, message } });
+    if (size > settings.objectBytesMax) refuse(invalid.tooLarge(size, settings.objectBytesMax));
+    else if (expiresInMs < leftMsMin) refuse(invalid.expiresSoon(leftMsMin / 1000));
+    else offers.set(oid, { sizeBytes: size, get: { href, header: {} }, expiresInMs });
+  }
+  return { objects: sizes, offers, refused };
+}
+
+/** What is answered of each object. @param context as for an upload. */
+export function copyAnswers(
+  { objects, refused }: CopiesRequest,
+  verdicts: ReadonlyMap<string, CopyVerdict>,
+  context: UploadAnswerContext,
+): WireCopy[] {
+  return [...objects].map(([oid, size]) => {
+    const verdict = verdicts.get(oid);
+    if (!verdict) return refused.get(oid) ?? { oid, size };
+    switch (verdict.kind) {
+      case 'failed':
+        return { oid, size, state: verdict.kind, reason: verdict.reason };
+      case 'over-limit':
+      case 'no-space':
+      case 'size-conflict': {
+        const { error } = uploadAnswer({ oid, size }, verdict, context);
+        return { oid, size, ...(error && { error }) };
+      }
+      default:
+        return { oid, size, state: verdict.kind };
+    }
+  });
+}

@@ -1,0 +1,16 @@
+import type { Belongings, Chore } from '../../core/ledger/seams.ts';
+import { type GcDeps, type RemoveDeps, removeGcFiles } from './gc.ts';
+import { gcPrefixOf } from './rules/gc.ts';
+import { advanceGc } from './sweep-candidates.ts';
+
+export const gcChore = (deps: GcDeps): Chore => ({
+  what: 'gc',
+  advance: (input) => advanceGc(deps, input),
+});
+
+export const gcBelongings = (deps: RemoveDeps): Belongings => ({
+  forgetTenant: async ({ tenant }) => {
+    await removeGcFiles(deps, gcPrefixOf(tenant));
+    return 'done';
+  },
+});

@@ -1,0 +1,286 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import type { RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import type { Counted, Forgotten, Refused, RepoCounted } from '../../core/ledger/seams.ts';
+import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../core/rules/dates.ts';
+import type { HistoryPorts, OfferedMonth, OfferedPorts, OfferedSum } from './ports.ts';
+import {
+  demoTenant,
+  type Forecast,
+  forecastDays,
+  forecastOf,
+  type HistoryDay,
+  historyDaysMax,
+  type LastRefusal,
+  lastRefusalsOf,
+  lfsBatchObjects,
+  type RefusalTally,
+  type UsageDay,
+  usageDays,
+  weekOf,
+  weeksOf,
+} from './rules/history.ts';
+
+/**
+ * Notes what a reconcile has committed as the value of the day. It is written though nothing may have changed: so a write
+ * that was lost is made up for by the next reconcile. Nobody depends on it, so it never fails.
+ *
+ * @param input.before the tenant as the reconcile found it.
+ * @param input.after the tenant as it was committed.
+ */
+export async function noteCount(
+  { history, clock, log, metrics }: Pick<CoreDeps, 'clock' | 'log' | 'metrics'> & HistoryPorts,
+  { before, after, epoch }: Counted,
+): Promise<void> {
+  const { tenant, scanned, closedAtMs, limitBytes } = after;
+  // The history of a tenant that is being deleted goes with it.
+  if (scanned === null || closedAtMs !== null) return;
+  const { storedBytes, objectCount } = scanned;
+  const highestBytes = Math.max(storedBytes, before.scanned?.storedBytes ?? 0);
+  // Of a tenant that was never counted, the counter has only what was added to it since.
+  const highestUsedBytes = Math.max(highestBytes, after.committedBytes, before.committedBytes);
+  const count = { storedBytes, objectCount, highestBytes, highestUsedBytes, limitBytes };
+  try {
+    await history.note({ tenant, atMs: clock.nowMs(), epoch, ...count });
+  } catch (error) {
+    log.warn('history not noted', { tenant, error });
+    metrics.increment('HistoryNotNoted');
+  }
+}
+
+/**
+ * Notes what a repo stored at the end of the week of its last count, once a later week's count is about to replace it: at
+ * most once a week. It never fails.
+ *
+ * @param input.before as the reconcile found it. @param input.scannedAtMs of its own count.
+ */
+export async function noteWeek(
+  { history, clock, log, metrics }: Pick<CoreDeps, 'clock' | 'log' | 'metrics'> & HistoryPorts,
+  { tenant, epoch, before, scannedAtMs }: RepoCounted,
+): Promise<void> {
+  const { repo, storedBytes } = before;
+  const week = weekOf(before.scannedAtMs);
+  // The history of a repo that is being deleted goes with it.
+  if (before.epoch === 0 || before.closedAtMs !== null || week >= weekOf(scannedAtMs)) return;
+  try {
+    await history.noteWeek({ tenant, repo, epoch, week, storedBytes, atMs: clock.nowMs() });
+  } catch (error) {
+    log.warn('history not noted', { tenant, repo, error });
+    metrics.increment('HistoryNotNoted');
+  }
+}
+
+/**
+ * What repos stored at the end of each of the last weeks: {@link weeksOf}.
+ *
+ * @returns by name. @throws {LedgerUnavailableError}
+ */
+export async function readWeeks(
+  { history, clock }: Pick<CoreDeps, 'clock'> & HistoryPorts,
+  { tenant, repos, count }: { tenant: string; repos: readonly RepoRecord[]; count: number },
+): Promise<ReadonlyMap<string, (number | null)[]>> {
+  const found = await history.weeks({ tenant, repos: repos.map(({ repo }) => repo) });
+  const nowMs = clock.nowMs();
+  return new Map(
+    repos.map((record) => {
+      const { repo, endedClosingMs = 0, epoch } = record;
+      // A note that landed late may be of a repo that was deleted under this name.
+      const noted = (found.get(repo) ?? []).filter(({ week }) => week >= weekOf(endedClosingMs));
+      return [repo, weeksOf({ noted, repo: epoch > 0 ? record : undefined, nowMs, count })];
+    }),
+  );
+}
+
+/**
+ * Notes a batch that the tenant's or a repo's limit refused something of. It never fails.
+ *
+ * @param deps.tally of this process.
+ */
+export async function noteRefusal(
+  {
+    history,
+    clock,
+    log,
+    tally,
+  }: Pick<CoreDeps, 'clock' | 'log'> & HistoryPorts & { readonly tally: RefusalTally },
+  { tenant: account, refusal, repo, user }: Refused,
+): Promise<void> {
+  const { tenant, scanned, limitBytes, committedBytes } = account;
+  // Of a tenant that was never counted there is nothing to note.
+  if (scanned === null) return;
+  const isOfRepo = refusal.repo !== null;
+  const storedBytes = isOfRepo ? scanned.storedBytes : refusal.storedBytes;
+  const atMs = clock.nowMs();
+  const last: LastRefusal = {
+    atMs,
+    repo,
+    user,
+    files: refusal.oids.length,
+    bytes: refusal.refusedBytes,
+    isAtLeast: refusal.askedCount >= lfsBatchObjects,
+    shortBytes: refusal.missingBytes,
+    limit: isOfRepo ? 'repo' : 'tenant',
+  };
+  // A tenant's name has no slash.
+  const of = isOfRepo ? `${tenant}/` : tenant;
+  const count = tally.add(of, atMs);
+  if (count === 0) return;
+  const usedBytes = Math.max(storedBytes, committedBytes);
+  const { objectCount } = scanned;
+  try {
+    await history.addRefusals({
+      tenant,
+      limitBytes,
+      usedBytes,
+      storedBytes,
+      objectCount,
+      atMs,
+      last,
+      count,
+    });
+  } catch (error) {
+    tally.giveBack(of, count, atMs);
+    log.warn('refusal not noted', { tenant, error });
+  }
+}
+
+/** An idle tenant is reconciled once in this time, so a day that is carried was noted no longer before. */
+const carriedDaysMax = 40;
+
+export interface TenantHistory {
+  /** The first and the last day of what was asked for, as far as days are kept. */
+  readonly from: string;
+  readonly to: string;
+  readonly days: readonly (UsageDay & {
+    /** What was offered for download. null: not known for this day. */
+    readonly downloads: OfferedSum | null;
+    /** Made up. The days from the first real one on are not. */
+    readonly isSample?: true;
+  })[];
+  readonly forecast: Forecast;
+  /** Of the last day, the newest first. */
+  readonly lastRefusals: readonly LastRefusal[];
+}
+
+/**
+ * The days of a tenant, and what they lead to. All days that are kept are read by one query: the forecast and the carried
+ * figures need earlier ones than are asked for, and there are few.
+ *
+ * @param input.from default: a month before `to`. What is older than is kept is left out.
+ * @param input.to default: today. What is later is left out.
+ * @throws {LedgerUnavailableError}
+ */
+export async function readHistory(
+  { history, offered, clock }: Pick<CoreDeps, 'clock'> & HistoryPorts & OfferedPorts,
+  input: { tenant: TenantRecord; from?: string | undefined; to?: string | undefined },
+): Promise<TenantHistory> {
+  const { tenant } = input.tenant;
+  const today = dayOf(clock.nowMs());
+  const oldest = dayAfter(today, 1 - historyDaysMax);
+  const to = input.to !== undefined && input.to < today ? input.to : today;
+  const asked = input.from ?? dayAfter(to, 1 - defaultDays);
+  const from = asked < oldest ? oldest : asked;
+  const [noted, sample, months] = await Promise.all([
+    history.days({ tenant, from: oldest, to: today }),
+    tenant === demoTenant ? history.sample(tenant) : [],
+    offered({ tenant, months: monthsOf({ from, to }) }),
+  ]);
+  const all = usageDays({ days: noted, from: oldest, to: today, today, now: nowOf(input.tenant) });
+  const made = sample
+    .filter(({ day }) => day >= oldest && day < (all[0]?.day ?? today))
+    .map((each) => ({ ...each, isCarried: false, isSample: true as const, downloads: null }));
+  return {
+    from,
+    to,
+    days: [...made, ...all.map((each) => ({ ...each, downloads: downloadsOf(each.day, months) }))].filter(
+      ({ day }) => day >= from && day <= to,
+    ),
+    lastRefusals: lastRefusalsOf(noted, clock.nowMs() - dayMs),
+    forecast: forecastNow({
+      tenant: input.tenant,
+      noted: noted.filter(({ day }) => day >= forecastFrom(today)),
+      today,
+    }),
+  };
+}
+
+/** Days that are shown unless somebody asks for others. */
+const defaultDays = 30;
+
+/** The first day that a forecast for a day needs to know of. */
+export function forecastFrom(today: string): string {
+  return dayAfter(today, 1 - forecastDays - carriedDaysMax);
+}
+
+/** The forecast of a tenant, by what was noted from {@link forecastFrom} on. */
+export function forecastNow(input: {
+  tenant: TenantRecord;
+  noted: readonly HistoryDay[];
+  today: string;
+}): Forecast {
+  const { tenant, noted, today } = input;
+  const from = dayAfter(today, 1 - forecastDays);
+  const days = usageDays({ days: noted, from, to: today, today, now: nowOf(tenant) });
+  return forecastOf({ days, limitBytes: tenant.limitBytes });
+}
+
+/**
+ * The last seven days before a day, and what they lead to.
+ *
+ * @returns `addedBytes` null: what was stored a week ago isn't known. `fullOn` null: no forecast.
+ * @throws {LedgerUnavailableError}
+ */
+export async function weekOutlook(
+  { history }: HistoryPorts,
+  { tenant, today }: { tenant: TenantRecord; today: string },
+) {
+  const noted = await history.days({ tenant: tenant.tenant, from: forecastFrom(today), to: today });
+  const weekAgo = dayAfter(today, -7);
+  const days = usageDays({ days: noted, from: weekAgo, to: today, today, now: null });
+  const before = days.find(({ day }) => day === weekAgo);
+  const forecast = forecastNow({ tenant, noted, today });
+  return {
+    addedBytes: before && tenant.scanned ? tenant.scanned.storedBytes - before.storedBytes : null,
+    refusals: days.reduce((sum, { refusals }) => sum + refusals, 0),
+    fullOn: forecast.kind === 'full' ? forecast.day : null,
+  };
+}
+
+function nowOf({ scanned, committedBytes, limitBytes }: TenantRecord) {
+  return scanned && { ...scanned, usedBytes: Math.max(scanned.storedBytes, committedBytes), limitBytes };
+}
+
+function monthsOf({ from, to }: { from: string; to: string }): string[] {
+  const months = new Set<string>();
+  for (let day = from; day <= to; day = dayAfter(day)) months.add(monthOf(startOfDayMs(day)));
+  return [...months];
+}
+
+/** A month that was metered in part before days were summed up does not tell about the days that it lacks. */
+function downloadsOf(day: string, months: readonly OfferedMonth[]): OfferedSum | null {
+  const none = { bytes: 0, objects: 0 };
+  const month = months.find((each) => day.startsWith(each.month));
+  const found = month?.days.get(day);
+  if (found || !month) return found ?? none;
+  const summed = [...month.days.values()].reduce((sum, each) => sum + each.objects, 0);
+  return summed === month.objects ? none : null;
+}
+
+/** Items that one request removes. */
+const itemsAtOnce = 100;
+
+/**
+ * Removes all that was noted of a tenant that is being deleted.
+ *
+ * @param input.untilMs nothing is begun after this.
+ * @throws {LedgerUnavailableError}
+ */
+export async function forgetHistory(
+  { history, clock }: Pick<CoreDeps, 'clock'> & HistoryPorts,
+  { tenant, untilMs }: { tenant: string; untilMs: number },
+): Promise<Forgotten> {
+  for (;;) {
+    const { hasMore } = await history.forgetSome({ tenant, itemsMax: itemsAtOnce });
+    if (!hasMore) return 'done';
+    if (clock.nowMs() > untilMs) return 'unfinished';
+  }
+}

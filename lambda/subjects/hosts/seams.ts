@@ -1,0 +1,46 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
+import { mapLimited } from '../../core/rules/async.ts';
+import type { HostPorts } from './ports.ts';
+import { type PublicByLinkDeps, publicByLink } from './tenant-links.ts';
+
+/** A repo is linked no more when its name is used again. */
+export function hostBelongings({
+  linkedRepos,
+  tenantLinks,
+  clock,
+}: Pick<CoreDeps, 'clock'> & Pick<HostPorts, 'linkedRepos' | 'tenantLinks'>): Belongings {
+  const endRepo = async ({ tenant, repo }: RepoPath) => {
+    await linkedRepos.end({ tenant, repo, atMs: clock.nowMs() });
+  };
+  return {
+    knows: async (path) => (await linkedRepos.find(path)) !== undefined,
+    closeRepo: endRepo,
+    closeTenant: async (tenant) => {
+      const linked = await linkedRepos.list(tenant);
+      await mapLimited(linked, endsAtOnce, ({ repo }) => endRepo({ tenant, repo }));
+      await tenantLinks.end({ tenant, atMs: clock.nowMs() });
+    },
+    forgetRepo: async (path) => {
+      await endRepo(path);
+      return 'done';
+    },
+    forgetTenant: async ({ tenant }) => {
+      const { hasMore } = await tenantLinks.endSomePins({ tenant, atMs: clock.nowMs() });
+      return hasMore ? 'unfinished' : 'done';
+    },
+  };
+}
+
+/**
+ * By its tenant's link, anybody may download from a repo whose repository anybody may read. One item is read before the repo,
+ * and two after it.
+ */
+export function publicByHost(deps: PublicByLinkDeps) {
+  return async (path: RepoPath) => {
+    const link = await deps.tenantLinks.find(path.tenant);
+    if (!link?.publicRead) return undefined;
+    return (record: RepoRecord | undefined) => publicByLink(deps, { ...path, link, record });
+  };
+}

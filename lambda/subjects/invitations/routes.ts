@@ -1,0 +1,110 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import { lastingTokenId } from '../../frame/access/rules/tokens.ts';
+import { baseUrl, json, noContent } from '../../frame/api/http.ts';
+import { problem } from '../../frame/api/problems.ts';
+import { iso } from '../../frame/contract/fields.ts';
+import { isManager } from '../../frame/management/access.ts';
+import { operationsFor, pathId } from '../../frame/management/operations.ts';
+import { type InvitationBody, invitationContract, invitedSecondsDefault } from './contract.ts';
+import { approveDevice, deviceGrant, findDevice, invite } from './invitations.ts';
+import type { InvitationPorts } from './ports.ts';
+import { type InvitationRecord, isKept, isWithin } from './rules/invitations.ts';
+
+type Needs = Pick<CoreDeps, 'ids'> & InvitationPorts & { readonly publicUrl?: string | undefined };
+
+export const invitationOperations = operationsFor<Needs>()(invitationContract, {
+  'GET /v1/tenants/{tenant}/invitations': async (deps, { tenant: { tenant } }) => {
+    const nowMs = deps.clock.nowMs();
+    const open = (await deps.invitations.list(tenant)).filter(
+      (each) => !each.accepted && isKept(each, nowMs),
+    );
+    return json(200, { invitations: open.map(invitationBody) });
+  },
+
+  /** The one answer that holds its link. */
+  'POST /v1/tenants/{tenant}/invitations': async (
+    deps,
+    { tenant: { tenant }, token, body, event, trail },
+  ) => {
+    const { scope = 'write', repos = null, user = null, expiresInSeconds = invitedSecondsDefault } = body;
+    const lifetimeMs = expiresInSeconds * 1000;
+    const outcome = await invite(deps, { tenant, scope, repos, user, lifetimeMs, token });
+    if (outcome.kind === 'full')
+      return problem('invitations-full', `${tenant} has the maximum of open invitations. Revoke one first.`);
+    const shown = invitationBody(outcome.record);
+    trail.became(shown);
+    return json(201, { ...shown, link: `${baseUrl(event, deps.publicUrl)}/#_join/${outcome.secret}` });
+  },
+
+  'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': async (
+    deps,
+    { tenant: { tenant }, event, trail },
+  ) => {
+    const invitationId = pathId(event, 'invitationId');
+    const found = invitationId && (await deps.invitations.find({ tenant, invitationId }));
+    if (found) trail.was(invitationBody(found));
+    if (found && (await deps.invitations.delete(found)) === 'deleted') return noContent();
+    return problem('invitation-not-found', `${tenant} has no open invitation with that id.`);
+  },
+
+  /** Anybody with a token can approve a machine of theirs. Nothing is written, nor audited, before it's known that they may. */
+  'POST /v1/tenants/{tenant}/device': async (deps, { tenant: { tenant }, query, body, ...reader }) => {
+    const { token } = reader;
+    const parent = isManager(reader) ? undefined : token;
+    const own = parent ?? { scope: 'write', repos: null };
+    const { userCode, scope = own.scope, repos = own.repos, user = token?.user ?? null } = body;
+    const lasts = parent && lastingTokenId(parent) !== undefined && parent.parentId === undefined;
+    if (parent && !(lasts && isWithin(parent, { scope, repos, user })))
+      return problem('scope-too-small', ownOnly);
+    const found = await findDevice(deps, { by: parent?.tokenId ?? tenant, typed: userCode });
+    if (found.kind === 'too-many-tries') {
+      const detail = 'Too many wrong codes. Wait 10 minutes, then start the login again.';
+      return problem('device-tries', detail, { 'retry-after': '600' });
+    }
+    if (found.kind === 'absent') return deviceNotFound();
+    const { device } = found;
+    if (found.kind === 'approved')
+      return deviceNotFound(`This login is already approved: ${device.machine} got its token.`);
+    const made = deviceGrant(deps, { device, tenant, scope, repos, user, parent });
+    const { tokenId, expiresAtMs } = made;
+    const { machine, address = null } = device;
+    const shown = {
+      machine,
+      tokenId,
+      scope,
+      user,
+      address,
+      repos: repos && [...repos],
+      expiresAt: iso(expiresAtMs),
+    };
+    if (query.dryRun) return json(200, shown);
+    return async (trail) => {
+      const outcome = await approveDevice(deps, { device, token: made });
+      if (outcome === 'absent') return deviceNotFound();
+      if (outcome === 'too-many')
+        return problem('devices-full', 'You have approved too many machines. Ask a tenant admin.');
+      trail.became(shown);
+      return json(200, shown);
+    };
+  },
+});
+
+const ownOnly =
+  'You can approve your own machines with up to your rights, but not from a login that was approved so. Ask a tenant admin.';
+
+const unknownCode = 'No login is waiting with this code. Check it, or start the login again.';
+const deviceNotFound = (detail = unknownCode) => problem('device-not-found', detail);
+
+function invitationBody(record: InvitationRecord): InvitationBody {
+  const { invitationId, scope, repos, user, inviter, lifetimeMs, createdAtMs, expiresAtMs } = record;
+  return {
+    invitationId,
+    scope,
+    repos: repos && [...repos],
+    user,
+    inviter,
+    expiresInSeconds: lifetimeMs / 1000,
+    createdAt: iso(createdAtMs),
+    expiresAt: iso(expiresAtMs),
+  };
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { sources } from '../../../import-graph.ts';
+
+/**
+ * Where an item, or a message, is read as a map, and why none of its names is `__proto__`, which zod and the SDK drop. Names that others
+ * choose are pairs (`namedFields` in `lambda/core/ledger/items.ts`).
+ */
+const maps: Readonly<Record<string, string>> = {
+  'lambda/core/ledger/items.ts: untilMsOf': 'ids of tokens and rules',
+  'lambda/core/ledger/items.ts: intents': 'random ids',
+  'lambda/core/ledger/items.ts: entries': 'oids',
+  'lambda/core/ledger/items.ts: chunked': 'oids',
+  'lambda/core/ledger/items.ts: objects': 'other names are pairs',
+  'lambda/subjects/ci/rules/identities.ts: match': 'claims: the contract wants a letter or digit first',
+  'lambda/frame/access/rules/audit.ts: fields': 'fields of our own answers',
+  'lambda/subjects/alerts/webhooks.ts: ': 'fields of our own events',
+  'lambda/subjects/downloads/messages.ts: to': 'header fields: a name with _ at both ends is none of LFS',
+};
+
+describe('a map of an item', () => {
+  it('has no names that others choose', () => {
+    const found = [...sources]
+      .filter(([path]) => path.startsWith('lambda/') && !path.startsWith('lambda/api/'))
+      .flatMap(([path, text]) =>
+        text
+          .split('\n')
+          .filter((line) => line.includes('z.record('))
+          .map((line) => `${path}: ${/^\s*(?:const )?(\w+)( =|:)/.exec(line)?.[1] ?? ''}`),
+      );
+    expect(found.sort()).toEqual(Object.keys(maps).sort());
+  });
+});

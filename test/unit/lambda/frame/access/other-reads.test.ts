@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createDynamoDbLedger } from '../../../../../lambda/core/ledger/ledger.ts';
+import { allPages } from '../../../../../lambda/core/rules/async.ts';
+import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
+import * as stores from '../../../../../lambda/stores.ts';
+import { createDynamoDbAlerts } from '../../../../../lambda/subjects/alerts/alert-store.ts';
+import { createDynamoDbExchangeRules } from '../../../../../lambda/subjects/ci/rule-store.ts';
+import { createDynamoDbDownloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
+import { createDynamoDbExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
+import { createDynamoDbHistory } from '../../../../../lambda/subjects/history/history-store.ts';
+import { createDynamoDbLinkedRepos } from '../../../../../lambda/subjects/hosts/linked-repo-store.ts';
+import { createDynamoDbLocks } from '../../../../../lambda/subjects/locks/lock-store.ts';
+import { FakeTable } from '../../core/table/fake-table.ts';
+
+const client = new FakeTable();
+const table = { client, tableName: 'ledger' };
+const tenant = 'acme';
+const path = { tenant, repo: 'app' };
+
+beforeEach(() => {
+  client.reset();
+  client.on('GetItem').resolves({});
+  client.on('Query').resolves({});
+  client.on('BatchGetItem').resolves({});
+});
+
+describe('a list beside the ledger', () => {
+  const lists: readonly [what: string, read: () => Promise<unknown>, empty: unknown, limit?: number][] = [
+    [
+      'locks',
+      () => createDynamoDbLocks(table).listPage({ ...path, pageSize: 5 }),
+      { locks: [], next: null },
+      6,
+    ],
+    [
+      'locks that are released',
+      () => createDynamoDbLocks(table).releaseSome({ tenant, locksMax: 5 }),
+      { count: 0, paths: [], hasMore: false },
+      6,
+    ],
+    ['mapped repos', () => createDynamoDbLinkedRepos(table).list(tenant), []],
+    ['exchange rules', () => createDynamoDbExchangeRules(table).list(tenant), []],
+    [
+      'exports',
+      () => createDynamoDbExportJobs(table).list({ tenant, pageSize: 5 }),
+      { jobs: [], nextCursor: null },
+      7,
+    ],
+    [
+      'entries of the audit',
+      () => createDynamoDbAuditLog(table).list({ tenant, fromMs: 0, untilMs: 1, pageSize: 5 }),
+      { entries: [], next: null },
+      7,
+    ],
+    [
+      'days of downloads',
+      () =>
+        createDynamoDbDownloads(table).days({ tenant, from: '2026-01-01', to: '2026-01-02', pageSize: 5 }),
+      { days: [], next: null },
+      6,
+    ],
+    [
+      'days of a history that is forgotten',
+      () => createDynamoDbHistory(table).forgetSome({ tenant, itemsMax: 5 }),
+      { hasMore: false },
+      6,
+    ],
+    [
+      'what batches have named',
+      () => allPages(createDynamoDbLedger(table).seen({ tenant, watchId: 'w', fromMs: 0 })),
+      [],
+    ],
+  ];
+
+  it.each(lists)('of %s is strongly consistent, and reads no more than it shows', async (...list) => {
+    const [, read, empty, limit] = list;
+    expect(await read()).toEqual(empty);
+    expect(client.asked()).toHaveLength(1);
+    expect(client.asked()[0]).toMatchObject({ TableName: 'ledger', ConsistentRead: true });
+    expect(client.asked()[0]?.['Limit']).toBe(limit);
+  });
+
+  it('that shows the newest first asks for them in that order', async () => {
+    await createDynamoDbAuditLog(table).list({ tenant, fromMs: 0, untilMs: 1, pageSize: 5 });
+    await createDynamoDbExportJobs(table).list({ tenant, pageSize: 5 });
+    expect(client.asked().map(({ ScanIndexForward }) => ScanIndexForward)).toEqual([false, false]);
+  });
+
+  const byIndex: readonly [what: string, read: () => Promise<unknown>, values: object, limit?: number][] = [
+    [
+      'tokens',
+      () => stores.tokens(table).listPage({ tenant, pageSize: 5 }),
+      { ':kind': 'TOKENS#acme', ':after': ' ' },
+      6,
+    ],
+    ['all tokens', () => stores.tokens(table).list(tenant), { ':kind': 'TOKENS#acme' }],
+    ['warnings', () => createDynamoDbAlerts(table).listPending({ tenantsMax: 5 }), { ':kind': 'ALERTS' }, 5],
+    [
+      'exports that are due',
+      () => allPages(createDynamoDbExportJobs(table).listDue({ nowMs: 41 })),
+      { ':kind': 'EXPORTS', ':before': '0000000000000042' },
+    ],
+  ];
+
+  it.each(byIndex)('of %s is by kind, which no index reads consistently', async (_, read, values, limit) => {
+    await read();
+    expect(client.asked()[0]).toMatchObject({ IndexName: 'by-kind', ExpressionAttributeValues: values });
+    expect(client.asked()[0]).not.toHaveProperty('ConsistentRead');
+    expect(client.asked()[0]?.['Limit']).toBe(limit);
+  });
+
+  it('of a range that ends before it begins asks for nothing', async () => {
+    const downloads = createDynamoDbDownloads(table);
+    const days = { tenant, from: '2026-01-03', to: '2026-01-02' };
+    expect(await downloads.days({ ...days, pageSize: 5 })).toEqual({ days: [], next: null });
+    expect(await createDynamoDbHistory(table).days(days)).toEqual([]);
+    const audit = createDynamoDbAuditLog(table);
+    expect(await audit.list({ tenant, fromMs: 2, untilMs: 1, pageSize: 5 })).toEqual({
+      entries: [],
+      next: null,
+    });
+    expect(client.asked()).toEqual([]);
+    // One that ends as it begins is of one day.
+    await createDynamoDbHistory(table).days({ tenant, from: '2026-01-02', to: '2026-01-02' });
+    await audit.list({ tenant, fromMs: 1, untilMs: 1, pageSize: 5 });
+    expect(client.asked()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { createInvocations } from '../../../../../lambda/frame/aws/invocation-log.ts';
+import { create } from '../../../../../lambda/handlers/send-webhook.ts';
+import type { WebhookSender } from '../../../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
+import { alertMessage, setWebhook } from '../../../../../lambda/subjects/alerts/webhooks.ts';
+import { deliver } from '../../../../support/delivery.ts';
+import { memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryWebhooks } from '../../../../support/memory/stores.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
+
+const message = {
+  tenant: 'acme',
+  event: {
+    id: 'acme:7',
+    type: 'storage.threshold',
+    timestamp: '2026-11-21T05:00:00.000Z',
+    data: { tenant: 'acme', threshold: 80, limitBytes: null },
+  },
+};
+
+async function world(post: WebhookSender['post']) {
+  const { log, entries } = recordingLog();
+  const webhooks = new MemoryWebhooks();
+  const deps = {
+    ...memoryDeps({ webhooks, log, webhookSender: { post } }),
+    invocations: createInvocations(),
+  };
+  await setWebhook(deps, { tenant: 'acme', url: 'https://a.example.com/', isNewSecret: false });
+  const consume = create(deps);
+  const run = (body: unknown, receiveCount = 1) => deliver(consume, body, { receiveCount });
+  return { run, entries, webhooks };
+}
+
+const done = { isDone: true, delays: [] };
+
+describe('the sender', () => {
+  it('is done with what is delivered', async () => {
+    const { run } = await world(async () => ({ kind: 'answered', status: 200 }));
+    expect(await run(message)).toEqual(done);
+  });
+
+  it('has what is not delivered come again, later each time, and gives up after the eighth', async () => {
+    const { run } = await world(async () => ({ kind: 'failed', failure: 'timeout' }));
+    expect(await run(message)).toEqual({ isDone: false, delays: [5000] });
+    expect(await run(message, 3)).toEqual({ isDone: false, delays: [1_800_000] });
+    expect(await run(message, 8)).toEqual(done);
+  });
+
+  it('has it come again in a minute if the table does not answer', async () => {
+    const { run, webhooks, entries } = await world(async () => ({ kind: 'answered', status: 200 }));
+    webhooks.read = async () => Promise.reject(new Error('The table is down.'));
+    expect(await run(message)).toEqual({ isDone: false, delays: [60_000] });
+    expect(entries.at(-1)?.message).toBe('webhook not sent');
+  });
+
+  it.each([
+    '',
+    'no JSON',
+    '{}',
+    { ...message, tenant: 'A' },
+    { ...message, event: { ...message.event, id: '' } },
+  ])('leaves %j to the dead-letter queue', async (body) => {
+    const { run, entries } = await world(async () => ({ kind: 'answered', status: 200 }));
+    expect(await run(body)).toEqual({ isDone: false, delays: [] });
+    expect(entries.at(-1)?.message).toBe('unreadable message');
+  });
+});
+
+it('a message is read as it was written', () => {
+  expect(alertMessage.parse(message)).toEqual(message);
+});
+
+it('a message of an older version gets the names of today', () => {
+  const data = { tenant: 'acme', storedBytes: 1, limitBytes: 2 };
+  const old = {
+    ...message,
+    event: { ...message.event, type: 'storage.level', data: { ...data, level: 80, previousLevel: 0 } },
+  };
+  const event = { type: 'storage.threshold', data: { ...data, threshold: 80, previousThreshold: 0 } };
+  expect(alertMessage.parse(old)).toMatchObject({ event });
+  expect(alertMessage.parse(old).event.data).not.toHaveProperty('level');
+});

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { cloudPrices, r2Prices, s3Prices } from '../../../../../../cost/operations.ts';
+import {
+  checkSettings,
+  exportSettingsFor,
+  exportStoreKindOf,
+  exportStoreKinds,
+  planSettingsFor,
+} from '../../../../../../lambda/subjects/exports/rules/settings.ts';
+import { functionSpecs } from '../../../../../../lib/functions/function-specs.ts';
+import { parseDeploymentSettings } from '../../../../../../lib/settings/stages.ts';
+
+const settings = (kind: (typeof exportStoreKinds)[number]) => exportSettingsFor(kind, { workers: 4 });
+
+it('has the prices of the cost model', () => {
+  const { exportArchive: memoryMb } = parseDeploymentSettings('test', {}).memoryMb;
+  const workerSecond = (memoryMb / 1024) * cloudPrices.lambdaGbSecondArm64;
+  expect(settings('s3').prices).toMatchObject({
+    write: expect.closeTo(s3Prices.putOrList, 12),
+    read: expect.closeTo(s3Prices.getOrHead, 12),
+    gbToStore: 0,
+  });
+  expect(settings('r2').prices).toMatchObject({
+    write: expect.closeTo(r2Prices.putOrList, 12),
+    read: expect.closeTo(r2Prices.getOrHead, 12),
+    gbToStore: s3Prices.gbToInternet.perGb[0],
+  });
+  expect(settings('s3').prices.workerSecond).toBeCloseTo(workerSecond, 9);
+  expect(functionSpecs.exportArchive.timeoutSeconds).toBeGreaterThan(0);
+});
+
+it.each(exportStoreKinds)('%s: settings that its store takes', (kind) => {
+  expect(() => checkSettings(planSettingsFor(settings(kind)))).not.toThrow();
+});
+
+it.each([
+  ['https://s3.eu-west-1.amazonaws.com', null, 's3'],
+  ['https://account.r2.cloudflarestorage.com', true, 'r2'],
+  ['https://account.r2.cloudflarestorage.com', null, 'r2'],
+  ['https://minio.example.org', true, 'grid'],
+  ['https://s3.eu-west-1.amazonaws.com', false, 'stream'],
+  ['https://account.r2.cloudflarestorage.com', false, 'stream'],
+  ['https://minio.example.org', false, 'stream'],
+])(
+  'a test of a store says more than its address whether it copies parts: %s, %s',
+  (endpoint, copies, kind) => {
+    expect(exportStoreKindOf(endpoint, copies)).toBe(kind);
+  },
+);
+
+it('plans as the store wants it', () => {
+  const ways = exportStoreKinds.map((kind) => [kind, planSettingsFor(settings(kind)).way]);
+  expect(Object.fromEntries(ways)).toEqual({
+    s3: 'copy-free',
+    r2: 'copy-grid',
+    grid: 'copy-grid',
+    stream: 'stream',
+    local: 'copy-free',
+  });
+});

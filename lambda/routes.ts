@@ -129,25 +129,25 @@ type BackgroundFunction =
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
-/** File of each function below `lambda/handlers/`. It exports `handler` (deployed) and `create` (tests, `local/`). */
+/** File of each function below `lambda/functions/`. It exports `handler`. */
 export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   console: 'console.ts',
   health: 'health.ts',
   lfsBatch: 'lfs-batch.ts',
   lfsVerify: 'lfs-verify.ts',
-  lfsChunks: 'lfs-chunks.ts',
-  lfsLocks: 'lfs-locks.ts',
+  lfsChunks: 'chunks/lfs-chunks.ts',
+  lfsLocks: 'locks/lfs-locks.ts',
   getSubscription: 'get-subscription.ts',
-  exchangeToken: 'exchange-token.ts',
+  exchangeToken: 'ci/exchange-token.ts',
   signIn: 'sign-in.ts',
   management: 'management.ts',
   notFound: 'not-found.ts',
   reconcile: 'reconcile.ts',
   refresh: 'refresh.ts',
-  sendWebhook: 'send-webhook.ts',
-  sendEmail: 'send-email.ts',
-  exportArchive: 'export-archive.ts',
-  assembleUpload: 'assemble-upload.ts',
+  sendWebhook: 'alerts/send-webhook.ts',
+  sendEmail: 'alerts/send-email.ts',
+  exportArchive: 'exports/export-archive.ts',
+  assembleUpload: 'chunks/assemble-upload.ts',
   storeEvents: 'store-events.ts',
-  copyObject: 'copy-object.ts',
+  copyObject: 'downloads/copy-object.ts',
 };

@@ -19,7 +19,7 @@ import type { StatusPorts } from './subjects/status/ports.ts';
 
 type Needs<F extends (deps: never) => unknown> = Parameters<F>[0];
 
-/** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/compositions/`. */
+/** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
   deps: Needs<typeof historyOfCounts> &
     Needs<typeof alertsOfCounts> &

@@ -36,7 +36,7 @@ import {
 } from './function-specs.ts';
 
 /**
- * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/compositions/parts.ts` reads
+ * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/functions/parts.ts` reads
  * them. A bundle has those that its function uses, and a change of one is a change of the code: Lambda never runs a
  * function with the code of one deployment and the settings of another.
  */
@@ -60,7 +60,7 @@ export function stageJson(settings: DeploymentSettings): Record<string, string> 
 }
 
 interface HandlerFunctionProps {
-  /** A file in `lambda/handlers/`. */
+  /** A file in `lambda/functions/`. */
   readonly file: string;
   readonly description: string;
   readonly timeout: Duration;
@@ -132,7 +132,7 @@ export class HandlerFunction extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.function = new NodejsFunction(this, 'Function', {
-      entry: `${projectRoot}lambda/handlers/${props.file}`,
+      entry: `${projectRoot}lambda/functions/${props.file}`,
       projectRoot,
       depsLockFilePath: `${projectRoot}package-lock.json`,
       handler: 'handler',

@@ -12,7 +12,7 @@ import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import { listPages } from '../../lambda/core/store/rules/store.ts';
 import { stored as asStored, fromStored } from '../../lambda/core/table/stored-names.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
-import { create as createStoreEvents } from '../../lambda/handlers/store-events.ts';
+import { create as createStoreEvents } from '../../lambda/frame/work/store-events.ts';
 import type { WebhookMessage } from '../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import type { ExportMessage } from '../../lambda/subjects/exports/messages.ts';
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';

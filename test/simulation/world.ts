@@ -439,7 +439,7 @@ export class World {
     return outcome === 'error' ? 'failed' : 'died';
   }
 
-  /** What the queue's consumer does with one message (`lambda/handlers/reconcile.ts`). */
+  /** What the queue's consumer does with one message (`lambda/frame/work/reconcile.ts`). */
   async consume(
     request: ReconcileRequest,
     { isRetry = false, limitMs = 300_000 } = {},

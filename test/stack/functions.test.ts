@@ -110,7 +110,7 @@ describe('the functions', () => {
   });
 
   it.each(names)('%s has a handler file', (name) => {
-    expect(existsSync(new URL(`../../lambda/handlers/${handlerFiles[name]}`, import.meta.url))).toBe(true);
+    expect(existsSync(new URL(`../../lambda/functions/${handlerFiles[name]}`, import.meta.url))).toBe(true);
   });
 
   it('run on arm64 and Node 24', () => {

@@ -69,7 +69,7 @@ describe('the settings that become code', () => {
   it('are in the bundles of all functions that use them, and in no other', async () => {
     const names = Object.keys(jsonOf({}));
     const built = await build({
-      entryPoints: Object.values(handlerFiles).map((file) => `lambda/handlers/${file}`),
+      entryPoints: Object.values(handlerFiles).map((file) => `lambda/functions/${file}`),
       define: {
         ...Object.fromEntries(names.map((name) => [name, JSON.stringify(`it has ${name}`)])),
         builtFrom: JSON.stringify({ version: 'it has a version', commit: null }),

@@ -6,11 +6,25 @@ interface Entry {
   readonly packages: readonly string[];
 }
 
+/** A subject's entry. @param others those that it is nothing without. */
+const subject = (name: string, packages: readonly string[], others: readonly string[] = []) => ({
+  [`lambda/subjects/${name}`]: {
+    imports: [
+      'contract',
+      'lambda/core/**',
+      'lambda/frame',
+      ...others.map((other) => `lambda/subjects/${other}`),
+      'rules',
+    ],
+    packages,
+  },
+});
+
 /**
  * The architecture, as a table that is enforced: which folder may import which, type imports included, and which
  * packages it may use. docs/architecture.md says why.
  *
- * A file belongs to the longest entry that begins its path; the rules of all subjects are the entry `rules`. Within its
+ * A file belongs to the longest entry that begins its path; all rules are the entry `rules`, and what is said of routes is `contract`. Within its
  * own entry a file may import freely. A name stands for that entry alone, or with `/**` for everything below it. Among
  * the packages, `node:*` stands for all modules of Node, and `*` for any package.
  */
@@ -18,99 +32,8 @@ const architecture: Readonly<Record<string, Entry>> = {
   // The rules of each subject: no I/O, no clock, not even types of what has some. `node:crypto` and zlib hash,
   // `node:net` knows addresses, and zod checks what was stored.
   rules: { imports: [], packages: ['node:crypto', 'node:net', 'node:zlib', 'zod'] },
-  // The subjects: what does I/O by these rules, and the use cases.
-  'lambda/frame/aws': {
-    imports: ['lambda/api', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: [
-      '@aws-lambda-powertools/logger',
-      '@aws-lambda-powertools/metrics',
-      '@aws-sdk/client-eventbridge',
-      '@aws-sdk/client-secrets-manager',
-      '@aws-sdk/client-sesv2',
-      '@aws-sdk/client-sqs',
-      'aws-lambda',
-      'node:async_hooks',
-      'node:crypto',
-      'node:fs/promises',
-      'node:timers/promises',
-      'node:v8',
-      'zod',
-    ],
-  },
-  'lambda/subjects/exports': {
-    imports: [
-      'lambda/frame/access',
-      'lambda/core/ledger',
-      'lambda/core/scan',
-      'lambda/frame',
-      'lambda/core/store',
-      'lambda/core/table',
-      'rules',
-    ],
-    packages: ['zod'],
-  },
-  'lambda/subjects/chunks': {
-    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/store', 'lambda/core/table', 'rules'],
-    packages: ['hash-wasm', 'zod'],
-  },
-  'lambda/subjects/gc': { imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'], packages: [] },
   // The core knows no subject: it tells what it has done, and asks (lambda/core/ledger/seams.ts).
   'lambda/core/ledger': { imports: ['lambda/core/scan', 'lambda/core/table', 'rules'], packages: ['zod'] },
-  'lambda/subjects/locks': {
-    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: [],
-  },
-  'lambda/subjects/history': {
-    imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: ['zod'],
-  },
-  'lambda/subjects/downloads': {
-    imports: [
-      'lambda/frame/access',
-      'lambda/frame',
-      'lambda/subjects/hosts',
-      'lambda/core/ledger',
-      'lambda/core/scan',
-      'lambda/core/table',
-      'rules',
-    ],
-    packages: ['node:http', 'node:https', 'node:stream/promises', 'zod'],
-  },
-  'lambda/subjects/alerts': {
-    imports: ['lambda/frame/access', 'lambda/frame', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: ['node:http', 'node:https', 'zod'],
-  },
-  'lambda/subjects/status': { imports: ['lambda/frame', 'lambda/core/ledger', 'rules'], packages: [] },
-  // What every subject may use: failures for the operator, addresses that are public.
-  'lambda/frame': {
-    imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
-  },
-  // Who asks, and what they may.
-  'lambda/frame/access': { imports: ['lambda/core/ledger', 'lambda/core/table', 'rules'], packages: ['zod'] },
-  'lambda/subjects/ci': {
-    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: ['aws-jwt-verify', 'zod'],
-  },
-  'lambda/subjects/hosts': {
-    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: ['zod'],
-  },
-  'lambda/subjects/invitations': {
-    imports: ['lambda/frame/access', 'lambda/core/ledger', 'lambda/core/table', 'rules'],
-    packages: ['zod'],
-  },
-  // Nobody signs in without a git host.
-  'lambda/subjects/sign-in': {
-    imports: [
-      'lambda/frame/access',
-      'lambda/subjects/hosts',
-      'lambda/core/ledger',
-      'lambda/core/table',
-      'rules',
-    ],
-    packages: ['zod'],
-  },
   'lambda/core/scan': { imports: ['lambda/core/store', 'rules'], packages: [] },
   'lambda/core/store': {
     imports: ['lambda/core/table', 'rules'],
@@ -128,119 +51,65 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['rules'],
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@smithy/core', '@smithy/types', 'zod'],
   },
-  // Every store of the table; and all that use cases can depend on, as types.
-  'lambda/stores.ts': {
-    imports: [
-      'lambda/subjects/chunks',
-      'lambda/subjects/downloads',
-      'lambda/subjects/exports',
-      'lambda/subjects/gc',
-      'lambda/subjects/history',
-      'lambda/core/ledger',
-      'lambda/subjects/locks',
-      'lambda/frame/access',
-      'lambda/subjects/ci',
-      'lambda/subjects/hosts',
-      'lambda/subjects/invitations',
-      'lambda/subjects/sign-in',
-      'lambda/frame',
-      'lambda/subjects/alerts',
-      'lambda/core/table',
-    ],
-    packages: [],
-  },
-  // What each subject has for the ledger.
-  'lambda/subjects.ts': {
-    imports: [
-      'lambda/frame/access',
-      'lambda/subjects/ci',
-      'lambda/subjects/hosts',
-      'lambda/subjects/invitations',
-      'lambda/subjects/sign-in',
-      'lambda/subjects/alerts',
-      'lambda/subjects/chunks',
-      'lambda/subjects/downloads',
-      'lambda/subjects/exports',
-      'lambda/subjects/gc',
-      'lambda/subjects/history',
-      'lambda/core/ledger',
-      'lambda/subjects/locks',
-      'lambda/subjects/status',
-    ],
-    packages: [],
-  },
-  // Wire formats: HTTP for clients.
-  'lambda/api': {
-    imports: ['lambda/api/contract', 'lambda/routes.ts', 'rules'],
-    packages: ['aws-lambda', 'zod'],
-  },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
-  'lambda/api/contract': { imports: ['lambda/routes.ts', 'rules'], packages: ['zod'] },
-  'lambda/frame/lfs': {
-    imports: [
-      'lambda/api',
-      'lambda/api/contract',
-      'lambda/subjects/downloads',
-      'lambda/core/ledger',
-      'lambda/subjects/locks',
-      'lambda/frame/access',
-      'lambda/subjects/hosts',
-      'lambda/routes.ts',
-      'rules',
-      'lambda/subjects/chunks',
+  contract: { imports: ['lambda/routes.ts', 'rules'], packages: ['zod'] },
+  // What every subject may use: HTTP, who asks and what they may, the routes of tenants and repos, AWS, failures.
+  'lambda/frame': {
+    imports: ['contract', 'lambda/core/**', 'lambda/routes.ts', 'lambda/subjects/**', 'rules'],
+    packages: [
+      '@aws-lambda-powertools/logger',
+      '@aws-lambda-powertools/metrics',
+      '@aws-sdk/client-secrets-manager',
+      '@aws-sdk/client-sqs',
+      'aws-lambda',
+      'node:async_hooks',
+      'node:crypto',
+      'node:dns/promises',
+      'node:fs/promises',
+      'node:http',
+      'node:https',
+      'node:net',
+      'node:timers/promises',
+      'node:v8',
+      'zod',
     ],
-    packages: ['aws-lambda', 'zod'],
   },
-  'lambda/frame/management': {
-    imports: [
-      'lambda/api',
-      'lambda/api/contract',
-      'lambda/subjects/downloads',
-      'lambda/subjects/exports',
-      'lambda/subjects/gc',
-      'lambda/subjects/history',
-      'lambda/core/ledger',
-      'lambda/subjects/locks',
-      'lambda/frame/access',
-      'lambda/subjects/ci',
-      'lambda/subjects/hosts',
-      'lambda/subjects/invitations',
-      'lambda/subjects/sign-in',
-      'lambda/routes.ts',
-      'lambda/subjects/status',
-      'lambda/subjects/alerts',
-      'rules',
-    ],
-    packages: ['aws-lambda', 'zod'],
-  },
+  // Each subject stands alone on the core and the frame, but for what is nothing without another.
+  ...subject('alerts', [
+    '@aws-sdk/client-eventbridge',
+    '@aws-sdk/client-sesv2',
+    'node:crypto',
+    'node:http',
+    'node:https',
+    'zod',
+  ]),
+  ...subject('chunks', ['hash-wasm', 'zod']),
+  ...subject('ci', ['aws-jwt-verify', 'aws-lambda', 'zod']),
+  ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts']),
+  ...subject('exports', ['aws-lambda', 'zod']),
+  ...subject('gc', []),
+  ...subject('history', ['zod']),
+  ...subject('hosts', ['zod']),
+  ...subject('invitations', ['zod']),
+  ...subject('locks', ['aws-lambda']),
+  ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
+  ...subject('status', []),
+  // The lists of what the subjects have. Their order is that of the lists.
   'lambda/routes.ts': { imports: [], packages: [] },
-  // The one place that knows what stands behind each dependency on AWS.
-  'lambda/compositions': {
-    imports: [
-      'lambda/frame/aws',
-      'lambda/subjects/chunks',
-      'lambda/subjects/downloads',
-      'lambda/subjects/exports',
-      'lambda/subjects/history',
-      'lambda/subjects.ts',
-      'lambda/frame/access',
-      'lambda/subjects/ci',
-      'lambda/subjects/hosts',
-      'lambda/subjects/invitations',
-      'lambda/subjects/sign-in',
-      'lambda/core/scan',
-      'lambda/subjects/status',
-      'lambda/core/store',
-      'lambda/stores.ts',
-      'lambda/core/table',
-      'lambda/subjects/alerts',
-      'rules',
-    ],
+  'lambda/contract.ts': { imports: ['contract', 'lambda/routes.ts'], packages: ['zod'] },
+  'lambda/openapi.ts': {
+    imports: ['contract', 'lambda/contract.ts', 'lambda/frame', 'lambda/routes.ts', 'rules'],
+    packages: ['zod'],
+  },
+  'lambda/stores.ts': {
+    imports: ['lambda/core/ledger', 'lambda/core/table', 'lambda/frame', 'lambda/subjects/**'],
     packages: [],
   },
-  'lambda/handlers': { imports: ['lambda/**', 'rules'], packages: ['aws-lambda'] },
+  'lambda/subjects.ts': { imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/subjects/**'], packages: [] },
+  // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
+  'lambda/functions': { imports: ['contract', 'lambda/**', 'rules'], packages: ['aws-lambda'] },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
-  'console/src': { imports: ['cli', 'lambda/api/contract', 'rules'], packages: ['preact'] },
+  'console/src': { imports: ['cli', 'contract', 'rules'], packages: ['preact'] },
   // What packs it.
   'console/build': {
     imports: ['rules'],
@@ -280,7 +149,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'cli/doctor/profile.ts',
       'cost',
-      'lambda/api/contract',
+      'contract',
       'lambda/subjects/chunks',
       'lambda/frame/aws',
       'lambda/core/scan',
@@ -365,7 +234,11 @@ const architecture: Readonly<Record<string, Entry>> = {
 const isOf = (file: string, entry: string) => file === entry || file.startsWith(`${entry}/`);
 
 /** Pure functions and types: those of a subject, and those that all share. */
-const isRule = (file: string) => /^lambda\/(?:[\w-]+\/)?rules\//.test(file);
+const isRule = (file: string) => /^lambda\/(?:[\w-]+\/)*rules\//.test(file);
+
+/** What is said of routes. */
+const isContract = (file: string) =>
+  /^lambda\/(frame\/contract\/|subjects\/[\w-]+\/([\w-]+-)?contract\.ts$)/.test(file);
 
 const entriesByFile = new Map<string, string>();
 
@@ -374,7 +247,7 @@ function entryOf(file: string): string {
   if (known !== undefined) return known;
   const entries = Object.keys(architecture).filter((entry) => isOf(file, entry));
   const longest = entries.reduce((best, entry) => (entry.length > best.length ? entry : best), '');
-  const found = isRule(file) ? 'rules' : longest;
+  const found = isRule(file) ? 'rules' : isContract(file) ? 'contract' : longest;
   entriesByFile.set(file, found);
   return found;
 }
@@ -389,6 +262,7 @@ function packageOf(specifier: string): string {
 
 /** Whether a name in the table covers an entry: itself, or with `/**` everything below a folder. */
 function covers(name: string, entry: string): boolean {
+  if (name === 'lambda/**' && entry === 'contract') return true;
   return name.endsWith('/**') ? isOf(entry, name.slice(0, -3)) : name === entry;
 }
 
@@ -495,16 +369,16 @@ describe('the architecture', () => {
     expect(cycles()).toEqual([]);
   });
 
-  it('keeps in lambda/ only what a handler reaches', () => {
+  it('keeps in lambda/ only what a function reaches', () => {
     const files = [...sources.keys()];
-    const reached = reachedFrom(files.filter((file) => isOf(file, 'lambda/handlers')));
+    const reached = reachedFrom(files.filter((file) => isOf(file, 'lambda/functions')));
     const unreached = files.filter((file) => isOf(file, 'lambda') && !reached.has(file));
     expect(unreached).toEqual([]);
   });
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compositions\/parts|(hosts\/git-hosts|ci\/identity-verifier)|scan\/list-objects|alerts\/webhook-sender|downloads\/copier)\.ts$/;
+      /^lambda\/(frame\/(api|aws)|functions|core\/(store|table))\/|^lambda\/(core\/scan\/list-objects|subjects\/(hosts\/git-hosts|ci\/identity-verifier|alerts\/webhook-sender|downloads\/copier))\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

@@ -14,10 +14,10 @@ import {
   type Operations,
   type TableClient,
 } from '../../../lambda/core/table/table.ts';
-import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
-import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
-import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
-import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
+import { create as createVerify } from '../../../lambda/frame/lfs/verify.ts';
+import { create as createSubscription } from '../../../lambda/functions/get-subscription.ts';
+import { create as createBatch } from '../../../lambda/functions/lfs-batch.ts';
+import { create as createLocks } from '../../../lambda/subjects/locks/handler.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';

@@ -39,7 +39,7 @@ function deployedWith(variables: Readonly<Record<string, string | undefined>>): 
 async function composeWith(protocol: string | undefined) {
   deployedWith({});
   vi.stubGlobal('stageJson', { ...defaults, protocol });
-  const { refreshDeps } = await import('../../../lambda/compositions/refresh.ts');
+  const { refreshDeps } = await import('../../../lambda/functions/refresh.ts');
   return refreshDeps();
 }
 
@@ -61,9 +61,9 @@ async function composeExports(
   ],
 ) {
   deployedWith({ ...exportVariables, ...variables });
-  const { exportDeps } = await import('../../../lambda/compositions/export-archive.ts');
-  const { managementDeps } = await import('../../../lambda/compositions/management.ts');
-  const { refreshDeps } = await import('../../../lambda/compositions/refresh.ts');
+  const { exportDeps } = await import('../../../lambda/functions/exports/export-archive.ts');
+  const { managementDeps } = await import('../../../lambda/functions/management.ts');
+  const { refreshDeps } = await import('../../../lambda/functions/refresh.ts');
   const byName = { management: managementDeps, refresh: refreshDeps, exportArchive: exportDeps };
   return functions.map((name) => byName[name]());
 }
@@ -74,7 +74,7 @@ const services = [
     service: 'SQS',
     scope: 'sqs',
     call: async () => {
-      const { refreshDeps } = await import('../../../lambda/compositions/refresh.ts');
+      const { refreshDeps } = await import('../../../lambda/functions/refresh.ts');
       await refreshDeps().queue.request({ tenant: 'acme', reason: 'upload', full: false });
     },
   },
@@ -82,7 +82,7 @@ const services = [
     service: 'DYNAMODB',
     scope: 'dynamodb',
     call: async () => {
-      const { refreshDeps } = await import('../../../lambda/compositions/refresh.ts');
+      const { refreshDeps } = await import('../../../lambda/functions/refresh.ts');
       await refreshDeps().ledger.readTenant('acme');
     },
   },
@@ -90,7 +90,7 @@ const services = [
     service: 'SECRETS_MANAGER',
     scope: 'secretsmanager',
     call: async () => {
-      const { managementDeps } = await import('../../../lambda/compositions/management.ts');
+      const { managementDeps } = await import('../../../lambda/functions/management.ts');
       await managementDeps().admin.sha256s();
     },
   },
@@ -142,7 +142,7 @@ describe('a deployed function', () => {
     deployedWith({});
     const limitContactUrl = 'mailto:support@example.com';
     vi.stubGlobal('stageJson', { ...defaults, limitContactUrl });
-    const { managementDeps } = await import('../../../lambda/compositions/management.ts');
+    const { managementDeps } = await import('../../../lambda/functions/management.ts');
     expect(managementDeps()).toMatchObject({ limitContactUrl });
   });
 
@@ -153,14 +153,14 @@ describe('a deployed function', () => {
   ])('knows the storage classes of its store: %j', async (storageClasses, found) => {
     deployedWith({});
     vi.stubGlobal('stageJson', { ...defaults, storageClasses });
-    const { batchDeps } = await import('../../../lambda/compositions/lfs-batch.ts');
-    const { managementDeps } = await import('../../../lambda/compositions/management.ts');
+    const { batchDeps } = await import('../../../lambda/functions/lfs-batch.ts');
+    const { managementDeps } = await import('../../../lambda/functions/management.ts');
     expect([batchDeps().storageClasses, managementDeps().storageClasses]).toEqual([found, found]);
   });
 
   it('knows the queues that the operator may look at, and its store', async () => {
     deployedWith({});
-    const { managementDeps } = await import('../../../lambda/compositions/management.ts');
+    const { managementDeps } = await import('../../../lambda/functions/management.ts');
     const { queueGauges, storeProbe } = managementDeps();
     expect(queueGauges.map(({ queue }) => queue)).toEqual(['reconciles']);
     expect(storeProbe).toMatchObject({ kind: 's3', endpoint: null, bucket: 'objects' });
@@ -208,7 +208,7 @@ describe('a deployed function', () => {
   it('does not start with adopted repos that it cannot read, or without any word of the settings', async () => {
     deployedWith({});
     vi.stubGlobal('stageJson', { ...defaults, adoptedRepos: '[{}]' });
-    const { managementDeps } = await import('../../../lambda/compositions/management.ts');
+    const { managementDeps } = await import('../../../lambda/functions/management.ts');
     expect(managementDeps).toThrow('Entry 1 of the adopted repos');
     vi.unstubAllGlobals();
     expect(managementDeps).toThrow('stageJson is not defined');
@@ -232,8 +232,8 @@ describe('a deployed function', () => {
     });
     const adopted = { tenant: 'acme', repo: 'old', path: 'lfs/a+b/', names: 'ab/cd/rest' };
     vi.stubGlobal('stageJson', { ...defaults, adoptedRepos: JSON.stringify([adopted]) });
-    const { batchDeps } = await import('../../../lambda/compositions/lfs-batch.ts');
-    const { chunksDeps } = await import('../../../lambda/compositions/lfs-chunks.ts');
+    const { batchDeps } = await import('../../../lambda/functions/lfs-batch.ts');
+    const { chunksDeps } = await import('../../../lambda/functions/chunks/lfs-chunks.ts');
     const oid = 'ab'.repeat(32);
     const signedAtMs = Date.now();
     const times = { signedAtMs, lifetimeMs: 60_000 };
@@ -254,8 +254,8 @@ describe('a deployed function', () => {
 
   it('ends all that one process ends: what closes where repos are deleted, what forgets where reconciles run', async () => {
     deployedWith(exportVariables);
-    const { managementDeps } = await import('../../../lambda/compositions/management.ts');
-    const { reconcileDeps } = await import('../../../lambda/compositions/reconcile.ts');
+    const { managementDeps } = await import('../../../lambda/functions/management.ts');
+    const { reconcileDeps } = await import('../../../lambda/functions/reconcile.ts');
     const counts = (all: readonly Belongings[], names: readonly (keyof Belongings)[]) =>
       names.map((name) => all.filter((each) => each[name]).length);
     const { belongings } = memoryDeps();
@@ -277,7 +277,7 @@ describe('a deployed function', () => {
       gitHosts: JSON.stringify([gitHost]),
       identityIssuers: JSON.stringify([issuer]),
     });
-    const { managementDeps } = await import('../../../lambda/compositions/management.ts');
+    const { managementDeps } = await import('../../../lambda/functions/management.ts');
     expect(managementDeps()).toMatchObject({ gitHosts: [gitHost], issuers: [issuer] });
   });
 });

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { packConsole } from '../../../../console/build/pack.ts';
-import { create } from '../../../../lambda/handlers/console.ts';
+import { create } from '../../../../lambda/frame/service/console-handler.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 
 const packed = packConsole({ quality: 4 });

@@ -5,7 +5,7 @@ import { cdnBytesMax, cdnSigner } from '../../../../lambda/core/store/cdn.ts';
 import { privateKeyIn } from '../../../../lambda/core/store/rules/cdn-keys.ts';
 import { createUrlSigner } from '../../../../lambda/core/store/signing.ts';
 import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
-import { create } from '../../../../lambda/handlers/lfs-batch.ts';
+import { create } from '../../../../lambda/functions/lfs-batch.ts';
 import { newCdnKey, passesCloudFront } from '../../../support/cdn.ts';
 import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
-import { create } from '../../../../lambda/handlers/not-found.ts';
+import { create } from '../../../../lambda/frame/service/not-found.ts';
 import { routes } from '../../../../lambda/routes.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { create as health } from '../../../../lambda/handlers/health.ts';
-import { create as notFound } from '../../../../lambda/handlers/not-found.ts';
+import { create as health } from '../../../../lambda/frame/service/health.ts';
+import { create as notFound } from '../../../../lambda/frame/service/not-found.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 
 describe('an answer that needs nothing', () => {

@@ -6,7 +6,7 @@ import { systemClock } from '../../../../lambda/frame/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import { onSqs, type Redelivery } from '../../../../lambda/frame/aws/jobs.ts';
 import type { Failures } from '../../../../lambda/frame/failures/failure-store.ts';
-import { create } from '../../../../lambda/handlers/reconcile.ts';
+import { create } from '../../../../lambda/frame/work/reconcile.ts';
 import { parseDeploymentSettings } from '../../../../lib/settings/stages.ts';
 import { lambdaContext, noMetrics } from '../../../../local/lambda-context.ts';
 import { sqsEvent } from '../../../support/delivery.ts';

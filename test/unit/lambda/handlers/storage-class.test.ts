@@ -4,8 +4,8 @@ import { type StorageClass, storageClassesIn } from '../../../../lambda/core/sto
 import { createUrlSigner } from '../../../../lambda/core/store/signing.ts';
 import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
 import type { WireObject } from '../../../../lambda/frame/contract/lfs.ts';
-import { create as createBatch } from '../../../../lambda/handlers/lfs-batch.ts';
-import { create as createManagement } from '../../../../lambda/handlers/management.ts';
+import { create as createBatch } from '../../../../lambda/functions/lfs-batch.ts';
+import { create as createManagement } from '../../../../lambda/functions/management.ts';
 import type { Deps } from '../../../../local/deps.ts';
 import { storesOn } from '../../../../local/table/table.ts';
 import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';

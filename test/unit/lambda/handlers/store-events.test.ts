@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { allPages } from '../../../../lambda/core/rules/async.ts';
 import { LedgerUnavailableError } from '../../../../lambda/core/rules/errors.ts';
 import { AdoptedRepos } from '../../../../lambda/core/store/rules/adopted-repos.ts';
-import { create } from '../../../../lambda/handlers/store-events.ts';
+import { create } from '../../../../lambda/frame/work/store-events.ts';
 import { MemoryStack, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 

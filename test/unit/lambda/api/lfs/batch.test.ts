@@ -3,7 +3,7 @@ import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
 import { batchTakes, readBatch } from '../../../../../lambda/frame/lfs/batch.ts';
 import { decode as decodeAs } from '../../../../../lambda/frame/lfs/operations.ts';
-import { create } from '../../../../../lambda/handlers/lfs-batch.ts';
+import { create } from '../../../../../lambda/functions/lfs-batch.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';

@@ -4,7 +4,7 @@ import { repoLimitsMax } from '../../../../../lambda/core/ledger/rules/tenant.ts
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { auditActions } from '../../../../../lambda/frame/access/rules/audit.ts';
 import type { RouteContract } from '../../../../../lambda/frame/contract/contract.ts';
-import { create } from '../../../../../lambda/handlers/management.ts';
+import { create } from '../../../../../lambda/functions/management.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
 import { lockHashOf } from '../../../../../lambda/subjects/locks/rules/locks.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';

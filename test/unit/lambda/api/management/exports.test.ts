@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { create } from '../../../../../lambda/handlers/management.ts';
+import { create } from '../../../../../lambda/functions/management.ts';
 import { exportPageSchema, exportSchema } from '../../../../../lambda/subjects/exports/contract.ts';
 import { exportSettingsFor } from '../../../../../lambda/subjects/exports/rules/settings.ts';
 import type { Deps } from '../../../../../local/deps.ts';

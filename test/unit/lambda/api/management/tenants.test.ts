@@ -7,8 +7,8 @@ import {
 import type { Settings } from '../../../../../lambda/core/rules/settings.ts';
 import { reposBody } from '../../../../../lambda/frame/management/repos.ts';
 import { shownReposMax, subscriptionBody } from '../../../../../lambda/frame/management/tenants.ts';
-import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
-import { create, create as createManagement } from '../../../../../lambda/handlers/management.ts';
+import { create as createSubscription } from '../../../../../lambda/functions/get-subscription.ts';
+import { create, create as createManagement } from '../../../../../lambda/functions/management.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';

@@ -3,7 +3,7 @@ import { contract } from '../../../../../lambda/contract.ts';
 import { hostCheckMs, type TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
 import { beginSession } from '../../../../../lambda/frame/access/tokens.ts';
 import { needsHostCheck, type RouteContract } from '../../../../../lambda/frame/contract/contract.ts';
-import { create } from '../../../../../lambda/handlers/management.ts';
+import { create } from '../../../../../lambda/functions/management.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, dayOf } from '../../../../../lambda/core/rules/dates.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
 import { createToken } from '../../../../../lambda/frame/access/tokens.ts';
-import { create } from '../../../../../lambda/handlers/send-email.ts';
 import { deliverAlerts } from '../../../../../lambda/subjects/alerts/alerts.ts';
+import { create } from '../../../../../lambda/subjects/alerts/email-handler.ts';
 import {
   addEmail as addOutcome,
   deliverEmail,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../../lambda/frame/aws/invocation-log.ts';
-import { create } from '../../../../../lambda/handlers/send-webhook.ts';
 import type { WebhookSender } from '../../../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
+import { create } from '../../../../../lambda/subjects/alerts/webhook-handler.ts';
 import { alertMessage, setWebhook } from '../../../../../lambda/subjects/alerts/webhooks.ts';
 import { deliver } from '../../../../support/delivery.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';

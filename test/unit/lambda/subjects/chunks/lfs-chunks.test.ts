@@ -3,8 +3,8 @@ import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
 import type { Table } from '../../../../../lambda/core/table/requests.ts';
 import { lastingTokenId, tokenIdOf } from '../../../../../lambda/frame/access/rules/tokens.ts';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
-import { create as createBatch } from '../../../../../lambda/handlers/lfs-batch.ts';
-import { create } from '../../../../../lambda/handlers/lfs-chunks.ts';
+import { create as createBatch } from '../../../../../lambda/functions/lfs-batch.ts';
+import { create } from '../../../../../lambda/subjects/chunks/lfs-handler.ts';
 import type { ChunkMessage } from '../../../../../lambda/subjects/chunks/messages.ts';
 import {
   type ChunkedUpload,

@@ -5,7 +5,7 @@ import { objectKey } from '../../../../../lambda/core/rules/names.ts';
 import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
 import { NoPartCopyError } from '../../../../../lambda/core/store/rules/archive-store.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
-import { create } from '../../../../../lambda/handlers/assemble-upload.ts';
+import { create } from '../../../../../lambda/subjects/chunks/assemble-handler.ts';
 import type { ChunkMessage } from '../../../../../lambda/subjects/chunks/messages.ts';
 import {
   type ChunkedUpload,

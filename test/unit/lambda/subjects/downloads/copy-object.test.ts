@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { create } from '../../../../../lambda/handlers/copy-object.ts';
 import type { CopyOutcome } from '../../../../../lambda/subjects/downloads/copier.ts';
+import { create } from '../../../../../lambda/subjects/downloads/copy-handler.ts';
 import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
 import { deliver } from '../../../../support/delivery.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
 import type { WireObject } from '../../../../../lambda/frame/contract/lfs.ts';
-import { create } from '../../../../../lambda/handlers/lfs-batch.ts';
+import { create } from '../../../../../lambda/functions/lfs-batch.ts';
 import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { storesOn } from '../../../../../local/table/table.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { create } from '../../../../../lambda/handlers/export-archive.ts';
+import { create } from '../../../../../lambda/subjects/exports/handler.ts';
 import { newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import { deliver } from '../../../../support/delivery.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';

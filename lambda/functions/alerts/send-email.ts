@@ -1,0 +1,18 @@
+import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import * as stores from '../../stores.ts';
+import { create } from '../../subjects/alerts/email-handler.ts';
+import { createSesMailer } from '../../subjects/alerts/ses.ts';
+import { common, redelivery, required, table } from '../parts.ts';
+
+export function emailDeps() {
+  const configurationSet = required('LFS_QUOTA_EMAIL_CONFIGURATION_SET');
+  return {
+    ...common(),
+    emails: stores.emails(table()),
+    mailer: createSesMailer({ from: required('LFS_QUOTA_EMAIL_FROM'), configurationSet }),
+    publicUrl: required('LFS_QUOTA_PUBLIC_URL'),
+    redelivery: redelivery('LFS_QUOTA_EMAIL_QUEUE_URL'),
+  };
+}
+
+export const handler = await deployedConsumer(create, emailDeps);

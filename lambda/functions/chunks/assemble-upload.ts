@@ -1,0 +1,30 @@
+import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
+import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import * as stores from '../../stores.ts';
+import { create } from '../../subjects/chunks/assemble-handler.ts';
+import {
+  archiveStore,
+  bucketPlace,
+  chunkQueue,
+  common,
+  queue,
+  redelivery,
+  storageClasses,
+  table,
+} from '../parts.ts';
+
+export function assembleDeps() {
+  const [place, tables] = [bucketPlace(), table()];
+  return {
+    ...common(),
+    redelivery: redelivery('LFS_QUOTA_CHUNK_QUEUE_URL'),
+    archives: archiveStore(place),
+    ledger: stores.ledger(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
+    chunkQueue: chunkQueue(),
+    storageClasses: storageClasses(),
+    queue: queue(),
+  };
+}
+
+export const handler = await deployedConsumer(create, assembleDeps, markHeapAtOnce);

@@ -1,0 +1,20 @@
+import { ScanListing } from '../../core/scan/list-objects.ts';
+import { adoptedListing } from '../../core/store/adopted.ts';
+import { deployed } from '../../frame/aws/deployed.ts';
+import * as stores from '../../stores.ts';
+import { create } from '../../subjects/chunks/lfs-handler.ts';
+import { adoptedRepos, bucketClient, bucketPlace, chunkQueue, common, table, urlSigner } from '../parts.ts';
+
+export function chunksDeps() {
+  const [tables, place] = [table(), bucketPlace()];
+  return {
+    ...common(),
+    chunkedUploads: stores.chunkedUploads(tables),
+    chunkQueue: chunkQueue(),
+    tokens: stores.tokens(tables),
+    listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
+    signer: urlSigner(place),
+  };
+}
+
+export const handler = await deployed(create, chunksDeps);

@@ -1,0 +1,22 @@
+import { deployed } from '../../frame/aws/deployed.ts';
+import { warmUpTable } from '../../frame/aws/function.ts';
+import * as stores from '../../stores.ts';
+import { create } from '../../subjects/ci/handler.ts';
+import { createIdentityVerifier } from '../../subjects/ci/identity-verifier.ts';
+import { common, issuers, publicUrl, table } from '../parts.ts';
+
+export function exchangeDeps() {
+  const tables = table();
+  return {
+    ...common(),
+    publicUrl: publicUrl(),
+    identities: createIdentityVerifier(issuers()),
+    requestKeys: stores.requestKeys(tables),
+    exchangeRules: stores.exchangeRules(tables),
+    ledger: stores.ledger(tables),
+    tokens: stores.tokens(tables),
+    audit: stores.audit(tables),
+  };
+}
+
+export const handler = await deployed(create, exchangeDeps, warmUpTable);

@@ -1,0 +1,31 @@
+import { ScanListing } from '../../core/scan/list-objects.ts';
+import { adoptedListing } from '../../core/store/adopted.ts';
+import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
+import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import * as stores from '../../stores.ts';
+import { create } from '../../subjects/exports/handler.ts';
+import {
+  adoptedRepos,
+  archiveStore,
+  bucketClient,
+  bucketPlace,
+  common,
+  exportsOfDeployment,
+  redelivery,
+  table,
+} from '../parts.ts';
+
+export function exportDeps() {
+  const [place, tables] = [bucketPlace(), table()];
+  return {
+    ...common(),
+    redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
+    listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
+    archives: archiveStore(place),
+    exportJobs: stores.exportJobs(tables),
+    failures: stores.failures(tables),
+    ...exportsOfDeployment(),
+  };
+}
+
+export const handler = await deployedConsumer(create, exportDeps, markHeapAtOnce);

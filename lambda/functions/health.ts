@@ -1,0 +1,3 @@
+import { create } from '../frame/service/health.ts';
+
+export const handler = create();

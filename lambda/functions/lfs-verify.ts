@@ -1,0 +1,12 @@
+import { deployed } from '../frame/aws/deployed.ts';
+import { warmUpTable } from '../frame/aws/function.ts';
+import { create } from '../frame/lfs/verify.ts';
+import * as stores from '../stores.ts';
+import { bucketClient, common, objectStore, queue, table } from './parts.ts';
+
+export function verifyDeps() {
+  const store = objectStore(bucketClient());
+  return { ...common(), ledger: stores.ledger(table()), store, queue: queue() };
+}
+
+export const handler = await deployed(create, verifyDeps, warmUpTable);

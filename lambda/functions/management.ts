@@ -1,0 +1,216 @@
+import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { parseJson } from '../core/rules/text.ts';
+import { ScanListing } from '../core/scan/list-objects.ts';
+import { adoptedListing } from '../core/store/adopted.ts';
+import type { BucketClient, S3Settings } from '../core/store/bucket-client.ts';
+import { createTextFiles } from '../core/store/object-store.ts';
+import { accessBelongings } from '../frame/access/seams.ts';
+import { json } from '../frame/api/http.ts';
+import { problem, respondProblem } from '../frame/api/problems.ts';
+import { deployed } from '../frame/aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../frame/aws/function.ts';
+import { createSqsQueueGauge } from '../frame/aws/sqs.ts';
+import { auditOperations } from '../frame/management/audit.ts';
+import { deleteOperations } from '../frame/management/deletes.ts';
+import { objectOperations } from '../frame/management/objects.ts';
+import type { Operation } from '../frame/management/operations.ts';
+import { repoOperations } from '../frame/management/repos.ts';
+import { reservationOperations } from '../frame/management/reservations.ts';
+import { scanOperations } from '../frame/management/scans.ts';
+import { sessionOperations } from '../frame/management/sessions.ts';
+import { tenantOperations } from '../frame/management/tenants.ts';
+import { tokenOperations } from '../frame/management/tokens.ts';
+import type { RouteKey } from '../routes.ts';
+import * as stores from '../stores.ts';
+import { emailLinkOperations, emailOperations } from '../subjects/alerts/email-routes.ts';
+import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
+import { webhookOperations } from '../subjects/alerts/webhook-routes.ts';
+import { chunkClaims } from '../subjects/chunks/seams.ts';
+import { exchangeOperations } from '../subjects/ci/routes.ts';
+import { ciBelongings } from '../subjects/ci/seams.ts';
+import { downloadOperations } from '../subjects/downloads/routes.ts';
+import { publicBelongings } from '../subjects/downloads/seams.ts';
+import { exportOperations } from '../subjects/exports/routes.ts';
+import { exportFailures, exportTies } from '../subjects/exports/seams.ts';
+import { gcOperations } from '../subjects/gc/routes.ts';
+import { historyOperations } from '../subjects/history/routes.ts';
+import type { HostPorts } from '../subjects/hosts/ports.ts';
+import { tenantLinkOperations } from '../subjects/hosts/routes.ts';
+import { signInHostsOf, webUrlOf } from '../subjects/hosts/rules/git-hosts.ts';
+import { hostBelongings } from '../subjects/hosts/seams.ts';
+import { invitationOperations } from '../subjects/invitations/routes.ts';
+import { invitationsEnd } from '../subjects/invitations/seams.ts';
+import { lockOperations } from '../subjects/locks/routes.ts';
+import { signInBelongings } from '../subjects/sign-in/seams.ts';
+import { userOperations } from '../subjects/sign-in/user-routes.ts';
+import { statusOperations } from '../subjects/status/routes.ts';
+import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../subjects/status/rules/status.ts';
+import { createStoreProbe } from '../subjects/status/status.ts';
+import {
+  admin,
+  adoptedRepos,
+  bucketClient,
+  bucketPlace,
+  clock,
+  common,
+  emailQueue,
+  exportsOfDeployment,
+  gitHosts,
+  issuers,
+  limitContactUrl,
+  objectStore,
+  publicUrl,
+  queue,
+  quickSqs,
+  required,
+  storageClasses,
+  table,
+  urlSigner,
+  webhookQueue,
+} from './parts.ts';
+
+/** Whom somebody can sign in with. It is for everybody, too. */
+const listSignInHosts = async ({ gitHosts }: Pick<HostPorts, 'gitHosts'>) => {
+  const hosts = signInHostsOf(gitHosts).map((host) => ({
+    id: host.id,
+    kind: host.kind,
+    url: webUrlOf(host),
+  }));
+  return json(200, { hosts });
+};
+
+const operations = {
+  'GET /v1/sign-in': listSignInHosts,
+  ...sessionOperations,
+  ...statusOperations,
+  ...tenantOperations,
+  ...tokenOperations,
+  ...exchangeOperations,
+  ...invitationOperations,
+  ...userOperations,
+  ...reservationOperations,
+  ...objectOperations,
+  ...downloadOperations,
+  ...historyOperations,
+  ...repoOperations,
+  ...scanOperations,
+  ...deleteOperations,
+  ...gcOperations,
+  ...exportOperations,
+  ...lockOperations,
+  ...auditOperations,
+  ...tenantLinkOperations,
+  ...webhookOperations,
+  ...emailOperations,
+  ...emailLinkOperations,
+};
+
+/** All that one of them needs. */
+type Needs = Parameters<typeof listSignInHosts>[0] & UnionToIntersection<NeedsOf<typeof operations>>;
+type NeedsOf<Operations> = {
+  [K in keyof Operations]: Operations[K] extends Operation<infer D> ? D : never;
+}[keyof Operations];
+type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
+  ? I
+  : never;
+
+/** The type makes the compiler check that each route has its operation. */
+const all: Readonly<Record<RouteKey<'management'>, Operation<Needs>>> = operations;
+const byRouteKey: ReadonlyMap<string, Operation<Needs>> = new Map(Object.entries(all));
+
+/** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
+export function create(deps: Needs & FunctionPorts): HttpHandler {
+  return guard(deps, respondProblem, async (event) => {
+    const operation = byRouteKey.get(event.routeKey);
+    return operation ? operation(deps, event) : problem('not-found', 'Route not found.');
+  });
+}
+
+/** The store itself, whatever lies in it. Somebody waits for the answer. */
+function storeProbe(client: BucketClient, { bucket, endpoint }: S3Settings) {
+  const listing = new ScanListing({ client, retry: { attemptsMax: 2 } });
+  const kind = endpoint === undefined ? 's3' : 'external';
+  return createStoreProbe({ listing, clock }, { kind, endpoint: endpoint ?? null, bucket });
+}
+
+/**
+ * The queues that the operator can look at, each with its dead letters: `{"reconciles": [name, name], …}`. Their URLs differ by
+ * the name, and an environment has 4 kB.
+ */
+function queueGauges(): QueueGauge[] {
+  const base = required('LFS_QUOTA_QUEUE_URL').replace(/[^/]*$/, '');
+  const names = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
+    Record<GaugedQueue, [string, string]>
+  >;
+  const client = quickSqs();
+  return gaugedQueues.flatMap((queue) => {
+    const [queueUrl, deadLetterUrl] = (names[queue] ?? []).map((name) => base + name);
+    if (queueUrl === undefined || deadLetterUrl === undefined) return [];
+    return [createSqsQueueGauge({ client, queue, queueUrl, deadLetterUrl })];
+  });
+}
+
+export function managementDeps() {
+  const [tables, place] = [table(), bucketPlace()];
+  const client = bucketClient(place);
+  const deps = {
+    ...common(),
+    publicUrl: publicUrl(),
+    limitContactUrl: limitContactUrl(),
+    // Somebody waits, and no scan is under way that would have to begin again.
+    listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
+    adoptedRepos: adoptedRepos(),
+    store: objectStore(client),
+    ledger: stores.ledger(tables),
+    gcRuns: stores.gcRuns(tables),
+    claims: chunkClaims({ clock, chunkedUploads: stores.chunkedUploads(tables) }),
+    audit: stores.audit(tables),
+    history: stores.history(tables),
+    alerts: stores.alerts(tables),
+    downloads: stores.downloads(tables),
+    publicReads: stores.publicReads(tables),
+    tokens: stores.tokens(tables),
+    requestKeys: stores.requestKeys(tables),
+    invitations: stores.invitations(tables),
+    devices: stores.devices(tables),
+    webhooks: stores.webhooks(tables),
+    emails: stores.emails(tables),
+    webhookQueue: webhookQueue(),
+    emailQueue: emailQueue(),
+    webhookUrls: (url: string) => isWebhookUrl(url),
+    exchangeRules: stores.exchangeRules(tables),
+    issuers: issuers(),
+    gitHosts: gitHosts(),
+    linkedRepos: stores.linkedRepos(tables),
+    tenantLinks: stores.tenantLinks(tables),
+    users: stores.users(tables),
+    copies: stores.copies(tables),
+    locks: stores.locks(tables),
+    admin: admin(),
+    queue: queue(),
+    ...exportsOfDeployment(),
+    exportJobs: stores.exportJobs(tables),
+    archives: createTextFiles({ client }),
+    signer: urlSigner(place),
+    storageClasses: storageClasses(),
+    queueGauges: queueGauges(),
+    storeProbe: storeProbe(client, place),
+    failures: stores.failures(tables),
+  };
+  return {
+    ...deps,
+    offered: deps.downloads.months,
+    belongings: [
+      publicBelongings(deps),
+      hostBelongings(deps),
+      ciBelongings(deps),
+      signInBelongings(deps),
+      accessBelongings(deps),
+      exportTies(deps),
+    ],
+    userEnds: [invitationsEnd(deps)],
+    failureKinds: [exportFailures(deps)],
+  };
+}
+
+export const handler = await deployed(create, managementDeps, warmUpTable);

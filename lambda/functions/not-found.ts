@@ -1,0 +1,3 @@
+import { create } from '../frame/service/not-found.ts';
+
+export const handler = create();

@@ -1,0 +1,32 @@
+import { createTextFiles } from '../core/store/object-store.ts';
+import { warmUpScan } from '../frame/aws/function.ts';
+import { deployedConsumer } from '../frame/aws/jobs.ts';
+import { create } from '../frame/work/reconcile.ts';
+import * as stores from '../stores.ts';
+import { seamsOf } from '../subjects.ts';
+import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from './parts.ts';
+
+export function reconcileDeps() {
+  const [client, tables] = [bucketClient(), table()];
+  const deps = {
+    ...heard(tables),
+    ...scanning(client),
+    store: objectStore(client),
+    gcRuns: stores.gcRuns(tables),
+    webhooks: stores.webhooks(tables),
+    emails: stores.emails(tables),
+    exportJobs: stores.exportJobs(tables),
+    locks: stores.locks(tables),
+    publicReads: stores.publicReads(tables),
+    linkedRepos: stores.linkedRepos(tables),
+    chunkedUploads: stores.chunkedUploads(tables),
+    tenantLinks: stores.tenantLinks(tables),
+    archives: createTextFiles({ client }),
+    queue: queue(),
+    failures: stores.failures(tables),
+    redelivery: redelivery('LFS_QUOTA_QUEUE_URL'),
+  };
+  return { ...deps, ...seamsOf(deps) };
+}
+
+export const handler = await deployedConsumer(create, reconcileDeps, warmUpScan);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { auditContract } from './frame/contract/audit.ts';
 import { answer, type Contract, type RouteContract } from './frame/contract/contract.ts';
 import { deleteContract } from './frame/contract/deletes.ts';
-import { lfsContract } from './frame/contract/lfs.ts';
+import { batchContract, verifyContract } from './frame/contract/lfs.ts';
 import { objectContract } from './frame/contract/objects.ts';
 import { repoContract } from './frame/contract/repos.ts';
 import { reservationContract } from './frame/contract/reservations.ts';
@@ -82,7 +82,8 @@ const serviceContract = {
 /** Every route with all that is said of it. The compiler lets none be missing. */
 export const contract = {
   ...serviceContract,
-  ...lfsContract,
+  ...batchContract,
+  ...verifyContract,
   ...lfsChunksContract,
   ...lfsCopiesContract,
   ...lfsLockContract,

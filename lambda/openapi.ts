@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { contract } from './contract.ts';
 import { oidPattern, repoPattern, tenantPattern } from './core/rules/names.ts';
+import { gitHostIdPattern } from './frame/access/rules/host-user.ts';
 import { lfsMediaType, uploadTokenHeader, verifyTokenHeader } from './frame/api/http.ts';
 import {
   type AccessKind,
@@ -14,7 +15,6 @@ import { type Problem, type ProblemCode, problemTypes } from './frame/contract/p
 import { type RouteKey, routes } from './routes.ts';
 import { uploadIdPattern } from './subjects/chunks/rules/upload.ts';
 import { exportIdPattern } from './subjects/exports/rules/job.ts';
-import { gitHostIdPattern } from './subjects/hosts/rules/git-hosts.ts';
 import { lockIdPattern } from './subjects/locks/rules/locks.ts';
 
 type Json = Readonly<Record<string, unknown>>;

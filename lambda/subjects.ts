@@ -1,16 +1,18 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { accessBelongings } from './frame/access/seams.ts';
+import type { LfsPorts } from './frame/lfs/seams.ts';
 import type { AlertPorts } from './subjects/alerts/ports.ts';
 import { alertBelongings, alertsOfBatches, alertsOfCounts } from './subjects/alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
 import { ciBelongings } from './subjects/ci/seams.ts';
+import { downloadMeter } from './subjects/downloads/downloads.ts';
 import type { DownloadPorts } from './subjects/downloads/ports.ts';
-import { publicBelongings } from './subjects/downloads/seams.ts';
+import { publicAccess, publicBelongings, readThrough } from './subjects/downloads/seams.ts';
 import { exportFailures, exportHold, exportTies } from './subjects/exports/seams.ts';
 import { gcBelongings, gcChore } from './subjects/gc/seams.ts';
 import type { OfferedPorts } from './subjects/history/ports.ts';
 import { historyBelongings, historyOfBatches, historyOfCounts, outlookOf } from './subjects/history/seams.ts';
-import { hostBelongings, publicByHost } from './subjects/hosts/seams.ts';
+import { hostBelongings, hostLogin, publicByHost } from './subjects/hosts/seams.ts';
 import { invitationsEnd } from './subjects/invitations/seams.ts';
 import { lockBelongings } from './subjects/locks/seams.ts';
 import type { SignInPorts } from './subjects/sign-in/ports.ts';
@@ -50,10 +52,29 @@ export function seamsOf(
   };
 }
 
+/** What they have for the LFS API. */
+export function lfsSeamsOf(
+  deps: Needs<typeof hostLogin> &
+    Needs<typeof publicByHost> &
+    Needs<typeof downloadMeter> &
+    Needs<typeof readThrough> &
+    Omit<Needs<typeof publicAccess>, 'meters' | 'publicWays'>,
+): LfsPorts & Pick<DownloadPorts, 'publicWays'> {
+  const meters = [downloadMeter(deps)];
+  const publicWays = [publicByHost(deps)];
+  return {
+    logins: [hostLogin(deps)],
+    meters,
+    publicWays,
+    publicAccess: publicAccess({ ...deps, meters, publicWays }),
+    readThrough: readThrough(deps),
+  };
+}
+
 /** All of them, where one process does everything. */
 export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
-    Needs<typeof publicByHost> &
+    Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof outlookOf> &
     Needs<typeof invitationsEnd> &
     Pick<DownloadPorts, 'downloads'> &
@@ -68,11 +89,15 @@ export function allSeamsOf(
   Pick<AlertPorts, 'outlook'> &
   Pick<SignInPorts, 'userEnds'> &
   OfferedPorts &
-  Pick<DownloadPorts, 'publicWays'> {
+  Pick<DownloadPorts, 'publicWays'> &
+  LfsPorts {
   const seams = seamsOf(deps);
+  const listeners = [historyOfBatches(deps), alertsOfBatches(deps)];
+  const way = chunkedWay(deps);
   return {
     ...seams,
-    listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
+    ...lfsSeamsOf({ ...deps, listeners, way }),
+    listeners,
     belongings: [
       ...seams.belongings,
       ciBelongings(deps),
@@ -80,10 +105,9 @@ export function allSeamsOf(
       accessBelongings(deps),
       exportTies(deps),
     ],
-    publicWays: [publicByHost(deps)],
     outlook: outlookOf(deps),
     offered: (of) => deps.downloads.months(of),
-    way: chunkedWay(deps),
+    way,
     userEnds: [invitationsEnd(deps)],
     failureKinds: [exportFailures(deps)],
   };

@@ -2,6 +2,7 @@ import type { CoreDeps } from '../lambda/core/ledger/core-deps.ts';
 import type { FunctionPorts } from '../lambda/core/rules/clock-and-log.ts';
 import type { FilePorts } from '../lambda/core/store/rules/file-ports.ts';
 import type { AccessPorts } from '../lambda/frame/access/ports.ts';
+import type { LfsPorts } from '../lambda/frame/lfs/seams.ts';
 import type { AlertPorts } from '../lambda/subjects/alerts/ports.ts';
 import type { ChunkPorts } from '../lambda/subjects/chunks/ports.ts';
 import type { CiPorts } from '../lambda/subjects/ci/ports.ts';
@@ -19,6 +20,7 @@ import type { StatusPorts } from '../lambda/subjects/status/ports.ts';
 export interface Deps
   extends CoreDeps,
     AccessPorts,
+    LfsPorts,
     CiPorts,
     HostPorts,
     InvitationPorts,

@@ -8,11 +8,11 @@ import {
   storageClasses,
   storageClassesIn,
 } from '../lambda/core/store/rules/storage-class.ts';
+import { gitHostIdPattern } from '../lambda/frame/access/rules/host-user.ts';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/subjects/ci/rules/identities.ts';
 import { exportStoreKindOf } from '../lambda/subjects/exports/rules/settings.ts';
 import {
   type GitHost,
-  gitHostIdPattern,
   gitHostKinds,
   gitHostsMax,
   isGitHostUrl,

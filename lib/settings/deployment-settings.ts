@@ -10,12 +10,8 @@ import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/subjects/ci/rules/identities.ts';
-import {
-  gitHostIdPattern,
-  gitHostKinds,
-  gitHostsMax,
-  isGitHostUrl,
-} from '../../lambda/subjects/hosts/rules/git-hosts.ts';
+import { gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
+import { gitHostIdPattern } from '../../lambda/frame/access/rules/host-user.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */

@@ -109,7 +109,10 @@ export async function download(world: TenantWorld, action: DownloadAction): Prom
       repo: repoName(action.repo),
       objects,
     };
-    return (world.offerDownload ?? code.offerDownload)({ ...deps, downloads }, input);
+    return (world.offerDownload ?? code.offerDownload)(
+      { ...deps, meters: [code.downloadMeter({ ...deps, downloads })] },
+      input,
+    );
   });
   if (result === 'dead') return;
   const { meteredBytes } = batch;

@@ -8,12 +8,13 @@ import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
 import { KnownObjects } from '../../lambda/core/scan/rules/known-objects.ts';
 import { limitRepo } from '../../lambda/frame/access/repos.ts';
 import { createTenant, updateTenant } from '../../lambda/frame/access/tenants.ts';
+import { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
 import { assembleUpload } from '../../lambda/subjects/chunks/assemble.ts';
 import { proveChunk } from '../../lambda/subjects/chunks/prove.ts';
 import { findUpload, progressOf, serveChunks } from '../../lambda/subjects/chunks/serve.ts';
 import { tidyUpload } from '../../lambda/subjects/chunks/tidy.ts';
 import { wakeUploads } from '../../lambda/subjects/chunks/wake.ts';
-import { offerDownload } from '../../lambda/subjects/downloads/downloads.ts';
+import { downloadMeter } from '../../lambda/subjects/downloads/downloads.ts';
 import { cancelExport } from '../../lambda/subjects/exports/start.ts';
 import { cancelGc, openGc, startRun } from '../../lambda/subjects/gc/gc.ts';
 import { startExport } from '../support/start-export.ts';
@@ -42,6 +43,7 @@ export const code = {
   getSubscription,
   limitRepo,
   markObject,
+  downloadMeter,
   offerDownload,
   openGc,
   progressOf,

@@ -1,7 +1,6 @@
 import { sumEntries } from '../../lambda/core/ledger/rules/reservation.ts';
 import { LedgerUnavailableError } from '../../lambda/core/rules/errors.ts';
-import type { Downloads } from '../../lambda/subjects/downloads/download-store.ts';
-import { findDownloads, meterOffer, offerFound } from '../../lambda/subjects/downloads/downloads.ts';
+import { findDownloads, offerFound } from '../../lambda/frame/lfs/downloads.ts';
 import { replacing } from './replacing.ts';
 import {
   cleanedWhilePushed,
@@ -46,10 +45,10 @@ const meteredFirst: Mutant = {
   offerDownload: async (deps, input) => {
     const { tenant, repo, tokenId, objects } = input;
     const asked = { bytes: sumEntries(objects), objects: objects.size };
-    const outcome = await meterOffer(deps, { tenant, repo, tokenId, atMs: deps.clock.nowMs(), ...asked });
+    const [meter] = deps.meters;
+    const outcome = await meter?.({ tenant, repo, tokenId, atMs: deps.clock.nowMs(), ...asked });
     const found = await findDownloads(deps, input);
-    const downloads = replacing<Downloads>(deps.downloads, { meter: async () => outcome });
-    return offerFound({ ...deps, downloads }, { ...input, found });
+    return outcome ?? offerFound({ ...deps, meters: [] }, { ...input, found });
   },
 };
 

@@ -105,7 +105,10 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['lambda/core/ledger', 'lambda/core/table', 'lambda/frame', 'lambda/subjects/**'],
     packages: [],
   },
-  'lambda/subjects.ts': { imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/subjects/**'], packages: [] },
+  'lambda/subjects.ts': {
+    imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/subjects/**'],
+    packages: [],
+  },
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
   'lambda/functions': { imports: ['contract', 'lambda/**', 'rules'], packages: ['aws-lambda'] },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
@@ -238,7 +241,7 @@ const isRule = (file: string) => /^lambda\/(?:[\w-]+\/)*rules\//.test(file);
 
 /** What is said of routes. */
 const isContract = (file: string) =>
-  /^lambda\/(frame\/contract\/|subjects\/[\w-]+\/([\w-]+-)?contract\.ts$)/.test(file);
+  /^lambda\/(frame\/contract\/|subjects\/[\w-]+\/(([\w-]+-)?contract|[\w-]+-request)\.ts$)/.test(file);
 
 const entriesByFile = new Map<string, string>();
 

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { PackedBodies, PackedConsole, PackedFile } from '../../core/rules/packed-console.ts';
-import { gitHostIdPattern } from '../../subjects/hosts/rules/git-hosts.ts';
+import { gitHostIdPattern } from '../access/rules/host-user.ts';
 import { header, type Response } from './http.ts';
 import { problem } from './problems.ts';
 

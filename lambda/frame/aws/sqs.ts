@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
 import {
   ChangeMessageVisibilityCommand,
-  GetQueueAttributesCommand,
-  type QueueAttributeName,
   SendMessageBatchCommand,
   type SendMessageBatchCommandOutput,
   SendMessageCommand,
@@ -19,7 +17,6 @@ import { forEachLimited } from '../../core/rules/async.ts';
 import { type Clock, causeOf, type Invocations } from '../../core/rules/clock-and-log.ts';
 import type { JobQueue } from '../../core/rules/jobs.ts';
 import { type CallLimits, calling, clientOptions } from '../../core/table/sdk.ts';
-import type { GaugedQueue, QueueGauge } from '../../subjects/status/rules/status.ts';
 import type { Redelivery } from './jobs.ts';
 
 /** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */
@@ -174,45 +171,6 @@ export function createSqsRedelivery(input: { client: SQSClient; queueUrl: string
       const VisibilityTimeout = Math.ceil(delayMs / 1000);
       const command = new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout });
       await calling({ title: 'SQS', operation: 'ChangeMessageVisibility' }, () => client.send(command));
-    },
-  };
-}
-
-/** SQS writes numbers as text. @throws {Error} if one is missing. */
-async function readLevel(client: SQSClient, QueueUrl: string) {
-  const names = ['', 'Delayed', 'NotVisible'].map((which) => `ApproximateNumberOfMessages${which}`);
-  const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: names as QueueAttributeName[] });
-  const asked = { title: 'SQS', operation: 'GetQueueAttributes' };
-  const { Attributes } = await calling(asked, () => client.send(command));
-  const [visible = 0, delayed = 0, running = 0] = names.map((name) => {
-    const text = (Attributes as Partial<Record<string, string>> | undefined)?.[name];
-    if (text === undefined || !/^\d+$/.test(text))
-      throw new Error(`SQS answered GetQueueAttributes without ${name}.`);
-    return Number(text);
-  });
-  return { waiting: visible + delayed, running };
-}
-
-/**
- * A queue of SQS and its dead letters. Messages that failed and wait for their next try are under way to SQS. It does not tell how
- * long the oldest has waited: only CloudWatch does.
- */
-export function createSqsQueueGauge(input: {
-  client: SQSClient;
-  queue: GaugedQueue;
-  queueUrl: string;
-  deadLetterUrl: string;
-}): QueueGauge {
-  const { client, queue, queueUrl, deadLetterUrl } = input;
-  return {
-    queue,
-    async read() {
-      const [level, dead] = await Promise.all([
-        readLevel(client, queueUrl),
-        readLevel(client, deadLetterUrl),
-      ]);
-      const deadLetters = dead.waiting + dead.running;
-      return { ...level, oldestAtMs: null, deadLetters, deadLettersAt: deadLetterUrl };
     },
   };
 }

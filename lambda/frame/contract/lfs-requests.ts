@@ -1,8 +1,7 @@
 import * as z from 'zod';
+import { uploadBytesMax } from '../../core/ledger/rules/upload-way.ts';
 import { oidPattern } from '../../core/rules/names.ts';
 import { defaultSettings } from '../../core/rules/settings.ts';
-import { uploadBytesMax } from '../../subjects/chunks/rules/upload.ts';
-import { hrefCharactersMax, hrefPattern, isHref } from '../../subjects/downloads/rules/copies.ts';
 import { lenientObject, listOf } from './json.ts';
 
 /**
@@ -44,33 +43,3 @@ export const batchRequestSchema = lenientObject({
 export const verifyRequestSchema = z
   .object({ oid: z.string().regex(oidPattern), size: z.int().min(0) })
   .meta({ id: 'VerifyRequest' });
-
-/** Objects in one request, as git-lfs asks for them. */
-const objectsMax = 100;
-
-export const copiesRequestSchema = z
-  .object({
-    objects: listOf(
-      lenientObject({
-        oid: z.string().regex(oidPattern),
-        size: z.int().min(0),
-        href: z
-          .string()
-          .max(hrefCharactersMax)
-          .regex(hrefPattern, 'must be a URL without a login')
-          .refine(isHref, 'must be a URL without a login')
-          .optional()
-          .meta({
-            description:
-              'Where it can be downloaded without headers or redirects: https, on a public address. Without it, nothing is queued.',
-          }),
-        expires_in: z
-          .number()
-          .min(0)
-          .optional()
-          .describe('Seconds until `href` expires. Default: as long as URLs of this server are valid.'),
-      }),
-      { min: 1, max: objectsMax, rule: `must be 1 to ${objectsMax}` },
-    ),
-  })
-  .meta({ id: 'CopiesRequest' });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { chunkedTransfer } from '../../subjects/chunks/rules/upload.ts';
+import { chunkedTransfer } from '../../core/ledger/rules/upload-way.ts';
 import type { Contract } from './contract.ts';
 import { batchRequestSchema, verifyRequestSchema } from './lfs-requests.ts';
 
@@ -44,7 +44,7 @@ export type WireBatch = z.input<typeof batchResponseSchema>;
 const exampleOid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 
 /** The LFS API: what git-lfs calls. */
-export const lfsContract = {
+export const batchContract = {
   'POST /{tenant}/{repo}/info/lfs/objects/batch': {
     id: 'batch',
     summary: 'Request uploads or downloads',
@@ -95,6 +95,9 @@ export const lfsContract = {
       429: "The upload is near the limit and usage is being checked, or the user's git host limits requests. Retry after Retry-After seconds.",
     },
   },
+} as const satisfies Contract;
+
+export const verifyContract = {
   'POST /{tenant}/{repo}/info/lfs/verify': {
     id: 'verify',
     summary: 'Report that an upload is complete',

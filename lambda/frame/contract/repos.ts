@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { repoPattern } from '../../core/rules/names.ts';
 import { copiesShownMax } from '../../subjects/downloads/rules/copies.ts';
 import { historyWeeksMax, listedWeeks } from '../../subjects/history/rules/history.ts';
-import { gitHostIdPattern, linkedNameCharactersMax } from '../../subjects/hosts/rules/git-hosts.ts';
+import { linkedNameCharactersMax } from '../../subjects/hosts/rules/git-hosts.ts';
+import { gitHostIdPattern } from '../access/rules/host-user.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import {
   bytes,

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import {
   isThere,
   type RepoPath,
@@ -9,19 +10,13 @@ import {
 import type { Watch } from '../../core/ledger/rules/watch.ts';
 import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
-import type { UpstreamRepo } from '../../subjects/downloads/upstream.ts';
-import {
-  authenticateHostUser,
-  type HostUserDeps,
-  isForHosts,
-} from '../../subjects/hosts/authenticate-host-user.ts';
-import type { HostGrant } from '../../subjects/hosts/rules/host-client.ts';
 import type { AccessPorts } from '../access/ports.ts';
 import type { Caller } from '../access/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../access/tokens.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../api/http.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 import { authenticationRequired, hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
+import type { LfsPorts, LoginWay, Upstream } from './seams.ts';
 
 type LfsAccess = Granted | Refused;
 
@@ -42,8 +37,8 @@ export interface Granted {
   /** Of what is uploaded. null: the bucket's own. */
   readonly storageClass: string | null;
   readonly token: Caller;
-  /** Where a user of a git host can download what is missing here. undefined: nowhere. */
-  readonly upstream?: UpstreamRepo | undefined;
+  /** Where whoever asks can download what is missing here. undefined: nowhere. */
+  readonly upstream?: Upstream | undefined;
 }
 
 interface Refused {
@@ -53,8 +48,9 @@ interface Refused {
   readonly isAnybody: boolean;
 }
 
-export type LfsAccessDeps = HostUserDeps &
-  Pick<AccessPorts, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
+export type LfsAccessDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
+  Pick<AccessPorts, 'tokens'> &
+  Pick<LfsPorts, 'logins'> & { readonly rejectedLogins: RejectedLogins };
 
 /** {@link lfsAccess} for one container, which remembers who was rejected. */
 export function lfsLogin(deps: Omit<LfsAccessDeps, 'rejectedLogins'>) {
@@ -62,13 +58,17 @@ export function lfsLogin(deps: Omit<LfsAccessDeps, 'rejectedLogins'>) {
   return (event: APIGatewayProxyEventV2) => lfsAccess({ ...deps, rejectedLogins }, event);
 }
 
+/** See {@link lfsLogin}. */
+export type LfsLogin = ReturnType<typeof lfsLogin>;
+
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
   const [tenant, repo] = [pathTenant(event), pathRepo(event)];
   const presented = credential(event);
-  if (isForHosts(deps, presented))
-    return hostUserAccess(deps, event, { tenant: tenant ?? '', repo: repo ?? '', credential: presented });
+  const way = presented === undefined ? undefined : deps.logins.find(({ takes }) => takes(presented));
+  if (way && presented !== undefined)
+    return otherAccess(deps, event, { way, tenant: tenant ?? '', repo: repo ?? '', credential: presented });
   const notFound = { ok: false, response: lfsNotFound(requestId), isAnybody: true } as const;
   const access = await authenticateToken(deps, { tenant: tenant ?? '', repo, credential: presented });
   switch (access.kind) {
@@ -105,12 +105,12 @@ function granted(
 }
 
 function unauthenticated(
-  deps: Pick<LfsAccessDeps, 'rejectedLogins' | 'gitHosts'>,
+  deps: Pick<LfsAccessDeps, 'rejectedLogins' | 'logins'>,
   event: APIGatewayProxyEventV2,
   presented: string | undefined,
 ): Refused {
   const { requestId } = event.requestContext;
-  const hosts = deps.gitHosts.map(({ id }) => id);
+  const hosts = deps.logins.flatMap(({ names }) => names);
   const place = `${pathTenant(event) ?? 'TENANT'} ${pathRepo(event) ?? 'REPO'}`;
   const message = presented === undefined ? authenticationRequired(hosts) : tokenInvalid(hosts, place);
   // A 403 ends a client that would repeat a 401 for ever.
@@ -123,25 +123,22 @@ function unauthenticated(
 }
 
 /**
- * The same for what can be a user's token for a git host. The refusal has the same words, whatever the reason. Its time shows
- * that a host was asked, so that a repo is linked: to hide that, a function would have to wait, and on Lambda a waiting
- * request takes one of the account's concurrent executions.
+ * The same for what another way to log in takes, such as a user's token for a git host. The refusal has the same words, whatever
+ * the reason. Its time shows that a host was asked, so that a repo is linked: to hide that, a function would have to wait, and
+ * on Lambda a waiting request takes one of the account's concurrent executions.
  */
-async function hostUserAccess(
+async function otherAccess(
   deps: LfsAccessDeps,
   event: APIGatewayProxyEventV2,
-  { credential: presented, ...path }: RepoPath & { credential: string },
+  { way, credential: presented, ...path }: RepoPath & { way: LoginWay; credential: string },
 ): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
-  const outcome = await authenticateHostUser(deps, { ...path, credential: presented });
+  const authorization = header(event, 'authorization') ?? '';
+  const outcome = await way.login({ ...path, credential: presented, authorization });
   switch (outcome.kind) {
     case 'granted': {
-      const { tenant, repo: repoRecord, link } = outcome;
-      const access = granted(callerOf(outcome.grant), { tenant, repo: path.repo, repoRecord });
-      const host = link.readThrough && deps.gitHosts.find(({ id }) => id === link.host);
-      if (!host) return access;
-      const authorization = header(event, 'authorization') ?? '';
-      return { ...access, upstream: { host, name: link.name, authorization } };
+      const { token, upstream, ...found } = outcome;
+      return { ...granted(token, { ...found, repo: path.repo }), upstream };
     }
     case 'refused':
       return unauthenticated(deps, event, presented);
@@ -153,11 +150,6 @@ async function hostUserAccess(
     case 'unavailable':
       return { ok: false, response: lfsHostUnavailable({ ...outcome, requestId }), isAnybody: false };
   }
-}
-
-/** A person as whoever has a token: for this one repo, and never to manage anything. */
-function callerOf({ hostUser, access }: HostGrant): Caller {
-  return { tokenId: hostUser.id, scope: access, user: null, label: null, hostUser };
 }
 
 const windowMs = 60_000;

@@ -1,14 +1,12 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
+import { chunkedTransfer, isChunked, uploadBytesMax } from '../../core/ledger/rules/upload-way.ts';
 import type { UploadVerdict } from '../../core/ledger/upload-batch.ts';
 import { isOid } from '../../core/rules/names.ts';
 import type { Settings } from '../../core/rules/settings.ts';
 import { isByteCount } from '../../core/rules/sizes.ts';
-import { chunkedTransfer, isChunked, uploadBytesMax } from '../../subjects/chunks/rules/upload.ts';
-import { type DownloadVerdict, offerPublicly } from '../../subjects/downloads/downloads.ts';
-import { findPublicRepo } from '../../subjects/downloads/public-repos.ts';
-import { publicTokenId } from '../../subjects/downloads/rules/public-reads.ts';
 import {
   baseUrl,
   pathRepo,
@@ -22,20 +20,18 @@ import type { WireAction, WireBatch, WireObject } from '../contract/lfs.ts';
 import { batchRequestSchema } from '../contract/lfs-requests.ts';
 import { lfs, lfsError, wireAction } from './http.ts';
 import {
-  anonymousLimitReached,
   chunksNeeded,
   diskFull,
   fileOf,
   invalid,
   objectDeleted,
   objectNotFound,
-  objectNotUpstream,
-  publicLimitReached,
   sizeMismatch,
   storageLimitReached,
   uploadInTheWay,
 } from './messages.ts';
 import { decodeEvent, type Takes } from './operations.ts';
+import type { DownloadVerdict, LfsPorts } from './seams.ts';
 
 export interface BatchRequest {
   readonly operation: 'upload' | 'download';
@@ -240,10 +236,8 @@ function downloadAnswer(object: { oid: string; size: number }, verdict: Download
         ...(verdict.isAuthenticated && { authenticated: true }),
         actions: { download: wireAction(verdict.get, verdict.expiresInMs) },
       };
-    case 'missing': {
-      const message = 'upstream' in verdict ? objectNotUpstream(verdict.upstream) : objectNotFound;
-      return refused(object, 404, message);
-    }
+    case 'missing':
+      return refused(object, 404, verdict.message ?? objectNotFound);
     case 'gone':
       return refused(object, 410, objectDeleted({ oid: object.oid, atMs: verdict.atMs }));
     case 'size-conflict':
@@ -255,47 +249,33 @@ function sizeConflict(object: { oid: string; size: number }, storedBytes: number
   return refused(object, 422, sizeMismatch(storedBytes, object.size));
 }
 
-type PublicDownloadDeps = Parameters<typeof offerPublicly>[0] &
-  Parameters<typeof findPublicRepo>[0] & { readonly publicUrl?: string | undefined };
-
 /**
  * Answers a batch of somebody who has no token for the repo, if it is a download from a public one.
  *
  * @returns undefined: it is to be answered as if there were no such repo. Up to then the table was read as
- * {@link findPublicRepo} says, or not at all if it is no proper download.
+ * {@link PublicAccess} says, or not at all if it is no proper download.
  */
 export async function answerAnybody(
-  deps: PublicDownloadDeps,
+  deps: Pick<CoreDeps, 'settings'> &
+    Pick<LfsPorts, 'publicAccess'> & { readonly publicUrl?: string | undefined },
   event: APIGatewayProxyEventV2,
 ): Promise<Saying<200, WireBatch> | Refusal | undefined> {
   const { requestId } = event.requestContext;
-  const [tenantName, repo] = [pathTenant(event), pathRepo(event)];
-  if (tenantName === undefined || repo === undefined) return undefined;
+  const [tenant, repo] = [pathTenant(event), pathRepo(event)];
+  if (tenant === undefined || repo === undefined) return undefined;
   const asked = decodeEvent(deps.settings, event, batchTakes);
-  const place = { tenant: tenantName, repo };
+  const place = { tenant, repo };
   const decoded = asked.ok && asked.value ? readBatch(deps.settings, asked.value, place) : undefined;
   if (decoded?.kind !== 'batch' || decoded.batch.operation !== 'download') return undefined;
-  const found = await findPublicRepo(deps, place);
-  if (!found) return undefined;
-  const { tenant, publicRead, repo: record } = found;
+  const offer = await deps.publicAccess?.({ ...place, lfsUrl: lfsUrlOf(event, deps.publicUrl) });
+  if (!offer) return undefined;
   const { objects } = decoded.batch;
   // What counts nothing to the ceiling makes no work.
   if (objects.size === 0) return batchAnswer(decoded.batch);
-  const repoObjects = record && record.epoch > 0 ? record.objectCount : undefined;
-  const outcome = await offerPublicly(deps, { tenant, publicRead, repoObjects, objects });
-  if (outcome.kind === 'answered')
-    return batchAnswer(decoded.batch, downloadAnswers(objects, outcome.verdicts));
-  deps.log.info('downloads refused', {
-    ...place,
-    tokenId: publicTokenId,
-    askedBytes: outcome.askedBytes,
-    isCeiling: outcome.kind === 'over-ceiling',
-  });
-  const message =
-    outcome.kind === 'over-ceiling'
-      ? publicLimitReached({ ...outcome, ...place, lfsUrl: lfsUrlOf(event, deps.publicUrl) })
-      : anonymousLimitReached({ ...outcome, ...place });
-  return lfsError({ statusCode: 509, message, requestId });
+  const outcome = await offer(objects);
+  return outcome.kind === 'answered'
+    ? batchAnswer(decoded.batch, downloadAnswers(objects, outcome.verdicts))
+    : lfsError({ statusCode: 509, message: outcome.message, requestId });
 }
 
 /** The URL that the client has for the repo, with `.git` or without. */

@@ -2,15 +2,15 @@ import type { Refusal } from '../../core/ledger/rules/limits.ts';
 import { dayOf } from '../../core/rules/dates.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import { plainText } from '../../core/rules/text.ts';
-import type { UpstreamFailure } from '../../subjects/downloads/upstream.ts';
 import { type HostUser, nameOfHostUser } from '../access/rules/host-user.ts';
+import type { OverLimit } from './seams.ts';
 
 /**
  * What git prints: git-lfs shows the message of a response and nothing else. Each says what happened and what to do
  * next, in at most 300 characters. docs/git-users.md lists them.
  */
 
-const count = (number: number) => number.toLocaleString('en-US');
+export const count = (number: number) => number.toLocaleString('en-US');
 const files = (number: number) => `${count(number)} ${number === 1 ? 'file' : 'files'}`;
 
 /** `20:06 UTC`, or with its date on another day. Rounded up to the minute, so it's never too early. */
@@ -20,7 +20,7 @@ function formatTime(timeMs: number, nowMs: number): string {
   return date === today ? `${time} UTC` : `${date} ${time} UTC`;
 }
 
-function isoMinute(timeMs: number): string[] {
+export function isoMinute(timeMs: number): string[] {
   return new Date(timeMs).toISOString().slice(0, 16).split('T');
 }
 
@@ -97,14 +97,9 @@ export function usageCheck(seconds: number): string {
   return `Near the storage limit; checking usage. ${retryIn(seconds)}`;
 }
 
-interface UsedDownloads {
-  readonly limitBytes: number;
-  readonly offeredBytes: number;
-  readonly askedBytes: number;
-  readonly resetsAtMs: number;
-}
+type UsedDownloads = Omit<OverLimit, 'kind'>;
 
-const downloadsOf = ({ offeredBytes, limitBytes, askedBytes }: UsedDownloads) =>
+export const downloadsOf = ({ offeredBytes, limitBytes, askedBytes }: UsedDownloads) =>
   `used ${formatBytes(offeredBytes)} of ${formatBytes(limitBytes)}, this needs ${formatBytes(askedBytes)}.`;
 
 /** 509 once a tenant's downloads of the month are used up. */
@@ -114,25 +109,6 @@ export function downloadLimitReached(input: UsedDownloads & { tenant: string }):
     `Monthly download limit reached: ${tenant} ${downloadsOf(input)} It resets on ${dayOf(resetsAtMs)} (UTC). ` +
     'Ask your admin for a higher limit. Pushes still work.'
   );
-}
-
-/**
- * 509 without a token, once the repo's public downloads of the month are used up.
- * @param input.lfsUrl as the client has it. It sends a token unasked only if it knows that this URL needs one.
- */
-export function publicLimitReached(
-  input: UsedDownloads & { tenant: string; repo: string; lfsUrl: string },
-): string {
-  const { tenant, repo, resetsAtMs, lfsUrl } = input;
-  return (
-    `Public download limit reached: ${tenant}/${repo} ${downloadsOf(input)} It resets on ${dayOf(resetsAtMs)} (UTC). ` +
-    `Have a token? Run: git config --global lfs.${lfsUrl}.access basic`
-  );
-}
-
-/** The same if it's the tenant's own limit. An anonymous user doesn't see its numbers. */
-export function anonymousLimitReached({ tenant, resetsAtMs }: { tenant: string; resetsAtMs: number }) {
-  return `Monthly download limit reached for ${tenant}. It resets on ${dayOf(resetsAtMs)} (UTC).`;
 }
 
 /** 401 without a token. All git hosts are listed for every repo, so the response doesn't show what a repo is linked to. */
@@ -199,20 +175,6 @@ export const fileOf = (oid: string) => `File: git lfs ls-files -al | grep ${oid.
 /** 404 for a download. */
 export const objectNotFound = 'Object not found. Run git lfs push --all origin in a clone that has it.';
 
-/** The same once the git host that has the repository was asked, too. */
-export function objectNotUpstream({ host, why }: { host: string; why: UpstreamFailure }): string {
-  switch (why) {
-    case 'absent':
-      return `Object not found, here or on ${host}. Run git lfs push --all origin in a clone that has it.`;
-    case 'rejected':
-      return `Object not found here, and ${host} rejected your token for LFS downloads. Use one that can read the repository's contents.`;
-    case 'limited':
-      return `Object not found here, and ${host} limits LFS requests. Pull again in a few minutes.`;
-    case 'unavailable':
-      return `Object not found here, and ${host} gave no valid LFS response. Pull again in a few minutes.`;
-  }
-}
-
 /** 410 for a download of what was deleted here. */
 export function objectDeleted({ oid, atMs }: { oid: string; atMs: number }): string {
   const day = new Date(atMs).toISOString().slice(0, 10);
@@ -228,19 +190,12 @@ export function chunksNeeded(input: { bytes: number; putBytesMax: number; place:
   return `This file has ${formatBytes(bytes)}. Above ${formatBytes(putBytesMax)} you need lfs-quota's transfer agent. Run: lfs-quota connect ${place}, then push again.`;
 }
 
-/** 501 of a server without what copies. */
-export const copiesNothing =
-  "This server doesn't copy from other servers. The operator can enable it: gitHosts.";
-
 /** 409 for a file of which an upload in chunks is in the way of another. */
 export function uploadInTheWay({ ownUntilMs }: { ownUntilMs?: number }, nowMs: number): string {
   if (ownUntilMs === undefined)
     return 'Others are uploading this file already. Pull it once they finish, or push again in an hour.';
   return `Your earlier upload of this file ended, and its chunks still count. Push again after ${formatTime(ownUntilMs, nowMs)}.`;
 }
-
-/** 404 for a chunked upload without its token. */
-export const uploadNotFound = 'Upload not found, or its token is invalid or expired. Push again.';
 
 /** 422 or 409: the stored size isn't the requested one. */
 export function sizeMismatch(storedBytes: number, askedBytes: number): string {
@@ -249,29 +204,6 @@ export function sizeMismatch(storedBytes: number, askedBytes: number): string {
 
 /** 404 of verify. */
 export const uploadMissing = "The upload isn't in the store. Push again.";
-
-/** A lock as people read it: `ada locked a.bin on 2026-11-21 at 05:00 UTC.` */
-export function lockedBy(lock: { ownerName: string; path: string; lockedAtMs: number }): string {
-  const [date = '', time = ''] = isoMinute(lock.lockedAtMs);
-  return plainText(`${lock.ownerName} locked ${lock.path} on ${date} at ${time} UTC.`);
-}
-
-/** 403 for an unlock of another user's lock. */
-export function lockOfAnother(lock: { ownerName: string; path: string; lockedAtMs: number }): string {
-  const { ownerName, path } = lock;
-  return `${lockedBy(lock)} ${plainText(`Ask ${ownerName} to unlock it, or run: git lfs unlock --force ${path}`)}`;
-}
-
-/** 404 of an unlock. */
-export const lockNotFound = 'Lock not found: it was released, or another one was taken since.';
-
-/** 403 for one lock too many. */
-export const tooManyLocks = "This repo has reached its maximum of locks. Unlock files you're done with.";
-
-/** 403 for a lock in a repo without a push, once the tenant has many of those. */
-export function repoForLockMissing(tenant: string, repo: string): string {
-  return `${tenant}/${repo} doesn't exist yet, and ${tenant} has too many locks to add one. Push to it first.`;
-}
 
 // What the function notFound says is apart from the rest, so that its bundle stays small.
 
@@ -294,11 +226,6 @@ export const lfsUrlWrong = (path: string, repo?: string) =>
 export const invalid = {
   json: "The body isn't valid JSON.",
   batch: (issue: string) => `Invalid batch request: ${issue}.`,
-  copies: (issue: string) => `Invalid copies request: ${issue}.`,
-  expiresSoon: (seconds: number) => `Its href expires within ${seconds} seconds. Ask for a new one.`,
-  chunks: (issue: string) => `Invalid chunks request: ${issue}.`,
-  noChunk: (chunk: number, chunks: number) => `There's no chunk ${chunk}: the file has ${count(chunks)}.`,
-  lock: (issue: string) => `Invalid lock request: ${issue}.`,
   verify: 'The body must be {"oid": SHA-256, "size": bytes}.',
   tooManyObjects: (asked: number, max: number) =>
     `${count(asked)} objects in one request. The maximum is ${count(max)}. In Git, run: git config lfs.transfer.batchSize ${max}`,

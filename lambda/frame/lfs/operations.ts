@@ -3,9 +3,6 @@ import type * as z from 'zod';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { Settings } from '../../core/rules/settings.ts';
 import { parseJson } from '../../core/rules/text.ts';
-import type { lfsChunksContract } from '../../subjects/chunks/contract.ts';
-import type { lfsCopiesContract } from '../../subjects/downloads/copies-contract.ts';
-import type { lfsLockContract } from '../../subjects/locks/lfs-contract.ts';
 import {
   type Answer,
   accepts,
@@ -16,21 +13,11 @@ import {
   type Refusal,
   type Response,
 } from '../api/http.ts';
+import type { RouteContract } from '../contract/contract.ts';
 import { firstIssue } from '../contract/json.ts';
-import type { lfsContract } from '../contract/lfs.ts';
 import { lfsError } from './http.ts';
 import { invalid } from './messages.ts';
 
-/**
- * Types alone. Loaded, the contracts would bring what they say in words into functions that must start quickly: the schemas
- * are named one by one. For the bundler to leave out the rest, contracts of the LFS API are plain objects.
- */
-type LfsContract = typeof lfsContract &
-  typeof lfsChunksContract &
-  typeof lfsCopiesContract &
-  typeof lfsLockContract;
-
-type LfsRouteKey = keyof LfsContract;
 type AskedOf<C> = C extends { query: z.ZodType<infer Q> } ? Q : BodyOf<C>;
 /** What is asked, and isn't nothing, must be checked. */
 type Checked<T> = [T] extends [undefined] ? unknown : { readonly takes: object };
@@ -72,28 +59,27 @@ type Check<G> = (
 ) => Promise<({ readonly ok: true } & G) | { readonly ok: false; readonly response: Response }>;
 
 /**
- * The routes of a function of the LFS API. The compiler lets none be missing, and none take or answer what its contract
- * doesn't say.
+ * Routes of the LFS API. The compiler lets none be missing that their contract has, and none take or answer what it doesn't say.
+ * The contract is a type alone: loaded, it would bring what it says in words into functions that must start quickly, so schemas
+ * are named one by one. For the bundler to leave out the rest, contracts of the LFS API are plain objects.
  *
  * @param checkOf is called once for each container.
  */
 export const lfsOperations =
-  <K extends LfsRouteKey, D extends Pick<CoreDeps, 'settings'>, G extends object>(
+  <
+    C extends Readonly<Record<keyof C, RouteContract>>,
+    D extends Pick<CoreDeps, 'settings'>,
+    G extends object,
+  >(
     checkOf: (deps: D) => Check<G>,
     routes: {
-      readonly [R in K]: Route<D, G, AskedOf<LfsContract[R]>, Answer<LfsContract[R]>> &
-        Checked<AskedOf<LfsContract[R]>>;
+      readonly [R in keyof C & string]: Route<D, G, AskedOf<C[R]>, Answer<C[R]>> & Checked<AskedOf<C[R]>>;
     },
   ) =>
-  (deps: D): ((event: APIGatewayProxyEventV2) => Promise<Response>) => {
+  (deps: D): LfsRoutes => {
     const check = checkOf(deps);
-    return async (event) => {
-      const { takes, refusal, isNever404, run } = routes[event.routeKey as K] as unknown as Route<
-        D,
-        G,
-        unknown,
-        Response
-      >;
+    const answerBy = (route: Route<D, G, unknown, Response>) => async (event: APIGatewayProxyEventV2) => {
+      const { takes, refusal, isNever404, run } = route;
       const access = await check(event);
       if (!access.ok) {
         const { response } = access;
@@ -109,7 +95,22 @@ export const lfsOperations =
         ? run(deps, { ...request, asked: asked.value })
         : refuse(asked.statusCode, asked.message);
     };
+    const all = Object.entries(routes) as unknown as [string, Route<D, G, unknown, Response>][];
+    return new Map(all.map(([key, route]) => [key, answerBy(route)]));
   };
+
+/** Route → what answers it. */
+type LfsRoutes = ReadonlyMap<string, (event: APIGatewayProxyEventV2) => Promise<Response>>;
+
+/** Answers by the route of an event, which is one of these. */
+export function byRoute(...routes: readonly LfsRoutes[]) {
+  const all = new Map(routes.flatMap((each) => [...each]));
+  return async (event: APIGatewayProxyEventV2): Promise<Response> => {
+    const answer = all.get(event.routeKey);
+    if (!answer) throw new Error('This function has no such route.');
+    return answer(event);
+  };
+}
 
 type Decoded<T> =
   | { readonly ok: true; readonly value: T }

@@ -3,13 +3,13 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { verifyUpload } from '../../core/ledger/reservations.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
-import type { RouteKey } from '../../routes.ts';
 import { pathRepo, pathTenant } from '../api/http.ts';
 import { guard, type HttpHandler } from '../aws/function.ts';
+import type { verifyContract } from '../contract/lfs.ts';
 import { verifyRequestSchema } from '../contract/lfs-requests.ts';
 import { lfs, lfsNotFound, lfsUnauthorized, respondLfsError, verifyToken } from './http.ts';
 import { invalid, sizeMismatch, uploadMissing } from './messages.ts';
-import { lfsOperations } from './operations.ts';
+import { byRoute, lfsOperations } from './operations.ts';
 
 type VerifyDeps = Pick<CoreDeps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'settings'> & FunctionPorts;
 
@@ -23,7 +23,7 @@ const verifyAccess = () => async (event: APIGatewayProxyEventV2) => {
   return { ok: true, tenant, repo, token } as const;
 };
 
-const lfsVerify = lfsOperations<RouteKey<'lfsVerify'>, VerifyDeps, RepoPath & { token: string }>(
+const lfsVerify = lfsOperations<typeof verifyContract, VerifyDeps, RepoPath & { token: string }>(
   verifyAccess,
   {
     'POST /{tenant}/{repo}/info/lfs/verify': {
@@ -51,5 +51,5 @@ const lfsVerify = lfsOperations<RouteKey<'lfsVerify'>, VerifyDeps, RepoPath & { 
  * token of the action's header.
  */
 export function create(deps: VerifyDeps): HttpHandler {
-  return guard(deps, respondLfsError, lfsVerify(deps));
+  return guard(deps, respondLfsError, byRoute(lfsVerify(deps)));
 }

@@ -1,12 +1,12 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { tenantPrefix } from '../../core/rules/names.ts';
-import { listStoredObjects } from '../../subjects/downloads/downloads.ts';
 import { json } from '../api/http.ts';
 import { problem } from '../api/problems.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { objectContract } from '../contract/objects.ts';
 import { refuseBeyondRepos } from './access.ts';
 import { operationsFor } from './operations.ts';
+import { listStoredObjects } from './stored-objects.ts';
 
 type Needs = Pick<CoreDeps, 'listing'>;
 

@@ -1,16 +1,17 @@
 import { deployed } from '../../frame/aws/deployed.ts';
 import { warmUpTable } from '../../frame/aws/function.ts';
 import * as stores from '../../stores.ts';
+import { hostLogin } from '../../subjects/hosts/seams.ts';
 import { create } from '../../subjects/locks/handler.ts';
 import { common, hostUsers, table } from '../parts.ts';
 
 export function locksDeps() {
   const tables = table();
+  const deps = { ...common(), ledger: stores.ledger(tables) };
   return {
-    ...common(),
-    ledger: stores.ledger(tables),
+    ...deps,
     tokens: stores.tokens(tables),
-    ...hostUsers(tables),
+    logins: [hostLogin({ ...deps, ...hostUsers(tables) })],
     locks: stores.locks(tables),
     audit: stores.audit(tables),
   };

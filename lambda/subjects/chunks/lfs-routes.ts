@@ -4,10 +4,9 @@ import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import { header, pathOid, pathRepo, pathTenant, uploadTokenHeader } from '../../frame/api/http.ts';
 import { lfs, lfsError, wireAction } from '../../frame/lfs/http.ts';
-import { invalid, uploadNotFound } from '../../frame/lfs/messages.ts';
 import { lfsOperations } from '../../frame/lfs/operations.ts';
-import type { RouteKey } from '../../routes.ts';
-import { chunksRequestSchema } from './contract.ts';
+import { chunksRequestSchema, type lfsChunksContract } from './contract.ts';
+import { invalidChunks, uploadNotFound } from './lfs-messages.ts';
 import type { ChunkPorts } from './ports.ts';
 import { type ChunkedUpload, chunkCountOf, runsOf, uploadIdPattern } from './rules/upload.ts';
 import { findUpload, progressOf, serveChunks } from './serve.ts';
@@ -32,7 +31,7 @@ const uploadAccess = (deps: ChunkDeps) => async (event: APIGatewayProxyEventV2) 
   return { ok: false, response: lfsError({ statusCode: 404, message: uploadNotFound, requestId }) } as const;
 };
 
-export const lfsChunks = lfsOperations<RouteKey<'lfsChunks'>, ChunkDeps, { upload: ChunkedUpload }>(
+export const lfsChunks = lfsOperations<typeof lfsChunksContract, ChunkDeps, { upload: ChunkedUpload }>(
   uploadAccess,
   {
     'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {
@@ -51,11 +50,11 @@ export const lfsChunks = lfsOperations<RouteKey<'lfsChunks'>, ChunkDeps, { uploa
       },
     },
     'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {
-      takes: { schema: chunksRequestSchema, wrong: invalid.chunks },
+      takes: { schema: chunksRequestSchema, wrong: invalidChunks.request },
       async run(deps, { upload, asked, refuse }) {
         const outcome = await serveChunks(deps, upload, asked);
         if (outcome.kind === 'no-chunk')
-          return refuse(422, invalid.noChunk(outcome.chunk, chunkCountOf(upload)));
+          return refuse(422, invalidChunks.noChunk(outcome.chunk, chunkCountOf(upload)));
         const urls = outcome.urls.map(({ chunk, put, expiresInMs }) => ({
           chunk,
           ...wireAction(put, expiresInMs),

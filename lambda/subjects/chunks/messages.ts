@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { chunksMax } from '../../core/ledger/rules/upload-way.ts';
 import type { JobQueue } from '../../core/rules/jobs.ts';
 import { isOid, isRepoName, isTenantName } from '../../core/rules/names.ts';
-import { chunksMax, uploadIdPattern } from './rules/upload.ts';
+import { uploadIdPattern } from './rules/upload.ts';
 
 const path = {
   tenant: z.string().refine(isTenantName),

@@ -1,10 +1,27 @@
 import type * as z from 'zod';
 import type { Settings } from '../../core/rules/settings.ts';
-import type { copiesRequestSchema } from '../../frame/contract/lfs-requests.ts';
+import type { Granted, LfsLogin } from '../../frame/lfs/access.ts';
 import { type UploadAnswerContext, uploadAnswer } from '../../frame/lfs/batch.ts';
+import {
+  type AdmissionDeps,
+  admissionOf,
+  contextOf,
+  notAdmitted,
+  pushRefusal,
+} from '../../frame/lfs/batch-routes.ts';
+import { lfs } from '../../frame/lfs/http.ts';
 import { invalid } from '../../frame/lfs/messages.ts';
-import { type CopyVerdict, leftMsMin, type UpstreamOffer } from './admit-copies.ts';
-import type { WireCopy } from './copies-contract.ts';
+import { lfsOperations } from '../../frame/lfs/operations.ts';
+import {
+  type AdmitCopiesDeps,
+  type CopyVerdict,
+  importCopies,
+  leftMsMin,
+  type UpstreamOffer,
+} from './admit-copies.ts';
+import type { lfsCopiesContract, WireCopy } from './copies-contract.ts';
+import { copiesRequestSchema } from './copies-request.ts';
+import { copiesNothing, invalidCopies } from './lfs-messages.ts';
 
 /** What somebody wants copied, and of what they ask how far it is. */
 interface CopiesRequest {
@@ -29,7 +46,7 @@ export function readCopies(
     const expiresInMs = seconds === undefined ? settings.urlLifetimeMs : 1000 * seconds;
     const refuse = (message: string) => refused.set(oid, { oid, size, error: { code: 422, message } });
     if (size > settings.objectBytesMax) refuse(invalid.tooLarge(size, settings.objectBytesMax));
-    else if (expiresInMs < leftMsMin) refuse(invalid.expiresSoon(leftMsMin / 1000));
+    else if (expiresInMs < leftMsMin) refuse(invalidCopies.expiresSoon(leftMsMin / 1000));
     else offers.set(oid, { sizeBytes: size, get: { href, header: {} }, expiresInMs });
   }
   return { objects: sizes, offers, refused };
@@ -58,3 +75,28 @@ export function copyAnswers(
     }
   });
 }
+
+export type CopiesDeps = AdmitCopiesDeps & AdmissionDeps;
+
+/** …/info/lfs/objects/copies: copies from another server's signed URLs. */
+export const lfsCopies = (deps: CopiesDeps, login: LfsLogin) =>
+  lfsOperations<typeof lfsCopiesContract, CopiesDeps, Granted>(() => login, {
+    'POST /{tenant}/{repo}/info/lfs/objects/copies': {
+      takes: { schema: copiesRequestSchema, wrong: invalidCopies.request },
+      refusal: async (_, request) =>
+        (await pushRefusal(deps, request)) ??
+        (deps.copyQueue.isOn ? undefined : request.refuse(501, copiesNothing)),
+      async run(_, { asked, ...request }) {
+        const copies = readCopies(deps.settings, asked);
+        if (!copies) return request.refuse(422, invalidCopies.request('an oid is there twice'));
+        const objects = new Map([...copies.objects].filter(([oid]) => !copies.refused.has(oid)));
+        const outcome = await importCopies(deps, {
+          ...admissionOf(request),
+          objects,
+          offers: copies.offers,
+        });
+        if (outcome.kind !== 'answered') return notAdmitted(deps, request, outcome);
+        return lfs(200, { objects: copyAnswers(copies, outcome.verdicts, contextOf(deps, request)) });
+      },
+    },
+  })(deps);

@@ -2,7 +2,15 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
+import type { PublicAccess, ReadThrough } from '../../frame/lfs/seams.ts';
+import type { HostPorts } from '../hosts/ports.ts';
+import { type AdmitCopiesDeps, admitCopies } from './admit-copies.ts';
+import { type OfferPubliclyDeps, offerPublicly } from './downloads.ts';
+import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
 import type { DownloadPorts } from './ports.ts';
+import { findPublicRepo } from './public-repos.ts';
+import { publicTokenId } from './rules/public-reads.ts';
+import { askUpstream } from './upstream.ts';
 
 /** A repo is public no more when its name is used again. */
 export function publicBelongings({
@@ -22,6 +30,43 @@ export function publicBelongings({
     forgetRepo: async (path) => {
       await endRepo(path);
       return 'done';
+    },
+  };
+}
+
+/** Anybody may download from a public repo, up to its ceiling. */
+export const publicAccess =
+  (deps: OfferPubliclyDeps & Parameters<typeof findPublicRepo>[0] & Pick<CoreDeps, 'log'>): PublicAccess =>
+  async ({ lfsUrl, ...place }) => {
+    const found = await findPublicRepo(deps, place);
+    if (!found) return undefined;
+    const { tenant, publicRead, repo } = found;
+    const repoObjects = repo && repo.epoch > 0 ? repo.objectCount : undefined;
+    return async (objects) => {
+      const outcome = await offerPublicly(deps, { tenant, publicRead, repoObjects, objects });
+      if (outcome.kind === 'answered') return outcome;
+      const { askedBytes } = outcome;
+      const isCeiling = outcome.kind === 'over-ceiling';
+      deps.log.info('downloads refused', { ...place, tokenId: publicTokenId, askedBytes, isCeiling });
+      const message = isCeiling
+        ? publicLimitReached({ ...outcome, ...place, lfsUrl })
+        : anonymousLimitReached({ ...outcome, ...place });
+      return { kind: 'refused', message };
+    };
+  };
+
+/** What is missing here is downloaded from the git host that the repo is linked to, and copied. */
+export function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>): ReadThrough {
+  return {
+    ask: async ({ upstream, ...asked }) => {
+      const host = deps.gitHosts.find(({ id }) => id === upstream.host);
+      return host ? askUpstream(deps, { ...asked, upstream: { ...upstream, host } }) : new Map();
+    },
+    copy: (place, { objects, verdicts }) => {
+      const offers = [...verdicts].flatMap(([oid, verdict]) =>
+        verdict.kind === 'upstream' ? [[oid, { ...verdict, sizeBytes: objects.get(oid) ?? 0 }] as const] : [],
+      );
+      return admitCopies(deps, { ...place, offers: new Map(offers) });
     },
   };
 }

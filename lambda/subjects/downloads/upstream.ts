@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { Clock, Log } from '../../core/rules/clock-and-log.ts';
-import type { SignedRequest } from '../../core/store/rules/store.ts';
+import type { UpstreamVerdict } from '../../frame/lfs/seams.ts';
 import { refusalOf, requestJson } from '../hosts/git-hosts.ts';
 import { type GitHost, isGitHostUrl, lfsUrlOf } from '../hosts/rules/git-hosts.ts';
 import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
+import { objectNotUpstream } from './lfs-messages.ts';
 import { hrefCharactersMax } from './rules/copies.ts';
 
 /**
@@ -22,17 +23,6 @@ export interface UpstreamRepo {
 
 /** Why a host offers an object not. */
 export type UpstreamFailure = 'absent' | 'rejected' | 'limited' | 'unavailable';
-
-/** What a host says of an object. */
-export type UpstreamVerdict =
-  | {
-      readonly kind: 'upstream';
-      readonly get: SignedRequest;
-      readonly expiresInMs: number;
-      /** Whether the request needs no login beside its headers. */
-      readonly isAuthenticated: boolean;
-    }
-  | { readonly kind: 'missing'; readonly upstream: { readonly host: string; readonly why: UpstreamFailure } };
 
 /** For the answer to a request, whole. */
 const answerMs = 8_000;
@@ -116,7 +106,9 @@ async function askFor(
   const { host, name, authorization } = upstream;
   const none = (why: UpstreamFailure) =>
     new Map(
-      [...objects.keys()].map((oid) => [oid, { kind: 'missing', upstream: { host: host.id, why } }] as const),
+      [...objects.keys()].map(
+        (oid) => [oid, { kind: 'missing', message: objectNotUpstream({ host: host.id, why }) }] as const,
+      ),
     );
   try {
     const got = await requestJson({

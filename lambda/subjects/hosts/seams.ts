@@ -2,7 +2,11 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
 import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
+import type { Caller } from '../../frame/access/rules/tokens.ts';
+import type { LoginWay } from '../../frame/lfs/seams.ts';
+import { authenticateHostUser, type HostUserDeps, isForHosts } from './authenticate-host-user.ts';
 import type { HostPorts } from './ports.ts';
+import type { HostGrant } from './rules/host-client.ts';
 import { type PublicByLinkDeps, publicByLink } from './tenant-links.ts';
 
 /** A repo is linked no more when its name is used again. */
@@ -43,4 +47,26 @@ export function publicByHost(deps: PublicByLinkDeps) {
     if (!link?.publicRead) return undefined;
     return (record: RepoRecord | undefined) => publicByLink(deps, { ...path, link, record });
   };
+}
+
+/** Users of the host that a repo is linked to log in with their tokens for it. */
+export function hostLogin(deps: HostUserDeps): LoginWay {
+  const { gitHosts } = deps;
+  return {
+    names: gitHosts.map(({ id }) => id),
+    takes: (credential) => isForHosts(deps, credential),
+    login: async ({ authorization, ...asked }) => {
+      const outcome = await authenticateHostUser(deps, asked);
+      if (outcome.kind !== 'granted') return outcome;
+      const { grant, link, tenant, repo: repoRecord } = outcome;
+      const isRead = link.readThrough && gitHosts.some(({ id }) => id === link.host);
+      const upstream = isRead ? { host: link.host, name: link.name, authorization } : undefined;
+      return { kind: 'granted', token: callerOf(grant), tenant, repoRecord, upstream };
+    },
+  };
+}
+
+/** A person as whoever has a token: for this one repo, and never to manage anything. */
+function callerOf({ hostUser, access }: HostGrant): Caller {
+  return { tokenId: hostUser.id, scope: access, user: null, label: null, hostUser };
 }

@@ -6,24 +6,24 @@ import type { AccessPorts } from '../../frame/access/ports.ts';
 import { mayPush } from '../../frame/access/rules/tokens.ts';
 import { type Granted, type LfsAccessDeps, lfsLogin } from '../../frame/lfs/access.ts';
 import { lfs } from '../../frame/lfs/http.ts';
-import {
-  invalid,
-  lockedBy,
-  lockNotFound,
-  lockOfAnother,
-  readOnly,
-  repoForLockMissing,
-  tooManyLocks,
-} from '../../frame/lfs/messages.ts';
+import { readOnly } from '../../frame/lfs/messages.ts';
 import { type LfsRequest, lfsOperations } from '../../frame/lfs/operations.ts';
-import type { RouteKey } from '../../routes.ts';
 import {
+  type lfsLockContract,
   listLocksQuery,
   lockRequestSchema,
   unlockRequestSchema,
   verifyLocksRequestSchema,
   type WireLock,
 } from './lfs-contract.ts';
+import {
+  invalidLock,
+  lockedBy,
+  lockNotFound,
+  lockOfAnother,
+  repoForLockMissing,
+  tooManyLocks,
+} from './lfs-messages.ts';
 import { releaseLock, takeLock } from './locks.ts';
 import type { LockPorts } from './ports.ts';
 import {
@@ -36,7 +36,7 @@ import {
 } from './rules/locks.ts';
 
 export type LockDeps = Omit<LfsAccessDeps, 'rejectedLogins'> &
-  Pick<CoreDeps, 'ids'> &
+  Pick<CoreDeps, 'ids' | 'settings'> &
   Pick<AccessPorts, 'audit'> &
   LockPorts &
   FunctionPorts;
@@ -49,7 +49,7 @@ const lockBody = ({ id, path, ownerName, lockedAtMs }: FileLock): WireLock => ({
   owner: { name: plainText(ownerName) },
 });
 
-const takes = { wrong: invalid.lock, mayBeEmpty: true } as const;
+const takes = { wrong: invalidLock, mayBeEmpty: true } as const;
 
 const placeOf = ({ tenant: { tenant }, repo }: Granted): RepoPath => ({ tenant, repo });
 
@@ -60,7 +60,7 @@ const unlessReadOnly =
     mayPush(token, repo) ? undefined : refuse(403, readOnly(token.hostUser, verb));
 
 /** The File Locking API. */
-export const lfsLocks = lfsOperations<RouteKey<'lfsLocks'>, LockDeps, Granted>(lfsLogin, {
+export const lfsLocks = lfsOperations<typeof lfsLockContract, LockDeps, Granted>(lfsLogin, {
   'POST /{tenant}/{repo}/info/lfs/locks': {
     takes: { ...takes, schema: lockRequestSchema },
     refusal: unlessReadOnly('lock'),

@@ -1,3 +1,4 @@
+import type { Settings } from '../../rules/settings.ts';
 import type { RepoPath } from './tenant.ts';
 
 /** What a client needs to go on with an upload that isn't one PUT. */
@@ -43,4 +44,24 @@ export interface UploadWay {
   ) => Promise<{ tickets: ReadonlyMap<string, Ticket>; isFull: boolean }>;
   /** No client knows of these. */
   readonly remove: (input: RepoPath & { tickets: ReadonlyMap<string, Ticket> }) => Promise<void>;
+}
+
+/** The name of the transfer in batches. */
+export const chunkedTransfer = 'lfs-quota';
+
+/** As many parts as a multipart upload can have. */
+export const chunksMax = 10_000;
+/** Objects of more chunks than that have chunks of so many times the size. */
+export const largerTimes = 8;
+
+/** The largest object that a client can upload: in chunks, or by one PUT. */
+export function uploadBytesMax(settings: Settings): number {
+  const { objectBytesMax, chunkedBytesMax, chunkBytes } = settings;
+  return Math.max(objectBytesMax, Math.min(chunkedBytesMax, chunksMax * largerTimes * chunkBytes));
+}
+
+/** Whether an object is uploaded in chunks, by a client that can. It's no larger than {@link uploadBytesMax}. */
+export function isChunked(settings: Settings, sizeBytes: number): boolean {
+  const { objectBytesMax, chunkedAboveBytes, chunkedBytesMax } = settings;
+  return sizeBytes > Math.min(objectBytesMax, chunkedAboveBytes) && sizeBytes <= chunkedBytesMax;
 }

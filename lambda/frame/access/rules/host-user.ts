@@ -28,6 +28,9 @@ export interface Allowance {
   readonly sinceMs: number;
 }
 
+/** The id of a host. */
+export const gitHostIdPattern = /^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?$/;
+
 /** The id of the host that vouches for somebody. */
 export const hostOf = ({ id }: Pick<HostUser, 'id'>) => id.slice(0, id.indexOf(':'));
 

@@ -1,4 +1,4 @@
-import type { Crowded } from '../../../core/ledger/rules/upload-way.ts';
+import { type Crowded, chunksMax, largerTimes } from '../../../core/ledger/rules/upload-way.ts';
 import { leaseMs } from '../../../core/rules/lease.ts';
 import type { Settings } from '../../../core/rules/settings.ts';
 import { ownFolders } from '../../../core/store/rules/own-folders.ts';
@@ -85,11 +85,6 @@ export const initialState = '6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f8
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
 
-/** As many parts as a multipart upload can have. */
-export const chunksMax = 10_000;
-/** Objects of more chunks than that have chunks of so many times the size. */
-const largerTimes = 8;
-
 /** An upload that no client asks about is given up after this … */
 const activeForMs = day;
 /** … and any after this. */
@@ -106,21 +101,6 @@ export const tokenForMs = day;
 const perObjectMax = 4;
 /** The schedule removes what is due within this time. */
 const removedWithinMs = 2 * 60 * 1000;
-
-/** The name of the transfer in batches. */
-export const chunkedTransfer = 'lfs-quota';
-
-/** The largest object that a client can upload: in chunks, or by one PUT. */
-export function uploadBytesMax(settings: Settings): number {
-  const { objectBytesMax, chunkedBytesMax, chunkBytes } = settings;
-  return Math.max(objectBytesMax, Math.min(chunkedBytesMax, chunksMax * largerTimes * chunkBytes));
-}
-
-/** Whether an object is uploaded in chunks, by a client that can. It's no larger than {@link uploadBytesMax}. */
-export function isChunked(settings: Settings, sizeBytes: number): boolean {
-  const { objectBytesMax, chunkedAboveBytes, chunkedBytesMax } = settings;
-  return sizeBytes > Math.min(objectBytesMax, chunkedAboveBytes) && sizeBytes <= chunkedBytesMax;
-}
 
 /** How large the chunks of an object are. */
 export function chunkBytesOf({ chunkBytes }: Settings, sizeBytes: number): number {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { RepoRecord } from '../../../core/ledger/rules/tenant.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
 import { parseJson } from '../../../core/rules/text.ts';
+import { gitHostIdPattern } from '../../../frame/access/rules/host-user.ts';
 import { isInForce, type RepoMark } from '../../../frame/access/rules/repo-mark.ts';
 
 /** A host of git repositories that a stage asks what a person may do. The operator's setting, never a tenant's. */
@@ -47,7 +48,6 @@ export type GitHostKind = (typeof gitHostKinds)[number];
 /** Hosts of a stage, at most. */
 export const gitHostsMax = 8;
 
-export const gitHostIdPattern = /^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?$/;
 /** An origin and perhaps a path. No user, query or fragment, no `..`, and no closing slash. */
 const gitHostUrlPattern = /^https?:\/\/[A-Za-z0-9.\-[\]:]+(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 const gitHostUrlCharactersMax = 200;

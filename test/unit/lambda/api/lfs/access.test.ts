@@ -133,7 +133,7 @@ describe('who asks for a repo', () => {
   });
 
   it('is told at once where the stage has no hosts, and nothing of any', async () => {
-    deps = { ...deps, gitHosts: [] };
+    deps = { ...deps, logins: [] };
     const answered = await told(theirs);
     expect(answered).toMatchObject({ statusCode: 401, tookMs: 0 });
     expect(answered.body).not.toMatch(/github|forge/);

@@ -6,6 +6,7 @@ import { decode as decodeAs } from '../../../../../lambda/frame/lfs/operations.t
 import { create } from '../../../../../lambda/functions/lfs-batch.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
+import { replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
@@ -66,12 +67,13 @@ describe('a batch without a token for the repo', () => {
     });
     finds = [];
     handle = create({
-      ...world.deps,
-      publicReads: Object.assign(publicReads, {
-        find: async (path: Parameters<MemoryPublicReads['find']>[0]) => {
-          finds.push(`${path.tenant}/${path.repo}`);
-          return MemoryPublicReads.prototype.find.call(publicReads, path);
-        },
+      ...replacingDeps(world.deps, {
+        publicReads: Object.assign(publicReads, {
+          find: async (path: Parameters<MemoryPublicReads['find']>[0]) => {
+            finds.push(`${path.tenant}/${path.repo}`);
+            return MemoryPublicReads.prototype.find.call(publicReads, path);
+          },
+        }),
       }),
     });
   });

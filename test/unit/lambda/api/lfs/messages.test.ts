@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Refusal } from '../../../../../lambda/core/ledger/rules/limits.ts';
-import * as messages from '../../../../../lambda/frame/lfs/messages.ts';
+import * as common from '../../../../../lambda/frame/lfs/messages.ts';
+import * as ofChunks from '../../../../../lambda/subjects/chunks/lfs-messages.ts';
+import * as ofDownloads from '../../../../../lambda/subjects/downloads/lfs-messages.ts';
+import * as ofLocks from '../../../../../lambda/subjects/locks/lfs-messages.ts';
+
+const messages = { ...common, ...ofChunks, ...ofDownloads, ...ofLocks };
 
 const nowMs = Date.parse('2026-11-26T19:30:00Z');
 const mib = 1024 ** 2;

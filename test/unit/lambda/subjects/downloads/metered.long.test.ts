@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import { offerDownload } from '../../../../../lambda/frame/lfs/downloads.ts';
+import type { OfferDownloadOutcome } from '../../../../../lambda/frame/lfs/seams.ts';
 import type { Downloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
 import {
-  type OfferDownloadOutcome,
   type OfferPubliclyOutcome,
-  offerDownload,
   offerPublicly,
 } from '../../../../../lambda/subjects/downloads/downloads.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';

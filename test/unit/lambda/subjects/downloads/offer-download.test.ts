@@ -3,14 +3,10 @@ import { deleteRepo } from '../../../../../lambda/core/ledger/deletes.ts';
 import { emptiedName } from '../../../../../lambda/core/ledger/rules/deletion.ts';
 import { dayOf } from '../../../../../lambda/core/rules/dates.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
+import { findGone, findOffered, offerDownload } from '../../../../../lambda/frame/lfs/downloads.ts';
+import { listStoredObjects } from '../../../../../lambda/frame/management/stored-objects.ts';
 import type { DownloadPlace, Downloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
-import {
-  findGone,
-  findOffered,
-  listDownloadDays,
-  listStoredObjects,
-  offerDownload,
-} from '../../../../../lambda/subjects/downloads/downloads.ts';
+import { listDownloadDays } from '../../../../../lambda/subjects/downloads/downloads.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { askUpstream, type UpstreamVerdict } from '../../../../../lambda/subjects/downloads/upstream.ts';
+import type { UpstreamVerdict } from '../../../../../lambda/frame/lfs/seams.ts';
+import { objectNotUpstream } from '../../../../../lambda/subjects/downloads/lfs-messages.ts';
+import { askUpstream, type UpstreamFailure } from '../../../../../lambda/subjects/downloads/upstream.ts';
 import type { GitHostKind } from '../../../../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
@@ -80,9 +82,11 @@ describe('what is missing, asked at a git host', () => {
     return verdicts;
   }
 
-  const missing = (why: string): UpstreamVerdict =>
-    ({ kind: 'missing', upstream: { host: 'forge', why } }) as UpstreamVerdict;
-  const allMissing = (why: string) =>
+  const missing = (why: UpstreamFailure): UpstreamVerdict => ({
+    kind: 'missing',
+    message: objectNotUpstream({ host: 'forge', why }),
+  });
+  const allMissing = (why: UpstreamFailure) =>
     new Map([
       [a, missing(why)],
       [b, missing(why)],
@@ -197,7 +201,7 @@ describe('what is missing, asked at a git host', () => {
     expect(verdicts.size).toBe(2);
   });
 
-  it.each<[string, (response: ServerResponse) => void, string]>([
+  it.each<[string, (response: ServerResponse) => void, UpstreamFailure]>([
     ['an unknown token', json({}, 401), 'rejected'],
     ['a token that is too small', json({}, 403), 'rejected'],
     ['no repository', json({}, 404), 'rejected'],

@@ -12,7 +12,7 @@ import {
   type ObjectListing,
   StoreUnavailableError,
 } from '../../../../../../lambda/core/store/rules/store.ts';
-import { listStoredObjects } from '../../../../../../lambda/subjects/downloads/downloads.ts';
+import { listStoredObjects } from '../../../../../../lambda/frame/management/stored-objects.ts';
 import { listObjects } from '../../../../../../lambda/subjects/exports/gather.ts';
 import { GappyListing } from '../../../../../support/gappy-listing.ts';
 import { MemoryArchiveStore } from '../../../../../support/memory/archive-store.ts';

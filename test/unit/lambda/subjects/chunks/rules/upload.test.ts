@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isChunked, uploadBytesMax } from '../../../../../../lambda/core/ledger/rules/upload-way.ts';
 import { defaultSettings } from '../../../../../../lambda/core/rules/settings.ts';
 import {
   checkChain,
@@ -10,7 +11,6 @@ import {
   dueAtMs,
   initialState,
   inState,
-  isChunked,
   isOpen,
   newUpload,
   type Proof,
@@ -19,7 +19,6 @@ import {
   renewed,
   runsOf,
   sizeOfChunk,
-  uploadBytesMax,
   withLease,
   withToken,
 } from '../../../../../../lambda/subjects/chunks/rules/upload.ts';

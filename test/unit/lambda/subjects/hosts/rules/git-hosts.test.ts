@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { gitHostIdPattern } from '../../../../../../lambda/frame/access/rules/host-user.ts';
 import { isInForce } from '../../../../../../lambda/frame/access/rules/repo-mark.ts';
 import { publicBytesOf } from '../../../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import {
   type GitHostKind,
-  gitHostIdPattern,
   gitHostsFromJson,
   gitHostsToJson,
   isGitHostUrl,

@@ -1,0 +1,59 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import { isOid, isRepoName, repoPrefix, tenantPrefix } from '../../core/rules/names.ts';
+import { nextPage } from '../../core/store/rules/store.ts';
+
+interface StoredObject {
+  readonly repo: string;
+  readonly oid: string;
+  readonly sizeBytes: number;
+  /** undefined: the store does not say. */
+  readonly lastModifiedMs: number | undefined;
+}
+
+interface StoredObjectPage {
+  readonly objects: readonly StoredObject[];
+  /** Repo → the sums of other keys below it, which count too. Those that are in no repo have an empty name. */
+  readonly others: ReadonlyMap<string, { readonly objectCount: number; readonly sizeBytes: number }>;
+  /** The last key of the page, relative to the tenant's path. null: no page follows. */
+  readonly next: string | null;
+}
+
+/**
+ * What lies in the store below a tenant's path, or one of its repos: one page. Keys that are no objects of
+ * git-lfs are only summed up, so a page may be shorter than asked for, or empty, without being the last.
+ *
+ * @param input.after `next` of the page before.
+ * @throws {StoreUnavailableError}
+ */
+export async function listStoredObjects(
+  { listing }: Pick<CoreDeps, 'listing'>,
+  input: { tenant: string; repo?: string; pageSize: number; after?: string },
+): Promise<StoredObjectPage> {
+  const { tenant, repo, pageSize, after } = input;
+  const base = tenantPrefix(tenant);
+  const page = await nextPage(listing, {
+    prefix: repo === undefined ? base : repoPrefix({ tenant, repo }),
+    maxKeys: pageSize,
+    readsTimes: true,
+    ...(after !== undefined && { startAfter: base + after }),
+  });
+  const objects: StoredObject[] = [];
+  const others = new Map<string, { objectCount: number; sizeBytes: number }>();
+  for (let index = 0; index < page.keyCount; index += 1) {
+    const path = page.keyAt(index).slice(base.length);
+    const [name = '', oid = '', ...deeper] = path.split('/');
+    const sizeBytes = page.sizeAt(index);
+    if (deeper.length === 0 && isRepoName(name) && isOid(oid)) {
+      objects.push({ repo: name, oid, sizeBytes, lastModifiedMs: page.lastModifiedMsAt(index) });
+    } else {
+      const folder = path.includes('/') ? name : '';
+      const sums = others.get(folder) ?? { objectCount: 0, sizeBytes: 0 };
+      others.set(folder, { objectCount: sums.objectCount + 1, sizeBytes: sums.sizeBytes + sizeBytes });
+    }
+  }
+  return {
+    objects,
+    others,
+    next: page.isTruncated ? page.keyAt(page.keyCount - 1).slice(base.length) : null,
+  };
+}

@@ -1,17 +1,21 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { accessBelongings } from './frame/access/seams.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
+import type { ManagementPorts } from './frame/management/seams.ts';
 import type { AlertPorts } from './subjects/alerts/ports.ts';
-import { alertBelongings, alertsOfBatches, alertsOfCounts } from './subjects/alerts/seams.ts';
+import { alertBelongings, alertsOfBatches, alertsOfCounts, alertsOfLimits } from './subjects/alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
 import { ciBelongings } from './subjects/ci/seams.ts';
 import { downloadMeter } from './subjects/downloads/downloads.ts';
 import type { DownloadPorts } from './subjects/downloads/ports.ts';
+import { copiesPart, publicRepoPart } from './subjects/downloads/repo-parts.ts';
 import { publicAccess, publicBelongings, readThrough } from './subjects/downloads/seams.ts';
-import { exportFailures, exportHold, exportTies } from './subjects/exports/seams.ts';
+import { exportEnds, exportFailures, exportHold, exportTies } from './subjects/exports/seams.ts';
 import { gcBelongings, gcChore } from './subjects/gc/seams.ts';
 import type { OfferedPorts } from './subjects/history/ports.ts';
+import { outlookPart, weekPart } from './subjects/history/routes.ts';
 import { historyBelongings, historyOfBatches, historyOfCounts, outlookOf } from './subjects/history/seams.ts';
+import { linkedRepoPart } from './subjects/hosts/repo-parts.ts';
 import { hostBelongings, hostLogin, publicByHost } from './subjects/hosts/seams.ts';
 import { invitationsEnd } from './subjects/invitations/seams.ts';
 import { lockBelongings } from './subjects/locks/seams.ts';
@@ -71,10 +75,26 @@ export function lfsSeamsOf(
   };
 }
 
+/** What they add to answers of the management API. */
+export function managementSeamsOf(
+  deps: Needs<typeof publicRepoPart> &
+    Needs<typeof linkedRepoPart> &
+    Needs<typeof weekPart> &
+    Needs<typeof copiesPart> &
+    Needs<typeof exportEnds>,
+): ManagementPorts {
+  return {
+    repoParts: [publicRepoPart(deps), linkedRepoPart(deps), weekPart(deps), copiesPart(deps)],
+    subscriptionParts: [outlookPart(deps)],
+    auditParts: [exportEnds(deps)],
+  };
+}
+
 /** All of them, where one process does everything. */
 export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
+    Needs<typeof managementSeamsOf> &
     Needs<typeof outlookOf> &
     Needs<typeof invitationsEnd> &
     Pick<DownloadPorts, 'downloads'> &
@@ -90,13 +110,15 @@ export function allSeamsOf(
   Pick<SignInPorts, 'userEnds'> &
   OfferedPorts &
   Pick<DownloadPorts, 'publicWays'> &
-  LfsPorts {
+  LfsPorts &
+  ManagementPorts {
   const seams = seamsOf(deps);
-  const listeners = [historyOfBatches(deps), alertsOfBatches(deps)];
+  const listeners = [historyOfBatches(deps), alertsOfBatches(deps), alertsOfLimits(deps)];
   const way = chunkedWay(deps);
   return {
     ...seams,
     ...lfsSeamsOf({ ...deps, listeners, way }),
+    ...managementSeamsOf(deps),
     listeners,
     belongings: [
       ...seams.belongings,

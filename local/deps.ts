@@ -3,6 +3,7 @@ import type { FunctionPorts } from '../lambda/core/rules/clock-and-log.ts';
 import type { FilePorts } from '../lambda/core/store/rules/file-ports.ts';
 import type { AccessPorts } from '../lambda/frame/access/ports.ts';
 import type { LfsPorts } from '../lambda/frame/lfs/seams.ts';
+import type { ManagementPorts } from '../lambda/frame/management/seams.ts';
 import type { AlertPorts } from '../lambda/subjects/alerts/ports.ts';
 import type { ChunkPorts } from '../lambda/subjects/chunks/ports.ts';
 import type { CiPorts } from '../lambda/subjects/ci/ports.ts';
@@ -21,6 +22,7 @@ export interface Deps
   extends CoreDeps,
     AccessPorts,
     LfsPorts,
+    ManagementPorts,
     CiPorts,
     HostPorts,
     InvitationPorts,

@@ -1,6 +1,6 @@
+import { chunksMax } from '../../lambda/core/ledger/rules/upload-way.ts';
 import type { WireChunkedUpload } from '../../lambda/subjects/chunks/contract.ts';
 import { chunkCountOf, initialState, sizeOfChunk } from '../../lambda/subjects/chunks/rules/upload.ts';
-import { chunksMax } from '../../lambda/core/ledger/rules/upload-way.ts';
 import { blockBytes } from '../../lambda/subjects/chunks/sha256.ts';
 import { transferEach } from '../export/at-once.ts';
 import { type DownloadDeps, TransferError } from '../export/transfer.ts';

@@ -1,10 +1,10 @@
 import { formatCount } from '../../cli/render.ts';
+import type { RepoBody, SubscriptionBody } from '../../lambda/contract.ts';
 import { dayMs, dayOf } from '../../lambda/core/rules/dates.ts';
 import type { ObjectBody } from '../../lambda/frame/contract/objects.ts';
-import type { RepoBody } from '../../lambda/frame/contract/repos.ts';
 import type { ReservationBody } from '../../lambda/frame/contract/reservations.ts';
 import type { ScanBody } from '../../lambda/frame/contract/scans.ts';
-import type { SubscriptionBody, TenantBody } from '../../lambda/frame/contract/tenants.ts';
+import type { TenantBody } from '../../lambda/frame/contract/tenants.ts';
 import { bytesText, dayText } from './text.ts';
 
 /** What a part that is not empty has at least, of the whole bar. */

@@ -1,5 +1,5 @@
+import type { SubscriptionBody } from '../../lambda/contract.ts';
 import { dayOf } from '../../lambda/core/rules/dates.ts';
-import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
 import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { stateOf } from './figures.ts';
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { formatUntil } from '../../cli/render.ts';
+import type { SubscriptionBody } from '../../lambda/contract.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
-import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
 import {
   type Address,
   formatAddress,

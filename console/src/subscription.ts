@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
+import type { SubscriptionBody } from '../../lambda/contract.ts';
 import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { ask, usePoll } from './api.ts';
 import { lastDays } from './download-figures.ts';

@@ -1,5 +1,5 @@
 import { formatCount, formatObjects } from '../../cli/render.ts';
-import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
+import type { SubscriptionBody } from '../../lambda/contract.ts';
 import { type Parts, type ScanProgress, stateOf } from './figures.ts';
 import { Bar } from './parts.tsx';
 import { bytesText, dayText, forecastNote, percentText, timeText } from './text.ts';

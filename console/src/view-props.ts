@@ -1,5 +1,5 @@
+import type { SubscriptionBody } from '../../lambda/contract.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
-import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
 import type { Address } from './address.ts';
 import type { Live } from './subscription.ts';
 

@@ -1,3 +1,4 @@
+import { repoContract } from '../contract.ts';
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
 import { parseJson } from '../core/rules/text.ts';
 import { ScanListing } from '../core/scan/list-objects.ts';
@@ -23,6 +24,7 @@ import type { RouteKey } from '../routes.ts';
 import * as stores from '../stores.ts';
 import { emailLinkOperations, emailOperations } from '../subjects/alerts/email-routes.ts';
 import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
+import { alertsOfLimits } from '../subjects/alerts/seams.ts';
 import { webhookOperations } from '../subjects/alerts/webhook-routes.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
 import { exchangeOperations } from '../subjects/ci/routes.ts';
@@ -46,6 +48,7 @@ import { createSqsQueueGauge } from '../subjects/status/queue-gauge.ts';
 import { statusOperations } from '../subjects/status/routes.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../subjects/status/rules/status.ts';
 import { createStoreProbe } from '../subjects/status/status.ts';
+import { managementSeamsOf } from '../subjects.ts';
 import {
   admin,
   adoptedRepos,
@@ -92,7 +95,7 @@ const operations = {
   ...objectOperations,
   ...downloadOperations,
   ...historyOperations,
-  ...repoOperations,
+  ...repoOperations(repoContract),
   ...scanOperations,
   ...deleteOperations,
   ...gcOperations,
@@ -200,6 +203,8 @@ export function managementDeps() {
   return {
     ...deps,
     offered: deps.downloads.months,
+    ...managementSeamsOf(deps),
+    listeners: [alertsOfLimits(deps)],
     belongings: [
       publicBelongings(deps),
       hostBelongings(deps),

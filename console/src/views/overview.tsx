@@ -1,7 +1,6 @@
 import { formatAge, formatObjects } from '../../../cli/render.ts';
-import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
+import type { RepoBody, SubscriptionBody } from '../../../lambda/contract.ts';
 import type { ReservationBody } from '../../../lambda/frame/contract/reservations.ts';
-import type { SubscriptionBody } from '../../../lambda/frame/contract/tenants.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
 import type { Listed } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
+import type { RepoBody } from '../../../lambda/contract.ts';
 import { Chart } from '../chart.tsx';
 import type { Point } from '../chart-figures.ts';
 import { Card, CsvButton } from '../parts.tsx';

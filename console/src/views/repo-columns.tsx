@@ -1,5 +1,5 @@
+import type { RepoBody } from '../../../lambda/contract.ts';
 import { repoPattern } from '../../../lambda/core/rules/names.ts';
-import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
 import { formatAddress, repoAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
 import { Share } from '../parts.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { SentTo } from '../../../cli/routes.ts';
-import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
+import type { RepoBody } from '../../../lambda/contract.ts';
 import { tenantAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Button, Card, Choice } from '../parts.tsx';

@@ -1,6 +1,5 @@
 import { formatAge } from '../../../cli/render.ts';
-import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
-import type { SubscriptionBody } from '../../../lambda/frame/contract/tenants.ts';
+import type { RepoBody, SubscriptionBody } from '../../../lambda/contract.ts';
 import { formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { lastDays } from '../download-figures.ts';
 import { growthText } from '../figures.ts';

@@ -1,7 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
+import type { RepoBody, SubscriptionBody } from '../../../lambda/contract.ts';
 import { repoPattern } from '../../../lambda/core/rules/names.ts';
-import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
-import type { SubscriptionBody } from '../../../lambda/frame/contract/tenants.ts';
 import { repoAddress } from '../address.ts';
 import type { Listed } from '../api.ts';
 import { type Order, repoSumText, sortRepos } from '../figures.ts';

@@ -1,5 +1,5 @@
 import type { SentTo } from '../../../cli/routes.ts';
-import type { SubscriptionBody } from '../../../lambda/frame/contract/tenants.ts';
+import type { SubscriptionBody } from '../../../lambda/contract.ts';
 import { parseAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Card, Title } from '../parts.tsx';

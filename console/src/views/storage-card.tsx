@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatCount } from '../../../cli/render.ts';
-import type { RepoBody } from '../../../lambda/frame/contract/repos.ts';
+import type { RepoBody } from '../../../lambda/contract.ts';
 import type { HistoryBody } from '../../../lambda/subjects/history/contract.ts';
 import { formatAddress, repoAddress } from '../address.ts';
 import { ask } from '../api.ts';

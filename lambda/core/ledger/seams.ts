@@ -47,6 +47,8 @@ export interface Listener {
   readonly counted?: (event: Counted) => Promise<void>;
   readonly repoCounted?: (event: RepoCounted) => Promise<void>;
   readonly refused?: (event: Refused) => Promise<void>;
+  /** A tenant's limit was changed. */
+  readonly limited?: (tenant: TenantRecord) => Promise<void>;
   /** Nobody needed the item of a repo any more, and it is gone. */
   readonly repoRemoved?: (path: RepoPath) => Promise<void>;
 }

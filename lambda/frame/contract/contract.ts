@@ -68,8 +68,6 @@ export interface RouteContract {
   readonly access: AccessKind;
   /** It is refused for a tenant that is being deleted. */
   readonly onlyOpen?: true;
-  /** It is refused on a stage that makes no exports. */
-  readonly needsExports?: true;
   /** Without it, no parameter is known. */
   readonly query?: z.ZodType<object>;
   /** Takes an `Idempotency-Key`. */
@@ -110,7 +108,7 @@ export const needsHostCheck = ({ access, action }: Pick<RouteContract, 'access' 
 
 /** All problems that a route of the management API can answer: its own, and those that follow from the rest of what is said. */
 export function problemsOf(route: string, contract: RouteContract): ProblemCode[] {
-  const { access, onlyOpen, needsExports, takesRequestKey, body, lfsErrors, problems = [] } = contract;
+  const { access, onlyOpen, takesRequestKey, body, lfsErrors, problems = [] } = contract;
   if (lfsErrors) return [];
   if (access === 'anyone' && !body) return [...problems];
   const when = (holds: unknown, ...codes: ProblemCode[]) => (holds ? codes : []);
@@ -129,7 +127,6 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
     // Of an identity nobody learns whether there is such a tenant.
     ...when(!isIdentity && route.includes('{tenant}'), 'tenant-not-found'),
     ...when(onlyOpen, 'tenant-closed'),
-    ...when(needsExports, 'exports-off'),
     ...problems,
     'internal-error',
     'storage-unavailable',

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { tenantNameRule, tenantPattern } from '../../core/rules/names.ts';
-import { forecastSchema, lastRefusal, lastRefusalsSchema } from '../../subjects/history/contract.ts';
 import { answer, type Contract } from './contract.ts';
 import {
   bytes,
@@ -19,7 +18,7 @@ import {
   time,
   timeOrNull,
 } from './fields.ts';
-import { repo, repoSchema } from './repos.ts';
+import { type RepoBody, repo } from './repos.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 
@@ -60,7 +59,7 @@ const updateTenantBody = z
   )
   .meta({ id: 'UpdateTenant', minProperties: 1 });
 
-const subscriptionQuery = z.strictObject({
+export const subscriptionQuery = z.strictObject({
   refresh: flag().meta({
     default: false,
     description: 'Scan now instead of reading the cache. Only for the operator and manage tokens.',
@@ -111,24 +110,7 @@ const tenantSchema = z
 
 const tenantPageSchema = page('TenantPage', { tenants: z.array(tenantSchema) });
 
-const subscriptionSchema = z
-  .object({
-    ...account,
-    usage: usageSchema.nullable().describe("null: never scanned, which isn't zero."),
-    forecast: forecastSchema,
-    lastRefusals: lastRefusalsSchema,
-    repos: z.array(repoSchema).describe('By name. At most the 1,000 largest.'),
-    reposTruncated: onlyTrue.describe(
-      'Only if `repos` is incomplete. `GET /v1/tenants/{tenant}/repos` lists all.',
-    ),
-    refreshing: z.boolean().describe('A scan is in progress. Poll again.'),
-    deleting,
-  })
-  .meta({ id: 'Subscription' });
-
 export type TenantBody = z.output<typeof tenantSchema>;
-
-export type SubscriptionBody = z.output<typeof subscriptionSchema>;
 
 const usage = {
   storedBytes: 14_700_000,
@@ -159,48 +141,8 @@ const tenant = {
   usage,
 };
 
-/** Tenants and their usage. */
+/** Tenants. */
 export const tenantContract = {
-  'GET /v1/tenants/{tenant}/subscription': {
-    id: 'getSubscription',
-    summary: 'Limit and usage of a tenant',
-    description:
-      'Read from a cache. A tenant without a scan in the last 24 hours is scanned first. If that takes more than 20 seconds, you get 202 with the last known usage. Without a push, a `scannedAt` of up to 24 hours ago is normal.',
-    access: 'reader',
-    query: subscriptionQuery,
-    answers: {
-      200: {
-        description: 'The usage with its age.',
-        headers: { ETag: 'Identifies the content.' },
-        schema: subscriptionSchema,
-        example: {
-          tenant: 'acme',
-          plan: 'team',
-          limitBytes: 10_737_418_240,
-          downloadLimitBytes: null,
-          reposMustExist: false,
-          usage: { ...usage, olderThanYear: { bytes: 4_200_000, at: '2026-11-21T02:00:00Z' } },
-          forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 70_200_000 },
-          lastRefusals: [lastRefusal],
-          repos: [repo],
-          refreshing: false,
-        },
-      },
-      304: { description: 'Unchanged since the response with the `ETag` in `If-None-Match`.' },
-      202: answer('The last known usage, or null. A scan is in progress: poll again.', subscriptionSchema, {
-        tenant: 'acme',
-        plan: null,
-        limitBytes: null,
-        downloadLimitBytes: null,
-        reposMustExist: false,
-        usage: null,
-        forecast: { fullOn: null, reason: 'unlimited', bytesPerDay: null },
-        lastRefusals: [],
-        repos: [],
-        refreshing: true,
-      }),
-    },
-  },
   'GET /v1/tenants': {
     id: 'listTenants',
     summary: 'All tenants, by name',
@@ -262,3 +204,78 @@ export const tenantContract = {
     answers: { 200: answer('The updated tenant.', tenantSchema, tenant) },
   },
 } as const satisfies Contract;
+
+/** What a subject says in a subscription. */
+export interface SubscriptionFields {
+  readonly shown: z.ZodRawShape;
+  readonly example: object;
+  /** Of a tenant that was never counted. */
+  readonly emptyExample: object;
+}
+
+/** A tenant's limit and usage. @param more.repo a repo, with what subjects say of it. */
+export function subscriptionContractWith<R extends z.ZodType, S extends z.ZodRawShape>(
+  more: Omit<SubscriptionFields, 'shown'> & { readonly repo: R; readonly shown: S },
+) {
+  const subscriptionSchema = z
+    .object({
+      ...account,
+      usage: usageSchema.nullable().describe("null: never scanned, which isn't zero."),
+      ...more.shown,
+      repos: z.array(more.repo).describe('By name. At most the 1,000 largest.'),
+      reposTruncated: onlyTrue.describe(
+        'Only if `repos` is incomplete. `GET /v1/tenants/{tenant}/repos` lists all.',
+      ),
+      refreshing: z.boolean().describe('A scan is in progress. Poll again.'),
+      deleting,
+    })
+    .meta({ id: 'Subscription' });
+  const routes = {
+    'GET /v1/tenants/{tenant}/subscription': {
+      id: 'getSubscription',
+      summary: 'Limit and usage of a tenant',
+      description:
+        'Read from a cache. A tenant without a scan in the last 24 hours is scanned first. If that takes more than 20 seconds, you get 202 with the last known usage. Without a push, a `scannedAt` of up to 24 hours ago is normal.',
+      access: 'reader',
+      query: subscriptionQuery,
+      answers: {
+        200: {
+          description: 'The usage with its age.',
+          headers: { ETag: 'Identifies the content.' },
+          schema: subscriptionSchema,
+          example: {
+            tenant: 'acme',
+            plan: 'team',
+            limitBytes: 10_737_418_240,
+            downloadLimitBytes: null,
+            reposMustExist: false,
+            usage: { ...usage, olderThanYear: { bytes: 4_200_000, at: '2026-11-21T02:00:00Z' } },
+            ...more.example,
+            repos: [repo],
+            refreshing: false,
+          },
+        },
+        304: { description: 'Unchanged since the response with the `ETag` in `If-None-Match`.' },
+        202: answer('The last known usage, or null. A scan is in progress: poll again.', subscriptionSchema, {
+          tenant: 'acme',
+          plan: null,
+          limitBytes: null,
+          downloadLimitBytes: null,
+          reposMustExist: false,
+          usage: null,
+          ...more.emptyExample,
+          repos: [],
+          refreshing: true,
+        }),
+      },
+    },
+  } as const satisfies Contract;
+  return { subscriptionSchema, routes };
+}
+
+/** As the frame knows it. */
+export type SubscriptionBody = z.output<
+  ReturnType<
+    typeof subscriptionContractWith<z.ZodType<RepoBody>, Readonly<Record<never, never>>>
+  >['subscriptionSchema']
+>;

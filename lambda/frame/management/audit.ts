@@ -1,14 +1,13 @@
 import { dayAfterMs } from '../../core/rules/dates.ts';
-import type { ExportPorts } from '../../subjects/exports/ports.ts';
-import type { ExportJob } from '../../subjects/exports/rules/job.ts';
 import { type AuditEntry, auditKeptMs } from '../access/rules/audit.ts';
 import { json } from '../api/http.ts';
 import { tenantNotFound } from '../api/problems.ts';
 import { type AuditEntryBody, auditContract } from '../contract/audit.ts';
 import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';
 import { operationsFor } from './operations.ts';
+import type { ManagementPorts } from './seams.ts';
 
-type Needs = Pick<ExportPorts, 'exportJobs'>;
+type Needs = Pick<ManagementPorts, 'auditParts'>;
 
 export const auditOperations = operationsFor<Needs>()(auditContract, {
   /**
@@ -29,25 +28,14 @@ export const auditOperations = operationsFor<Needs>()(auditContract, {
     // A tenant that was never there may have been asked for.
     if (!isKnown && entries.length === 0) return tenantNotFound();
     const seen = entries.filter((entry) => action === undefined || entry.action === action);
-    const exportIds = [...new Set(seen.flatMap(startedBy))];
-    const jobs = await deps.exportJobs.readSome({ tenant, exportIds });
+    let known: readonly AuditEntry[] = seen;
+    for (const part of deps.auditParts) known = await part({ tenant, entries: known });
     return json(200, {
-      entries: seen.map((entry) => auditEntryBody(withEnd(entry, jobs))),
+      entries: known.map(auditEntryBody),
       nextCursor: next === null ? null : encodeCursor(next),
     });
   },
 });
-
-const startedBy = ({ action, after }: AuditEntry) =>
-  action === 'export.start' && after ? [String(after['exportId'])] : [];
-
-/** How an export that was started is now, or ended. Of one that isn't kept any more, nothing tells that. */
-function withEnd(entry: AuditEntry, jobs: readonly ExportJob[]): AuditEntry {
-  if (entry.action !== 'export.start' || entry.after === null) return entry;
-  const { state: _, ...after } = entry.after;
-  const job = jobs.find(({ exportId }) => exportId === after['exportId']);
-  return { ...entry, after: { ...after, ...(job && { state: job.state }) } };
-}
 
 function auditEntryBody({ tenant: _, atMs, ...entry }: AuditEntry): AuditEntryBody {
   // To the millisecond: what happened in one second has an order.

@@ -5,8 +5,6 @@ import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import { hasPrototypeField, parseJson } from '../../core/rules/text.ts';
 import type { RouteKey } from '../../routes.ts';
-import type { ExportPorts } from '../../subjects/exports/ports.ts';
-import { makesExports } from '../../subjects/exports/seams.ts';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../access/audit.ts';
 import type { AccessPorts } from '../access/ports.ts';
 import type { AuditAction } from '../access/rules/audit.ts';
@@ -48,8 +46,7 @@ import {
 
 /** What each route needs to check who asks, to decode, and to note what was changed. */
 export type RouteDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log' | 'settings'> &
-  Pick<AccessPorts, 'admin' | 'tokens' | 'audit'> &
-  Pick<ExportPorts, 'exportSettings'>;
+  Pick<AccessPorts, 'admin' | 'tokens' | 'audit'>;
 
 /** One route of the management API: checks access, decodes, runs what its subject has for it, answers. */
 export type Operation<D> = (deps: D, event: APIGatewayProxyEventV2) => Promise<Response>;
@@ -118,21 +115,26 @@ type Runs<D, C extends Contract> = {
 /**
  * The routes of a subject, which need this beside what each route does. The compiler lets none be missing that its contract has,
  * and none take or answer what it doesn't say.
+ *
+ * @param refusal asked once access is granted: why this stage answers none of them.
  */
 export const operationsFor =
   <Needs>() =>
   <C extends Contract>(
     contract: C,
     runs: Runs<RouteDeps & Needs, C>,
+    refusal?: (deps: RouteDeps & Needs) => Refusal | undefined,
   ): Readonly<Record<keyof C & RouteKey<'management'>, Operation<RouteDeps & Needs>>> => {
     const made = (Object.keys(runs) as (keyof C & RouteKey<'management'>)[]).map((route) => {
       const said: RouteContract | undefined = contract[route];
       if (!said) throw new Error(`${route} has no contract.`);
-      return [route, operation({ route, contract: said, run: runs[route] as unknown as AnyRun })];
+      const run = runs[route] as unknown as AnyRun;
+      return [route, operation({ route, contract: said, run, refusal: refusal as AnyRefusal })];
     });
     return Object.fromEntries(made);
   };
 
+type AnyRefusal = ((deps: RouteDeps) => Refusal | undefined) | undefined;
 /** A {@link Run} whose contract is no part of its type any more. */
 type AnyRun = Perform | { readonly run: Perform; readonly askedOf: (body: object | undefined) => object };
 type Perform = (
@@ -144,10 +146,15 @@ type Perform = (
  * Checks access first, so that nobody learns more from an error than what their credentials let them see. Then
  * decodes query and body, and runs.
  */
-function operation(given: { route: string; contract: RouteContract; run: AnyRun }): Operation<RouteDeps> {
+function operation(given: {
+  route: string;
+  contract: RouteContract;
+  run: AnyRun;
+  refusal: AnyRefusal;
+}): Operation<RouteDeps> {
   const { contract } = given;
   const ofTenant = given.route.includes('{tenant}');
-  const check = checkOf(contract, ofTenant);
+  const check = checkOf(contract, ofTenant, given.refusal);
   const { run, askedOf } = typeof given.run === 'function' ? { run: given.run } : given.run;
   const perform: Perform = contract.takesRequestKey ? withRequestKey(run) : run;
   return async (deps, event) => {
@@ -192,7 +199,7 @@ const signInAgain =
   'Your last sign-in with your Git host is more than 60 minutes ago. Sign in again, then repeat this.';
 
 /** Access as the contract says it, and what besides is needed of the tenant and the stage. */
-function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: boolean) {
+function checkOf({ access, onlyOpen }: RouteContract, ofTenant: boolean, refusal: AnyRefusal) {
   const ofAdmin = ofTenant ? adminTenantAccess : adminAccess;
   const check = access === 'admin' ? ofAdmin : checks[access as keyof typeof checks];
   return async (
@@ -203,9 +210,8 @@ function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: bo
     if (!granted.ok) return granted;
     if (onlyOpen && granted.tenant && granted.tenant.closedAtMs !== null)
       return { ok: false, response: tenantClosed(granted.tenant.tenant) };
-    if (!needsExports || makesExports(deps)) return granted;
-    const detail = 'Exports are disabled (exports.workers is 0). Ask your operator.';
-    return { ok: false, response: problem('exports-off', detail) };
+    const response = refusal?.(deps);
+    return response ? { ok: false, response } : granted;
   };
 }
 

@@ -1,4 +1,3 @@
-import type * as z from 'zod';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { uploadingRepos } from '../../core/ledger/reservations.ts';
 import {
@@ -12,287 +11,160 @@ import {
   unknownRepo,
 } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
-import { dayOf, monthOf, nextMonthMs } from '../../core/rules/dates.ts';
+import { dayOf } from '../../core/rules/dates.ts';
 import { compareKeys } from '../../core/rules/names.ts';
-import { formatBytes } from '../../core/rules/sizes.ts';
-import type { DownloadPorts } from '../../subjects/downloads/ports.ts';
-import { copiesShownMax, isCopying, keptForMs } from '../../subjects/downloads/rules/copies.ts';
-import { type PublicRead, publicReposMax } from '../../subjects/downloads/rules/public-reads.ts';
-import { readWeeks } from '../../subjects/history/history.ts';
-import type { HistoryPorts } from '../../subjects/history/ports.ts';
-import { historyWeeksMax, listedWeeks } from '../../subjects/history/rules/history.ts';
-import type { HostPorts } from '../../subjects/hosts/ports.ts';
-import { isLinkedName, type LinkedRepo, linkedReposMax } from '../../subjects/hosts/rules/git-hosts.ts';
-import { findLink } from '../../subjects/hosts/tenant-links.ts';
 import type { AuditTrail } from '../access/audit.ts';
-import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../access/repos.ts';
-import { isInForce } from '../access/rules/repo-mark.ts';
+import { createRepo, findRepo, limitRepo } from '../access/repos.ts';
 import { json, pathRepo, type Refusal, receivedAtMs } from '../api/http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../api/problems.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
-import { type RepoBody, repoContract, type updateRepoBody } from '../contract/repos.ts';
+import type { RepoBody, RepoContract } from '../contract/repos.ts';
 import { type Reader, seesRepo } from './access.ts';
+import { repoClosed } from './mark-change.ts';
 import { operationsFor, type RouteDeps } from './operations.ts';
+import type { Fields, ManagementPorts, PreparedChange, RepoPart } from './seams.ts';
 
-type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue'> &
-  Pick<DownloadPorts, 'publicReads'> &
-  Pick<HostPorts, 'gitHosts' | 'linkedRepos' | 'tenantLinks'> &
-  Pick<DownloadPorts, 'downloads' | 'copies'> &
-  HistoryPorts;
+type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue'> & Pick<ManagementPorts, 'repoParts'>;
 
-export const repoOperations = operationsFor<Needs>()(repoContract, {
-  /**
-   * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
-   * last.
-   */
-  'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query: { weeks, ...page } }) => {
-    const [{ repos, uploading, nextCursor }, publicReads, linkedRepos] = await Promise.all([
-      readRepoPage(deps, { tenant: tenant.tenant, token, ...page }),
-      deps.publicReads.list(tenant.tenant),
-      deps.linkedRepos.list(tenant.tenant),
-    ]);
-    const today = dayOf(deps.clock.nowMs());
-    const found = reposBody(repos, { ...tenant, today, publicReads, linkedRepos });
-    const weekly = { tenant: tenant.tenant, records: repos, repos: found, count: listedWeeks };
-    const shown = weeks ? await withWeeks(deps, weekly) : found;
-    const known = new Set(shown.map(({ repo }) => repo));
-    const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
-    return json(200, {
-      repos: [...shown, ...more].sort((a, b) => compareKeys(a.repo, b.repo)),
-      nextCursor,
-    });
-  },
+/** @param said with what subjects add. */
+export const repoOperations = (said: RepoContract) =>
+  operationsFor<Needs>()(said, {
+    /**
+     * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
+     * last.
+     */
+    'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query }) => {
+      const { limit, cursor } = query;
+      const [{ repos: records, uploading, nextCursor }, of] = await Promise.all([
+        readRepoPage(deps, { tenant: tenant.tenant, token, limit, cursor }),
+        partsOfMany(deps.repoParts, { tenant: tenant.tenant, in: 'page' }),
+      ]);
+      const found = reposBody(records, { ...tenant, today: dayOf(deps.clock.nowMs()), of });
+      const shown = await withMore(deps, { tenant: tenant.tenant, records, repos: found, asked: query });
+      const known = new Set(shown.map(({ repo }) => repo));
+      const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
+      return json(200, {
+        repos: [...shown, ...more].sort((a, b) => compareKeys(a.repo, b.repo)),
+        nextCursor,
+      });
+    },
 
-  /** A repo that a push made is there, too. */
-  'POST /v1/tenants/{tenant}/repos': async (deps, { tenant, body, event, trail }) => {
-    const name = `${tenant.tenant}/${body.repo}`;
-    const outcome = await createRepo(deps, { tenant, beganMs: receivedAtMs(event), ...body });
-    switch (outcome.kind) {
-      case 'created': {
-        trail.became(body);
-        const location = `/v1/tenants/${tenant.tenant}/repos/${body.repo}`;
-        return json(201, repoBody(outcome.record, outcome), { location });
+    /** A repo that a push made is there, too. */
+    'POST /v1/tenants/{tenant}/repos': async (deps, { tenant, body, event, trail }) => {
+      const name = `${tenant.tenant}/${body.repo}`;
+      const outcome = await createRepo(deps, { tenant, beganMs: receivedAtMs(event), ...body });
+      switch (outcome.kind) {
+        case 'created': {
+          trail.became(body);
+          const location = `/v1/tenants/${tenant.tenant}/repos/${body.repo}`;
+          return json(201, repoBody(outcome.record, outcome), { location });
+        }
+        case 'exists':
+          return problem('repo-exists', `The repo ${name} already exists.`);
+        case 'closed':
+          return repoClosed(name);
+        case 'full':
+          return problem(
+            'repos-full',
+            `${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: each frees its slot after two days.`,
+          );
+        case 'too-many':
+          return limitsFull(tenant);
+        case 'absent':
+          return tenantNotFound();
       }
-      case 'exists':
-        return problem('repo-exists', `The repo ${name} already exists.`);
-      case 'closed':
-        return repoClosed(name);
-      case 'full':
-        return problem(
-          'repos-full',
-          `${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: each frees its slot after two days.`,
-        );
-      case 'too-many':
-        return limitsFull(tenant);
-      case 'absent':
-        return tenantNotFound();
-    }
-  },
+    },
 
-  'GET /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, token, event }) => {
-    const repo = pathRepo(event);
-    const path =
-      repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
-    if (!path) return repoNotFound(tenant.tenant);
-    const decided = await readDecided(deps, path);
-    const shown = await shownRepo(deps, { tenant, ...decided });
-    const [uploading] = shown
-      ? []
-      : await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
-    const body = uploading === undefined ? shown : uploadingBody(uploading, tenant);
-    if (!body) return repoNotFound(tenant.tenant);
-    const records = decided.record ? [decided.record] : [];
-    const weekly = { ...path, records, repos: [body], count: historyWeeksMax };
-    const [[weeks], gitHost, copies] = await Promise.all([
-      withWeeks(deps, weekly),
-      linkOfTenant(deps, path),
-      copiesOf(deps, path),
-    ]);
-    return json(200, { ...body, ...(gitHost && { gitHost }), ...weeks, ...(copies && { copies }) });
-  },
+    'GET /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, token, event }) => {
+      const repo = pathRepo(event);
+      const path =
+        repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
+      if (!path) return repoNotFound(tenant.tenant);
+      const { record, body: shown } = await readShown(deps, { tenant, path });
+      const [uploading] = shown
+        ? []
+        : await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
+      const body = uploading === undefined ? shown : uploadingBody(uploading, tenant);
+      if (!body) return repoNotFound(tenant.tenant);
+      const records = record ? [record] : [];
+      const [all = body] = await withMore(deps, { tenant: tenant.tenant, records, repos: [body] });
+      return json(200, all);
+    },
 
-  /** Sets or lifts the limit of a repo; makes it public, or private again; maps it to a git host, or no longer. */
-  'PATCH /v1/tenants/{tenant}/repos/{repo}': async (
-    deps,
-    { tenant, isAdmin, body: { limitBytes, publicRead, gitHost, storageClass }, event, trail },
-  ) => {
-    const repo = pathRepo(event);
-    if (repo === undefined) return repoNotFound(tenant.tenant);
-    const aboveCeiling = isAdmin || !publicRead ? undefined : wrongCeiling(deps, { tenant, publicRead });
-    if (aboveCeiling !== undefined) return problem('scope-too-small', aboveCeiling);
-    // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
-    const marks: (() => Promise<void>)[] = [];
-    for (const prepared of [
-      publicRead !== undefined && (await preparePublicRead(deps, { tenant, repo, publicRead, trail })),
-      gitHost !== undefined && (await prepareGitHost(deps, { tenant, repo, gitHost, trail })),
-      storageClass !== undefined &&
-        (await prepareStorageClass(deps, { tenant, repo, storageClass, isAdmin, trail })),
-    ]) {
-      if (!prepared) continue;
-      if ('refusal' in prepared) return prepared.refusal;
-      marks.push(prepared.write);
-    }
-    const limited =
-      limitBytes === undefined
-        ? { tenant }
-        : await updateLimit(deps, { tenant, beganMs: receivedAtMs(event), repo, limitBytes, trail });
-    if ('refusal' in limited) return limited.refusal;
-    for (const write of marks) await write();
-    const path = { tenant: tenant.tenant, repo };
-    const decided = await readDecided(deps, path);
-    const { record = unknownRepo(repo) } = decided;
-    const shown = await shownRepo(deps, { ...decided, tenant: limited.tenant, record });
-    return json(200, shown ?? repoBody(record, limited));
-  },
+    /** Sets or lifts the limit of a repo, its storage class, and what subjects let be set of it. */
+    'PATCH /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, isAdmin, body, event, trail }) => {
+      const repo = pathRepo(event);
+      if (repo === undefined) return repoNotFound(tenant.tenant);
+      const { limitBytes, storageClass } = body;
+      // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
+      const marks: (() => Promise<void>)[] = [];
+      const ofClass = () =>
+        storageClass === undefined
+          ? undefined
+          : prepareStorageClass(deps, { tenant, repo, storageClass, isAdmin, trail });
+      for (const prepare of [...deps.repoParts.map((part) => part.prepare), ofClass]) {
+        const prepared = await prepare?.({ tenant, repo, body, isAdmin, trail });
+        if (!prepared) continue;
+        if ('refusal' in prepared) return prepared.refusal;
+        marks.push(prepared.write);
+      }
+      const limited =
+        limitBytes === undefined
+          ? { tenant }
+          : await updateLimit(deps, { tenant, beganMs: receivedAtMs(event), repo, limitBytes, trail });
+      if ('refusal' in limited) return limited.refusal;
+      for (const write of marks) await write();
+      const path = { tenant: tenant.tenant, repo };
+      const { record, body: shown } = await readShown(deps, { tenant: limited.tenant, path, isThere: true });
+      return json(200, shown ?? repoBody(record ?? unknownRepo(repo), limited));
+    },
 
-  /** Queues a full reconcile. */
-  'POST /v1/tenants/{tenant}/reconcile': async (deps, { tenant: { tenant } }) => {
-    await deps.queue.request({ tenant, reason: 'manual', full: true });
-    return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
-  },
-});
+    /** Queues a full reconcile. */
+    'POST /v1/tenants/{tenant}/reconcile': async (deps, { tenant: { tenant } }) => {
+      await deps.queue.request({ tenant, reason: 'manual', full: true });
+      return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
+    },
+  });
 
-/** What a repo is linked to by its tenant. undefined: nothing, or it's linked itself. */
-async function linkOfTenant(
-  deps: Pick<Needs & RouteDeps, 'linkedRepos' | 'tenantLinks'>,
-  path: RepoPath,
-): Promise<RepoBody['gitHost']> {
-  const [link, pin] = await Promise.all([findLink(deps, path), deps.tenantLinks.findPin(path)]);
-  if (!link?.ofTenant) return undefined;
-  const linkedId = pin?.linkSinceMs === link.sinceMs ? pin.linkedId : null;
-  return { ...linkedBody({ ...link, linkedId }), ofTenant: true };
+/** What all say of each of many repos. undefined: nothing. */
+export async function partsOfMany(
+  parts: readonly RepoPart[],
+  input: Parameters<Required<RepoPart>['ofMany']>[0],
+): Promise<(record: RepoRecord) => Fields | undefined> {
+  const all = await Promise.all(parts.map((part) => part.ofMany?.(input)));
+  return (record) => joined(all.map((of) => of?.(record)));
 }
 
-/** How many copies were asked for that aren't made. undefined: none. */
-async function copiesOf(
-  { copies, clock }: Pick<Needs & RouteDeps, 'copies' | 'clock'>,
-  path: RepoPath,
-): Promise<RepoBody['copies']> {
-  const notes = await copies.list({ ...path, countMax: copiesShownMax });
-  const nowMs = clock.nowMs();
-  // The table removes what has expired within days.
-  const kept = notes.filter(({ untilMs }) => nowMs <= untilMs + keptForMs);
-  const queued = kept.filter((note) => isCopying(note, nowMs)).length;
-  return kept.length === 0 ? undefined : { queued, failed: kept.length - queued };
-}
+const joined = (all: readonly (Fields | undefined)[]): Fields | undefined =>
+  all.some(Boolean) ? Object.assign({}, ...all) : undefined;
 
-/** Repos with what they stored in each week, as far as the ledger has records of them. */
-async function withWeeks(
-  deps: Pick<Needs & RouteDeps, 'history' | 'clock'>,
-  input: { tenant: string; records: readonly RepoRecord[]; repos: readonly RepoBody[]; count: number },
+/** Repos with what else is said of those that are shown. */
+async function withMore(
+  { repoParts }: Pick<Needs, 'repoParts'>,
+  input: { tenant: string; records: readonly RepoRecord[]; repos: readonly RepoBody[]; asked?: Fields },
 ): Promise<RepoBody[]> {
-  const { tenant, records, count } = input;
-  const names = new Set(input.repos.map(({ repo }) => repo));
-  const repos = records.filter(({ repo }) => names.has(repo));
-  const weeks = await readWeeks(deps, { tenant, repos, count });
-  return input.repos.map((body) => ({ ...body, weeks: weeks.get(body.repo) }));
+  const { tenant, asked } = input;
+  const repos = input.repos.map(({ repo }) => repo);
+  const records = input.records.filter(({ repo }) => repos.includes(repo));
+  const all = await Promise.all(repoParts.map((part) => part.ofShown?.({ tenant, repos, records, asked })));
+  return input.repos.map((body) => ({ ...body, ...joined(all.map((of) => of?.get(body.repo))) }));
 }
 
-/** Why somebody who manages a tenant can't set this ceiling. A tenant without a download limit is no way around it. */
-export function wrongCeiling(
-  { settings }: Pick<Needs & RouteDeps, 'settings'>,
-  { tenant, publicRead }: { tenant: TenantRecord; publicRead: Pick<PublicRead, 'monthlyLimitBytes'> },
-): string | undefined {
-  if (publicRead.monthlyLimitBytes === null)
-    return 'Unlimited public downloads require the admin token. Set monthlyLimitBytes to a number.';
-  const { publicMonthBytesMax } = settings;
-  const downloadLimitBytes = tenant.downloadLimitBytes ?? Number.POSITIVE_INFINITY;
-  const most = Math.min(downloadLimitBytes, publicMonthBytesMax);
-  if (publicRead.monthlyLimitBytes <= most) return undefined;
-  const whose = most === downloadLimitBytes ? `the download limit of ${tenant.tenant}` : 'the maximum here';
-  return `More than ${whose} (${formatBytes(most)} a month) requires the admin token.`;
-}
-
-/** What is noted of a change of a mark, and said if there is no room for it. */
-interface MarkWords<M> {
-  readonly field: 'publicRead' | 'gitHost';
-  readonly shown: (mark: M) => object;
-  readonly full: () => Refusal;
-}
-
-/** A mark that may be written, or why not. */
-type MarkChange = { readonly write: () => Promise<void> } | { readonly refusal: Refusal };
-
-function markChange<M>(
-  prepared: PreparedMark<M>,
-  input: { tenant: TenantRecord; repo: string; trail: AuditTrail },
-  { field, shown, full }: MarkWords<M>,
-): MarkChange {
-  const { tenant, repo, trail } = input;
-  const noted = (mark: M | undefined) => ({ [field]: mark ? shown(mark) : null });
-  switch (prepared.kind) {
-    case 'ready': {
-      const write = async () => {
-        await prepared.write();
-        trail.was(noted(prepared.before));
-        trail.became(noted(prepared.after));
-      };
-      return { write };
-    }
-    case 'no-repo':
-      return { refusal: repoNotFound(tenant.tenant) };
-    case 'repo-closed':
-      return { refusal: repoClosed(`${tenant.tenant}/${repo}`) };
-    case 'full':
-      return { refusal: full() };
-  }
-}
-
-async function preparePublicRead(
-  deps: Needs & RouteDeps,
-  input: {
-    tenant: TenantRecord;
-    repo: string;
-    publicRead: Pick<PublicRead, 'monthlyLimitBytes'> | null;
-    trail: AuditTrail;
-  },
-): Promise<MarkChange> {
-  const { tenant, repo, publicRead: to } = input;
-  const kind = { marks: deps.publicReads, marksMax: publicReposMax };
-  return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
-    field: 'publicRead',
-    shown: publicReadBody,
-    full: () =>
-      problem(
-        'public-repos-full',
-        `${tenant.tenant} has ${publicReposMax} public repos, the maximum. Make one private first.`,
-      ),
-  });
-}
-
-async function prepareGitHost(
-  deps: Needs & RouteDeps,
-  input: {
-    tenant: TenantRecord;
-    repo: string;
-    gitHost: Exclude<z.output<typeof updateRepoBody>['gitHost'], undefined>;
-    trail: AuditTrail;
-  },
-): Promise<MarkChange> {
-  const { tenant, repo, gitHost } = input;
-  const host = deps.gitHosts.find(({ id }) => id === gitHost?.host);
-  if (gitHost && !host) return { refusal: unknownGitHost(deps, 'gitHost.host') };
-  if (gitHost && host && !isLinkedName(gitHost.repo, host.kind)) {
-    const detail =
-      'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or a URL.';
-    return { refusal: problem('invalid-body', detail) };
-  }
-  const to = gitHost && {
-    host: gitHost.host,
-    name: gitHost.repo,
-    linkedId: gitHost.repoId ?? null,
-    readThrough: gitHost.readThrough === true,
-  };
-  const kind = { marks: deps.linkedRepos, marksMax: linkedReposMax };
-  return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
-    field: 'gitHost',
-    shown: linkedBody,
-    full: () =>
-      problem(
-        'linked-repos-full',
-        `${tenant.tenant} has ${linkedReposMax} linked repos, the maximum. Unlink one first.`,
-      ),
-  });
+/** A repo as it is shown. @param input.isThere it is shown though it has no record. */
+async function readShown(
+  deps: Pick<Needs & RouteDeps, 'ledger' | 'clock' | 'repoParts'>,
+  input: { tenant: TenantRecord; path: RepoPath; isThere?: boolean },
+): Promise<{ record: RepoRecord | undefined; body: RepoBody | undefined }> {
+  const { tenant, path } = input;
+  const [record, ...parts] = await Promise.all([
+    deps.ledger.readRepo(path),
+    ...deps.repoParts.map((part) => part.ofOne?.(path)),
+  ]);
+  if (!record && !input.isThere && !parts.some(Boolean)) return { record, body: undefined };
+  const shown = record ?? unknownRepo(path.repo);
+  const said = joined(await Promise.all(parts.map((of) => of?.(shown))));
+  const [body] = reposBody([shown], { ...tenant, today: dayOf(deps.clock.nowMs()), of: () => said });
+  return { record, body };
 }
 
 /** The answer to a storage class that the store doesn't have. undefined: it has it. */
@@ -321,7 +193,7 @@ async function prepareStorageClass(
     isAdmin: boolean;
     trail: AuditTrail;
   },
-): Promise<MarkChange> {
+): Promise<PreparedChange> {
   const { tenant, repo, storageClass, isAdmin, trail } = input;
   if (!isAdmin) return { refusal: problem('scope-too-small', 'A storage class requires the admin token.') };
   const lacking = lacksStorageClass(deps, storageClass);
@@ -336,15 +208,6 @@ async function prepareStorageClass(
     trail.became({ storageClass });
   };
   return { write };
-}
-
-/** @param field of the body that names the host. */
-export function unknownGitHost({ gitHosts }: Pick<Needs & RouteDeps, 'gitHosts'>, field: string): Refusal {
-  const known = gitHosts.map(({ id }) => id).join(', ');
-  const detail = known
-    ? `must be one of: ${known}.`
-    : 'this server has no git hosts. The operator configures them (gitHosts).';
-  return problem('invalid-body', `${field}: ${detail}`);
 }
 
 async function updateLimit(
@@ -370,51 +233,6 @@ async function updateLimit(
     case 'absent':
       return { refusal: tenantNotFound() };
   }
-}
-
-/** What is known of a repo, and what was decided of it. */
-interface Decided {
-  readonly record: RepoRecord | undefined;
-  readonly publicRead: PublicRead | undefined;
-  readonly linked: LinkedRepo | undefined;
-}
-
-async function readDecided(
-  deps: Pick<Needs & RouteDeps, 'ledger' | 'publicReads' | 'linkedRepos'>,
-  path: RepoPath,
-): Promise<Decided> {
-  const [record, publicRead, linked] = await Promise.all([
-    deps.ledger.readRepo(path),
-    deps.publicReads.find(path),
-    deps.linkedRepos.find(path),
-  ]);
-  return { record, publicRead, linked };
-}
-
-/** A repo with what anybody was offered of it, if it is public. undefined: it is not shown. */
-async function shownRepo(
-  deps: Pick<Needs & RouteDeps, 'downloads' | 'clock'>,
-  input: { tenant: TenantRecord } & Decided,
-): Promise<RepoBody | undefined> {
-  const { tenant, record, publicRead, linked } = input;
-  const name = publicRead?.repo ?? linked?.repo;
-  const records = record ? [record] : name === undefined ? [] : [unknownRepo(name)];
-  const nowMs = deps.clock.nowMs();
-  const [body] = reposBody(records, {
-    ...tenant,
-    today: dayOf(nowMs),
-    publicReads: publicRead ? [publicRead] : [],
-    linkedRepos: linked ? [linked] : [],
-  });
-  if (!body?.publicRead) return body;
-  const month = monthOf(nowMs);
-  const sum = await deps.downloads.publicMonth({ tenant: tenant.tenant, repo: body.repo, month });
-  const offered = { month, ...sum, resetsAt: iso(nextMonthMs(nowMs)) };
-  return { ...body, publicRead: { ...body.publicRead, month: offered } };
-}
-
-function repoClosed(name: string): Refusal {
-  return problem('repo-closed', `The repo ${name} is being deleted. You can reuse its name once it's empty.`);
 }
 
 function limitsFull({ tenant }: TenantRecord): Refusal {
@@ -459,52 +277,39 @@ export async function readRepoPage(
 }
 
 type TenantOfRepos = Pick<TenantRecord, 'scanned' | 'fullScannedAtMs' | 'repoLimits'>;
-type RepoContext = TenantOfRepos & {
+export type RepoContext = TenantOfRepos & {
   /** Such as `2026-11-21`. */
   readonly today: string;
-  readonly publicReads: readonly PublicRead[];
-  /** Omitted: what is linked is not shown. */
-  readonly linkedRepos?: readonly LinkedRepo[];
+  /** What subjects say of it. */
+  readonly of: (record: RepoRecord) => Fields | undefined;
 };
 
 /**
- * The repos that are shown: those that are there, have a limit, are public or linked, and those that are being deleted until
- * they are open again.
+ * The repos that are shown: those that are there, have a limit, those of which a subject says something, and those that are
+ * being deleted until they are open again.
  */
-export function reposBody(
-  repos: readonly RepoRecord[],
-  { today, publicReads, linkedRepos = [], ...tenant }: RepoContext,
-): RepoBody[] {
-  const linkedByName = new Map(linkedRepos.map((linked) => [linked.repo, linked]));
-  const publicByName = new Map(publicReads.map((publicRead) => [publicRead.repo, publicRead]));
+export function reposBody(repos: readonly RepoRecord[], { today, of, ...tenant }: RepoContext): RepoBody[] {
   return repos.flatMap((record) => {
-    const found = publicByName.get(record.repo);
-    const publicRead = found && isInForce(found, record) ? found : undefined;
-    const mark = linkedByName.get(record.repo);
-    const linked = mark && isInForce(mark, record) ? mark : undefined;
+    const said = of(record);
     const isShown =
       record.closedAtMs !== null ||
-      publicRead ||
-      linked ||
+      said ||
       isThere(record) ||
       record.storageClass !== undefined ||
       tenant.repoLimits.has(record.repo);
-    return isShown ? repoBody(record, { today, tenant, publicRead, linked }) : [];
+    return isShown ? { ...repoBody(record, { today, tenant }), ...said } : [];
   });
 }
 
-/** One of them. @param context.publicRead undefined: it is not public. @param context.linked undefined: it is not linked. */
 function repoBody(
   record: RepoRecord,
   context: {
     tenant: TenantOfRepos;
     /** Omitted: it was created just now, or there is no such repo any more. */
     today?: string;
-    publicRead?: PublicRead | undefined;
-    linked?: LinkedRepo | undefined;
   },
 ): RepoBody {
-  const { tenant, today, publicRead, linked } = context;
+  const { tenant, today } = context;
   const { repo, storedBytes, objectCount, closedAtMs } = record;
   const scannedAtMs = scannedAtOf(record, tenant);
   const isScanned = scannedAtMs !== null;
@@ -518,8 +323,6 @@ function repoBody(
     ...(before && { before }),
     ...storageClassMark(record),
     ...deletingMark(closedAtMs),
-    ...(publicRead && { publicRead: publicReadBody(publicRead) }),
-    ...(linked && { gitHost: linkedBody(linked) }),
   };
 }
 
@@ -535,13 +338,4 @@ function scannedAtOf(record: RepoRecord, { scanned, fullScannedAtMs }: TenantOfR
   return record.createdAtMs === undefined || record.dirtyToken !== null
     ? null
     : (scanned?.scannedAtMs ?? null);
-}
-
-function linkedBody(linked: LinkedRepo): NonNullable<RepoBody['gitHost']> {
-  const { host, name, linkedId, readThrough, sinceMs } = linked;
-  return { host, repo: name, repoId: linkedId, ...(readThrough && { readThrough }), since: iso(sinceMs) };
-}
-
-function publicReadBody({ monthlyLimitBytes, sinceMs }: PublicRead): NonNullable<RepoBody['publicRead']> {
-  return { monthlyLimitBytes, since: iso(sinceMs) };
 }

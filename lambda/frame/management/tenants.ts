@@ -1,13 +1,9 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { Subscription } from '../../core/ledger/get-subscription.ts';
 import { isGone, isOnHold, type TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import { tell } from '../../core/ledger/seams.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { StoreRefusedError } from '../../core/store/rules/store.ts';
-import { noteLimit } from '../../subjects/alerts/alerts.ts';
-import type { AlertPorts } from '../../subjects/alerts/ports.ts';
-import type { PublicRead } from '../../subjects/downloads/rules/public-reads.ts';
-import { forecastBody } from '../../subjects/history/routes.ts';
-import type { Forecast } from '../../subjects/history/rules/history.ts';
 import type { AccessPorts } from '../access/ports.ts';
 import { createTenant, createTenantOnce, lostTenants, updateTenant } from '../access/tenants.ts';
 import { json, receivedAtMs } from '../api/http.ts';
@@ -15,11 +11,12 @@ import { problem, tenantNotFound } from '../api/problems.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { operationsFor, requestKeyReused } from './operations.ts';
-import { lacksStorageClass, reposBody, storageClassMark } from './repos.ts';
+import { lacksStorageClass, type RepoContext, reposBody, storageClassMark } from './repos.ts';
+import type { Fields } from './seams.ts';
 
 type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue' | 'ids'> &
   Pick<AccessPorts, 'requestKeys'> &
-  Pick<AlertPorts, 'alerts'> &
+  Pick<CoreDeps, 'listeners'> &
   Pick<FilePorts, 'adoptedRepos'>;
 
 export const tenantOperations = operationsFor<Needs>()(tenantContract, {
@@ -99,7 +96,7 @@ export const tenantOperations = operationsFor<Needs>()(tenantContract, {
     const of = (record: TenantRecord) => Object.fromEntries(changed.map((name) => [name, record[name]]));
     trail.was(of(outcome.before));
     trail.became(of(outcome.tenant));
-    if (outcome.tenant.limitBytes !== outcome.before.limitBytes) await noteLimit(deps, outcome.tenant);
+    if (outcome.tenant.limitBytes !== outcome.before.limitBytes) await tell(deps, 'limited', outcome.tenant);
     return json(200, tenantBody(outcome.tenant));
   },
 });
@@ -150,13 +147,11 @@ function largestRepos(repos: SubscriptionBody['repos']): Pick<SubscriptionBody, 
   return { repos: repos.filter((repo) => largest.has(repo)), reposTruncated: true };
 }
 
+/** @param said what subjects say of the tenant, and of each repo. */
 export function subscriptionBody(
-  subscription: Subscription & { readonly publicReads: readonly PublicRead[] },
-  more: { forecast: Forecast; lastRefusals: SubscriptionBody['lastRefusals']; today: string },
+  { tenant, repos, source, refreshing }: Subscription,
+  said: { readonly ofTenant: Fields; readonly ofRepo: RepoContext['of']; readonly today: string },
 ): SubscriptionBody {
-  const { tenant, repos, publicReads, source, refreshing } = subscription;
-  const { forecast, lastRefusals, today } = more;
-  const shown = reposBody(repos, { ...tenant, today, publicReads });
   return {
     tenant: tenant.tenant,
     plan: tenant.plan,
@@ -165,9 +160,8 @@ export function subscriptionBody(
     reposMustExist: tenant.reposMustExist,
     ...storageClassMark(tenant),
     usage: usageBody(tenant, source),
-    forecast: forecastBody(forecast),
-    lastRefusals,
-    ...largestRepos(shown),
+    ...said.ofTenant,
+    ...largestRepos(reposBody(repos, { ...tenant, today: said.today, of: said.ofRepo })),
     refreshing,
     ...deletingMark(tenant.closedAtMs),
   };

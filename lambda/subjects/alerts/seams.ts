@@ -1,5 +1,5 @@
 import type { Belongings, Listener } from '../../core/ledger/seams.ts';
-import { noteFull, noteThreshold } from './alerts.ts';
+import { noteFull, noteLimit, noteThreshold } from './alerts.ts';
 import type { AlertPorts } from './ports.ts';
 
 type CountDeps = Parameters<typeof noteThreshold>[0];
@@ -7,6 +7,11 @@ type CountDeps = Parameters<typeof noteThreshold>[0];
 /** Of a function that counts. */
 export function alertsOfCounts(deps: CountDeps): Listener {
   return { counted: (event) => noteThreshold(deps, event) };
+}
+
+/** Of a function that changes limits. */
+export function alertsOfLimits(deps: Parameters<typeof noteLimit>[0]): Listener {
+  return { limited: (tenant) => noteLimit(deps, tenant) };
 }
 
 /** Of a function that admits uploads: one in each process. */

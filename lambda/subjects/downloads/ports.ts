@@ -1,10 +1,10 @@
 import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import type { PublicRead } from '../../frame/access/rules/public-read.ts';
 import type { Copier } from './copier.ts';
 import type { Copies } from './copy-store.ts';
 import type { Downloads } from './download-store.ts';
 import type { CopyQueue } from './messages.ts';
 import type { PublicReads } from './public-read-store.ts';
-import type { PublicRead } from './rules/public-reads.ts';
 
 /** Downloads, and copies from other servers. */
 export interface DownloadPorts {

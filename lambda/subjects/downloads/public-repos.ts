@@ -1,8 +1,8 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import type { PublicRead } from '../../frame/access/rules/public-read.ts';
 import { isInForce } from '../../frame/access/rules/repo-mark.ts';
 import type { DownloadPorts } from './ports.ts';
-import type { PublicRead } from './rules/public-reads.ts';
 
 /**
  * A repo, if anybody may download from it. For any other name an item is read for its own setting and what each other way to be

@@ -239,7 +239,6 @@ export const exportContract = {
     summary: 'The exports of a tenant, the newest first',
     description: 'Without URLs: get a single export for them.',
     access: 'reader',
-    needsExports: true,
     query: exportQuery,
     answers: {
       200: answer('One page.', exportPageSchema, {
@@ -247,6 +246,7 @@ export const exportContract = {
         nextCursor: null,
       }),
     },
+    problems: ['exports-off'],
   },
   'POST /v1/tenants/{tenant}/exports': {
     id: 'startExport',
@@ -255,7 +255,6 @@ export const exportContract = {
       "The store copies most bytes internally. The archive is kept for some days, and isn't counted as usage. A tenant has a few slots for exports: each archive uses one until it's removed.",
     access: 'reader',
     onlyOpen: true,
-    needsExports: true,
     action: 'export.start',
     takesRequestKey: true,
     body: {
@@ -264,16 +263,22 @@ export const exportContract = {
       bytesMax: startExportBodyBytesMax,
     },
     answers: { 202: answer('The export has started. Poll it.', exportSchema, newExport) },
-    problems: ['repo-required', 'repo-not-found', 'export-not-found', 'exports-full', 'exports-too-many'],
+    problems: [
+      'exports-off',
+      'repo-required',
+      'repo-not-found',
+      'export-not-found',
+      'exports-full',
+      'exports-too-many',
+    ],
   },
   'GET /v1/tenants/{tenant}/exports/{exportId}': {
     id: 'getExport',
     summary: 'Progress of an export, and URLs of its archives',
     description: 'Each response has new URLs.',
     access: 'reader',
-    needsExports: true,
     answers: { 200: answer('The export.', exportSchema, doneExport) },
-    problems: ['export-not-found'],
+    problems: ['exports-off', 'export-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/exports/{exportId}': {
     id: 'deleteExport',
@@ -281,7 +286,6 @@ export const exportContract = {
     description:
       'Its slot is free immediately. The archive is removed soon after, which can interrupt a download.',
     access: 'reader',
-    needsExports: true,
     action: 'export.delete',
     answers: {
       200: answer("The export's new state.", exportSchema, {
@@ -290,6 +294,6 @@ export const exportContract = {
         endedAt: '2026-11-21T05:00:05Z',
       }),
     },
-    problems: ['export-not-found'],
+    problems: ['exports-off', 'export-not-found'],
   },
 } as const satisfies Contract;

@@ -13,6 +13,7 @@ import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/man
 import { type ExportBody, exportContract } from './contract.ts';
 import type { ExportPorts } from './ports.ts';
 import { type ExportJob, exportIdPattern, isOpen, isUnitDone } from './rules/job.ts';
+import { makesExports } from './seams.ts';
 import {
   cancelExport,
   listExports,
@@ -24,69 +25,79 @@ import {
 
 type Needs = Pick<CoreDeps, 'listing' | 'signer' | 'ids'> &
   Pick<AccessPorts, 'requestKeys'> &
-  Pick<ExportPorts, 'exportJobs' | 'exportQueue'> & { readonly archives: Pick<FilePorts['archives'], 'put'> };
+  ExportPorts & { readonly archives: Pick<FilePorts['archives'], 'put'> };
 
-export const exportOperations = operationsFor<Needs>()(exportContract, {
-  /** The newest first, a page at a time. */
-  'GET /v1/tenants/{tenant}/exports': async (
-    deps,
-    { tenant: owner, token, query: { limit = pageSizeDefault, cursor } },
-  ) => {
-    const sees = (job: ExportJob) => seesExport({ token }, job);
-    const page = { owner, sees, pageSize: limit, ...(cursor && { cursor }) };
-    const { jobs, nextCursor } = await listExports(deps, page);
-    return json(200, {
-      exports: jobs.map((job) => exportBody(job)),
-      nextCursor: nextCursor === null ? null : encodeCursor(nextCursor),
-    });
-  },
+export const exportOperations = operationsFor<Needs>()(
+  exportContract,
+  {
+    /** The newest first, a page at a time. */
+    'GET /v1/tenants/{tenant}/exports': async (
+      deps,
+      { tenant: owner, token, query: { limit = pageSizeDefault, cursor } },
+    ) => {
+      const sees = (job: ExportJob) => seesExport({ token }, job);
+      const page = { owner, sees, pageSize: limit, ...(cursor && { cursor }) };
+      const { jobs, nextCursor } = await listExports(deps, page);
+      return json(200, {
+        exports: jobs.map((job) => exportBody(job)),
+        nextCursor: nextCursor === null ? null : encodeCursor(nextCursor),
+      });
+    },
 
-  'POST /v1/tenants/{tenant}/exports': async (deps, { tenant: { tenant }, token, body, requestKey }) => {
-    const { format = 'tar', dryRun: isDryRun = false, objects } = body;
-    const repo = body.repo ?? null;
-    const refusal = refuseBeyondRepos({ token }, repo ?? undefined);
-    if (refusal) return refusal;
-    const { kind, name } = actorOf(token);
-    const by = { kind, name: name === null ? null : auditText(name) };
-    const wish = { by, tenant, repo, format, isDryRun, objects };
-    const prepared = await prepareExport(deps, {
-      wish,
-      credentialId: token?.tokenId,
-      requestKey,
-    });
-    if (prepared.kind === 'key-reused') return requestKeyReused();
-    if (prepared.kind === 'removed')
-      return problem('export-not-found', "This key's export is finished and removed. Use a new key.");
-    if (prepared.kind !== 'ready') return startAnswer(prepared, { tenant, token });
-    return async (trail) => {
-      const outcome = await prepared.begin();
-      if (outcome.kind === 'started') trail.became(exportSummary(outcome.job));
-      return startAnswer(outcome, { tenant, token });
-    };
-  },
+    'POST /v1/tenants/{tenant}/exports': async (deps, { tenant: { tenant }, token, body, requestKey }) => {
+      const { format = 'tar', dryRun: isDryRun = false, objects } = body;
+      const repo = body.repo ?? null;
+      const refusal = refuseBeyondRepos({ token }, repo ?? undefined);
+      if (refusal) return refusal;
+      const { kind, name } = actorOf(token);
+      const by = { kind, name: name === null ? null : auditText(name) };
+      const wish = { by, tenant, repo, format, isDryRun, objects };
+      const prepared = await prepareExport(deps, {
+        wish,
+        credentialId: token?.tokenId,
+        requestKey,
+      });
+      if (prepared.kind === 'key-reused') return requestKeyReused();
+      if (prepared.kind === 'removed')
+        return problem('export-not-found', "This key's export is finished and removed. Use a new key.");
+      if (prepared.kind !== 'ready') return startAnswer(prepared, { tenant, token });
+      return async (trail) => {
+        const outcome = await prepared.begin();
+        if (outcome.kind === 'started') trail.became(exportSummary(outcome.job));
+        return startAnswer(outcome, { tenant, token });
+      };
+    },
 
-  'GET /v1/tenants/{tenant}/exports/{exportId}': async (deps, { tenant: owner, token, event }) => {
-    const job = await findExport(deps, { owner, token, event });
-    return job ? shown(deps, job) : exportNotFound(owner.tenant);
-  },
+    'GET /v1/tenants/{tenant}/exports/{exportId}': async (deps, { tenant: owner, token, event }) => {
+      const job = await findExport(deps, { owner, token, event });
+      return job ? shown(deps, job) : exportNotFound(owner.tenant);
+    },
 
-  /** One that has ended stays as it is: what is left of it is removed, which may not have been begun. */
-  'DELETE /v1/tenants/{tenant}/exports/{exportId}': async (deps, { tenant: owner, token, event }) => {
-    const found = await findExport(deps, { owner, token, event });
-    if (!found) return exportNotFound(owner.tenant);
-    const cancel = async () => {
-      const job = await cancelExport(deps, found);
-      return { job, answer: job ? json(200, exportBody(job)) : exportNotFound(owner.tenant) };
-    };
-    if (!isOpen(found) && found.state !== 'done') return (await cancel()).answer;
-    return async (trail) => {
-      trail.was(exportSummary(found));
-      const { job, answer } = await cancel();
-      if (job) trail.became(exportSummary(job));
-      return answer;
-    };
+    /** One that has ended stays as it is: what is left of it is removed, which may not have been begun. */
+    'DELETE /v1/tenants/{tenant}/exports/{exportId}': async (deps, { tenant: owner, token, event }) => {
+      const found = await findExport(deps, { owner, token, event });
+      if (!found) return exportNotFound(owner.tenant);
+      const cancel = async () => {
+        const job = await cancelExport(deps, found);
+        return { job, answer: job ? json(200, exportBody(job)) : exportNotFound(owner.tenant) };
+      };
+      if (!isOpen(found) && found.state !== 'done') return (await cancel()).answer;
+      return async (trail) => {
+        trail.was(exportSummary(found));
+        const { job, answer } = await cancel();
+        if (job) trail.became(exportSummary(job));
+        return answer;
+      };
+    },
   },
-});
+  exportsOff,
+);
+
+/** Why a stage makes no exports. */
+function exportsOff(deps: Pick<ExportPorts, 'exportSettings'>): Refusal | undefined {
+  const detail = 'Exports are disabled (exports.workers is 0). Ask your operator.';
+  return makesExports(deps) ? undefined : problem('exports-off', detail);
+}
 
 function startAnswer(
   outcome: StartExportOutcome,

@@ -1,9 +1,11 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { Belongings, Hold } from '../../core/ledger/seams.ts';
 import { keyLifetimeMs } from '../../frame/access/request-keys.ts';
+import type { AuditEntry } from '../../frame/access/rules/audit.ts';
 import type { FailureKind } from '../../frame/failures/rules/failures.ts';
+import type { AuditPart } from '../../frame/management/seams.ts';
 import type { ExportPorts } from './ports.ts';
-import { isOpen } from './rules/job.ts';
+import { type ExportJob, isOpen } from './rules/job.ts';
 import { exportLimitMs } from './rules/settings.ts';
 import { allExports, cancelExportsOf } from './start.ts';
 
@@ -64,4 +66,23 @@ export function exportTies(
 /** Whether the stage has workers for exports. */
 export function makesExports({ exportSettings }: Pick<ExportPorts, 'exportSettings'>): boolean {
   return exportSettings.pace.workers > 0;
+}
+
+/** How exports that were started are now, or ended. Of those that aren't kept any more, nothing tells that. */
+export const exportEnds =
+  ({ exportJobs }: Pick<ExportPorts, 'exportJobs'>): AuditPart =>
+  async ({ tenant, entries }) => {
+    const exportIds = [...new Set(entries.flatMap(startedBy))];
+    const jobs = await exportJobs.readSome({ tenant, exportIds });
+    return entries.map((entry) => withEnd(entry, jobs));
+  };
+
+const startedBy = ({ action, after }: AuditEntry) =>
+  action === 'export.start' && after ? [String(after['exportId'])] : [];
+
+function withEnd(entry: AuditEntry, jobs: readonly ExportJob[]): AuditEntry {
+  if (entry.action !== 'export.start' || entry.after === null) return entry;
+  const { state: _, ...after } = entry.after;
+  const job = jobs.find(({ exportId }) => exportId === after['exportId']);
+  return { ...entry, after: { ...after, ...(job && { state: job.state }) } };
 }

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { answer, type Contract } from '../../frame/contract/contract.ts';
 import { bytes, bytesOrNull, count, day, onlyTrue, stringOrNull, time } from '../../frame/contract/fields.ts';
+import type { SubscriptionFields } from '../../frame/contract/tenants.ts';
 import { noForecastReasons } from './rules/history.ts';
 
-export const forecastSchema = z
+const forecastSchema = z
   .object({
     fullOn: z.iso
       .date()
@@ -32,7 +33,7 @@ const lastRefusalSchema = z
   })
   .meta({ id: 'LastRefusal' });
 
-export const lastRefusalsSchema = z
+const lastRefusalsSchema = z
   .array(lastRefusalSchema)
   .describe(
     "Rejected pushes of the last 24 hours, up to 5, the newest first. A user's retries in one repo count as one.",
@@ -81,7 +82,7 @@ export type ForecastBody = z.output<typeof forecastSchema>;
 export type HistoryBody = z.output<typeof historySchema>;
 
 /** An example of one. */
-export const lastRefusal = {
+const lastRefusal = {
   at: '2026-11-21T05:00:00Z',
   repo: 'game',
   user: 'ada',
@@ -129,3 +130,16 @@ export const historyContract = {
     },
   },
 } as const satisfies Contract;
+
+/** What a subscription says of the past and the future. */
+export const outlookFields = {
+  shown: { forecast: forecastSchema, lastRefusals: lastRefusalsSchema },
+  example: {
+    forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 70_200_000 },
+    lastRefusals: [lastRefusal],
+  },
+  emptyExample: {
+    forecast: { fullOn: null, reason: 'unlimited', bytesPerDay: null },
+    lastRefusals: [],
+  },
+} as const satisfies SubscriptionFields;

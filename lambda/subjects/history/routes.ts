@@ -1,12 +1,21 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import { dayMs, dayOf } from '../../core/rules/dates.ts';
 import { json } from '../../frame/api/http.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { seesRepo } from '../../frame/management/access.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
+import type { RepoPart, SubscriptionPart } from '../../frame/management/seams.ts';
 import { type ForecastBody, type HistoryBody, historyContract } from './contract.ts';
-import { readHistory, type TenantHistory } from './history.ts';
+import { forecastFrom, forecastNow, readHistory, readWeeks, type TenantHistory } from './history.ts';
 import type { HistoryPorts, OfferedPorts } from './ports.ts';
-import type { Forecast, LastRefusal } from './rules/history.ts';
+import {
+  type Forecast,
+  historyWeeksMax,
+  type LastRefusal,
+  lastRefusalsOf,
+  listedWeeks,
+} from './rules/history.ts';
 
 type Needs = HistoryPorts & OfferedPorts;
 
@@ -49,7 +58,7 @@ function historyBody(
   };
 }
 
-export function forecastBody(forecast: Forecast): ForecastBody {
+function forecastBody(forecast: Forecast): ForecastBody {
   const bytesPerDay = forecast.bytesPerDay === null ? null : Math.round(forecast.bytesPerDay);
   return forecast.kind === 'full'
     ? { fullOn: forecast.day, reason: null, bytesPerDay }
@@ -57,10 +66,34 @@ export function forecastBody(forecast: Forecast): ForecastBody {
 }
 
 /** @param isShown whether whoever asks may see this repo. */
-export function refusalBodies(
+function refusalBodies(
   refusals: readonly LastRefusal[],
   isShown: (repo: string) => boolean,
 ): HistoryBody['lastRefusals'] {
   const shown = refusals.filter(({ repo }) => isShown(repo));
   return shown.map(({ atMs, isAtLeast, ...refusal }) => ({ at: iso(atMs), ...refusal, atLeast: isAtLeast }));
 }
+
+/** What repos stored in each of the last weeks. */
+export function weekPart(deps: Pick<CoreDeps, 'clock'> & HistoryPorts): RepoPart {
+  return {
+    ofShown: async ({ tenant, records: repos, asked }) => {
+      if (asked && asked['weeks'] !== true) return new Map();
+      const count = asked ? listedWeeks : historyWeeksMax;
+      const found = await readWeeks(deps, { tenant, repos, count });
+      return new Map([...found].map(([repo, weeks]) => [repo, { weeks }]));
+    },
+  };
+}
+
+/** When the limit is reached, and what it refused lately. */
+export const outlookPart =
+  ({ history }: HistoryPorts): SubscriptionPart =>
+  async ({ tenant: name, nowMs }) => {
+    const today = dayOf(nowMs);
+    const noted = await history.days({ tenant: name, from: forecastFrom(today), to: today });
+    return (tenant, isShown) => ({
+      forecast: forecastBody(forecastNow({ tenant, noted, today })),
+      lastRefusals: refusalBodies(lastRefusalsOf(noted, nowMs - dayMs), isShown),
+    });
+  };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { answer, type Contract, managed } from '../../frame/contract/contract.ts';
-import { bytesOrNull, onlyTrue, time } from '../../frame/contract/fields.ts';
-import { gitHostId, publicReadLimit, readThrough } from '../../frame/contract/repos.ts';
+import { bytesOrNull, onlyTrue, publicReadLimit, time } from '../../frame/contract/fields.ts';
+import { gitHostId, readThrough } from './repo-contract.ts';
 
 const linkBody = z
   .strictObject({

@@ -1,10 +1,11 @@
+import { wrongCeiling } from '../../frame/access/rules/public-read.ts';
 import { json, noContent, type Refusal } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
-import { unknownGitHost, wrongCeiling } from '../../frame/management/repos.ts';
 import { type TenantLinkBody, tenantLinkContract } from './contract.ts';
 import type { HostPorts } from './ports.ts';
+import { unknownGitHost } from './repo-parts.ts';
 import { isLinkedName, type TenantLink } from './rules/git-hosts.ts';
 import { linkTenant } from './tenant-links.ts';
 
@@ -24,7 +25,7 @@ export const tenantLinkOperations = operationsFor<Needs>()(tenantLinkContract, {
     if (!isLinkedName(`${body.organization}/repo`, host.kind))
       return problem('invalid-body', 'organization: must be the name of one, such as acme, without a URL.');
     const aboveCeiling =
-      isAdmin || !publicRead ? undefined : wrongCeiling(deps, { tenant: account, publicRead });
+      isAdmin || !publicRead ? undefined : wrongCeiling(deps.settings, { tenant: account, publicRead });
     if (aboveCeiling !== undefined) return problem('scope-too-small', aboveCeiling);
     const { before, after } = await linkTenant(deps, { tenant, to: { ...place, publicRead, readThrough } });
     if (!after) throw new Error('A link that was written vanished.');

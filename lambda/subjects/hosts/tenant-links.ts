@@ -1,14 +1,9 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import type { PublicRead } from '../../frame/access/rules/public-read.ts';
 import { isInForce } from '../../frame/access/rules/repo-mark.ts';
 import type { HostPorts } from './ports.ts';
-import {
-  isPinInForce,
-  type LinkedRepo,
-  type PinnedRepo,
-  type PublicByLink,
-  type TenantLink,
-} from './rules/git-hosts.ts';
+import { isPinInForce, type LinkedRepo, type PinnedRepo, type TenantLink } from './rules/git-hosts.ts';
 import { GitHostUnavailableError, type HostAnswer } from './rules/host-client.ts';
 
 /** What a repo is linked to, by itself or by its tenant. */
@@ -111,7 +106,7 @@ export async function pinRepository(
 export async function publicByLink(
   deps: PublicByLinkDeps,
   input: RepoPath & { link: TenantLink; record: RepoRecord | undefined },
-): Promise<PublicByLink | undefined> {
+): Promise<PublicRead | undefined> {
   const { linkedRepos, tenantLinks, clock } = deps;
   const { tenant, repo, link } = input;
   if (!link.publicRead) return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { noticeOf } from '../../../console/src/notices.ts';
 import { tokenIn } from '../../../console/src/text.ts';
-import type { SubscriptionBody } from '../../../lambda/frame/contract/tenants.ts';
+import type { SubscriptionBody } from '../../../lambda/contract.ts';
 
 const nowMs = Date.parse('2026-11-21T14:30:00Z');
 const refusal = {

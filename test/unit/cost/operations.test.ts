@@ -15,7 +15,7 @@ import {
   type TableClient,
 } from '../../../lambda/core/table/table.ts';
 import { create as createVerify } from '../../../lambda/frame/lfs/verify.ts';
-import { create as createSubscription } from '../../../lambda/functions/get-subscription.ts';
+import { create as createSubscription } from '../../../lambda/frame/management/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/functions/lfs-batch.ts';
 import { create as createLocks } from '../../../lambda/subjects/locks/handler.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';

@@ -1,14 +1,10 @@
 import * as z from 'zod';
-import type { Frozen } from '../../../core/rules/stored.ts';
-import type { RepoMark } from '../../../frame/access/rules/repo-mark.ts';
 
-/** That anybody may download from a repo, without a token, and how much of it. */
+/** What is stored of a `PublicRead`. */
 export const publicReadSchema = z.object({
-  /** The ceiling: bytes that may be offered to anybody in a month (UTC), all together. null: unlimited. */
   monthlyLimitBytes: z.number().nullable(),
   sinceMs: z.number(),
 });
-export type PublicRead = RepoMark & Frozen<z.output<typeof publicReadSchema>>;
 
 /** Whom a download is metered for that needs no token. It looks like no token's id. */
 export const publicTokenId = 'public';

@@ -96,12 +96,6 @@ export type LinkedRepo = RepoMark & Frozen<z.output<typeof linkedSchema>>;
 /** Mapped repos of a tenant. They are read all at once. */
 export const linkedReposMax = 1000;
 
-/** That anybody may download from a repo, because anybody may read its repository, and how much of it in a month (UTC). */
-export interface PublicByLink extends RepoMark {
-  /** null: unlimited. */
-  readonly monthlyLimitBytes: number | null;
-}
-
 /**
  * That each repo of a tenant is the repository of its name in an organization of a host, unless it is linked itself. What
  * follows from it for a repo is noted at the repository's first use: {@link PinnedRepo}.

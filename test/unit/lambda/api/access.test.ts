@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { tokenIdOf } from '../../../../lambda/frame/access/rules/tokens.ts';
 import { lfsAccess, RejectedLogins } from '../../../../lambda/frame/lfs/access.ts';
 import { readerAccess } from '../../../../lambda/frame/management/access.ts';
-import { create as getSubscription } from '../../../../lambda/functions/get-subscription.ts';
+import { create as getSubscription } from '../../../../lambda/frame/management/get-subscription.ts';
 import { create as management } from '../../../../lambda/functions/management.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../../../lambda/core/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/core/store/rules/store.ts';
-import { create } from '../../../../lambda/functions/get-subscription.ts';
+import { create } from '../../../../lambda/frame/management/get-subscription.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

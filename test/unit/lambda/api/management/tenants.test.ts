@@ -5,10 +5,11 @@ import {
   unknownRepo,
 } from '../../../../../lambda/core/ledger/rules/tenant.ts';
 import type { Settings } from '../../../../../lambda/core/rules/settings.ts';
-import { reposBody } from '../../../../../lambda/frame/management/repos.ts';
+import { create as createSubscription } from '../../../../../lambda/frame/management/get-subscription.ts';
+import { partsOfMany, reposBody } from '../../../../../lambda/frame/management/repos.ts';
 import { shownReposMax, subscriptionBody } from '../../../../../lambda/frame/management/tenants.ts';
-import { create as createSubscription } from '../../../../../lambda/functions/get-subscription.ts';
 import { create, create as createManagement } from '../../../../../lambda/functions/management.ts';
+import { publicRepoPart } from '../../../../../lambda/subjects/downloads/repo-parts.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
@@ -58,12 +59,8 @@ describe('subscription', () => {
     }));
   const bodyOf = (count: number) =>
     subscriptionBody(
-      { tenant, repos: repos(count), publicReads: [], source: 'cache', refreshing: false },
-      {
-        forecast: { kind: 'none', reason: 'unlimited', bytesPerDay: null },
-        lastRefusals: [],
-        today: '2026-11-21',
-      },
+      { tenant, repos: repos(count), source: 'cache', refreshing: false },
+      { ofTenant: {}, ofRepo: () => undefined, today: '2026-11-21' },
     );
 
   describe('a subscription', () => {
@@ -97,18 +94,18 @@ const scanned = (repo: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
   scannedAtMs: 2000,
   ...more,
 });
-const shown = (records: readonly RepoRecord[], ...names: string[]) =>
-  reposBody(records, {
-    scanned: null,
-    today: '1970-01-01',
-    repoLimits: new Map(),
-    fullScannedAtMs: 0,
-    publicReads: names.map((name) => publicRead(name)),
-  });
+const uncounted = { scanned: null, repoLimits: new Map(), fullScannedAtMs: 0 };
+async function publicly(...names: string[]) {
+  const deps = memoryDeps();
+  for (const name of names) await deps.publicReads.put({ tenant: 'acme', mark: publicRead(name) });
+  return partsOfMany([publicRepoPart(deps)], { tenant: 'acme', in: 'page' });
+}
+const shown = async (records: readonly RepoRecord[], ...names: string[]) =>
+  reposBody(records, { ...uncounted, today: '1970-01-01', of: await publicly(...names) });
 
 describe('the repos that are shown', () => {
-  it('say which of them are public', () => {
-    expect(shown([scanned('a'), scanned('b')], 'b', 'c')).toEqual([
+  it('say which of them are public', async () => {
+    expect(await shown([scanned('a'), scanned('b')], 'b', 'c')).toEqual([
       { repo: 'a', limitBytes: null, storedBytes: 10, objectCount: 1, scannedAt: '1970-01-01T00:00:02Z' },
       {
         repo: 'b',
@@ -121,35 +118,29 @@ describe('the repos that are shown', () => {
     ]);
   });
 
-  it('say what they stored 30 days ago, if a day before today is known', () => {
+  it('say what they stored 30 days ago, if a day before today is known', async () => {
     const points = [{ day: '2026-10-20', storedBytes: 4 }];
     const bodies = reposBody(
       [scanned('a', { points, scannedAtMs: Date.parse('2026-11-22T00:00:00Z') }), unknownRepo('b')],
-      {
-        scanned: null,
-        today: '2026-11-22',
-        repoLimits: new Map(),
-        fullScannedAtMs: 0,
-        publicReads: [publicRead('b')],
-      },
+      { ...uncounted, today: '2026-11-22', of: await publicly('b') },
     );
     expect(bodies.map(({ before }) => before)).toEqual([{ day: '2026-10-20', storedBytes: 4 }, undefined]);
   });
 
-  it('are also empty ones that are public, and without numbers if they were never counted', () => {
+  it('are also empty ones that are public, and without numbers if they were never counted', async () => {
     const empty = scanned('a', { objectCount: 0, storedBytes: 0 });
-    expect(shown([empty, unknownRepo('b')])).toEqual([]);
-    expect(shown([empty, unknownRepo('b')], 'a', 'b')).toMatchObject([
+    expect(await shown([empty, unknownRepo('b')])).toEqual([]);
+    expect(await shown([empty, unknownRepo('b')], 'a', 'b')).toMatchObject([
       { repo: 'a', limitBytes: null, storedBytes: 0, objectCount: 0 },
       { repo: 'b', limitBytes: null, storedBytes: null, objectCount: null, scannedAt: null, publicRead: {} },
     ]);
   });
 
-  it('are not public while they are deleted, nor after that', () => {
-    const [closed] = shown([scanned('a', { closedAtMs: 3000 })], 'a');
+  it('are not public while they are deleted, nor after that', async () => {
+    const [closed] = await shown([scanned('a', { closedAtMs: 3000 })], 'a');
     expect(closed).toMatchObject({ repo: 'a', deleting: true });
     expect(closed).not.toHaveProperty('publicRead');
-    expect(shown([scanned('a', { endedClosingMs: 3000, objectCount: 0 })], 'a')).toEqual([]);
+    expect(await shown([scanned('a', { endedClosingMs: 3000, objectCount: 0 })], 'a')).toEqual([]);
   });
 
   it('stand in the subscription, with what is public', async () => {

@@ -55,7 +55,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   contract: { imports: ['lambda/routes.ts', 'rules'], packages: ['zod'] },
   // What every subject may use: HTTP, who asks and what they may, the routes of tenants and repos, AWS, failures.
   'lambda/frame': {
-    imports: ['contract', 'lambda/core/**', 'lambda/routes.ts', 'lambda/subjects/**', 'rules'],
+    imports: ['contract', 'lambda/core/**', 'lambda/routes.ts', 'rules'],
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
@@ -78,22 +78,21 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('alerts', [
     '@aws-sdk/client-eventbridge',
     '@aws-sdk/client-sesv2',
-    'node:crypto',
     'node:http',
     'node:https',
     'zod',
   ]),
-  ...subject('chunks', ['hash-wasm', 'zod']),
-  ...subject('ci', ['aws-jwt-verify', 'aws-lambda', 'zod']),
+  ...subject('chunks', ['aws-lambda', 'hash-wasm', 'zod']),
+  ...subject('ci', ['aws-jwt-verify']),
   ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts']),
   ...subject('exports', ['aws-lambda', 'zod']),
   ...subject('gc', []),
   ...subject('history', ['zod']),
   ...subject('hosts', ['zod']),
-  ...subject('invitations', ['zod']),
+  ...subject('invitations', []),
   ...subject('locks', ['aws-lambda']),
   ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
-  ...subject('status', []),
+  ...subject('status', ['@aws-sdk/client-sqs']),
   // The lists of what the subjects have. Their order is that of the lists.
   'lambda/routes.ts': { imports: [], packages: [] },
   'lambda/contract.ts': { imports: ['contract', 'lambda/routes.ts'], packages: ['zod'] },
@@ -112,7 +111,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
   'lambda/functions': { imports: ['contract', 'lambda/**', 'rules'], packages: ['aws-lambda'] },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
-  'console/src': { imports: ['cli', 'contract', 'rules'], packages: ['preact'] },
+  'console/src': { imports: ['cli', 'contract', 'lambda/contract.ts', 'rules'], packages: ['preact'] },
   // What packs it.
   'console/build': {
     imports: ['rules'],
@@ -153,8 +152,9 @@ const architecture: Readonly<Record<string, Entry>> = {
       'cli/doctor/profile.ts',
       'cost',
       'contract',
+      'lambda/contract.ts',
+      'lambda/frame',
       'lambda/subjects/chunks',
-      'lambda/frame/aws',
       'lambda/core/scan',
       'lambda/core/store',
       'lambda/core/table',

@@ -69,6 +69,8 @@ export interface RepoFields {
   /** What a page can be asked for. */
   readonly query: z.ZodRawShape;
   readonly example: object;
+  /** What a change is shown by: its body, and what it adds to the answer. */
+  readonly changed?: { readonly body: object; readonly answer: object };
   /** Of a change. */
   readonly problems: readonly ProblemCode[];
 }
@@ -98,6 +100,8 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
     z.output<typeof pageQuery> & z.output<z.ZodObject<Readonly<Record<never, never>> & AllOf<P, 'query'>>>
   >;
   const example = Object.assign({}, repo, ...parts.map((part) => part.example));
+  const limit = { limitBytes: 1_073_741_824 };
+  const changed = parts.find((part) => part.changed)?.changed ?? { body: limit, answer: limit };
   const routes = {
     'POST /v1/tenants/{tenant}/reconcile': {
       id: 'requestReconcile',
@@ -158,8 +162,8 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
       description:
         "Several fields change together, or none. An upload must fit the repo's limit and the tenant's; stored objects stay, and downloads continue. Up to 50 repos per tenant can have a limit. A public repo needs no token for downloads, up to its monthly limit. In a linked repo, users of the git host have the same rights as there; linking it again logs them out. Deleting the repo ends both, and its storage class.",
       ...managed('repo.update'),
-      body: { schema: updateRepoBody, example: { limitBytes: 1_073_741_824 } },
-      answers: { 200: answer('The updated repo.', repoSchema, example) },
+      body: { schema: updateRepoBody, example: changed.body },
+      answers: { 200: answer('The updated repo.', repoSchema, { ...repo, ...changed.answer }) },
       problems: [
         'repo-not-found',
         'repo-closed',

@@ -107,7 +107,7 @@ export function byRoute(...routes: readonly LfsRoutes[]) {
   const all = new Map(routes.flatMap((each) => [...each]));
   return async (event: APIGatewayProxyEventV2): Promise<Response> => {
     const answer = all.get(event.routeKey);
-    if (!answer) throw new Error('This function has no such route.');
+    if (!answer) throw new Error(`${event.routeKey} isn't a route of this function.`);
     return answer(event);
   };
 }

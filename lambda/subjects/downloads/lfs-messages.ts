@@ -1,7 +1,7 @@
 import { dayOf } from '../../core/rules/dates.ts';
 import { downloadsOf } from '../../frame/lfs/messages.ts';
 import type { OverLimit } from '../../frame/lfs/seams.ts';
-import type { UpstreamFailure } from './upstream.ts';
+import type { UpstreamFailure } from './rules/copies.ts';
 
 /** What git prints, as in the frame's `messages.ts`. */
 

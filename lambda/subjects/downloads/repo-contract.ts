@@ -31,11 +31,15 @@ export const publicRepoFields = {
   },
   set: { publicRead: publicRead.optional() },
   query: {},
-  example: {
-    publicRead: {
-      monthlyLimitBytes: 107_374_182_400,
-      since: '2026-11-20T08:00:00Z',
-      month: { month: '2026-11', bytes: 1_470_000_000, objects: 600, resetsAt: '2026-12-01T00:00:00Z' },
+  example: {},
+  changed: {
+    body: { publicRead: { monthlyLimitBytes: 107_374_182_400 } },
+    answer: {
+      publicRead: {
+        monthlyLimitBytes: 107_374_182_400,
+        since: '2026-11-20T08:00:00Z',
+        month: { month: '2026-11', bytes: 1_470_000_000, objects: 600, resetsAt: '2026-12-01T00:00:00Z' },
+      },
     },
   },
   problems: ['public-repos-full'],

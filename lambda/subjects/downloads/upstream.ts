@@ -5,7 +5,7 @@ import { refusalOf, requestJson } from '../hosts/git-hosts.ts';
 import { type GitHost, isGitHostUrl, lfsUrlOf } from '../hosts/rules/git-hosts.ts';
 import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
 import { objectNotUpstream } from './lfs-messages.ts';
-import { hrefCharactersMax } from './rules/copies.ts';
+import { hrefCharactersMax, type UpstreamFailure } from './rules/copies.ts';
 
 /**
  * Asks the LFS API of a repository's git host for what is missing here, as its user. The host is one that the operator set,
@@ -20,9 +20,6 @@ export interface UpstreamRepo {
   /** The user's own, as the request has it: Basic or Bearer. */
   readonly authorization: string;
 }
-
-/** Why a host offers an object not. */
-export type UpstreamFailure = 'absent' | 'rejected' | 'limited' | 'unavailable';
 
 /** For the answer to a request, whole. */
 const answerMs = 8_000;

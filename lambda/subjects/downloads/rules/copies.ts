@@ -22,3 +22,6 @@ export const copiesShownMax = 1_000;
 /** Whether somebody copies it. A queue that lost its message says so too, until its URLs have expired. */
 export const isCopying = ({ untilMs, failed }: CopyNote, nowMs: number) =>
   failed === null && nowMs <= untilMs;
+
+/** Why a host offers an object not. */
+export type UpstreamFailure = 'absent' | 'rejected' | 'limited' | 'unavailable';

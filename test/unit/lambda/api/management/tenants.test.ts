@@ -11,7 +11,7 @@ import { shownReposMax, subscriptionBody } from '../../../../../lambda/frame/man
 import { create, create as createManagement } from '../../../../../lambda/functions/management.ts';
 import { publicRepoPart } from '../../../../../lambda/subjects/downloads/repo-parts.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
-import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
+import { adminToken, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
@@ -173,7 +173,7 @@ describe('to map a repo to a git host', () => {
     [[], 'gitHost.host: this server has no git hosts. The operator configures them (gitHosts).'],
     [[forge], 'gitHost.host: must be one of: forge.'],
   ])('is refused with the hosts that there are: %j', async (gitHosts, detail) => {
-    const deps = { ...memoryDeps(), gitHosts };
+    const deps = memoryDeps({ gitHosts });
     await deps.ledger.createTenant({
       plan: null,
       limitBytes: null,
@@ -200,7 +200,7 @@ describe('the monthly ceiling of a public repo', () => {
 
   async function world(downloadLimitBytes: number | null, settings: Partial<Settings> = {}) {
     const given = memoryDeps();
-    const deps = { ...given, settings: { ...given.settings, ...settings } };
+    const deps = replacingDeps(given, { settings: { ...given.settings, ...settings } });
     const account = { plan: null, limitBytes: null, createdAtMs: 1, scanned: null, dueAtMs: 1 };
     await deps.ledger.createTenant({ ...account, tenant: 'acme' });
     await updateTenant(deps.ledger, { tenant: 'acme', downloadLimitBytes });

@@ -20,7 +20,10 @@ const maps: Readonly<Record<string, string>> = {
 describe('a map of an item', () => {
   it('has no names that others choose', () => {
     const found = [...sources]
-      .filter(([path]) => path.startsWith('lambda/') && !path.startsWith('lambda/api/'))
+      .filter(
+        ([path]) =>
+          path.startsWith('lambda/') && !/contract|^lambda\/frame\/(api|lfs|management)\//.test(path),
+      )
       .flatMap(([path, text]) =>
         text
           .split('\n')

@@ -8,7 +8,7 @@ import type { Deps } from '../../../../../local/deps.ts';
 import { storesOn } from '../../../../../local/table/table.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
 import { atTheLimit } from '../../../../support/memory/at-the-limit.ts';
-import { type ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
+import { type ManualClock, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { memoryTable } from '../../../../support/memory/table.ts';
 import { serve } from '../../../../support/serve.ts';
@@ -189,7 +189,7 @@ describe('a repo that reads through to its git host', () => {
     beforeEach(() => {
       queued = [];
       const copyQueue = { isOn: true, send: async (all: readonly CopyMessage[]) => void queued.push(...all) };
-      deps = { ...deps, copyQueue };
+      deps = replacingDeps(deps, { copyQueue });
     });
 
     const reservations = async () => {
@@ -260,7 +260,9 @@ describe('a repo that reads through to its git host', () => {
     });
 
     it('and offers it all the same if that fails', async () => {
-      deps = { ...deps, copyQueue: { isOn: true, send: () => Promise.reject(new Error('Down.')) } };
+      deps = replacingDeps(deps, {
+        copyQueue: { isOn: true, send: () => Promise.reject(new Error('Down.')) },
+      });
       const { statusCode, told } = await download(theirs, there);
       expect([statusCode, told]).toEqual([200, [href]]);
     });

@@ -6,7 +6,7 @@ import { type ExportStack, loadedStack } from '../../../../support/export-stack.
 import { expectObjects } from './expect-archives.ts';
 
 const read = (commit: string) =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `../../../fixtures/${commit}/exports.json`), 'utf8'));
+  JSON.parse(readFileSync(join(import.meta.dirname, `../../../../fixtures/${commit}/exports.json`), 'utf8'));
 
 /** Frozen: what 9c5e6b46 stored, which kept CRC-32s for the next zip and explained plans in three ways. */
 const stored = read('9c5e6b46');

@@ -4,12 +4,12 @@ import { answer, type Contract, type RouteContract } from './frame/contract/cont
 import { deleteContract } from './frame/contract/deletes.ts';
 import { batchContract, verifyContract } from './frame/contract/lfs.ts';
 import { objectContract } from './frame/contract/objects.ts';
-import { type RepoContract, repoContractWith } from './frame/contract/repos.ts';
 import { reservationContract } from './frame/contract/reservations.ts';
 import { scanContract } from './frame/contract/scans.ts';
 import { sessionContract } from './frame/contract/sessions.ts';
 import { subscriptionContractWith, tenantContract } from './frame/contract/tenants.ts';
 import { tokenContract } from './frame/contract/tokens.ts';
+import { repos } from './repo-contract.ts';
 import type { RouteKey } from './routes.ts';
 import { emailContract } from './subjects/alerts/email-contract.ts';
 import { webhookContract } from './subjects/alerts/webhook-contract.ts';
@@ -17,13 +17,10 @@ import { lfsChunksContract } from './subjects/chunks/contract.ts';
 import { exchangeContract } from './subjects/ci/contract.ts';
 import { downloadContract } from './subjects/downloads/contract.ts';
 import { lfsCopiesContract } from './subjects/downloads/copies-contract.ts';
-import { copiedRepoFields, publicRepoFields } from './subjects/downloads/repo-contract.ts';
 import { exportContract } from './subjects/exports/contract.ts';
 import { gcContract } from './subjects/gc/contract.ts';
 import { historyContract, outlookFields } from './subjects/history/contract.ts';
-import { weekFields } from './subjects/history/repo-contract.ts';
 import { tenantLinkContract } from './subjects/hosts/contract.ts';
-import { linkedRepoFields } from './subjects/hosts/repo-contract.ts';
 import { invitationContract } from './subjects/invitations/contract.ts';
 import { lockContract } from './subjects/locks/contract.ts';
 import { lfsLockContract } from './subjects/locks/lfs-contract.ts';
@@ -82,12 +79,7 @@ const serviceContract = {
   },
 } as const satisfies Contract;
 
-const repos = repoContractWith([weekFields, publicRepoFields, linkedRepoFields, copiedRepoFields]);
-
 const subscription = subscriptionContractWith({ repo: repos.repoSchema, ...outlookFields });
-
-/** As the frame knows it: what subjects added, they read themselves. */
-export const repoContract = repos.routes as unknown as RepoContract;
 
 export type RepoBody = z.output<typeof repos.repoSchema>;
 export type SubscriptionBody = z.output<typeof subscription.subscriptionSchema>;

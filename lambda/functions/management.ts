@@ -1,4 +1,3 @@
-import { repoContract } from '../contract.ts';
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
 import { parseJson } from '../core/rules/text.ts';
 import { ScanListing } from '../core/scan/list-objects.ts';
@@ -20,6 +19,7 @@ import { scanOperations } from '../frame/management/scans.ts';
 import { sessionOperations } from '../frame/management/sessions.ts';
 import { tenantOperations } from '../frame/management/tenants.ts';
 import { tokenOperations } from '../frame/management/tokens.ts';
+import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import * as stores from '../stores.ts';
 import { emailLinkOperations, emailOperations } from '../subjects/alerts/email-routes.ts';

@@ -13,9 +13,6 @@ import {
 import { noQuery } from './frame/contract/fields.ts';
 import { type Problem, type ProblemCode, problemTypes } from './frame/contract/problems.ts';
 import { type RouteKey, routes } from './routes.ts';
-import { uploadIdPattern } from './subjects/chunks/rules/upload.ts';
-import { exportIdPattern } from './subjects/exports/rules/job.ts';
-import { lockIdPattern } from './subjects/locks/rules/locks.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -109,7 +106,7 @@ function describeOperation(route: RouteKey, doc: RouteContract): Json {
     tags: [isLfs ? 'lfs' : doc.access === 'anyone' && !doc.body ? 'service' : 'management'],
     security: securityOf[doc.access],
     parameters: [
-      ...pathParameters(route),
+      ...pathParameters(route, doc),
       ...queryParameters(doc.query),
       ...(doc.takesRequestKey ? [requestKeyParameter] : []),
     ],
@@ -192,23 +189,21 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
     description: 'A trailing `.git` is ignored.',
   },
   oid: { type: 'string', pattern: oidPattern.source },
-  exportId: { type: 'string', pattern: exportIdPattern.source },
-  upload: { type: 'string', pattern: uploadIdPattern.source },
-  lockId: { type: 'string', pattern: lockIdPattern.source },
-  tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   file: { type: 'string', pattern: '^[a-z-]+-([0-9a-f]{16}|[0-9A-Z]{8})\\.[a-z0-9]+$' },
   host: { type: 'string', pattern: gitHostIdPattern.source },
-  ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
-  invitationId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
-  userId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
-function pathParameters(path: string): Json[] {
+/** Of a variable that neither these nor its contract say. */
+const idSchema: Json = { type: 'string', pattern: '^[0-9a-f]{16}$' };
+
+function pathParameters(path: string, { variables = {} }: RouteContract): Json[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    schema: pathParameterSchemas[name],
+    schema: variables[name]
+      ? { type: 'string', pattern: variables[name].source }
+      : (pathParameterSchemas[name] ?? idSchema),
   }));
 }
 

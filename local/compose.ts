@@ -23,32 +23,14 @@ import type { ObjectStore, UrlSigner } from '../lambda/core/store/rules/store.ts
 import { createArchiveStore } from '../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
-import { create as createLfsVerify } from '../lambda/frame/lfs/verify.ts';
-import { create as createGetSubscription } from '../lambda/frame/management/get-subscription.ts';
 import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
-import { create as createConsole } from '../lambda/frame/service/console-handler.ts';
-import { create as createHealth } from '../lambda/frame/service/health.ts';
-import { create as createNotFound } from '../lambda/frame/service/not-found.ts';
-import { create as createReconcile } from '../lambda/frame/work/reconcile.ts';
-import { create as createLfsBatch } from '../lambda/functions/lfs-batch.ts';
-import { create as createManagement } from '../lambda/functions/management.ts';
-import { create as createRefresh } from '../lambda/functions/refresh.ts';
-import { create as createSignIn } from '../lambda/functions/sign-in.ts';
-import { create as createSendEmail } from '../lambda/subjects/alerts/email-handler.ts';
 import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import { create as createSendWebhook } from '../lambda/subjects/alerts/webhook-handler.ts';
 import { createWebhookSender } from '../lambda/subjects/alerts/webhook-sender.ts';
-import { create as createAssembleUpload } from '../lambda/subjects/chunks/assemble-handler.ts';
-import { create as createLfsChunks } from '../lambda/subjects/chunks/lfs-handler.ts';
-import { create as createExchangeToken } from '../lambda/subjects/ci/handler.ts';
 import { createIdentityVerifier } from '../lambda/subjects/ci/identity-verifier.ts';
 import { createCopier } from '../lambda/subjects/downloads/copier.ts';
-import { create as createCopyObject } from '../lambda/subjects/downloads/copy-handler.ts';
-import { create as createExportArchive } from '../lambda/subjects/exports/handler.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
 import { createHostClient } from '../lambda/subjects/hosts/git-hosts.ts';
 import { KnownHostUsers } from '../lambda/subjects/hosts/rules/host-client.ts';
-import { create as createLfsLocks } from '../lambda/subjects/locks/handler.ts';
 import { createSignInHosts } from '../lambda/subjects/sign-in/sign-in-hosts.ts';
 import { createStoreProbe } from '../lambda/subjects/status/status.ts';
 import { allSeamsOf } from '../lambda/subjects.ts';
@@ -57,11 +39,13 @@ import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
 import type { Deps } from './deps.ts';
 import type { HttpFunctions } from './front.ts';
+import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
 import { storesOn } from './table/table.ts';
 import type { Turns } from './turns.ts';
+import * as workers from './workers.ts';
 
 /** For tests and development: what is on this machine is reached by plain HTTP. All else as it always is. */
 function loopbackOptions(url: string): SenderOptions | undefined {
@@ -260,30 +244,26 @@ function withRoom(consume: Consumer): Consumer {
   };
 }
 
+/** What each of them makes. */
+function made<H extends Readonly<Record<string, (deps: D) => R>>, D, R>(all: H, deps: D) {
+  return Object.fromEntries(Object.entries(all).map(([name, create]) => [name, create(deps)])) as Readonly<
+    Record<keyof H, R>
+  >;
+}
+
 /** @param publicUrl where e-mails lead to. */
 export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions {
+  const { refresh, ...consumers } = workers;
   return {
-    http: {
-      console: createConsole({ files: consoleFiles() }),
-      health: createHealth(),
-      lfsBatch: createLfsBatch(deps),
-      lfsVerify: createLfsVerify(deps),
-      lfsChunks: createLfsChunks(deps),
-      lfsLocks: createLfsLocks(deps),
-      getSubscription: createGetSubscription(deps),
-      exchangeToken: createExchangeToken(deps),
-      signIn: createSignIn(deps),
-      management: createManagement(deps),
-      notFound: createNotFound(),
-    },
-    refresh: createRefresh(deps),
+    http: made(httpHandlers, { ...deps, files: consoleFiles() }),
+    refresh: refresh(deps),
     consumers: {
-      reconciles: createReconcile(deps),
-      exports: withRoom(createExportArchive(deps)),
-      chunks: withRoom(createAssembleUpload(deps)),
-      copies: withRoom(createCopyObject(deps)),
-      webhooks: createSendWebhook(deps),
-      emails: createSendEmail({ ...deps, publicUrl }),
+      reconciles: consumers.reconcile(deps),
+      exports: withRoom(consumers.exportArchive(deps)),
+      chunks: withRoom(consumers.assembleUpload(deps)),
+      copies: withRoom(consumers.copyObject(deps)),
+      webhooks: consumers.sendWebhook(deps),
+      emails: consumers.sendEmail({ ...deps, publicUrl }),
     },
   };
 }

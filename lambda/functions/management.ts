@@ -5,47 +5,25 @@ import { adoptedListing } from '../core/store/adopted.ts';
 import type { BucketClient, S3Settings } from '../core/store/bucket-client.ts';
 import { createTextFiles } from '../core/store/object-store.ts';
 import { accessBelongings } from '../frame/access/seams.ts';
-import { json } from '../frame/api/http.ts';
 import { problem, respondProblem } from '../frame/api/problems.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../frame/aws/function.ts';
-import { auditOperations } from '../frame/management/audit.ts';
-import { deleteOperations } from '../frame/management/deletes.ts';
-import { objectOperations } from '../frame/management/objects.ts';
 import type { Operation } from '../frame/management/operations.ts';
 import { repoOperations } from '../frame/management/repos.ts';
-import { reservationOperations } from '../frame/management/reservations.ts';
-import { scanOperations } from '../frame/management/scans.ts';
-import { sessionOperations } from '../frame/management/sessions.ts';
-import { tenantOperations } from '../frame/management/tenants.ts';
-import { tokenOperations } from '../frame/management/tokens.ts';
+import * as lists from '../lists/operations.ts';
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import * as stores from '../stores.ts';
-import { emailLinkOperations, emailOperations } from '../subjects/alerts/email-routes.ts';
 import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
 import { alertsOfLimits } from '../subjects/alerts/seams.ts';
-import { webhookOperations } from '../subjects/alerts/webhook-routes.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { exchangeOperations } from '../subjects/ci/routes.ts';
 import { ciBelongings } from '../subjects/ci/seams.ts';
-import { downloadOperations } from '../subjects/downloads/routes.ts';
 import { publicBelongings } from '../subjects/downloads/seams.ts';
-import { exportOperations } from '../subjects/exports/routes.ts';
 import { exportFailures, exportTies } from '../subjects/exports/seams.ts';
-import { gcOperations } from '../subjects/gc/routes.ts';
-import { historyOperations } from '../subjects/history/routes.ts';
-import type { HostPorts } from '../subjects/hosts/ports.ts';
-import { tenantLinkOperations } from '../subjects/hosts/routes.ts';
-import { signInHostsOf, webUrlOf } from '../subjects/hosts/rules/git-hosts.ts';
 import { hostBelongings } from '../subjects/hosts/seams.ts';
-import { invitationOperations } from '../subjects/invitations/routes.ts';
 import { invitationsEnd } from '../subjects/invitations/seams.ts';
-import { lockOperations } from '../subjects/locks/routes.ts';
 import { signInBelongings } from '../subjects/sign-in/seams.ts';
-import { userOperations } from '../subjects/sign-in/user-routes.ts';
 import { createSqsQueueGauge } from '../subjects/status/queue-gauge.ts';
-import { statusOperations } from '../subjects/status/routes.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../subjects/status/rules/status.ts';
 import { createStoreProbe } from '../subjects/status/status.ts';
 import { managementSeamsOf } from '../subjects.ts';
@@ -72,54 +50,25 @@ import {
   webhookQueue,
 } from './parts.ts';
 
-/** Whom somebody can sign in with. It is for everybody, too. */
-const listSignInHosts = async ({ gitHosts }: Pick<HostPorts, 'gitHosts'>) => {
-  const hosts = signInHostsOf(gitHosts).map((host) => ({
-    id: host.id,
-    kind: host.kind,
-    url: webUrlOf(host),
-  }));
-  return json(200, { hosts });
-};
-
-const operations = {
-  'GET /v1/sign-in': listSignInHosts,
-  ...sessionOperations,
-  ...statusOperations,
-  ...tenantOperations,
-  ...tokenOperations,
-  ...exchangeOperations,
-  ...invitationOperations,
-  ...userOperations,
-  ...reservationOperations,
-  ...objectOperations,
-  ...downloadOperations,
-  ...historyOperations,
-  ...repoOperations(repoContract),
-  ...scanOperations,
-  ...deleteOperations,
-  ...gcOperations,
-  ...exportOperations,
-  ...lockOperations,
-  ...auditOperations,
-  ...tenantLinkOperations,
-  ...webhookOperations,
-  ...emailOperations,
-  ...emailLinkOperations,
-};
+/** Those of repos with what subjects say of them. */
+const all = { ...lists, repos: repoOperations(repoContract) };
+type All = typeof all;
 
 /** All that one of them needs. */
-type Needs = Parameters<typeof listSignInHosts>[0] & UnionToIntersection<NeedsOf<typeof operations>>;
-type NeedsOf<Operations> = {
-  [K in keyof Operations]: Operations[K] extends Operation<infer D> ? D : never;
-}[keyof Operations];
+type Needs = UnionToIntersection<NeedsOf<All[keyof All]>>;
+type NeedsOf<Operations> = Operations extends unknown
+  ? { [K in keyof Operations]: Operations[K] extends Operation<infer D> ? D : never }[keyof Operations]
+  : never;
 type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
   ? I
   : never;
 
 /** The type makes the compiler check that each route has its operation. */
-const all: Readonly<Record<RouteKey<'management'>, Operation<Needs>>> = operations;
-const byRouteKey: ReadonlyMap<string, Operation<Needs>> = new Map(Object.entries(all));
+const operations: Readonly<Record<RouteKey<'management'>, Operation<Needs>>> = Object.assign(
+  {},
+  ...Object.values(all),
+) as UnionToIntersection<All[keyof All]>;
+const byRouteKey: ReadonlyMap<string, Operation<Needs>> = new Map(Object.entries(operations));
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export function create(deps: Needs & FunctionPorts): HttpHandler {

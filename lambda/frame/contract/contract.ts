@@ -68,6 +68,8 @@ export interface RouteContract {
   readonly access: AccessKind;
   /** It is refused for a tenant that is being deleted. */
   readonly onlyOpen?: true;
+  /** Of its path, beside those that all routes have. */
+  readonly variables?: Readonly<Record<string, RegExp>>;
   /** Without it, no parameter is known. */
   readonly query?: z.ZodType<object>;
   /** Takes an `Idempotency-Key`. */

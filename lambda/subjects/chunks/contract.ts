@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Contract } from '../../frame/contract/contract.ts';
 import { listOf } from '../../frame/contract/json.ts';
+import { uploadIdPattern } from './rules/upload.ts';
 
 /** A chunked upload, as `lfs-quota agent` makes it. Bodies have the media type of the LFS API. */
 const chunk = z.int().min(0).max(9_999).describe('Its number, from 0.');
@@ -74,6 +75,7 @@ const notFound = "The upload doesn't exist, or this token isn't its token.";
 /** The routes of chunked uploads. A batch answers with their URL if the client offers the transfer `lfs-quota`. */
 export const lfsChunksContract = {
   'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {
+    variables: { upload: uploadIdPattern },
     id: 'chunkedUpload',
     summary: 'The progress of a chunked upload',
     description: 'Resume from it, on any machine.',
@@ -99,6 +101,7 @@ export const lfsChunksContract = {
     lfsErrors: { 401: null, 404: notFound, 429: null },
   },
   'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {
+    variables: { upload: uploadIdPattern },
     id: 'uploadChunks',
     summary: 'Report stored chunks, and request URLs',
     description:

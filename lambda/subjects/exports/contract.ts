@@ -13,6 +13,7 @@ import {
   timeOrNull,
 } from '../../frame/contract/fields.ts';
 import { listOf } from '../../frame/contract/json.ts';
+import { exportIdPattern } from './rules/job.ts';
 import { wrongRequested } from './rules/objects.ts';
 
 /** What the cursor of a list of exports looks like: in hex the id of an export, which has 24 hex digits. */
@@ -273,6 +274,7 @@ export const exportContract = {
     ],
   },
   'GET /v1/tenants/{tenant}/exports/{exportId}': {
+    variables: { exportId: exportIdPattern },
     id: 'getExport',
     summary: 'Progress of an export, and URLs of its archives',
     description: 'Each response has new URLs.',
@@ -281,6 +283,7 @@ export const exportContract = {
     problems: ['exports-off', 'export-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/exports/{exportId}': {
+    variables: { exportId: exportIdPattern },
     id: 'deleteExport',
     summary: 'Cancel an export, or remove its archive',
     description:

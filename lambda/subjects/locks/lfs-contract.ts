@@ -160,6 +160,7 @@ export const lfsLockContract = {
     },
   },
   'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': {
+    variables: { lockId: lockIdPattern },
     id: 'unlock',
     summary: 'Release a lock',
     description: 'By its owner, or with force by any user who can push.',

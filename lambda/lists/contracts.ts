@@ -1,0 +1,28 @@
+/** What is said of the routes: a line a subject. */
+
+export { auditContract as audit } from '../frame/contract/audit.ts';
+export { deleteContract as delete } from '../frame/contract/deletes.ts';
+export { batchContract as batch, verifyContract as verify } from '../frame/contract/lfs.ts';
+export { objectContract as object } from '../frame/contract/objects.ts';
+export { reservationContract as reservation } from '../frame/contract/reservations.ts';
+export { scanContract as scan } from '../frame/contract/scans.ts';
+export { serviceContract as service } from '../frame/contract/service.ts';
+export { sessionContract as session } from '../frame/contract/sessions.ts';
+export { tenantContract as tenant } from '../frame/contract/tenants.ts';
+export { tokenContract as token } from '../frame/contract/tokens.ts';
+export { emailContract as email } from '../subjects/alerts/email-contract.ts';
+export { webhookContract as webhook } from '../subjects/alerts/webhook-contract.ts';
+export { lfsChunksContract as lfsChunks } from '../subjects/chunks/contract.ts';
+export { exchangeContract as exchange } from '../subjects/ci/contract.ts';
+export { downloadContract as download } from '../subjects/downloads/contract.ts';
+export { lfsCopiesContract as lfsCopies } from '../subjects/downloads/copies-contract.ts';
+export { exportContract as export } from '../subjects/exports/contract.ts';
+export { gcContract as gc } from '../subjects/gc/contract.ts';
+export { historyContract as history } from '../subjects/history/contract.ts';
+export { tenantLinkContract as tenantLink } from '../subjects/hosts/contract.ts';
+export { invitationContract as invitation } from '../subjects/invitations/contract.ts';
+export { lockContract as lock } from '../subjects/locks/contract.ts';
+export { lfsLockContract as lfsLock } from '../subjects/locks/lfs-contract.ts';
+export { signInContract as signIn } from '../subjects/sign-in/contract.ts';
+export { userContract as user } from '../subjects/sign-in/user-contract.ts';
+export { statusContract as status } from '../subjects/status/contract.ts';

@@ -1,11 +1,11 @@
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTableAndScan } from '../frame/aws/function.ts';
 import { create } from '../frame/management/get-subscription.ts';
+import * as counting from '../lists/counting.ts';
 import * as stores from '../stores.ts';
-import { alertsOfCounts } from '../subjects/alerts/seams.ts';
 import { publicRepoPart } from '../subjects/downloads/repo-parts.ts';
 import { outlookPart } from '../subjects/history/routes.ts';
-import { historyOfCounts } from '../subjects/history/seams.ts';
+import { each } from '../subjects.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from './parts.ts';
 
 export function subscriptionDeps() {
@@ -15,7 +15,7 @@ export function subscriptionDeps() {
     ...deps,
     ...scanning(client),
     store: objectStore(client),
-    listeners: [historyOfCounts(deps), alertsOfCounts(deps)],
+    listeners: each(counting, deps),
     repoParts: [
       publicRepoPart({
         ...deps,

@@ -12,13 +12,12 @@ import { type LfsAccessDeps, lfsLogin } from '../frame/lfs/access.ts';
 import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
+import * as batching from '../lists/batching.ts';
 import * as stores from '../stores.ts';
-import { alertsOfBatches } from '../subjects/alerts/seams.ts';
 import { chunkedWay } from '../subjects/chunks/seams.ts';
 import { type CopiesDeps, lfsCopies } from '../subjects/downloads/lfs-routes.ts';
 import type { CopyMessage } from '../subjects/downloads/messages.ts';
-import { historyOfBatches } from '../subjects/history/seams.ts';
-import { lfsSeamsOf } from '../subjects.ts';
+import { each, lfsSeamsOf } from '../subjects.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -71,7 +70,7 @@ export function batchDeps() {
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    listeners: [historyOfBatches(deps), alertsOfBatches(deps)],
+    listeners: each(batching, deps),
     way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
     downloads: stores.downloads(tables),
     publicReads: stores.publicReads(tables),

@@ -4,7 +4,6 @@ import { ScanListing } from '../core/scan/list-objects.ts';
 import { adoptedListing } from '../core/store/adopted.ts';
 import type { BucketClient, S3Settings } from '../core/store/bucket-client.ts';
 import { createTextFiles } from '../core/store/object-store.ts';
-import { accessBelongings } from '../frame/access/seams.ts';
 import { problem, respondProblem } from '../frame/api/problems.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../frame/aws/function.ts';
@@ -17,12 +16,6 @@ import * as stores from '../stores.ts';
 import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
 import { alertsOfLimits } from '../subjects/alerts/seams.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { ciBelongings } from '../subjects/ci/seams.ts';
-import { publicBelongings } from '../subjects/downloads/seams.ts';
-import { exportFailures, exportTies } from '../subjects/exports/seams.ts';
-import { hostBelongings } from '../subjects/hosts/seams.ts';
-import { invitationsEnd } from '../subjects/invitations/seams.ts';
-import { signInBelongings } from '../subjects/sign-in/seams.ts';
 import { createSqsQueueGauge } from '../subjects/status/queue-gauge.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../subjects/status/rules/status.ts';
 import { createStoreProbe } from '../subjects/status/status.ts';
@@ -151,19 +144,8 @@ export function managementDeps() {
   };
   return {
     ...deps,
-    offered: deps.downloads.months,
     ...managementSeamsOf(deps),
     listeners: [alertsOfLimits(deps)],
-    belongings: [
-      publicBelongings(deps),
-      hostBelongings(deps),
-      ciBelongings(deps),
-      signInBelongings(deps),
-      accessBelongings(deps),
-      exportTies(deps),
-    ],
-    userEnds: [invitationsEnd(deps)],
-    failureKinds: [exportFailures(deps)],
   };
 }
 

@@ -1,0 +1,5 @@
+/** What is said of a repo beside what the ledger knows. */
+
+export { copiesPart as copies, publicRepoPart as downloads } from '../subjects/downloads/repo-parts.ts';
+export { weekPart as history } from '../subjects/history/routes.ts';
+export { linkedRepoPart as hosts } from '../subjects/hosts/repo-parts.ts';

@@ -110,7 +110,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: [],
   },
   'lambda/subjects.ts': {
-    imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/subjects/**'],
+    imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/lists', 'lambda/subjects/**'],
     packages: [],
   },
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.

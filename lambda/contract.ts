@@ -79,8 +79,7 @@ const serviceContract = {
   },
 } as const satisfies Contract;
 
-/** Every route with all that is said of it. The compiler lets none be missing. */
-export const contract = {
+const said = {
   ...serviceContract,
   ...lfsContract,
   ...lfsChunksContract,
@@ -108,4 +107,8 @@ export const contract = {
   ...exportContract,
   ...lockContract,
   ...auditContract,
-} satisfies Readonly<Record<RouteKey, RouteContract>>;
+};
+
+/** Every route with all that is said of it. The compiler lets none be missing, and no other be there. */
+export const contract = said satisfies Readonly<Record<RouteKey, RouteContract>> &
+  Readonly<Record<Exclude<keyof typeof said, RouteKey>, never>>;

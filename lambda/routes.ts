@@ -107,6 +107,8 @@ export interface Route {
   readonly function: HttpFunction;
 }
 
+export const routeKeys = routes.map(({ method, path }) => `${method} ${path}` as RouteKey);
+
 /** What matches no route is answered by this function, as API Gateway's `$default` route. */
 export const defaultRouteFunction = 'notFound';
 

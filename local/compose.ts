@@ -34,6 +34,7 @@ import { create as createLfsBatch } from '../lambda/functions/lfs-batch.ts';
 import { create as createManagement } from '../lambda/functions/management.ts';
 import { create as createRefresh } from '../lambda/functions/refresh.ts';
 import { create as createSignIn } from '../lambda/functions/sign-in.ts';
+import { routeKeys } from '../lambda/routes.ts';
 import { create as createSendEmail } from '../lambda/subjects/alerts/email-handler.ts';
 import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import { create as createSendWebhook } from '../lambda/subjects/alerts/webhook-handler.ts';
@@ -274,7 +275,7 @@ export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions 
       exchangeToken: createExchangeToken(deps),
       signIn: createSignIn(deps),
       management: createManagement(deps),
-      notFound: createNotFound(),
+      notFound: createNotFound(routeKeys),
     },
     refresh: createRefresh(deps),
     consumers: {

@@ -15,7 +15,7 @@ import { Construct } from 'constructs';
 import { settingsToJson } from '../../lambda/core/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
-import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import { type FunctionName, handlerFiles, routeKeys } from '../../lambda/routes.ts';
 import { issuersToJson } from '../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportStoreKind } from '../../lambda/subjects/exports/rules/settings.ts';
 import { gitHostsToJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
@@ -233,7 +233,11 @@ export class Functions extends Construct {
         ...environmentFor(spec, resources),
       },
       statements: statementsFor(spec, resources),
-      define: { ...stageJson(settings), builtFrom: JSON.stringify(ownRelease()) },
+      define: {
+        ...stageJson(settings),
+        builtFrom: JSON.stringify(ownRelease()),
+        routeKeys: JSON.stringify(routeKeys),
+      },
       logRetentionDays: settings.logRetentionDays,
       ...(spec.servesConsole && { servesConsole: true }),
       // A long reconcile continues with a new message in the queue that it came from. Lambda would stop that as a

@@ -3,7 +3,6 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { verifyUpload } from '../../core/ledger/reservations.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
-import type { RouteKey } from '../../routes.ts';
 import { pathRepo, pathTenant } from '../api/http.ts';
 import { guard, type HttpHandler } from '../aws/function.ts';
 import { verifyRequestSchema } from '../contract/lfs-requests.ts';
@@ -23,28 +22,27 @@ const verifyAccess = () => async (event: APIGatewayProxyEventV2) => {
   return { ok: true, tenant, repo, token } as const;
 };
 
-const lfsVerify = lfsOperations<RouteKey<'lfsVerify'>, VerifyDeps, RepoPath & { token: string }>(
-  verifyAccess,
-  {
-    'POST /{tenant}/{repo}/info/lfs/verify': {
-      takes: { schema: verifyRequestSchema, wrong: () => invalid.verify, isNever422: true },
-      async run(deps, { tenant, repo, token, asked: { oid, size }, requestId, refuse }) {
-        const upload = { tenant, repo, oid, sizeBytes: size, verifyToken: token };
-        const outcome = await verifyUpload(deps, upload);
-        switch (outcome.kind) {
-          case 'verified':
-            return lfs(200, {});
-          case 'missing':
-            return refuse(404, uploadMissing);
-          case 'wrong-size':
-            return refuse(409, sizeMismatch(outcome.storedBytes, size));
-          case 'unauthenticated':
-            return lfsUnauthorized(requestId);
-        }
-      },
+const verifyRoute = 'POST /{tenant}/{repo}/info/lfs/verify';
+
+const lfsVerify = lfsOperations<typeof verifyRoute, VerifyDeps, RepoPath & { token: string }>(verifyAccess, {
+  [verifyRoute]: {
+    takes: { schema: verifyRequestSchema, wrong: () => invalid.verify, isNever422: true },
+    async run(deps, { tenant, repo, token, asked: { oid, size }, requestId, refuse }) {
+      const upload = { tenant, repo, oid, sizeBytes: size, verifyToken: token };
+      const outcome = await verifyUpload(deps, upload);
+      switch (outcome.kind) {
+        case 'verified':
+          return lfs(200, {});
+        case 'missing':
+          return refuse(404, uploadMissing);
+        case 'wrong-size':
+          return refuse(409, sizeMismatch(outcome.storedBytes, size));
+        case 'unauthenticated':
+          return lfsUnauthorized(requestId);
+      }
     },
   },
-);
+});
 
 /**
  * POST /{tenant}/{repo}/info/lfs/verify: the client asks this after each upload that came with a verify action, with the

@@ -22,7 +22,9 @@ type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue' | 'ids'> &
   Pick<AlertPorts, 'alerts'> &
   Pick<FilePorts, 'adoptedRepos'>;
 
-export const tenantOperations = operationsFor<Needs>()(tenantContract, {
+const { 'GET /v1/tenants/{tenant}/subscription': _ofOtherFunction, ...managedTenants } = tenantContract;
+
+export const tenantOperations = operationsFor<Needs>()(managedTenants, {
   /**
    * By name, a page at a time. Only the names of deleted tenants are kept, and they are not shown: a page may be
    * shorter than asked for without being the last.

@@ -6,8 +6,7 @@ import { header, pathOid, pathRepo, pathTenant, uploadTokenHeader } from '../../
 import { lfs, lfsError, wireAction } from '../../frame/lfs/http.ts';
 import { invalid, uploadNotFound } from '../../frame/lfs/messages.ts';
 import { lfsOperations } from '../../frame/lfs/operations.ts';
-import type { RouteKey } from '../../routes.ts';
-import { chunksRequestSchema } from './contract.ts';
+import { chunksRequestSchema, type lfsChunksContract } from './contract.ts';
 import type { ChunkPorts } from './ports.ts';
 import { type ChunkedUpload, chunkCountOf, runsOf, uploadIdPattern } from './rules/upload.ts';
 import { findUpload, progressOf, serveChunks } from './serve.ts';
@@ -32,7 +31,7 @@ const uploadAccess = (deps: ChunkDeps) => async (event: APIGatewayProxyEventV2) 
   return { ok: false, response: lfsError({ statusCode: 404, message: uploadNotFound, requestId }) } as const;
 };
 
-export const lfsChunks = lfsOperations<RouteKey<'lfsChunks'>, ChunkDeps, { upload: ChunkedUpload }>(
+export const lfsChunks = lfsOperations<keyof typeof lfsChunksContract, ChunkDeps, { upload: ChunkedUpload }>(
   uploadAccess,
   {
     'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {

@@ -16,8 +16,8 @@ import {
   tooManyLocks,
 } from '../../frame/lfs/messages.ts';
 import { type LfsRequest, lfsOperations } from '../../frame/lfs/operations.ts';
-import type { RouteKey } from '../../routes.ts';
 import {
+  type lfsLockContract,
   listLocksQuery,
   lockRequestSchema,
   unlockRequestSchema,
@@ -60,7 +60,7 @@ const unlessReadOnly =
     mayPush(token, repo) ? undefined : refuse(403, readOnly(token.hostUser, verb));
 
 /** The File Locking API. */
-export const lfsLocks = lfsOperations<RouteKey<'lfsLocks'>, LockDeps, Granted>(lfsLogin, {
+export const lfsLocks = lfsOperations<keyof typeof lfsLockContract, LockDeps, Granted>(lfsLogin, {
   'POST /{tenant}/{repo}/info/lfs/locks': {
     takes: { ...takes, schema: lockRequestSchema },
     refusal: unlessReadOnly('lock'),

@@ -21,8 +21,7 @@ import {
   type QueueProps,
 } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../lambda/routes.ts';
-import { functionSpecs } from './functions/function-specs.ts';
+import { type FunctionName, functionSpecs } from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
 import { workersOf } from './settings/concurrency.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';

@@ -15,7 +15,8 @@ import { Construct } from 'constructs';
 import { settingsToJson } from '../../lambda/core/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
-import { type FunctionName, handlerFiles, routeKeys } from '../../lambda/routes.ts';
+import type { FunctionSpec, ItemGrant, ObjectAction, QueueUse } from '../../lambda/frame/spec.ts';
+import { type FunctionName, functionSpecs, ownScopes, routeKeys } from '../../lambda/routes.ts';
 import { issuersToJson } from '../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportStoreKind } from '../../lambda/subjects/exports/rules/settings.ts';
 import { gitHostsToJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
@@ -26,14 +27,6 @@ import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { ownRelease } from '../release.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
-import {
-  type FunctionSpec,
-  functionSpecs,
-  type ItemGrant,
-  type ObjectAction,
-  ownScopes,
-  type QueueUse,
-} from './function-specs.ts';
 
 /**
  * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/functions/parts.ts` reads
@@ -183,7 +176,7 @@ type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents' | 'email' | 'gitH
 
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
 export function functionNamesOf({ storeEvents, email, exports, gitHosts }: SwitchedSettings): FunctionName[] {
-  const names = Object.keys(handlerFiles) as FunctionName[];
+  const names = Object.keys(functionSpecs) as FunctionName[];
   const off = new Set<FunctionName>();
   if (!storeEvents) off.add('storeEvents');
   if (!email) off.add('sendEmail');
@@ -219,7 +212,7 @@ export class Functions extends Construct {
   #build(name: FunctionName, { settings, resources }: FunctionsProps): HandlerFunction {
     const spec = functionSpecs[name];
     return new HandlerFunction(this, name, {
-      file: handlerFiles[name],
+      file: spec.file,
       description: spec.description,
       timeout:
         spec.timeoutSeconds === undefined
@@ -370,7 +363,7 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
   const indexArns = (spec.indexes ?? []).map((index) => `${table.tableArn}/index/${index}`);
   return [
     ...allow(onTable(spec.table), [table.tableArn]),
-    ...(spec.items ?? []).flatMap((items) =>
+    ...groupedItems(spec).flatMap((items) =>
       allow(onTable(items.actions), [table.tableArn], conditionOf(items)),
     ),
     ...allow(['dynamodb:Query'], indexArns),
@@ -383,6 +376,16 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
       spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : [],
     ),
   ];
+}
+
+/** One statement for the same actions, whoever adds to them: a policy has 10,240 bytes. */
+function groupedItems({ items = [] }: FunctionSpec): ItemGrant[] {
+  const byActions = new Map<string, ItemGrant>();
+  for (const { partitions, ...grant } of items) {
+    const key = JSON.stringify(grant);
+    byActions.set(key, { ...grant, partitions: [...(byActions.get(key)?.partitions ?? []), ...partitions] });
+  }
+  return [...byActions.values()];
 }
 
 /** It sends from one address, as one of the two identities that SES can have verified for it. */
@@ -465,7 +468,7 @@ function bucketStatements(
 /** Where a function reaches what the service stores beside objects. */
 export const ownScopesOf = ({ own = {} }: Pick<FunctionSpec, 'own'>) =>
   Object.entries(ownScopes).flatMap(([name, scope]) => {
-    const actions = own[name as keyof typeof own];
+    const actions = own[name];
     return actions ? [{ actions, ...scope }] : [];
   });
 

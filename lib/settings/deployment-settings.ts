@@ -8,7 +8,7 @@ import {
 } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
-import type { FunctionName } from '../../lambda/routes.ts';
+import { type FunctionName, functionSpecs } from '../../lambda/routes.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/subjects/ci/rules/identities.ts';
 import {
   gitHostIdPattern,
@@ -109,41 +109,10 @@ const externalStore = z.strictObject(externalShape, {
 
 const memoryMb = (defaultMb: number) => whole([128, 10_240], defaultMb, 'MB.');
 
-/**
- * docs/decisions.md has the rule for the defaults. Measured on 2026-11-21:
- *
- * - lfsBatch 1,024: with 512, a first upload of 20 objects takes 490 ms instead of 171.
- * - getSubscription 1,024: 512 is too slow for a miss of 17,000 objects.
- * - lfsVerify 512: 256 is too slow.
- * - lfsLocks 512: a lock takes up to twice a cached read of usage.
- * - management 512: 256 is too slow for a list of 100 tenants.
- * - reconcile 512: a million open entries take 389 MB.
- * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
- * - assembleUpload 1,024: SHA-256 of a chunk is as fast as its download.
- * - exchangeToken, signIn, console, sendWebhook, sendEmail and copyObject: not measured.
- */
 const memoryOfFunctions = section(
-  {
-    console: memoryMb(256),
-    health: memoryMb(128),
-    lfsBatch: memoryMb(1_024),
-    lfsVerify: memoryMb(512),
-    lfsChunks: memoryMb(512),
-    lfsLocks: memoryMb(512),
-    getSubscription: memoryMb(1_024),
-    exchangeToken: memoryMb(512),
-    signIn: memoryMb(512),
-    management: memoryMb(512),
-    notFound: memoryMb(128),
-    reconcile: memoryMb(512),
-    refresh: memoryMb(256),
-    sendWebhook: memoryMb(256),
-    sendEmail: memoryMb(256),
-    exportArchive: memoryMb(2_048),
-    assembleUpload: memoryMb(1_024),
-    storeEvents: memoryMb(256),
-    copyObject: memoryMb(512),
-  } satisfies Record<FunctionName, z.ZodType>,
+  Object.fromEntries(
+    Object.entries(functionSpecs).map(([name, spec]) => [name, memoryMb(spec.memoryMb)]),
+  ) as Record<FunctionName, ReturnType<typeof memoryMb>>,
   'Memory of each function. 1,769 MB is one CPU core.',
 );
 

@@ -1,0 +1,15 @@
+/** What the frame and each subject have for a deployment. Routes, functions, grants and queues are read from these. */
+
+export { frame } from './frame/frame-spec.ts';
+export { alerts } from './subjects/alerts/spec.ts';
+export { chunks } from './subjects/chunks/spec.ts';
+export { ci } from './subjects/ci/spec.ts';
+export { downloads } from './subjects/downloads/spec.ts';
+export { exports } from './subjects/exports/spec.ts';
+export { gc } from './subjects/gc/spec.ts';
+export { history } from './subjects/history/spec.ts';
+export { hosts } from './subjects/hosts/spec.ts';
+export { invitations } from './subjects/invitations/spec.ts';
+export { locks } from './subjects/locks/spec.ts';
+export { signIn } from './subjects/sign-in/spec.ts';
+export { status } from './subjects/status/spec.ts';

@@ -1,12 +1,13 @@
 import { type Route as AnyRoute, type AnyRouteKey, routeOf } from './frame/api/route-match.ts';
-import type { FunctionSpec, OwnScope, SubjectSpec } from './frame/spec.ts';
+import { frame } from './frame/frame-spec.ts';
+import type { FunctionSpec, OwnScope, QueueSpec, SubjectSpec } from './frame/spec.ts';
 import * as specs from './specs.ts';
 
 /** Distributes over unions. */
 type In<T, K extends PropertyKey> = T extends { readonly [_ in K]: infer V } ? V : never;
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
-type Spec = (typeof specs)[keyof typeof specs];
+type Spec = typeof frame | (typeof specs)[keyof typeof specs];
 /** What is said of functions, by those that have them, and by those that add to them. */
 type Said = In<Spec, 'functions'> | In<Spec, 'adds'>;
 
@@ -26,7 +27,13 @@ export type HttpFunction =
 /** The queues of a stage that has all of them. */
 export type QueueName = KeysOf<In<Spec, 'queues'>>;
 
-const all: readonly SubjectSpec[] = Object.values(specs);
+/** In one order, whatever runs it: Node sorts the names of a namespace, and bundlers don't. */
+const all: readonly SubjectSpec[] = [
+  frame,
+  ...Object.entries(specs)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, spec]) => spec),
+];
 
 /** Lists continue, and what has names is joined name by name. */
 function joined<T>(said: T, more: T): T {
@@ -69,6 +76,13 @@ export const routeKeys = routes.map(({ method, path }) => `${method} ${path}` as
 export const handlerFiles = Object.fromEntries(
   Object.entries(functionSpecs).map(([name, { file }]) => [name, file]),
 ) as Readonly<Record<FunctionName, string>>;
+
+export const queueSpecs: Readonly<Record<QueueName, QueueSpec>> = Object.assign(
+  {},
+  ...all.map(({ queues }) => queues),
+);
+
+export const queueNames = Object.keys(queueSpecs) as QueueName[];
 
 /** Where the service writes beside objects. */
 export const ownScopes: Readonly<Record<string, OwnScope>> = Object.assign(

@@ -1,6 +1,5 @@
-/** What the frame and each subject have for a deployment. Routes, functions, grants and queues are read from these. */
+/** What each subject has for a deployment: lambda/routes.ts reads them. */
 
-export { frame } from './frame/frame-spec.ts';
 export { alerts } from './subjects/alerts/spec.ts';
 export { chunks } from './subjects/chunks/spec.ts';
 export { ci } from './subjects/ci/spec.ts';

@@ -58,7 +58,7 @@ class LfsQuotaStack extends Stack {
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const workers = workersOf(settings);
-    const queues = workQueues(this, settings, this.storage.bucket);
+    const queues = workQueues(this, settings);
     const { reconciles, ...delivered } = queues;
     if (queues['store-events'] && this.storage.bucket)
       notify(queues['store-events'].queue, this.storage.bucket);

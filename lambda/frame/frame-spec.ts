@@ -152,8 +152,13 @@ export const frame = {
     },
   },
   queues: {
-    reconciles: { kind: '', consumer: 'reconcile', variable: 'LFS_QUOTA_QUEUE_URL' },
-    // Nothing of the stage sends to it.
-    'store-events': { kind: 'StoreEvents', consumer: 'storeEvents', variable: undefined },
+    reconciles: { kind: '', consumer: 'reconcile', variable: 'LFS_QUOTA_QUEUE_URL', usualWorkers: 5 },
+    // More would look up and record the same tenants in parallel.
+    'store-events': {
+      kind: 'StoreEvents',
+      consumer: 'storeEvents',
+      lost: "Events of the store couldn't be recorded. The next full scan finds the changes.",
+      graphs: { title: 'Store events', done: 'processed', label: 'events', one: 'store event' },
+    },
   },
 } as const satisfies Spec;

@@ -90,8 +90,20 @@ export interface QueueSpec {
   /** Begins the names of its alarms, and of the output with the URL of its dead letters. */
   readonly kind: string;
   readonly consumer: string;
-  /** The environment variable with its URL, of functions that send to it. Undefined: no function does. */
-  readonly variable: string | undefined;
+  /** The environment variable with its URL, of functions that send to it. Undefined: none does. */
+  readonly variable?: string;
+  /** How many functions receive from it in an account with the usual concurrency. Undefined: as few as Lambda can run. */
+  readonly usualWorkers?: number;
+  /** By default twenty times six minutes: outlasts two hours without store or table. */
+  readonly attemptsMax?: number;
+  /** Its messages are sent on, so one that may still be in work stays hidden. Else it comes back a minute after the longest run. */
+  readonly isSent?: true;
+  /** What its dead letters mean. Of reconciles, the basic alarms tell. */
+  readonly lost?: string;
+  /** How much longer than others its messages may wait, times. */
+  readonly isLaterBy?: number;
+  /** A row of the dashboard. */
+  readonly graphs?: Readonly<Record<'title' | 'done' | 'label' | 'one', string>>;
 }
 
 export const on = (partitions: readonly string[], ...actions: TableAction[]): ItemGrant => ({

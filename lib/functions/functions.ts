@@ -16,11 +16,18 @@ import { settingsToJson } from '../../lambda/core/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
 import type { FunctionSpec, ItemGrant, ObjectAction, QueueUse } from '../../lambda/frame/spec.ts';
-import { type FunctionName, functionSpecs, ownScopes, routeKeys } from '../../lambda/routes.ts';
+import {
+  type FunctionName,
+  functionSpecs,
+  ownScopes,
+  type QueueName,
+  queueNames,
+  queueSpecs,
+  routeKeys,
+} from '../../lambda/routes.ts';
 import { issuersToJson } from '../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportStoreKind } from '../../lambda/subjects/exports/rules/settings.ts';
 import { gitHostsToJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
-import { type GaugedQueue, gaugedQueues } from '../../lambda/subjects/status/rules/status.ts';
 import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
@@ -253,7 +260,7 @@ interface FunctionResources {
   /** Undefined if objects are downloaded from the store itself. */
   readonly cdn: Cdn | undefined;
   /** Those that the stage has. */
-  readonly queues: Partial<Readonly<Record<GaugedQueue, StageQueue>>>;
+  readonly queues: Partial<Readonly<Record<QueueName, StageQueue>>>;
   /** Undefined if the stage sends no e-mail. */
   readonly email: EmailResources | undefined;
   /** Undefined if the stage makes no exports. */
@@ -311,19 +318,9 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
   };
 }
 
-/** Those with the URLs of queues. Nothing of the stage sends events of the store. */
-const queueVariable: Readonly<Record<Exclude<GaugedQueue, 'store-events'>, string>> = {
-  reconciles: 'LFS_QUOTA_QUEUE_URL',
-  webhooks: 'LFS_QUOTA_WEBHOOK_QUEUE_URL',
-  emails: 'LFS_QUOTA_EMAIL_QUEUE_URL',
-  exports: 'LFS_QUOTA_EXPORT_QUEUE_URL',
-  chunks: 'LFS_QUOTA_CHUNK_QUEUE_URL',
-  copies: 'LFS_QUOTA_COPY_QUEUE_URL',
-};
-
 /** The queues that a function uses, of those that the stage has. */
 const queuesOf = ({ queues: used = {} }: FunctionSpec, { queues }: FunctionResources) =>
-  gaugedQueues.flatMap((name) => {
+  queueNames.flatMap((name) => {
     const [uses, work] = [used[name], queues[name]];
     return uses && work ? [{ name, uses, ...work }] : [];
   });
@@ -333,8 +330,8 @@ function queueVariables(spec: FunctionSpec, resources: FunctionResources): Recor
   const variables: Record<string, string> = {};
   const gauged: Record<string, [string, string]> = {};
   for (const { name, uses, queue, deadLetterQueue } of queuesOf(spec, resources)) {
-    if (name !== 'store-events' && (uses.includes('send') || uses.includes('delay')))
-      variables[queueVariable[name]] = queue.queueUrl;
+    const { variable } = queueSpecs[name];
+    if (variable && (uses.includes('send') || uses.includes('delay'))) variables[variable] = queue.queueUrl;
     if (uses.includes('gauge')) gauged[name] = [queue.queueName, deadLetterQueue.queueName];
   }
   if (Object.keys(gauged).length > 0) variables['LFS_QUOTA_GAUGED_QUEUES'] = JSON.stringify(gauged);

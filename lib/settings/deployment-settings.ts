@@ -8,7 +8,7 @@ import {
 } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
-import { type FunctionName, functionSpecs } from '../../lambda/routes.ts';
+import { type FunctionName, functionSpecs, type QueueName, queueSpecs } from '../../lambda/routes.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/subjects/ci/rules/identities.ts';
 import {
   gitHostIdPattern,
@@ -119,17 +119,16 @@ const memoryOfFunctions = section(
 /** What AWS gives an account that asked for it. A new one has 10. */
 export const usualConcurrency = 1_000;
 
-/** Functions at once for each kind of work, with {@link usualConcurrency}. In a smaller account they are fewer. */
-export const usualWorkers = { reconciles: 5, chunks: 4, exports: 40, copies: 10 } as const;
-
 /** How many functions do one kind of work. Left out, it depends on `accountConcurrency`. */
-const workers = (kind: keyof typeof usualWorkers, what: string, least = 2) =>
+const workers = (name: QueueName, what: string, least = 2) =>
   z
     .int()
     .min(least)
     .max(1_000)
     .optional()
-    .describe(`${what} Default: ${usualWorkers[kind]}, or fewer with a low \`accountConcurrency\`.`);
+    .describe(
+      `${what} Default: ${queueSpecs[name].usualWorkers}, or fewer with a low \`accountConcurrency\`.`,
+    );
 
 const reservedConcurrency = section(
   {

@@ -41,6 +41,15 @@ export const exports = {
     'export requests': { below: `/${ownFolders.exports}/*/*/work/request.json`, why },
   },
   queues: {
-    exports: { kind: 'Export', consumer: 'exportArchive', variable: 'LFS_QUOTA_EXPORT_QUEUE_URL' },
+    exports: {
+      kind: 'Export',
+      consumer: 'exportArchive',
+      variable: 'LFS_QUOTA_EXPORT_QUEUE_URL',
+      usualWorkers: 40,
+      lost: 'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
+      // An export may have hours of work in its queue. It fails after a day.
+      isLaterBy: 6,
+      graphs: { title: 'Exports', done: 'steps', label: 'steps', one: 'step of an export' },
+    },
   },
 } as const satisfies SubjectSpec;

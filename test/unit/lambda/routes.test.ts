@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isTenantName } from '../../../lambda/core/rules/names.ts';
-import { handlerFiles, routes } from '../../../lambda/routes.ts';
+import { handlerFiles, queueNames, routes } from '../../../lambda/routes.ts';
+import { gaugedQueues } from '../../../lambda/subjects/status/rules/status.ts';
 
 const handlersFolder = join(import.meta.dirname, '../../../lambda/functions');
 
@@ -29,6 +30,10 @@ describe('the route table', () => {
       .filter((each) => each.isFile())
       .map(({ parentPath, name }) => relative(handlersFolder, join(parentPath, name)));
     expect(Object.values(handlerFiles).sort()).toEqual(files.filter((file) => file !== 'parts.ts').sort());
+  });
+
+  it('has no queue that the operator cannot look at', () => {
+    expect([...gaugedQueues].sort()).toEqual([...queueNames].sort());
   });
 
   it('begins with no literal that a tenant could be called', () => {

@@ -19,10 +19,13 @@ type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) ex
   ? I
   : never;
 
-/** Every route with all that is said of it. The compiler lets none be missing. */
-export const contract = Object.assign(
+const said = Object.assign(
   {},
   ...Object.values(contracts),
   subscription.routes,
   repos.routes,
-) as AllContracts satisfies Readonly<Record<RouteKey, RouteContract>>;
+) as AllContracts;
+
+/** Every route with all that is said of it. The compiler lets none be missing, and no other be there. */
+export const contract = said satisfies Readonly<Record<RouteKey, RouteContract>> &
+  Readonly<Record<Exclude<keyof typeof said, RouteKey>, never>>;

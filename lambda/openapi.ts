@@ -3,6 +3,7 @@ import { contract } from './contract.ts';
 import { oidPattern, repoPattern, tenantPattern } from './core/rules/names.ts';
 import { gitHostIdPattern } from './frame/access/rules/host-user.ts';
 import { lfsMediaType, uploadTokenHeader, verifyTokenHeader } from './frame/api/http.ts';
+import { routeOf } from './frame/api/route-match.ts';
 import {
   type AccessKind,
   type AnswerContract,
@@ -12,16 +13,15 @@ import {
 } from './frame/contract/contract.ts';
 import { noQuery } from './frame/contract/fields.ts';
 import { type Problem, type ProblemCode, problemTypes } from './frame/contract/problems.ts';
-import { type RouteKey, routes } from './routes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** The API as an OpenAPI 3.1 document. @param serverUrl where it is reached, without a slash at its end. */
 export function openApiDocument(serverUrl: string): Json {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const { method, path } of routes) {
-    const route = `${method} ${path}` as RouteKey;
-    const operation = describeOperation(route, contract[route]);
+  for (const [route, doc] of Object.entries(contract) as [keyof typeof contract, RouteContract][]) {
+    const { method, path } = routeOf(route);
+    const operation = describeOperation(route, doc);
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   }
   return {
@@ -97,7 +97,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   chunks: [{ uploadToken: [] }],
 };
 
-function describeOperation(route: RouteKey, doc: RouteContract): Json {
+function describeOperation(route: string, doc: RouteContract): Json {
   const isLfs = doc.lfsErrors !== undefined;
   return {
     operationId: doc.id,

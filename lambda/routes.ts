@@ -1,153 +1,91 @@
-/**
- * The one table of HTTP routes: `lib/` deploys it as API Gateway routes, `local/` serves it.
- *
- * A segment is a literal or one whole variable: API Gateway refuses `{repo}.git` (an emulator takes it).
- */
-export const routes = [
-  { method: 'GET', path: '/', function: 'console' },
-  { method: 'GET', path: '/assets/{file}', function: 'console' },
-  { method: 'GET', path: '/health', function: 'health' },
-  { method: 'GET', path: '/openapi.json', function: 'signIn' },
-  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
-  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/copies', function: 'lfsBatch' },
-  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/verify', function: 'lfsVerify' },
-  { method: 'GET', path: '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}', function: 'lfsChunks' },
-  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}', function: 'lfsChunks' },
-  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks', function: 'lfsLocks' },
-  { method: 'GET', path: '/{tenant}/{repo}/info/lfs/locks', function: 'lfsLocks' },
-  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks/verify', function: 'lfsLocks' },
-  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks/{lockId}/unlock', function: 'lfsLocks' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/subscription', function: 'getSubscription' },
-  { method: 'GET', path: '/v1/session', function: 'management' },
-  { method: 'POST', path: '/v1/session', function: 'management' },
-  { method: 'DELETE', path: '/v1/session', function: 'management' },
-  { method: 'GET', path: '/sign-in/{host}', function: 'console' },
-  { method: 'GET', path: '/v1/sign-in', function: 'management' },
-  { method: 'POST', path: '/v1/sign-in', function: 'signIn' },
-  { method: 'POST', path: '/v1/sign-in/finish', function: 'signIn' },
-  { method: 'GET', path: '/v1/status', function: 'management' },
-  { method: 'GET', path: '/v1/tenants', function: 'management' },
-  { method: 'POST', path: '/v1/tenants', function: 'management' },
-  { method: 'GET', path: '/v1/lost-tenants', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}', function: 'management' },
-  { method: 'PATCH', path: '/v1/tenants/{tenant}', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/git-host', function: 'management' },
-  { method: 'PUT', path: '/v1/tenants/{tenant}/git-host', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/git-host', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/invitations', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/invitations', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/invitations/{invitationId}', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/device', function: 'management' },
-  { method: 'POST', path: '/v1/invitations/accept', function: 'signIn' },
-  { method: 'POST', path: '/v1/device', function: 'signIn' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/exchange', function: 'exchangeToken' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/exchange-rules', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/exchange-rules', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/exchange-rules/{ruleId}', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/users', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/users/{userId}', function: 'management' },
-  { method: 'PUT', path: '/v1/tenants/{tenant}/organizations', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/organizations', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/reservations', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/reconcile', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/scans', function: 'management' },
-  { method: 'PATCH', path: '/v1/tenants/{tenant}/repos/{repo}/scan', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/exports', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/exports', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/exports/{exportId}', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/exports/{exportId}', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/downloads', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/audit', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/history', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
-  { method: 'PUT', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/webhook/test', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/emails', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/emails', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/emails', function: 'management' },
-  { method: 'POST', path: '/v1/emails/confirm', function: 'management' },
-  { method: 'POST', path: '/v1/emails/unsubscribe', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/objects', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/deletions', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/repos', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
-  { method: 'PATCH', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/reservations', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/gc', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/repos/{repo}/gc', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/gc', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/repos/{repo}/gc/reachable-set', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/repos/{repo}/gc/run', function: 'management' },
-  { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/locks', function: 'management' },
-  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/locks', function: 'management' },
-] as const;
+import { type Route as AnyRoute, type AnyRouteKey, routeOf } from './frame/api/route-match.ts';
+import { frame } from './frame/frame-spec.ts';
+import type { FunctionSpec, OwnScope, QueueSpec, SubjectSpec } from './frame/spec.ts';
+import * as specs from './specs.ts';
 
-type AnyRoute = (typeof routes)[number];
+/** Distributes over unions. */
+type In<T, K extends PropertyKey> = T extends { readonly [_ in K]: infer V } ? V : never;
+type KeysOf<T> = T extends unknown ? keyof T : never;
+
+type Spec = typeof frame | (typeof specs)[keyof typeof specs];
+/** What is said of functions, by those that have them, and by those that add to them. */
+type Said = In<Spec, 'functions'> | In<Spec, 'adds'>;
+
+export type FunctionName = KeysOf<In<Spec, 'functions'>>;
 
 /** `METHOD /path`, as API Gateway names a route. */
-export type RouteKey<F extends AnyRoute['function'] = AnyRoute['function']> =
-  Extract<AnyRoute, { function: F }> extends infer R
-    ? R extends AnyRoute
-      ? `${R['method']} ${R['path']}`
-      : never
-    : never;
-
-export interface Route {
-  readonly method: AnyRoute['method'];
-  readonly path: string;
-  readonly function: HttpFunction;
-}
+export type RouteKey<F extends FunctionName = FunctionName> = F extends unknown ? Led<In<Said, F>> : never;
+type Led<S> = S extends { readonly routes: readonly (infer K extends AnyRouteKey)[] } ? K : never;
 
 /** What matches no route is answered by this function, as API Gateway's `$default` route. */
 export const defaultRouteFunction = 'notFound';
 
-export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
+export type HttpFunction =
+  | { [F in FunctionName]: [RouteKey<F>] extends [never] ? never : F }[FunctionName]
+  | typeof defaultRouteFunction;
+
+/** The queues of a stage that has all of them. */
+export type QueueName = KeysOf<In<Spec, 'queues'>>;
+
+/** In one order, whatever runs it: Node sorts the names of a namespace, and bundlers don't. */
+const all: readonly SubjectSpec[] = [
+  frame,
+  ...Object.entries(specs)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, spec]) => spec),
+];
+
+/** Lists continue, and what has names is joined name by name. */
+function joined<T>(said: T, more: T): T {
+  if (said === undefined || more === undefined) return more ?? said;
+  if (Array.isArray(said)) return said.concat(more) as T;
+  if (typeof said !== 'object' || said === null) return more;
+  const names = Object.keys({ ...said, ...more }) as (keyof T)[];
+  return Object.fromEntries(names.map((name) => [name, joined(said[name], (more as T & object)[name])])) as T;
+}
 
 /**
- * Functions without a route: the queue's consumer, the schedule's target, what sends to webhooks, the workers of chunked
- * uploads and, if the stage has them, what sends e-mails, the workers of exports, the store's consumer, and what copies from
- * git hosts.
+ * The functions of a stage that has all of them, each with what subjects add to it. docs/security.md shows their grants, and a test
+ * compares it with the templates. The black-box tests run under those on the table (test/support/table-grants.ts), because no
+ * emulator knows partitions.
  */
-type BackgroundFunction =
-  | 'reconcile'
-  | 'refresh'
-  | 'sendWebhook'
-  | 'sendEmail'
-  | 'exportArchive'
-  | 'assembleUpload'
-  | 'storeEvents'
-  | 'copyObject';
+export const functionSpecs = Object.fromEntries(
+  all
+    .flatMap(({ functions = {} }) => Object.entries(functions))
+    .map(([name, spec]) => [
+      name,
+      all.reduce<Partial<FunctionSpec>>(
+        (sum, { adds = {} }) => joined(sum, adds[name as keyof typeof adds] ?? {}),
+        spec,
+      ),
+    ]),
+) as unknown as Readonly<Record<FunctionName, FunctionSpec>>;
 
-export type FunctionName = HttpFunction | BackgroundFunction;
+export interface Route extends AnyRoute {
+  readonly function: HttpFunction;
+}
 
-/** File of each function below `lambda/functions/`. It exports `handler`. */
-export const handlerFiles: Readonly<Record<FunctionName, string>> = {
-  console: 'console.ts',
-  health: 'health.ts',
-  lfsBatch: 'lfs-batch.ts',
-  lfsVerify: 'lfs-verify.ts',
-  lfsChunks: 'chunks/lfs-chunks.ts',
-  lfsLocks: 'locks/lfs-locks.ts',
-  getSubscription: 'get-subscription.ts',
-  exchangeToken: 'ci/exchange-token.ts',
-  signIn: 'sign-in.ts',
-  management: 'management.ts',
-  notFound: 'not-found.ts',
-  reconcile: 'reconcile.ts',
-  refresh: 'refresh.ts',
-  sendWebhook: 'alerts/send-webhook.ts',
-  sendEmail: 'alerts/send-email.ts',
-  exportArchive: 'exports/export-archive.ts',
-  assembleUpload: 'chunks/assemble-upload.ts',
-  storeEvents: 'store-events.ts',
-  copyObject: 'downloads/copy-object.ts',
-};
+/** The one table of HTTP routes: `lib/` deploys it as API Gateway routes, `local/` serves it. */
+export const routes: readonly Route[] = Object.entries(functionSpecs).flatMap(([name, spec]) =>
+  (spec.routes ?? []).map((key) => ({ ...routeOf(key), function: name as HttpFunction })),
+);
+
+export const routeKeys = routes.map(({ method, path }) => `${method} ${path}` as RouteKey);
+
+/** File of each function below `lambda/functions/`. */
+export const handlerFiles = Object.fromEntries(
+  Object.entries(functionSpecs).map(([name, { file }]) => [name, file]),
+) as Readonly<Record<FunctionName, string>>;
+
+export const queueSpecs: Readonly<Record<QueueName, QueueSpec>> = Object.assign(
+  {},
+  ...all.map(({ queues }) => queues),
+);
+
+export const queueNames = Object.keys(queueSpecs) as QueueName[];
+
+/** Where the service writes beside objects. */
+export const ownScopes: Readonly<Record<string, OwnScope>> = Object.assign(
+  {},
+  ...all.map((spec) => spec.ownScopes),
+);

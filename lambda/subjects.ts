@@ -30,9 +30,11 @@ type NeedsOfAll<L> = [
   ? D
   : never;
 
-/** What each of a list makes. */
+/** What each of a list makes, by name: Node sorts the names of a namespace, and bundlers don't. */
 export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
-  Object.values(list).map((make) => make(deps as never)) as ReturnType<L[keyof L]>[];
+  Object.entries(list)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, make]) => make(deps as never)) as ReturnType<L[keyof L]>[];
 
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(

@@ -11,6 +11,7 @@ import {
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
 import { releaseText } from '../lambda/core/rules/release.ts';
+import { functionSpecs } from '../lambda/routes.ts';
 import { signInHostsOf } from '../lambda/subjects/hosts/rules/git-hosts.ts';
 import { Api } from './api.ts';
 import { Background, EmailFeedback, notify, workQueues } from './background.ts';
@@ -18,7 +19,6 @@ import { Canary } from './canary.ts';
 import { Cdn } from './cdn.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
-import { functionSpecs } from './functions/function-specs.ts';
 import { Functions, objectsBelow, ownScopesOf } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
@@ -58,7 +58,7 @@ class LfsQuotaStack extends Stack {
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const workers = workersOf(settings);
-    const queues = workQueues(this, settings, this.storage.bucket);
+    const queues = workQueues(this, settings);
     const { reconciles, ...delivered } = queues;
     if (queues['store-events'] && this.storage.bucket)
       notify(queues['store-events'].queue, this.storage.bucket);

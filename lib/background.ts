@@ -21,9 +21,15 @@ import {
   type QueueProps,
 } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../lambda/routes.ts';
-import { functionSpecs } from './functions/function-specs.ts';
+import {
+  type FunctionName,
+  functionSpecs,
+  type QueueName,
+  queueNames,
+  queueSpecs,
+} from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
+import type { Watched } from './monitoring/alarm-specs.ts';
 import { workersOf } from './settings/concurrency.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 
@@ -39,8 +45,7 @@ interface WorkQueueProps extends Partial<QueueProps> {
   readonly kind: string;
   readonly consumer: FunctionName;
   readonly delivery: EventSourceMappingOptions;
-  /** By default twenty times six minutes: outlasts two hours without store or table. */
-  readonly attemptsMax?: number;
+  readonly attemptsMax: number;
 }
 
 /** A queue with its dead letters, and what brings its messages to a function. */
@@ -52,7 +57,7 @@ export class WorkQueue extends Construct {
 
   constructor(scope: Construct, id: string, props: WorkQueueProps) {
     super(scope, id);
-    const { kind, consumer, delivery, attemptsMax: maxReceiveCount = 20, ...own } = props;
+    const { kind, consumer, delivery, attemptsMax: maxReceiveCount, ...own } = props;
     this.kind = kind;
     this.#delivery = { consumer, delivery };
     const fifo = own.fifo && { fifo: true };
@@ -99,6 +104,7 @@ const reconcilesBy = ({ timeoutMinutes, delaySeconds, attemptsMax }: DeploymentS
 
 /** A burst makes one run, which looks each tenant up once. Each event has about 1 kB, and Lambda passes at most 6 MB. */
 const gathered = { batchSize: 500, maxBatchingWindow: Duration.seconds(20) };
+const gatheredFor = Duration.seconds(6 * (functionSpecs.storeEvents.timeoutSeconds ?? 0) + 20);
 
 /**
  * The queues that a stage has. Lambda recommends to hide a message for six times its consumer's timeout: its pollers may hold one
@@ -106,34 +112,24 @@ const gathered = { batchSize: 500, maxBatchingWindow: Duration.seconds(20) };
  * minute after the longest run. Dead letters of what is sent can't be read, or nobody could try: what a receiver does not take is
  * given up before.
  */
-export function workQueues(scope: Construct, settings: DeploymentSettings, bucket: IBucket | undefined) {
-  const workers = workersOf(settings);
-  type Own = Partial<WorkQueueProps> & {
-    readonly id?: string;
-    readonly hiddenSeconds?: (timeout: number) => number;
+export function workQueues(scope: Construct, settings: DeploymentSettings) {
+  const workers: Partial<Record<QueueName, number>> = workersOf(settings);
+  const own: Partial<Record<QueueName, Partial<WorkQueueProps> & { readonly id: string }>> = {
+    reconciles: { id: 'ReconcileQueue', ...reconcilesBy(settings.reconcile) },
+    'store-events': { id: 'StoreEvents', visibilityTimeout: gatheredFor, delivery: gathered },
   };
-  const work = (kind: string, consumer: FunctionName, maxConcurrency: number, own: Own = {}) => {
-    const { id = `${kind}Work`, hiddenSeconds = (timeout) => timeout + 60, delivery, ...props } = own;
-    const visibilityTimeout = Duration.seconds(hiddenSeconds(functionSpecs[consumer].timeoutSeconds ?? 0));
-    const all = { kind, consumer, visibilityTimeout, ...props, delivery: { maxConcurrency, ...delivery } };
-    return new WorkQueue(scope, id, all);
-  };
-  const sent: Own = { hiddenSeconds: (timeout) => 6 * timeout };
-  const events: Own = { id: 'StoreEvents', hiddenSeconds: (timeout) => 6 * timeout + 20, delivery: gathered };
-  return {
-    reconciles: work('', 'reconcile', workers.reconciles, {
-      id: 'ReconcileQueue',
-      ...reconcilesBy(settings.reconcile),
-    }),
-    webhooks: work('Webhook', 'sendWebhook', workers.webhooks, sent),
-    chunks: work('Chunk', 'assembleUpload', workers.chunks),
-    ...(workers.emails && { emails: work('Email', 'sendEmail', workers.emails, sent) }),
-    ...(workers.exports && { exports: work('Export', 'exportArchive', workers.exports) }),
-    // Its messages have URLs that expire within the hour. Three tries are for what fails. More are only for runs that died.
-    ...(workers.copies && { copies: work('Copy', 'copyObject', workers.copies, { attemptsMax: 5 }) }),
-    ...(workers['store-events'] &&
-      bucket && { 'store-events': work('StoreEvents', 'storeEvents', workers['store-events'], events) }),
-  };
+  const made = queueNames.flatMap((name): [QueueName, WorkQueue][] => {
+    const maxConcurrency = workers[name];
+    if (!maxConcurrency) return [];
+    const { kind, attemptsMax = 20, isSent } = queueSpecs[name];
+    const consumer = queueSpecs[name].consumer as FunctionName;
+    const { timeoutSeconds = 0 } = functionSpecs[consumer];
+    const visibilityTimeout = Duration.seconds(isSent ? 6 * timeoutSeconds : timeoutSeconds + 60);
+    const { id, delivery, ...props } = { id: `${kind}Work`, ...own[name] };
+    const all = { kind, consumer, attemptsMax, visibilityTimeout, ...props };
+    return [[name, new WorkQueue(scope, id, { ...all, delivery: { maxConcurrency, ...delivery } })]];
+  });
+  return Object.fromEntries(made) as Watched['queues'];
 }
 
 /** How many characters of a stack's name are sure to begin the name of its bucket. */

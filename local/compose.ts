@@ -24,6 +24,7 @@ import { createArchiveStore } from '../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
 import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
+import { routeKeys } from '../lambda/routes.ts';
 import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from '../lambda/subjects/alerts/webhook-sender.ts';
 import { createIdentityVerifier } from '../lambda/subjects/ci/identity-verifier.ts';
@@ -253,9 +254,10 @@ function made<H extends Readonly<Record<string, (deps: D) => R>>, D, R>(all: H, 
 
 /** @param publicUrl where e-mails lead to. */
 export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions {
+  const { notFound, ...rest } = httpHandlers;
   const { refresh, ...consumers } = workers;
   return {
-    http: made(httpHandlers, { ...deps, files: consoleFiles() }),
+    http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys) },
     refresh: refresh(deps),
     consumers: {
       reconciles: consumers.reconcile(deps),

@@ -15,25 +15,25 @@ import { Construct } from 'constructs';
 import { settingsToJson } from '../../lambda/core/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
-import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import type { FunctionSpec, ItemGrant, ObjectAction, QueueUse } from '../../lambda/frame/spec.ts';
+import {
+  type FunctionName,
+  functionSpecs,
+  ownScopes,
+  type QueueName,
+  queueNames,
+  queueSpecs,
+  routeKeys,
+} from '../../lambda/routes.ts';
 import { issuersToJson } from '../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportStoreKind } from '../../lambda/subjects/exports/rules/settings.ts';
 import { gitHostsToJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
-import { type GaugedQueue, gaugedQueues } from '../../lambda/subjects/status/rules/status.ts';
 import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { ownRelease } from '../release.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
-import {
-  type FunctionSpec,
-  functionSpecs,
-  type ItemGrant,
-  type ObjectAction,
-  ownScopes,
-  type QueueUse,
-} from './function-specs.ts';
 
 /**
  * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/functions/parts.ts` reads
@@ -183,7 +183,7 @@ type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents' | 'email' | 'gitH
 
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
 export function functionNamesOf({ storeEvents, email, exports, gitHosts }: SwitchedSettings): FunctionName[] {
-  const names = Object.keys(handlerFiles) as FunctionName[];
+  const names = Object.keys(functionSpecs) as FunctionName[];
   const off = new Set<FunctionName>();
   if (!storeEvents) off.add('storeEvents');
   if (!email) off.add('sendEmail');
@@ -219,7 +219,7 @@ export class Functions extends Construct {
   #build(name: FunctionName, { settings, resources }: FunctionsProps): HandlerFunction {
     const spec = functionSpecs[name];
     return new HandlerFunction(this, name, {
-      file: handlerFiles[name],
+      file: spec.file,
       description: spec.description,
       timeout:
         spec.timeoutSeconds === undefined
@@ -233,7 +233,11 @@ export class Functions extends Construct {
         ...environmentFor(spec, resources),
       },
       statements: statementsFor(spec, resources),
-      define: { ...stageJson(settings), builtFrom: JSON.stringify(ownRelease()) },
+      define: {
+        ...stageJson(settings),
+        builtFrom: JSON.stringify(ownRelease()),
+        routeKeys: JSON.stringify(routeKeys),
+      },
       logRetentionDays: settings.logRetentionDays,
       ...(spec.servesConsole && { servesConsole: true }),
       // A long reconcile continues with a new message in the queue that it came from. Lambda would stop that as a
@@ -256,7 +260,7 @@ interface FunctionResources {
   /** Undefined if objects are downloaded from the store itself. */
   readonly cdn: Cdn | undefined;
   /** Those that the stage has. */
-  readonly queues: Partial<Readonly<Record<GaugedQueue, StageQueue>>>;
+  readonly queues: Partial<Readonly<Record<QueueName, StageQueue>>>;
   /** Undefined if the stage sends no e-mail. */
   readonly email: EmailResources | undefined;
   /** Undefined if the stage makes no exports. */
@@ -314,19 +318,9 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
   };
 }
 
-/** Those with the URLs of queues. Nothing of the stage sends events of the store. */
-const queueVariable: Readonly<Record<Exclude<GaugedQueue, 'store-events'>, string>> = {
-  reconciles: 'LFS_QUOTA_QUEUE_URL',
-  webhooks: 'LFS_QUOTA_WEBHOOK_QUEUE_URL',
-  emails: 'LFS_QUOTA_EMAIL_QUEUE_URL',
-  exports: 'LFS_QUOTA_EXPORT_QUEUE_URL',
-  chunks: 'LFS_QUOTA_CHUNK_QUEUE_URL',
-  copies: 'LFS_QUOTA_COPY_QUEUE_URL',
-};
-
 /** The queues that a function uses, of those that the stage has. */
 const queuesOf = ({ queues: used = {} }: FunctionSpec, { queues }: FunctionResources) =>
-  gaugedQueues.flatMap((name) => {
+  queueNames.flatMap((name) => {
     const [uses, work] = [used[name], queues[name]];
     return uses && work ? [{ name, uses, ...work }] : [];
   });
@@ -336,8 +330,8 @@ function queueVariables(spec: FunctionSpec, resources: FunctionResources): Recor
   const variables: Record<string, string> = {};
   const gauged: Record<string, [string, string]> = {};
   for (const { name, uses, queue, deadLetterQueue } of queuesOf(spec, resources)) {
-    if (name !== 'store-events' && (uses.includes('send') || uses.includes('delay')))
-      variables[queueVariable[name]] = queue.queueUrl;
+    const { variable } = queueSpecs[name];
+    if (variable && (uses.includes('send') || uses.includes('delay'))) variables[variable] = queue.queueUrl;
     if (uses.includes('gauge')) gauged[name] = [queue.queueName, deadLetterQueue.queueName];
   }
   if (Object.keys(gauged).length > 0) variables['LFS_QUOTA_GAUGED_QUEUES'] = JSON.stringify(gauged);
@@ -366,7 +360,7 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
   const indexArns = (spec.indexes ?? []).map((index) => `${table.tableArn}/index/${index}`);
   return [
     ...allow(onTable(spec.table), [table.tableArn]),
-    ...(spec.items ?? []).flatMap((items) =>
+    ...groupedItems(spec).flatMap((items) =>
       allow(onTable(items.actions), [table.tableArn], conditionOf(items)),
     ),
     ...allow(['dynamodb:Query'], indexArns),
@@ -379,6 +373,16 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
       spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : [],
     ),
   ];
+}
+
+/** One statement for the same actions, whoever adds to them: a policy has 10,240 bytes. */
+function groupedItems({ items = [] }: FunctionSpec): ItemGrant[] {
+  const byActions = new Map<string, ItemGrant>();
+  for (const { partitions, ...grant } of items) {
+    const key = JSON.stringify(grant);
+    byActions.set(key, { ...grant, partitions: [...(byActions.get(key)?.partitions ?? []), ...partitions] });
+  }
+  return [...byActions.values()];
 }
 
 /** It sends from one address, as one of the two identities that SES can have verified for it. */
@@ -461,7 +465,7 @@ function bucketStatements(
 /** Where a function reaches what the service stores beside objects. */
 export const ownScopesOf = ({ own = {} }: Pick<FunctionSpec, 'own'>) =>
   Object.entries(ownScopes).flatMap(([name, scope]) => {
-    const actions = own[name as keyof typeof own];
+    const actions = own[name];
     return actions ? [{ actions, ...scope }] : [];
   });
 

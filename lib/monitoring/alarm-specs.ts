@@ -9,8 +9,14 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { byDueIndex, byKindIndex } from '../../lambda/core/table/table.ts';
-import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
-import type { GaugedQueue } from '../../lambda/subjects/status/rules/status.ts';
+import {
+  defaultRouteFunction,
+  type FunctionName,
+  type QueueName,
+  queueNames,
+  queueSpecs,
+  routes,
+} from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
 import type { WorkQueue } from '../background.ts';
 import type { Data } from '../data.ts';
@@ -24,7 +30,7 @@ export interface Watched {
   readonly api: Api;
   readonly table: Data['table'];
   readonly functions: Functions;
-  readonly queues: Partial<Readonly<Record<GaugedQueue, WorkQueue>>> & { readonly reconciles: WorkQueue };
+  readonly queues: Partial<Readonly<Record<QueueName, WorkQueue>>> & { readonly reconciles: WorkQueue };
 }
 
 /** One alarm. docs/runbook.md says what to do about it. */
@@ -209,31 +215,16 @@ export function throttlesOf(table: Data['table']): { id: string; what: string; m
   );
 }
 
-/** An export may have hours of work in its queue. It fails after a day. */
-const exportsAreLaterBy = 6;
-
-/** What dead letters of a queue mean. Of reconciles, the basic alarms tell. */
-const lost: Readonly<Record<Exclude<GaugedQueue, 'reconciles'>, string>> = {
-  webhooks: "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
-  chunks:
-    "A chunk of a large file couldn't be read, or the file couldn't be assembled. If nothing retries it, its push fails.",
-  emails: "An alert couldn't be e-mailed: the function sendEmail failed too often.",
-  exports:
-    'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
-  copies: "An object of another server couldn't be copied: the function copyObject failed too often.",
-  'store-events': "Events of the store couldn't be recorded. The next full scan finds the changes.",
-};
-
 function queueAlarms({ settings, queues }: Watched): AlarmSpec[] {
-  return Object.entries(lost).flatMap(([name, says]): AlarmSpec[] => {
-    const work = queues[name as GaugedQueue];
-    if (!work) return [];
-    const isLaterBy = name === 'exports' ? exportsAreLaterBy : 1;
+  return queueNames.flatMap((name): AlarmSpec[] => {
+    const work = queues[name];
+    const { lost, isLaterBy = 1 } = queueSpecs[name];
+    if (!work || !lost) return [];
     return [
       {
         id: `${work.kind}DeadLetters`,
         severity: 'ticket',
-        says,
+        says: lost,
         metric: work.deadLetterQueue.metricApproximateNumberOfMessagesVisible(largest),
         threshold: 1,
       },

@@ -9,6 +9,8 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { MetricName } from '../../lambda/core/rules/metrics.ts';
+import type { QueueSpec } from '../../lambda/frame/spec.ts';
+import { queueNames, queueSpecs } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
 import type { WorkQueue } from '../background.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
@@ -92,8 +94,11 @@ export class Dashboard extends Construct {
         ...usageWidgets(this, period),
         functionWidgets(props.functions),
         backgroundWidgets(props),
-        ...(props.queues.exports ? [workWidgets(props.queues.exports, exportGraphs)] : []),
-        ...(props.queues['store-events'] ? [workWidgets(props.queues['store-events'], eventGraphs)] : []),
+        ...queueNames.flatMap((name) => {
+          const { [name]: work } = props.queues;
+          const { graphs } = queueSpecs[name];
+          return work && graphs ? [workWidgets(work, graphs)] : [];
+        }),
       ],
     });
     const { region, partition } = Stack.of(this);
@@ -159,7 +164,7 @@ function backgroundWidgets({ queues, table }: DashboardProps): IWidget[] {
 /** Of a queue: what was done, what waits, and for how long. */
 function workWidgets(
   { queue, deadLetterQueue }: WorkQueue,
-  { title, done, label, one }: { title: string; done: string; label: string; one: string },
+  { title, done, label, one }: NonNullable<QueueSpec['graphs']>,
 ): IWidget[] {
   return [
     graph(`${title}: ${done}`, [queue.metricNumberOfMessagesDeleted({ ...sum, label })]),
@@ -179,6 +184,3 @@ function waitingWidgets(
     graph(`Oldest queued ${one} (s)`, [queue.metricApproximateAgeOfOldestMessage(maximum)]),
   ];
 }
-
-const exportGraphs = { title: 'Exports', done: 'steps', label: 'steps', one: 'step of an export' };
-const eventGraphs = { title: 'Store events', done: 'processed', label: 'events', one: 'store event' };

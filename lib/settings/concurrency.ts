@@ -1,5 +1,5 @@
-import type { GaugedQueue } from '../../lambda/subjects/status/rules/status.ts';
-import { type DeploymentSettings, usualConcurrency, usualWorkers } from './deployment-settings.ts';
+import { type QueueName, queueSpecs } from '../../lambda/routes.ts';
+import { type DeploymentSettings, usualConcurrency } from './deployment-settings.ts';
 
 /** Lambda runs a queue by two or more. */
 const least = 2;
@@ -9,8 +9,8 @@ export function workersOf(settings: DeploymentSettings) {
   const { accountConcurrency, reconcile, exports, chunkWorkers, copyWorkers } = settings;
   const { email, gitHosts, storeEvents } = settings;
   const part = Math.min(1, accountConcurrency / usualConcurrency);
-  const or = (given: number | undefined, kind: keyof typeof usualWorkers) =>
-    given ?? Math.max(least, Math.floor(usualWorkers[kind] * part));
+  const or = (given: number | undefined, name: QueueName) =>
+    given ?? Math.max(least, Math.floor((queueSpecs[name].usualWorkers ?? 0) * part));
   return {
     reconciles: or(reconcile.concurrency, 'reconciles'),
     webhooks: least,
@@ -18,9 +18,8 @@ export function workersOf(settings: DeploymentSettings) {
     ...(email && { emails: least }),
     ...(exports.workers !== 0 && { exports: or(exports.workers, 'exports') }),
     ...(gitHosts.length > 0 && { copies: or(copyWorkers, 'copies') }),
-    // More would look up and record the same tenants in parallel.
     ...(storeEvents && { 'store-events': least }),
-  } satisfies Partial<Record<GaugedQueue, number>>;
+  } satisfies Partial<Record<QueueName, number>>;
 }
 
 /** Functions that may run at once without a request: those, and the schedule's. */

@@ -8,10 +8,10 @@ import {
 } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
-import type { FunctionName } from '../../lambda/routes.ts';
+import { gitHostIdPattern } from '../../lambda/frame/access/rules/host-user.ts';
+import { type FunctionName, functionSpecs, type QueueName, queueSpecs } from '../../lambda/routes.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/subjects/ci/rules/identities.ts';
 import { gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
-import { gitHostIdPattern } from '../../lambda/frame/access/rules/host-user.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
@@ -105,58 +105,26 @@ const externalStore = z.strictObject(externalShape, {
 
 const memoryMb = (defaultMb: number) => whole([128, 10_240], defaultMb, 'MB.');
 
-/**
- * docs/decisions.md has the rule for the defaults. Measured on 2026-11-21:
- *
- * - lfsBatch 1,024: with 512, a first upload of 20 objects takes 490 ms instead of 171.
- * - getSubscription 1,024: 512 is too slow for a miss of 17,000 objects.
- * - lfsVerify 512: 256 is too slow.
- * - lfsLocks 512: a lock takes up to twice a cached read of usage.
- * - management 512: 256 is too slow for a list of 100 tenants.
- * - reconcile 512: a million open entries take 389 MB.
- * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
- * - assembleUpload 1,024: SHA-256 of a chunk is as fast as its download.
- * - exchangeToken, signIn, console, sendWebhook, sendEmail and copyObject: not measured.
- */
 const memoryOfFunctions = section(
-  {
-    console: memoryMb(256),
-    health: memoryMb(128),
-    lfsBatch: memoryMb(1_024),
-    lfsVerify: memoryMb(512),
-    lfsChunks: memoryMb(512),
-    lfsLocks: memoryMb(512),
-    getSubscription: memoryMb(1_024),
-    exchangeToken: memoryMb(512),
-    signIn: memoryMb(512),
-    management: memoryMb(512),
-    notFound: memoryMb(128),
-    reconcile: memoryMb(512),
-    refresh: memoryMb(256),
-    sendWebhook: memoryMb(256),
-    sendEmail: memoryMb(256),
-    exportArchive: memoryMb(2_048),
-    assembleUpload: memoryMb(1_024),
-    storeEvents: memoryMb(256),
-    copyObject: memoryMb(512),
-  } satisfies Record<FunctionName, z.ZodType>,
+  Object.fromEntries(
+    Object.entries(functionSpecs).map(([name, spec]) => [name, memoryMb(spec.memoryMb)]),
+  ) as Record<FunctionName, ReturnType<typeof memoryMb>>,
   'Memory of each function. 1,769 MB is one CPU core.',
 );
 
 /** What AWS gives an account that asked for it. A new one has 10. */
 export const usualConcurrency = 1_000;
 
-/** Functions at once for each kind of work, with {@link usualConcurrency}. In a smaller account they are fewer. */
-export const usualWorkers = { reconciles: 5, chunks: 4, exports: 40, copies: 10 } as const;
-
 /** How many functions do one kind of work. Left out, it depends on `accountConcurrency`. */
-const workers = (kind: keyof typeof usualWorkers, what: string, least = 2) =>
+const workers = (name: QueueName, what: string, least = 2) =>
   z
     .int()
     .min(least)
     .max(1_000)
     .optional()
-    .describe(`${what} Default: ${usualWorkers[kind]}, or fewer with a low \`accountConcurrency\`.`);
+    .describe(
+      `${what} Default: ${queueSpecs[name].usualWorkers}, or fewer with a low \`accountConcurrency\`.`,
+    );
 
 const reservedConcurrency = section(
   {

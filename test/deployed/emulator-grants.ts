@@ -1,5 +1,4 @@
-import type { FunctionName } from '../../lambda/routes.ts';
-import { functionSpecs } from '../../lib/functions/function-specs.ts';
+import { type FunctionName, functionSpecs } from '../../lambda/routes.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { awsCall } from './aws-call.ts';

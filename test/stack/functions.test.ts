@@ -137,7 +137,7 @@ describe('the functions', () => {
 
   it('may send to their own queue only if they continue their own work', () => {
     const looping = [...functions].filter(([, built]) => built.RecursiveLoop === 'Allow');
-    expect(looping.map(([name]) => name)).toEqual(['reconcile', 'exportArchive', 'assembleUpload']);
+    expect(looping.map(([name]) => name)).toEqual(['reconcile', 'assembleUpload', 'exportArchive']);
   });
 
   it('have the memory, timeout and log level that the stage sets', () => {

@@ -62,7 +62,7 @@ function linesOf({ Effect, Action, Resource, Condition }: Statement): string[] {
       ? `, from ${from}`
       : keys.length === 0
         ? ''
-        : `, partitions ${keys.join(' and ')}${ofAttributes}`;
+        : `, partitions ${[...keys].sort().join(' and ')}${ofAttributes}`;
   return [Action]
     .flat()
     .flatMap((action) => [Resource].flat().map((each) => `${action} on ${shown(each)}${where}`));

@@ -8,26 +8,28 @@ import { mayDo } from '../support/table-grants.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
 
-const countPartitions = 'TENANT#* and SHARDS#* and HISTORY#* and ALERT#*';
-const signInPartitions = 'LOGIN#* and TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*';
+const countPartitions = ['TENANT#*', 'SHARDS#*', 'HISTORY#*', 'ALERT#*'];
+const linkPartitions = ['MAPPED#*', 'LINK#*', 'PINNED#*'];
+const pushPartitions = ['SEEN#*', 'UPLOAD#*', 'COPY#*', 'DOWNLOADS#*', 'PUBLIC#*', 'GRANT#*'];
+const all = (...partitions: string[]) => partitions.sort().join(' and ');
 
 /** The partitions of items that only some functions write, as docs/security.md names them. */
 const itemKinds: Readonly<Record<string, string>> = {
   'webhook-items': 'WEBHOOK#*',
-  'token-items': 'TOKEN#* and REQUEST#* and AUDIT#*',
-  'sign-in-items': signInPartitions,
-  'session-items': 'LOGIN#* and TOKEN#*',
+  'token-items': all('TOKEN#*', 'REQUEST#*', 'AUDIT#*'),
+  'sign-in-items': all('LOGIN#*', 'TOKEN#*', 'REQUEST#*', 'INVITATION#*', 'DEVICE#*', 'AUDIT#*'),
+  'session-items': all('LOGIN#*', 'TOKEN#*'),
   'known-tokens': 'TOKEN#*',
   'token-use': 'TOKEN#*, attributes pk and sk and lastUsedAtMs',
   'upload-items': 'UPLOAD#*',
-  'assembled-items': 'UPLOAD#* and TENANT#*',
+  'assembled-items': all('UPLOAD#*', 'TENANT#*'),
   'copy-items': 'COPY#*',
   'email-items': 'EMAIL#*',
-  'count-items': countPartitions,
-  'push-items': `${countPartitions} and SEEN#* and UPLOAD#* and COPY#* and DOWNLOADS#* and PUBLIC#* and GRANT#* and MAPPED#* and LINK#* and PINNED#*`,
+  'count-items': all(...countPartitions),
+  'push-items': all(...countPartitions, ...pushPartitions, ...linkPartitions),
   'lock-items': 'LOCKS#*',
   'lock-notes': 'AUDIT#* and GRANT#*',
-  'link-items': 'MAPPED#* and LINK#* and PINNED#*',
+  'link-items': all(...linkPartitions),
   'tenant-items': 'TENANT#*',
   'schedule-item': 'SCHEDULE',
   'alert-items': 'ALERT#* and EMAIL#*',

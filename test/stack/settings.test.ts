@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/core/rules/settings.ts';
-import { functionSpecs } from '../../lib/functions/function-specs.ts';
+import { functionSpecs } from '../../lambda/routes.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { deployed } from './deployed-stack.ts';

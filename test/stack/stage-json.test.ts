@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join, relative } from 'node:path';
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { build } from 'esbuild';
@@ -86,7 +86,9 @@ describe('the settings that become code', () => {
     const fileOf = Object.entries(handlerFiles) as [FunctionName, string][];
     const functionsWith = (name: string) =>
       fileOf.flatMap(([handler, file]) => {
-        const output = built.outputFiles.find(({ path }) => basename(path) === file.replace('.ts', '.js'));
+        const output = built.outputFiles.find(
+          ({ path }) => relative('out', path) === file.replace('.ts', '.js'),
+        );
         return output?.text.includes(`it has ${name}`) ? [handler] : [];
       });
     const bare = ['console', 'health', 'notFound'];
@@ -107,8 +109,8 @@ describe('the settings that become code', () => {
     expect(functionsWith('stageJson.adoptedRepos')).toEqual(
       composed.filter((name) => !withoutKeys.includes(name)),
     );
-    expect(functionsWith('stageJson.identityIssuers')).toEqual(['exchangeToken', 'management']);
-    expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'lfsLocks', 'signIn', 'management']);
+    expect(functionsWith('stageJson.identityIssuers')).toEqual(['management', 'exchangeToken']);
+    expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'signIn', 'management', 'lfsLocks']);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
     expect(functionsWith('stageJson.storageClasses')).toEqual(['lfsBatch', 'management', 'assembleUpload']);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
 import type { Operations, TableClient } from '../../lambda/core/table/table.ts';
-import type { FunctionName } from '../../lambda/routes.ts';
-import { functionSpecs, type ItemGrant, type TableAction } from '../../lib/functions/function-specs.ts';
+import type { ItemGrant, TableAction } from '../../lambda/frame/spec.ts';
+import { type FunctionName, functionSpecs } from '../../lambda/routes.ts';
 import type * as compose from '../../local/compose.ts';
 
 const running = new AsyncLocalStorage<FunctionName>();

@@ -1,7 +1,19 @@
-import type { Route } from '../../routes.ts';
+/** `METHOD /path`, as API Gateway names a route. */
+export type AnyRouteKey = `${Method} /${string}`;
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export type RouteMatch =
-  | { readonly kind: 'matched'; readonly route: Route; readonly pathParameters: Record<string, string> }
+export interface Route {
+  readonly method: Method;
+  readonly path: string;
+}
+
+export function routeOf(key: AnyRouteKey): Route {
+  const [method, path] = key.split(' ') as [Method, string];
+  return { method, path };
+}
+
+export type RouteMatch<R extends Route = Route> =
+  | { readonly kind: 'matched'; readonly route: R; readonly pathParameters: Record<string, string> }
   /** No route: the `$default` function answers. */
   | { readonly kind: 'none' }
   /** The path holds a percent sign that encodes nothing. */
@@ -12,10 +24,13 @@ export type RouteMatch =
  * variable takes exactly one segment that is not empty. `path` is as it was sent; segments are split before
  * they are decoded, so an encoded slash stays inside its parameter.
  */
-export function matchRoute(routes: readonly Route[], request: { method: string; path: string }): RouteMatch {
+export function matchRoute<R extends Route>(
+  routes: readonly R[],
+  request: { method: string; path: string },
+): RouteMatch<R> {
   const segments = decodePath(request.path);
   if (segments === undefined) return { kind: 'malformed' };
-  let best: { route: Route; pathParameters: Record<string, string>; rank: string } | undefined;
+  let best: { route: R; pathParameters: Record<string, string>; rank: string } | undefined;
   for (const route of routes) {
     if (route.method !== request.method) continue;
     const found = matchSegments(route.path.split('/'), segments);

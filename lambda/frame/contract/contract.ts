@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import type { RouteKey } from '../../routes.ts';
 import type { AuditAction } from '../access/rules/audit.ts';
 import type { ProblemCode } from './problems.ts';
 
@@ -90,18 +89,19 @@ export interface RouteContract {
 }
 
 /**
- * Routes of the management API that can change something, so that they are audited. A session changes nothing of a
- * tenant. Who reads an e-mail has no token: their address shows what they chose.
+ * A change by the operator, or by a token of the tenant's, is audited. A session changes nothing of a tenant. The reader of an
+ * e-mail has no token: their address shows what they chose.
  */
-type Audited = Exclude<
-  RouteKey<'management'>,
-  `GET ${string}` | `${string} /v1/session` | `${string} /v1/emails/${string}`
->;
+type AuditedAccess = 'admin' | 'manager' | 'auditor' | 'reader';
+type Audit =
+  | { readonly access: AuditedAccess; readonly action: AuditAction }
+  | { readonly access: Exclude<AccessKind, AuditedAccess>; readonly action?: never };
 
 /** The routes of one subject. The compiler lets none pass that changes something and names no action for the audit. */
 export type Contract = {
-  readonly [K in RouteKey]?: RouteContract &
-    (K extends Audited ? { readonly action: AuditAction } : { readonly action?: never });
+  readonly [Route in `GET /${string}`]: RouteContract & { readonly action?: never };
+} & {
+  readonly [Route in `${'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`]: RouteContract & Audit;
 };
 
 /** Whether a git host must have been asked lately about a user of its who calls a route: all that they can change. */

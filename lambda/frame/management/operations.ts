@@ -4,7 +4,6 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import { hasPrototypeField, parseJson } from '../../core/rules/text.ts';
-import type { RouteKey } from '../../routes.ts';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../access/audit.ts';
 import type { AccessPorts } from '../access/ports.ts';
 import type { AuditAction } from '../access/rules/audit.ts';
@@ -108,8 +107,14 @@ type Run<D, K, C extends RouteContract> = C extends { action: AuditAction }
           }
   : Read<D, K, C>;
 
+/** The routes of a contract whose access is checked here. Of others, who may call them is checked by what they're for. */
+type Checked<C> = {
+  readonly [K in keyof C]: C[K] extends { access: 'admin' | keyof typeof checks } ? K : never;
+}[keyof C] &
+  string;
+
 type Runs<D, C extends Contract> = {
-  readonly [K in keyof C & RouteKey<'management'>]: C[K] extends RouteContract ? Run<D, K, C[K]> : never;
+  readonly [K in Checked<C>]: C[K] extends RouteContract ? Run<D, K, C[K]> : never;
 };
 
 /**
@@ -124,9 +129,9 @@ export const operationsFor =
     contract: C,
     runs: Runs<RouteDeps & Needs, C>,
     refusal?: (deps: RouteDeps & Needs) => Refusal | undefined,
-  ): Readonly<Record<keyof C & RouteKey<'management'>, Operation<RouteDeps & Needs>>> => {
-    const made = (Object.keys(runs) as (keyof C & RouteKey<'management'>)[]).map((route) => {
-      const said: RouteContract | undefined = contract[route];
+  ): Readonly<Record<Checked<C>, Operation<RouteDeps & Needs>>> => {
+    const made = (Object.keys(runs) as Checked<C>[]).map((route) => {
+      const said = contract[route] as RouteContract | undefined;
       if (!said) throw new Error(`${route} has no contract.`);
       const run = runs[route] as unknown as AnyRun;
       return [route, operation({ route, contract: said, run, refusal: refusal as AnyRefusal })];

@@ -1,19 +1,29 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { isTenantName, repoNamed } from '../../core/rules/names.ts';
-import { routes } from '../../routes.ts';
 import { overTls, problemAnswer, type Response } from '../api/http.ts';
-import { methodsOf } from '../api/route-match.ts';
+import { type AnyRouteKey, methodsOf, type Route, routeOf } from '../api/route-match.ts';
 import type { HttpHandler } from '../aws/function.ts';
 import { routeProblems } from '../contract/route-problems.ts';
 import { lfsError } from '../lfs/http.ts';
 import { lfsUrlWrong, methodNotAllowed, notAnEndpoint } from '../lfs/messages.ts';
 
-/** The `$default` route: a path that is no route, or a method that its route does not have. */
-export function create(): HttpHandler {
-  return async (event) => overTls(event, refusalOf(event));
+/**
+ * The `$default` route: a path that is no route, or a method that its route does not have.
+ *
+ * @param routeKeys of all routes.
+ */
+export function create(routeKeys: readonly AnyRouteKey[]): HttpHandler {
+  const routes = routeKeys.map(routeOf);
+  const known = { routes, endpoints: endpointsOf(routes) };
+  return async (event) => overTls(event, refusalOf(event, known));
 }
 
-function refusalOf(event: APIGatewayProxyEventV2): Response {
+interface Known {
+  readonly routes: readonly Route[];
+  readonly endpoints: readonly (readonly string[])[];
+}
+
+function refusalOf(event: APIGatewayProxyEventV2, { routes, endpoints }: Known): Response {
   const { rawPath, requestContext } = event;
   const { requestId, http } = requestContext;
   const lfs404 = (message: string) => lfsError({ statusCode: 404, message, requestId });
@@ -27,7 +37,7 @@ function refusalOf(event: APIGatewayProxyEventV2): Response {
       ? lfsError({ statusCode: 405, message, requestId }, { allow })
       : refused('method-not-allowed', message, { allow });
   }
-  const endpoint = methods.length === 0 ? endpointOf(rawPath) : undefined;
+  const endpoint = methods.length === 0 ? endpointOf(rawPath, endpoints) : undefined;
   if (endpoint && (isLfs || endpoint.mayBeLfs)) return lfs404(lfsUrlWrong(endpoint.lfsUrl, endpoint.repo));
   if (!isLfs) return refused('not-found', 'Route not found.');
   const [before = ''] = rawPath.split(lfsUrlEnd);
@@ -42,17 +52,18 @@ const lfsUrlEnd = '/info/lfs';
 const isName = (segment: string) => segment !== '';
 
 /** What git-lfs adds to `lfs.url`, in segments, the longest first. */
-const endpoints = routes
-  .flatMap(({ path }) => path.split(`${lfsUrlEnd}/`).slice(1))
-  .map((end) => end.split('/'))
-  .sort((a, b) => b.length - a.length);
+const endpointsOf = (routes: readonly Route[]) =>
+  routes
+    .flatMap(({ path }) => path.split(`${lfsUrlEnd}/`).slice(1))
+    .map((end) => end.split('/'))
+    .sort((a, b) => b.length - a.length);
 
 /**
  * The path of the `lfs.url` by which a client asked for an endpoint, and `/tenant/repo` that it means, if that shows.
  *
  * @returns undefined: it's something else.
  */
-function endpointOf(path: string) {
+function endpointOf(path: string, endpoints: Known['endpoints']) {
   const segments = path.split('/').filter(isName);
   const end = endpoints.find((each) =>
     each.every((name, index) => {

@@ -9,13 +9,12 @@ import {
   operationsFor,
   type RouteDeps,
 } from '../../frame/management/operations.ts';
-import type { RouteKey } from '../../routes.ts';
 import { type EmailBody, emailContract } from './email-contract.ts';
 import { addEmail, removeEmail, useEmailKey } from './emails.ts';
 import type { AlertPorts } from './ports.ts';
 import { type EmailAddress, emailsMax } from './rules/email.ts';
 
-type LinkRoute = Extract<RouteKey<'management'>, `POST /v1/emails/${string}`>;
+type LinkRoute = Extract<keyof typeof emailContract, `POST /v1/emails/${string}`>;
 
 const {
   'POST /v1/emails/confirm': confirm,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { functionSpecs } from '../../../lib/functions/function-specs.ts';
+import { functionSpecs } from '../../../lambda/routes.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import { expectRefused, templateOf } from '../stack-template.ts';
 import { type AlarmProperties, alarmsOf, firstRinging, metricOf, ringsSurely } from './alarm-evaluation.ts';

@@ -1,10 +1,11 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isTenantName } from '../../../lambda/core/rules/names.ts';
-import { handlerFiles, routes } from '../../../lambda/routes.ts';
+import { handlerFiles, queueNames, routes } from '../../../lambda/routes.ts';
+import { gaugedQueues } from '../../../lambda/subjects/status/rules/status.ts';
 
-const folder = join(import.meta.dirname, '../../../lambda/functions');
+const handlersFolder = join(import.meta.dirname, '../../../lambda/functions');
 
 describe('the route table', () => {
   it.each(routes)('$method $path: each segment is a literal or one whole variable', ({ path }) => {
@@ -25,9 +26,14 @@ describe('the route table', () => {
   });
 
   it('leads to files that are there, and to each of them', () => {
-    const files = readdirSync(folder, { encoding: 'utf8', recursive: true });
-    const own = files.filter((file) => file.endsWith('.ts') && file !== 'parts.ts');
-    expect(Object.values(handlerFiles).sort()).toEqual(own.sort());
+    const files = readdirSync(handlersFolder, { recursive: true, withFileTypes: true })
+      .filter((each) => each.isFile())
+      .map(({ parentPath, name }) => relative(handlersFolder, join(parentPath, name)));
+    expect(Object.values(handlerFiles).sort()).toEqual(files.filter((file) => file !== 'parts.ts').sort());
+  });
+
+  it('has no queue that the operator cannot look at', () => {
+    expect([...gaugedQueues].sort()).toEqual([...queueNames].sort());
   });
 
   it('begins with no literal that a tenant could be called', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
 import { create } from '../../../../lambda/frame/service/not-found.ts';
-import { routes } from '../../../../lambda/routes.ts';
+import { routeKeys, routes } from '../../../../lambda/routes.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 
 const lfsRoute = '/{tenant}/{repo}/info/lfs';
@@ -38,7 +38,7 @@ const cases = endpoints.flatMap(([method, end]) =>
 );
 
 async function ask(method: string, path: string) {
-  const { statusCode, headers, body = '' } = await create()(httpEvent({ method, path }), noContext);
+  const { statusCode, headers, body = '' } = await create(routeKeys)(httpEvent({ method, path }), noContext);
   return { statusCode, type: headers?.['content-type'], body: JSON.parse(body) as Record<string, string> };
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { cloudPrices, r2Prices, s3Prices } from '../../../../../../cost/operations.ts';
+import { functionSpecs } from '../../../../../../lambda/routes.ts';
 import {
   checkSettings,
   exportSettingsFor,
@@ -7,7 +8,6 @@ import {
   exportStoreKinds,
   planSettingsFor,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
-import { functionSpecs } from '../../../../../../lib/functions/function-specs.ts';
 import { parseDeploymentSettings } from '../../../../../../lib/settings/stages.ts';
 
 const settings = (kind: (typeof exportStoreKinds)[number]) => exportSettingsFor(kind, { workers: 4 });

@@ -1,0 +1,37 @@
+import { on, pushes, type SubjectSpec } from '../../frame/spec.ts';
+
+export const downloads = {
+  functions: {
+    copyObject: {
+      file: 'downloads/copy-object.ts',
+      description:
+        'Copies objects from other servers by signed URLs. It reaches the internet, and of the table its own items.',
+      timeoutSeconds: 900,
+      memoryMb: 512,
+      items: [on(['COPY#*'], 'UpdateItem', 'DeleteItem')],
+      queues: { copies: ['receive', 'delay'] },
+    },
+  },
+  adds: {
+    management: {
+      routes: ['GET /v1/tenants/{tenant}/downloads'],
+      queues: { copies: ['gauge'] },
+    },
+    lfsBatch: {
+      routes: ['POST /{tenant}/{repo}/info/lfs/objects/copies'],
+      items: [pushes('COPY#*', 'DOWNLOADS#*', 'PUBLIC#*')],
+      queues: { copies: ['send'] },
+    },
+  },
+  queues: {
+    copies: {
+      kind: 'Copy',
+      consumer: 'copyObject',
+      variable: 'LFS_QUOTA_COPY_QUEUE_URL',
+      usualWorkers: 10,
+      // Its messages have URLs that expire within the hour. Three tries are for what fails. More are only for runs that died.
+      attemptsMax: 5,
+      lost: "An object of another server couldn't be copied: the function copyObject failed too often.",
+    },
+  },
+} as const satisfies SubjectSpec;

@@ -1,0 +1,9 @@
+import { counts, pushes, type SubjectSpec } from '../../frame/spec.ts';
+
+export const history = {
+  adds: {
+    management: { routes: ['GET /v1/tenants/{tenant}/history'] },
+    lfsBatch: { items: [pushes('HISTORY#*')] },
+    getSubscription: { items: [counts('HISTORY#*')] },
+  },
+} as const satisfies SubjectSpec;

@@ -1,0 +1,14 @@
+import { pushes, type SubjectSpec } from '../../frame/spec.ts';
+
+export const hosts = {
+  adds: {
+    management: {
+      routes: [
+        'GET /v1/tenants/{tenant}/git-host',
+        'PUT /v1/tenants/{tenant}/git-host',
+        'DELETE /v1/tenants/{tenant}/git-host',
+      ],
+    },
+    lfsBatch: { items: [pushes('GRANT#*', 'MAPPED#*', 'LINK#*', 'PINNED#*')] },
+  },
+} as const satisfies SubjectSpec;

@@ -1,0 +1,5 @@
+import type { SubjectSpec } from '../../frame/spec.ts';
+
+export const status = {
+  adds: { management: { routes: ['GET /v1/status'] } },
+} as const satisfies SubjectSpec;

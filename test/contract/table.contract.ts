@@ -16,21 +16,12 @@ import {
 } from '../../lambda/subjects/invitations/invitation-store.ts';
 import { createDynamoDbLocks } from '../../lambda/subjects/locks/lock-store.ts';
 import { createDynamoDbUsers } from '../../lambda/subjects/sign-in/user-store.ts';
-import { alertsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
-import { chunkedUploadsContract } from './chunked-uploads.contract.ts';
-import { downloadsContract } from './downloads.contract.ts';
-import { exchangeRulesContract } from './exchange-rules.contract.ts';
-import { exportJobsContract } from './export-jobs.contract.ts';
 import { failuresContract } from './failures.contract.ts';
-import { historyContract } from './history.contract.ts';
-import { devicesContract, invitationsContract } from './invitations.contract.ts';
-import { keptGrantsContract } from './kept-grants.contract.ts';
 import { addCommittedContract } from './ledger-add-committed.contract.ts';
 import type { OpenTable } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
-import { gcContract } from './ledger-gc.contract.ts';
 import { largeRepoContract } from './ledger-large-repos.contract.ts';
 import { limitContract } from './ledger-limits.contract.ts';
 import { listContract } from './ledger-lists.contract.ts';
@@ -39,12 +30,21 @@ import { repoContract } from './ledger-repos.contract.ts';
 import { reservationContract } from './ledger-reservations.contract.ts';
 import { tenantContract } from './ledger-tenants.contract.ts';
 import { tokenContract } from './ledger-tokens.contract.ts';
-import { linkedReposContract } from './linked-repos.contract.ts';
-import { locksContract } from './locks.contract.ts';
-import { publicReadsContract } from './public-reads.contract.ts';
 import { requestKeyContract } from './request-keys.contract.ts';
-import { usersContract } from './users.contract.ts';
-import { webhooksContract } from './webhooks.contract.ts';
+import { alertsContract } from './subjects/alerts/alerts.contract.ts';
+import { webhooksContract } from './subjects/alerts/webhooks.contract.ts';
+import { chunkedUploadsContract } from './subjects/chunks/chunked-uploads.contract.ts';
+import { exchangeRulesContract } from './subjects/ci/exchange-rules.contract.ts';
+import { downloadsContract } from './subjects/downloads/downloads.contract.ts';
+import { publicReadsContract } from './subjects/downloads/public-reads.contract.ts';
+import { exportJobsContract } from './subjects/exports/export-jobs.contract.ts';
+import { gcContract } from './subjects/gc/gc.contract.ts';
+import { historyContract } from './subjects/history/history.contract.ts';
+import { keptGrantsContract } from './subjects/hosts/kept-grants.contract.ts';
+import { linkedReposContract } from './subjects/hosts/linked-repos.contract.ts';
+import { devicesContract, invitationsContract } from './subjects/invitations/invitations.contract.ts';
+import { locksContract } from './subjects/locks/locks.contract.ts';
+import { usersContract } from './subjects/sign-in/users.contract.ts';
 
 /** What everything that is kept in one table must do, on each kind of table. */
 export function tableContract(table: OpenTable): void {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { push } from '../support/lfs-client.ts';
-import { startStandInHost } from '../support/subjects/hosts/git-host.ts';
+import { startStandInHost } from '../support/git-host.ts';
 
 /** A running API with something in it. */
 export interface ApiFixture {

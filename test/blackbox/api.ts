@@ -3,8 +3,8 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from '
 import { request as secureRequest } from 'node:https';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import type { TestIssuer } from '../support/subjects/ci/identity-issuer.ts';
-import type { StandInHost } from '../support/subjects/hosts/git-host.ts';
+import type { StandInHost } from '../support/git-host.ts';
+import type { TestIssuer } from '../support/identity-issuer.ts';
 
 /** A repo that the stack's setting has in the bucket where another server put it. */
 export interface AdoptedRepo {

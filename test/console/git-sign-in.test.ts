@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectStatus } from '../blackbox/api.ts';
-import { startStandInHost } from '../support/subjects/hosts/git-host.ts';
+import { startStandInHost } from '../support/git-host.ts';
 import { describeInBrowser, watch } from './browser.ts';
 import { type ConsoleFixture, startConsole } from './fixture.ts';
 import { signIn } from './sign-in.ts';

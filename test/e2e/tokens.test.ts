@@ -7,7 +7,7 @@ import { parse as parseYaml } from 'yaml';
 import { docBlocks } from '../support/doc-blocks.ts';
 import { GitUser } from '../support/git-user.ts';
 import { bytesOf } from '../support/payload.ts';
-import { startTestIssuer } from '../support/subjects/ci/identity-issuer.ts';
+import { startTestIssuer } from '../support/identity-issuer.ts';
 import { commandLine, projectRoot, Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';

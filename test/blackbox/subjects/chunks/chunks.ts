@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Answer, Api } from '../../api.ts';
 import { expectLfsError, jsonOf } from '../../api.ts';
@@ -14,6 +14,7 @@ import {
   postBatch,
   put,
 } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 
 const gib = 1024 ** 3;
 /** Its 81st chunk, the last, has 1,000 bytes. Nobody sends the others. */
@@ -24,7 +25,7 @@ const sha256Of = (bytes: Buffer) => createHash('sha256').update(bytes).digest('h
 const transferOf = (answer: Answer) => z.object({ transfer: z.string() }).parse(jsonOf(answer)).transfer;
 
 /** How clients upload files that one PUT can't carry. What becomes of all chunks is tested elsewhere: it takes 5 GiB. */
-export function chunkTests(api: () => Api): void {
+function chunkTests(api: () => Api): void {
   const ask = (place: Place, objects: readonly { oid: string; size: number }[]) =>
     postBatch(api(), place, { operation: 'upload', transfers: ['lfs-quota', 'basic'], objects });
 
@@ -102,3 +103,14 @@ export function chunkTests(api: () => Api): void {
         expectLfsError(await call(first, body, header), 404, /Upload not found/);
   });
 }
+
+/** All that the suite asks of this subject. */
+export const chunksSubject: Subject = {
+  callers: {
+    'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',
+    'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',
+  },
+  tests: (api) => {
+    describe('uploads in chunks', () => chunkTests(api));
+  },
+};

@@ -12,6 +12,7 @@ import {
   type TestTenant,
 } from '../../api.ts';
 import { newOid, objectOf, objectsIn, postBatch, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 
 const ruleShape = z.strictObject({
   ruleId: z.string().regex(/^[0-9a-f]{16}$/),
@@ -36,7 +37,7 @@ const tokenShape = z.strictObject({
 const githubIssuer = 'https://token.actions.githubusercontent.com';
 
 /** Rules by which CI jobs get tokens, and the exchange itself. */
-export function tokenExchangeTests(api: () => Api): void {
+function tokenExchangeTests(api: () => Api): void {
   const rulesOf = (tenant: string) => `/v1/tenants/${tenant}/exchange-rules`;
   const exchange = (tenant: string, body: unknown, headers: Record<string, string> = {}) =>
     api().send({
@@ -227,3 +228,14 @@ function unsigned(): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none', kid: 'k' })}.${part({ iss: githubIssuer, exp: 9e9 })}.`;
 }
+
+/** All that the suite asks of this subject. */
+export const ciSubject: Subject = {
+  callers: {
+    'POST /v1/tenants/{tenant}/exchange': 'identity',
+    'GET /v1/tenants/{tenant}/exchange-rules': 'manager',
+    'POST /v1/tenants/{tenant}/exchange-rules': 'manager',
+    'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': 'manager',
+  },
+  tests: tokenExchangeTests,
+};

@@ -2,9 +2,11 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Api, basic, bodyOf, expectLfsError, expectProblem, expectStatus, jsonOf } from '../../api.ts';
 import { ask, batch, newOid, objectOf, objectsIn, type Place, pointer, postBatch, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
+import { publicRepoTests } from './public-repos.ts';
 
 /** Downloads of what is stored. */
-export function downloadTests(api: () => Api): void {
+function downloadTests(api: () => Api): void {
   describe('a download', () => {
     const [object, other, empty] = [objectOf(1000), objectOf(10), objectOf(0)];
     let place: Place;
@@ -119,7 +121,7 @@ const pageShape = z.strictObject({
 });
 
 /** What was offered for download, and how it ends. */
-export function downloadMeterTests(api: () => Api): void {
+function downloadMeterTests(api: () => Api): void {
   describe('the meter of downloads', () => {
     const [large, small] = [objectOf(700), objectOf(300)];
     let place: Place;
@@ -198,3 +200,17 @@ export function downloadMeterTests(api: () => Api): void {
     );
   });
 }
+
+/** All that the suite asks of this subject. */
+export const downloadsSubject: Subject = {
+  callers: {
+    'POST /{tenant}/{repo}/info/lfs/objects/copies': 'git',
+    'GET /v1/tenants/{tenant}/downloads': 'reader',
+  },
+  lists: ['downloads'],
+  tests: (api) => {
+    describe('downloads', () => downloadTests(api));
+    downloadMeterTests(api);
+    publicRepoTests(api);
+  },
+};

@@ -16,6 +16,7 @@ import {
   type TestTenant,
 } from '../../api.ts';
 import { type LfsObject, newOid, objectOf, type Place, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 
 const exportShape = z.object({
   exportId: z.string().regex(/^[0-9a-f]{24}$/),
@@ -28,7 +29,7 @@ const exportShape = z.object({
 const pageShape = z.object({ exports: z.array(exportShape), nextCursor: z.string().nullable() });
 
 /** How exports are asked for, shown and deleted, whatever becomes of them. */
-export function exportTests(api: () => Api): void {
+function exportTests(api: () => Api): void {
   let own: TestTenant;
   let other: TestTenant;
   beforeAll(async () => {
@@ -224,7 +225,7 @@ export async function exported(api: Api, tenant: string, body: object): Promise<
 }
 
 /** What exports make: archives that have every object, are downloaded by URL, and go when they are deleted. */
-export function archiveTests(api: () => Api): void {
+function archiveTests(api: () => Api): void {
   let place: Place;
   let objects: readonly LfsObject[];
 
@@ -286,3 +287,18 @@ export function archiveTests(api: () => Api): void {
     });
   });
 }
+
+/** All that the suite asks of this subject. */
+export const exportsSubject: Subject = {
+  callers: {
+    'GET /v1/tenants/{tenant}/exports': 'reader',
+    'POST /v1/tenants/{tenant}/exports': 'reader',
+    'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
+    'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
+  },
+  lists: ['exports'],
+  tests: (api) => {
+    describe('exports', () => exportTests(api));
+    archiveTests(api);
+  },
+};

@@ -1,7 +1,8 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Answer, type Api, basic, expectProblem, jsonOf } from '../../api.ts';
 import { objectOf, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 
 const sum = z.strictObject({ objectCount: z.int(), bytes: z.int() });
 const gcShape = z.strictObject({
@@ -29,7 +30,7 @@ function expectCode(answer: Answer, [status, code]: readonly [number, string]): 
 }
 
 /** A gc run up to the day that it has to wait. What follows takes a shorter one: test/e2e/gc.test.ts. */
-export function gcTests(api: () => Api): void {
+function gcTests(api: () => Api): void {
   const object = objectOf(10);
   let tenant: string;
   let own: Awaited<ReturnType<Api['newTenant']>>;
@@ -112,3 +113,17 @@ export function gcTests(api: () => Api): void {
     if (again.status !== 201) expectCode(again, [409, 'gc-ending']);
   });
 }
+
+/** All that the suite asks of this subject. */
+export const gcSubject: Subject = {
+  callers: {
+    'GET /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
+    'POST /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
+    'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
+    'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'manager',
+    'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'manager',
+  },
+  tests: (api) => {
+    describe('gc runs', () => gcTests(api));
+  },
+};

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { StandInHost } from '../../../support/subjects/hosts/git-host.ts';
+import type { StandInHost } from '../../../support/git-host.ts';
 import {
   type Api,
   basic,
@@ -16,6 +16,7 @@ import {
   newName,
 } from '../../api.ts';
 import { ask, batchPath, lfsHeaders, objectOf, objectsIn, type Place, pointer, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 
 const linkedShape = z.object({
   repo: z.string(),
@@ -34,7 +35,7 @@ const linkedShape = z.object({
 const newToken = () => `forge-token-${randomBytes(16).toString('hex')}`;
 
 /** People who come with their own tokens for a git host. */
-export function gitHostTests(api: () => Api): void {
+function gitHostTests(api: () => Api): void {
   describe('a repo of a git host', () => {
     const stored = objectOf(3000);
     let place: Place;
@@ -467,3 +468,13 @@ export function gitHostTests(api: () => Api): void {
     });
   });
 }
+
+/** All that the suite asks of this subject. */
+export const hostsSubject: Subject = {
+  callers: {
+    'GET /v1/tenants/{tenant}/git-host': 'manager',
+    'PUT /v1/tenants/{tenant}/git-host': 'manager',
+    'DELETE /v1/tenants/{tenant}/git-host': 'manager',
+  },
+  tests: gitHostTests,
+};

@@ -12,6 +12,7 @@ import {
   type TestTenant,
 } from '../../api.ts';
 import { newOid, objectOf, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 import { signIn } from '../../tokens.ts';
 
 const scope = z.enum(['read', 'write', 'manage']);
@@ -63,7 +64,7 @@ const secondsUntil = (time: string) => (Date.parse(time) - Date.now()) / 1000;
 const day = 86_400;
 
 /** Links by which people get tokens, and command lines that wait for one. */
-export function invitationTests(api: () => Api): void {
+function invitationTests(api: () => Api): void {
   const open = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     api().send({
       method: 'POST',
@@ -382,3 +383,17 @@ export function invitationTests(api: () => Api): void {
     });
   });
 }
+
+/** All that the suite asks of this subject. */
+export const invitationsSubject: Subject = {
+  callers: {
+    'GET /v1/tenants/{tenant}/invitations': 'manager',
+    'POST /v1/tenants/{tenant}/invitations': 'manager',
+    'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': 'manager',
+    // What each may approve: test/blackbox/invitations.ts.
+    'POST /v1/tenants/{tenant}/device': 'reader',
+    'POST /v1/invitations/accept': 'all',
+    'POST /v1/device': 'all',
+  },
+  tests: invitationTests,
+};

@@ -10,11 +10,13 @@ import {
   comparable,
   expectLfsError,
   expectProblem,
+  expectStatus,
   jsonOf,
   newName,
   pageQuery,
 } from '../../api.ts';
 import { lfsHeaders, lfsType, type Place } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 
 const wireLock = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{40}[0-9A-Za-z]{12}$/),
@@ -49,7 +51,7 @@ interface Member {
 }
 
 /** File locks, as git-lfs and as who administers them sees them. */
-export function lockTests(api: () => Api): void {
+function lockTests(api: () => Api): void {
   const newMember = async (tenant: string, grant: object): Promise<Member> => {
     return bodyOf(
       await api().manage('POST', `/v1/tenants/${tenant}/tokens`, { scope: 'write', ...grant }),
@@ -170,6 +172,25 @@ export function lockTests(api: () => Api): void {
       const next = await take(place, bob.token, 'a.bin');
       expectLfsError(await unlock(place, ada.token, taken.id, { force: true }), 404, /another one was taken/);
       expect((await list(place, place.readToken)).locks).toEqual([next]);
+    });
+
+    it('that is taken away by force is audited', async () => {
+      const place = await api().newPlace();
+      const { id } = await take(place, place.writeToken, 'a.psd');
+      const manage = await newMember(place.tenant, { scope: 'manage' });
+      expect((await unlock(place, manage.token, id)).status).toBe(403);
+      expect((await unlock(place, manage.token, id, { force: true })).status).toBe(200);
+      const audit = await api().manage('GET', `/v1/tenants/${place.tenant}/audit?action=lock.force`);
+      expect(jsonOf(audit)).toMatchObject({
+        entries: [
+          {
+            by: { tokenId: manage.tokenId },
+            target: { repo: 'game', lockId: id },
+            outcome: 'succeeded',
+            before: { path: 'a.psd' },
+          },
+        ],
+      });
     });
 
     it('is taken away by force by whoever may push', async () => {
@@ -474,3 +495,29 @@ export function lockTests(api: () => Api): void {
     });
   });
 }
+
+/** All that the suite asks of this subject. */
+export const locksSubject: Subject = {
+  callers: {
+    'GET /{tenant}/{repo}/info/lfs/locks': 'git',
+    'POST /{tenant}/{repo}/info/lfs/locks': 'git',
+    'POST /{tenant}/{repo}/info/lfs/locks/verify': 'locks',
+    'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git',
+    'GET /v1/tenants/{tenant}/repos/{repo}/locks': 'reader',
+    'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': 'manager',
+  },
+  lists: ['repos/game/locks'],
+  leaves: async (api, place) =>
+    expectStatus(
+      await api.send({
+        method: 'POST',
+        path: `/${place.tenant}/${place.repo}/info/lfs/locks`,
+        headers: { ...lfsHeaders, ...basic(place.writeToken) },
+        body: JSON.stringify({ path: `${place.repo}.psd` }),
+      }),
+      201,
+    ),
+  tests: (api) => {
+    describe('locks', () => lockTests(api));
+  },
+};

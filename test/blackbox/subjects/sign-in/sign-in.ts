@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { StandInHost } from '../../../support/subjects/hosts/git-host.ts';
+import type { StandInHost } from '../../../support/git-host.ts';
 import {
   type Answer,
   type Api,
@@ -16,6 +16,7 @@ import {
   type TestTenant,
 } from '../../api.ts';
 import { batchPath, lfsHeaders, lfsType, objectOf, pointer, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
 import { signIn as signInByToken } from '../../tokens.ts';
 
 const consoleHeader = { 'lfs-quota-console': '1', 'content-type': 'application/json' };
@@ -42,7 +43,7 @@ function cookiesOf({ headers }: Answer): Map<string, string> {
 }
 
 /** People who sign in with a git host. */
-export function signInTests(api: () => Api): void {
+function signInTests(api: () => Api): void {
   describe('signing in with a git host', () => {
     const ada = { id: 801, login: 'ada-s' };
     const grace = { id: 802, login: 'grace-s' };
@@ -434,3 +435,19 @@ export function signInTests(api: () => Api): void {
     });
   });
 }
+
+/** All that the suite asks of this subject. */
+export const signInSubject: Subject = {
+  callers: {
+    'GET /sign-in/{host}': 'all',
+    'GET /v1/sign-in': 'all',
+    // Who has no cookie of a sign-in is refused, whoever else they are: test/blackbox/sign-in.ts.
+    'POST /v1/sign-in': 'all',
+    'POST /v1/sign-in/finish': 'all',
+    'GET /v1/tenants/{tenant}/users': 'manager',
+    'DELETE /v1/tenants/{tenant}/users/{userId}': 'manager',
+    'PUT /v1/tenants/{tenant}/organizations': 'manager',
+    'DELETE /v1/tenants/{tenant}/organizations': 'manager',
+  },
+  tests: signInTests,
+};

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../../../support/git-user.ts';
 import { bytesOf } from '../../../support/payload.ts';
-import { type StandInHost, startStandInHost } from '../../../support/subjects/hosts/git-host.ts';
+import { type StandInHost, startStandInHost } from '../../../support/git-host.ts';
 import { Stack } from '../../stack.ts';
 import { describeWithGitLfs } from '../../with-git-lfs.ts';
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../../local/start.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { startStandInHost } from '../../../support/subjects/hosts/git-host.ts';
+import { startStandInHost } from '../../../support/git-host.ts';
 
 const adminToken = 'admin-token-of-the-read-through-test';
 const token = 'forge-token-of-ada-0123456789';

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createIdentityVerifier, fetchKeys } from '../../../../../lambda/subjects/ci/identity-verifier.ts';
 import { IssuerUnavailableError } from '../../../../../lambda/subjects/ci/rules/identities.ts';
 import { close, listen, serve } from '../../../../support/serve.ts';
-import { TestIssuer } from '../../../../support/subjects/ci/identity-issuer.ts';
+import { TestIssuer } from '../../../../support/identity-issuer.ts';
 
 describe('the keys of an issuer', () => {
   it('are what it answers', async () => {

@@ -28,7 +28,7 @@ import {
   type StandInHost,
   standInApp,
   startStandInHost,
-} from '../../../../support/subjects/hosts/git-host.ts';
+} from '../../../../support/git-host.ts';
 
 const redirectUri = 'https://lfs.example.com/sign-in/forge';
 const ada = { id: 1, login: 'ada' };

@@ -5,7 +5,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GitHost, GitHostKind } from '../../../../lambda/subjects/hosts/rules/git-hosts.ts';
+import type { GitHost, GitHostKind } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 
 /** Levels by which stand-ins of all kinds are told what somebody may do. */
 type Level = 'none' | 'read' | 'write';

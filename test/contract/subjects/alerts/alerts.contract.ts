@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Alerts, pendingAlertsMax } from '../../../../lambda/subjects/alerts/alert-store.ts';
+import { createDynamoDbAlerts, pendingAlertsMax } from '../../../../lambda/subjects/alerts/alert-store.ts';
 import type { Threshold } from '../../../../lambda/subjects/alerts/rules/alerts.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
-export function alertsContract(open: () => Promise<Alerts>): void {
+export function alertsContract(table: OpenTable): void {
   describe('alerts', () => {
-    const alerts = onceOpen(open);
+    const alerts = onceOpen(async () => createDynamoDbAlerts(await table()));
     const figures = { atMs: 1_800_000_000_123, storedBytes: 85, limitBytes: 100 };
     const thresholdAlert = (previousThreshold: Threshold, threshold: Threshold) =>
       ({ kind: 'threshold', ...figures, threshold, previousThreshold }) as const;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Webhook, WebhookAttempt } from '../../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import type { Webhooks } from '../../../../lambda/subjects/alerts/webhook-store.ts';
+import { createDynamoDbWebhooks } from '../../../../lambda/subjects/alerts/webhook-store.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
-export function webhooksContract(open: () => Promise<Webhooks>): void {
+export function webhooksContract(table: OpenTable): void {
   describe('webhooks', () => {
-    const webhooks = onceOpen(open);
+    const webhooks = onceOpen(async () => createDynamoDbWebhooks(await table()));
     const webhook: Webhook = {
       url: 'https://hooks.example.com/a',
       secret: 'whsec_a',

@@ -8,9 +8,12 @@ import {
   type Proof,
   withToken,
 } from '../../../../lambda/subjects/chunks/rules/upload.ts';
-import type { ChunkedUploads } from '../../../../lambda/subjects/chunks/upload-store.ts';
+import {
+  type ChunkedUploads,
+  createDynamoDbChunkedUploads,
+} from '../../../../lambda/subjects/chunks/upload-store.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { oid, tenantName } from '../../ledger-context.ts';
+import { type OpenTable, oid, tenantName } from '../../ledger-context.ts';
 
 const nowMs = 1_800_000_000_000;
 let made = 0;
@@ -32,9 +35,9 @@ const proofOf = (chunk: number, more: Partial<Proof> = {}): Proof => ({
 });
 
 /** What every {@link ChunkedUploads} must do. */
-export function chunkedUploadsContract(open: () => Promise<ChunkedUploads>): void {
+export function chunkedUploadsContract(table: OpenTable): void {
   describe('chunked uploads', () => {
-    const uploads = onceOpen(open);
+    const uploads = onceOpen(async () => createDynamoDbChunkedUploads(await table()));
     const put = async (more: Partial<ChunkedUpload> = {}) => {
       const upload = someUpload(more);
       await uploads.put(upload);

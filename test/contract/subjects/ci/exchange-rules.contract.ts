@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { ExchangeRules } from '../../../../lambda/subjects/ci/rule-store.ts';
+import { createDynamoDbExchangeRules } from '../../../../lambda/subjects/ci/rule-store.ts';
 import type { ExchangeRule } from '../../../../lambda/subjects/ci/rules/identities.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
-export function exchangeRulesContract(open: () => Promise<ExchangeRules>): void {
+export function exchangeRulesContract(table: OpenTable): void {
   describe('exchange rules', () => {
-    const rules = onceOpen(open);
+    const rules = onceOpen(async () => createDynamoDbExchangeRules(await table()));
     const rule = (tenant: string, id: string, more: Partial<ExchangeRule> = {}): ExchangeRule => ({
       id,
       tenant,

@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { DownloadPlace, Downloads } from '../../../../lambda/subjects/downloads/download-store.ts';
+import {
+  createDynamoDbDownloads,
+  type DownloadPlace,
+} from '../../../../lambda/subjects/downloads/download-store.ts';
 import { onceOpen } from '../../../support/once-open.ts';
 import { walk } from '../../../support/walk.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
 const novemberMs = Date.UTC(2026, 10, 21, 12);
 const dayMs = 86_400_000;
 
-export function downloadsContract(open: () => Promise<Downloads>): void {
+export function downloadsContract(table: OpenTable): void {
   describe('downloads', () => {
-    const downloads = onceOpen(open);
+    const downloads = onceOpen(async () => createDynamoDbDownloads(await table()));
     const offer = (
       tenant: string,
       bytes: number,

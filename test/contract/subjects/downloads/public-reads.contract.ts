@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { PublicReads } from '../../../../lambda/subjects/downloads/public-read-store.ts';
+import { createDynamoDbPublicReads } from '../../../../lambda/subjects/downloads/public-read-store.ts';
 import { publicReposMax } from '../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 import { marksContract } from '../../marks.contract.ts';
 
-export function publicReadsContract(open: () => Promise<PublicReads>): void {
+export function publicReadsContract(table: OpenTable): void {
   describe('public repos', () => {
-    const reads = onceOpen(open);
+    const reads = onceOpen(async () => createDynamoDbPublicReads(await table()));
     const publicRead = (repo: string, monthlyLimitBytes: number | null = 100, sinceMs = 1) => ({
       repo,
       monthlyLimitBytes,

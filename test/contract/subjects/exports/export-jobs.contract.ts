@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
+import { createDynamoDbExportJobs, type ExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
 import {
   type ExportJob,
   newExportJob,
@@ -9,15 +9,15 @@ import {
 import { onceOpen } from '../../../support/once-open.ts';
 import { wholeTenant as request } from '../../../support/subjects/exports/export-request.ts';
 import { walk } from '../../../support/walk.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
 const nowMs = 1_800_000_000_000;
 const limitMs = 1000;
 
 /** What every {@link ExportJobs} must do. */
-export function exportJobsContract(open: () => Promise<ExportJobs>): void {
+export function exportJobsContract(table: OpenTable): void {
   describe('records of exports', () => {
-    const jobs = onceOpen(open);
+    const jobs = onceOpen(async () => createDynamoDbExportJobs(await table()));
     const job = (tenant: string, exportId: string, more: Partial<ExportJob> = {}): ExportJob => ({
       ...newExportJob({ tenant, exportId, request, nowMs, limitMs }),
       ...more,

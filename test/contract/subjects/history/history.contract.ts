@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { History } from '../../../../lambda/subjects/history/history-store.ts';
+import { createDynamoDbHistory } from '../../../../lambda/subjects/history/history-store.ts';
 import {
   historyWeeksMax,
   type LastRefusal,
   lastRefusalsMax,
 } from '../../../../lambda/subjects/history/rules/history.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
 const last: LastRefusal = {
@@ -21,9 +21,9 @@ const last: LastRefusal = {
 };
 const dayMs = 86_400_000;
 
-export function historyContract(open: () => Promise<History>): void {
+export function historyContract(table: OpenTable): void {
   describe('the history', () => {
-    const history = onceOpen(open);
+    const history = onceOpen(async () => createDynamoDbHistory(await table()));
     const note = (
       tenant: string,
       epoch: number,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { KeptGrants } from '../../../../lambda/subjects/hosts/grant-store.ts';
+import { createDynamoDbKeptGrants } from '../../../../lambda/subjects/hosts/grant-store.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
-export function keptGrantsContract(open: () => Promise<KeptGrants>): void {
+export function keptGrantsContract(table: OpenTable): void {
   describe('what git hosts have said', () => {
-    const grants = onceOpen(open);
+    const grants = onceOpen(async () => createDynamoDbKeptGrants(await table()));
     const grant = (access: 'read' | 'write') => ({ hostUser: { id: 'github:1234', login: 'ada' }, access });
 
     it('is kept, and what holds longer is not replaced', async () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { LinkedRepos } from '../../../../lambda/subjects/hosts/linked-repo-store.ts';
+import { createDynamoDbLinkedRepos } from '../../../../lambda/subjects/hosts/linked-repo-store.ts';
 import type { LinkedRepo } from '../../../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 import { marksContract } from '../../marks.contract.ts';
 
-export function linkedReposContract(open: () => Promise<LinkedRepos>): void {
+export function linkedReposContract(table: OpenTable): void {
   describe('linked repos', () => {
-    const repos = onceOpen(open);
+    const repos = onceOpen(async () => createDynamoDbLinkedRepos(await table()));
     const linked = (repo: string, more: Partial<LinkedRepo> = {}): LinkedRepo => ({
       repo,
       host: 'github',

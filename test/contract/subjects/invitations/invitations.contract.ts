@@ -1,17 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import type { Devices, Invitations } from '../../../../lambda/subjects/invitations/invitation-store.ts';
+import {
+  createDynamoDbDevices,
+  createDynamoDbInvitations,
+} from '../../../../lambda/subjects/invitations/invitation-store.ts';
 import type {
   DeviceRecord,
   InvitationRecord,
 } from '../../../../lambda/subjects/invitations/rules/invitations.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
 const minute = 60_000;
 
-export function invitationsContract(open: () => Promise<Invitations>): void {
+export function invitationsContract(table: OpenTable): void {
   describe('invitations', () => {
-    const invitations = onceOpen(open);
+    const invitations = onceOpen(async () => createDynamoDbInvitations(await table()));
     const of = (tenant: string, id: string, more: Partial<InvitationRecord> = {}): InvitationRecord => ({
       tenant,
       invitationId: id,
@@ -68,9 +71,9 @@ export function invitationsContract(open: () => Promise<Invitations>): void {
   });
 }
 
-export function devicesContract(open: () => Promise<Devices>): void {
+export function devicesContract(table: OpenTable): void {
   describe('command lines that wait', () => {
-    const devices = onceOpen(open);
+    const devices = onceOpen(async () => createDynamoDbDevices(await table()));
     const device = (code: string, expiresAtMs = 10): DeviceRecord => ({
       userCodeSha256: code,
       tokenId: 'id',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Locks } from '../../../../lambda/subjects/locks/lock-store.ts';
+import { createDynamoDbLocks, type Locks } from '../../../../lambda/subjects/locks/lock-store.ts';
 import {
   type FileLock,
   lockHashOf,
@@ -8,7 +8,7 @@ import {
 } from '../../../../lambda/subjects/locks/rules/locks.ts';
 import { onceOpen } from '../../../support/once-open.ts';
 import { walk } from '../../../support/walk.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
 const ada = { ownerId: 'user:ada', ownerName: 'ada' };
 const bob = { ownerId: 'user:bob', ownerName: 'bob' };
@@ -21,9 +21,9 @@ function lockOf(path: string, owner = ada): FileLock {
 }
 
 /** What every {@link Locks} must do. */
-export function locksContract(open: () => Promise<Locks>): void {
+export function locksContract(table: OpenTable): void {
   describe('file locks', () => {
-    const locks = onceOpen(open);
+    const locks = onceOpen(async () => createDynamoDbLocks(await table()));
     const newRepo = () => ({ tenant: tenantName(), repo: 'game' });
     const take = async (at: { tenant: string; repo: string }, lock: FileLock) => {
       expect(await locks.take({ ...at, lock })).toEqual({ kind: 'taken' });

@@ -6,16 +6,16 @@ import {
   tenantsByOperatorMax,
   tenantsPerOrganizationMax,
 } from '../../../../lambda/subjects/sign-in/rules/sign-in.ts';
-import type { Users } from '../../../../lambda/subjects/sign-in/user-store.ts';
+import { createDynamoDbUsers } from '../../../../lambda/subjects/sign-in/user-store.ts';
 import { onceOpen } from '../../../support/once-open.ts';
-import { tenantName } from '../../ledger-context.ts';
+import { type OpenTable, tenantName } from '../../ledger-context.ts';
 
 const newNumber = () => String(1 + Math.floor(Math.random() * 1e15));
 
 /** Who may sign in by a git host, and who is about to. */
-export function usersContract(open: () => Promise<Users>): void {
+export function usersContract(table: OpenTable): void {
   describe('users of git hosts', () => {
-    const users = onceOpen(open);
+    const users = onceOpen(async () => createDynamoDbUsers(await table()));
     const allowed = (tenant: string, organizationId: string, sinceMs = 1): AllowedOrganization => ({
       tenant,
       host: 'forge',

@@ -1,24 +1,21 @@
-import { readdirSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
-import { lfsContract } from '../../../../lambda/frame/contract/lfs.ts';
-import { lfsChunksContract } from '../../../../lambda/subjects/chunks/contract.ts';
-import { lfsCopiesContract } from '../../../../lambda/subjects/downloads/copies-contract.ts';
-import { lfsLockContract } from '../../../../lambda/subjects/locks/lfs-contract.ts';
+import { contract } from '../../../../lambda/contract.ts';
+import { handlerFiles, routes } from '../../../../lambda/routes.ts';
 
-const folder = fileURLToPath(new URL('../../../../lambda/handlers', import.meta.url));
+const folder = fileURLToPath(new URL('../../../../lambda/functions', import.meta.url));
 
 const credentials = fileURLToPath(
   new URL('../../../../lib/functions/environment-credentials.ts', import.meta.url),
 );
 
 /** It has the SDK, because most of its time is the store's, and nobody waits for its start. */
-const withSdk = 'export-archive.ts';
+const withSdk = 'exports/export-archive.ts';
 /** It asks issuers for their keys, for which it needs undici anyway. */
-const withFetch = 'exchange-token.ts';
-const handlers = readdirSync(folder).filter((handler) => handler !== withSdk);
+const withFetch = 'ci/exchange-token.ts';
+const handlers = Object.values(handlerFiles).filter((handler) => handler !== withSdk);
 
 /** The functions' bundles, made as for a deployment. */
 const { metafile, outputFiles } = await build({
@@ -45,13 +42,16 @@ it.each(handlers)('%s starts with modules of Node alone, and without undici', (h
   if (handler !== withFetch) expect(imported).not.toContain('node:http');
 });
 
-it.each(['lfs-batch.ts', 'lfs-chunks.ts', 'lfs-locks.ts', 'lfs-verify.ts'])(
+const lfsRoutes = routes.filter(({ path }) => path.includes('/info/lfs/'));
+
+it.each([...new Set(lfsRoutes.map((route) => handlerFiles[route.function]))])(
   '%s has schemas, and no words about routes',
   (handler) => {
     const bundle = outputFiles.find(({ path }) => path.endsWith(bundleOf(handler)))?.text;
     expect(bundle).toBeDefined();
-    const contracts = { ...lfsContract, ...lfsChunksContract, ...lfsCopiesContract, ...lfsLockContract };
-    const said = Object.values(contracts).map(({ summary }) => summary);
+    const said = lfsRoutes.map(
+      ({ method, path }) => contract[`${method} ${path}` as keyof typeof contract].summary,
+    );
     expect(said.filter((summary) => bundle?.includes(summary))).toEqual([]);
   },
 );

@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createIdentityVerifier, fetchKeys } from '../../../../../lambda/subjects/ci/identity-verifier.ts';
 import { IssuerUnavailableError } from '../../../../../lambda/subjects/ci/rules/identities.ts';
-import { close, listen, serve } from '../../../../support/serve.ts';
 import { TestIssuer } from '../../../../support/identity-issuer.ts';
+import { close, listen, serve } from '../../../../support/serve.ts';
 
 describe('the keys of an issuer', () => {
   it('are what it answers', async () => {

@@ -23,12 +23,8 @@ import {
 import { finishSignIn, startSignIn } from '../../../../../lambda/subjects/sign-in/sign-in.ts';
 import { createSignInHosts } from '../../../../../lambda/subjects/sign-in/sign-in-hosts.ts';
 import type { Deps } from '../../../../../local/deps.ts';
+import { type StandInHost, standInApp, startStandInHost } from '../../../../support/git-host.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import {
-  type StandInHost,
-  standInApp,
-  startStandInHost,
-} from '../../../../support/git-host.ts';
 
 const redirectUri = 'https://lfs.example.com/sign-in/forge';
 const ada = { id: 1, login: 'ada' };

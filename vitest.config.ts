@@ -41,7 +41,7 @@ export default defineConfig({
         test: {
           ...onNode,
           name: 'unit',
-          include: ['test/{unit,contract}/**/*.test.ts'],
+          include: ['test/{unit,contract,without}/**/*.test.ts'],
           exclude: ['**/*.long.test.ts'],
           isolate: false,
         },

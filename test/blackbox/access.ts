@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type RouteKey, routes } from '../../lambda/routes.ts';
+import { routes } from '../../lambda/routes.ts';
 import {
   type Answer,
   type Api,
@@ -15,6 +15,8 @@ import {
   type TestTenant,
 } from './api.ts';
 import { batchPath, lfsHeaders, lfsType, newOid, objectOf, objectsIn, push } from './lfs.ts';
+import type { Caller } from './subject.ts';
+import * as subjects from './subjects.ts';
 import { signIn } from './tokens.ts';
 
 const unknownToken = `lfsq_${'0'.repeat(40)}`;
@@ -134,92 +136,33 @@ export function accessTests(api: () => Api): void {
   });
 }
 
-/**
- * Who may call each route. `all`: without credentials. `git`, `locks`: any token of the tenant. `verify`: the token of a
- * verify action. `chunks`: that of an action for a chunked upload. `identity`: who has an identity token. `holder`: any valid token. `anybody`: the same, or a session.
- * `session`: a session alone. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage,
- * and the operator.
- */
-const callers = {
+/** What is no subject's. */
+const ownCallers: Readonly<Record<string, Caller>> = {
   'GET /': 'all',
   'GET /assets/{file}': 'all',
   'GET /health': 'all',
   'GET /openapi.json': 'all',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',
-  'POST /{tenant}/{repo}/info/lfs/objects/copies': 'git',
   'POST /{tenant}/{repo}/info/lfs/verify': 'verify',
-  'GET /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',
-  'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': 'chunks',
-  'GET /{tenant}/{repo}/info/lfs/locks': 'git',
-  'POST /{tenant}/{repo}/info/lfs/locks': 'git',
-  'POST /{tenant}/{repo}/info/lfs/locks/verify': 'locks',
-  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git',
-  'GET /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
-  'POST /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
-  'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
-  'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'manager',
-  'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'manager',
-  'GET /v1/tenants/{tenant}/repos/{repo}/locks': 'reader',
-  'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': 'manager',
   'GET /v1/tenants/{tenant}/subscription': 'reader',
-  'GET /sign-in/{host}': 'all',
-  'GET /v1/sign-in': 'all',
-  // Who has no cookie of a sign-in is refused, whoever else they are: test/blackbox/sign-in.ts.
-  'POST /v1/sign-in': 'all',
-  'POST /v1/sign-in/finish': 'all',
   'GET /v1/session': 'anybody',
   'POST /v1/session': 'holder',
   'DELETE /v1/session': 'session',
-  'GET /v1/status': 'operator',
   'GET /v1/tenants': 'operator',
   'POST /v1/tenants': 'operator',
   'GET /v1/lost-tenants': 'operator',
   'GET /v1/tenants/{tenant}': 'operator',
   'PATCH /v1/tenants/{tenant}': 'operator',
   'DELETE /v1/tenants/{tenant}': 'operator',
-  'GET /v1/tenants/{tenant}/git-host': 'manager',
-  'PUT /v1/tenants/{tenant}/git-host': 'manager',
-  'DELETE /v1/tenants/{tenant}/git-host': 'manager',
   'GET /v1/tenants/{tenant}/tokens': 'manager',
   'POST /v1/tenants/{tenant}/tokens': 'manager',
   'GET /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
-  'GET /v1/tenants/{tenant}/invitations': 'manager',
-  'POST /v1/tenants/{tenant}/invitations': 'manager',
-  'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': 'manager',
-  // What each may approve: test/blackbox/invitations.ts.
-  'POST /v1/tenants/{tenant}/device': 'reader',
-  'POST /v1/invitations/accept': 'all',
-  'POST /v1/device': 'all',
-  'POST /v1/tenants/{tenant}/exchange': 'identity',
-  'GET /v1/tenants/{tenant}/exchange-rules': 'manager',
-  'POST /v1/tenants/{tenant}/exchange-rules': 'manager',
-  'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': 'manager',
-  'GET /v1/tenants/{tenant}/users': 'manager',
-  'DELETE /v1/tenants/{tenant}/users/{userId}': 'manager',
-  'PUT /v1/tenants/{tenant}/organizations': 'manager',
-  'DELETE /v1/tenants/{tenant}/organizations': 'manager',
   'GET /v1/tenants/{tenant}/reservations': 'reader',
   'POST /v1/tenants/{tenant}/reconcile': 'manager',
   'GET /v1/tenants/{tenant}/scans': 'reader',
   'PATCH /v1/tenants/{tenant}/repos/{repo}/scan': 'manager',
-  'GET /v1/tenants/{tenant}/exports': 'reader',
-  'POST /v1/tenants/{tenant}/exports': 'reader',
-  'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
-  'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
-  'GET /v1/tenants/{tenant}/downloads': 'reader',
   'GET /v1/tenants/{tenant}/audit': 'manager',
-  'GET /v1/tenants/{tenant}/history': 'reader',
-  'GET /v1/tenants/{tenant}/webhook': 'manager',
-  'PUT /v1/tenants/{tenant}/webhook': 'manager',
-  'DELETE /v1/tenants/{tenant}/webhook': 'manager',
-  'POST /v1/tenants/{tenant}/webhook/test': 'manager',
-  'GET /v1/tenants/{tenant}/emails': 'manager',
-  'POST /v1/tenants/{tenant}/emails': 'manager',
-  'DELETE /v1/tenants/{tenant}/emails': 'manager',
-  // The key of an e-mail's link is all that they look at.
-  'POST /v1/emails/confirm': 'all',
-  'POST /v1/emails/unsubscribe': 'all',
   'GET /v1/tenants/{tenant}/objects': 'reader',
   'GET /v1/tenants/{tenant}/deletions': 'reader',
   'GET /v1/tenants/{tenant}/repos': 'reader',
@@ -229,7 +172,13 @@ const callers = {
   'DELETE /v1/tenants/{tenant}/repos/{repo}': 'manager',
   'DELETE /v1/tenants/{tenant}/reservations': 'operator',
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': 'manager',
-} as const satisfies Record<RouteKey, string>;
+};
+
+const callers: Readonly<Record<string, Caller>> = Object.assign(
+  {},
+  ownCallers,
+  ...Object.values(subjects).map((subject) => subject.callers),
+);
 
 const credentials = [
   'none',
@@ -253,7 +202,7 @@ const credentials = [
 type Credential = (typeof credentials)[number];
 
 /** What each caller is told. `in`: let in, whatever comes of the request. */
-const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credential, 'in' | number>>>> = {
+const table: Readonly<Record<Caller, Readonly<Record<Credential, 'in' | number>>>> = {
   all: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
   git: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 404, 401, 401, 401, 401, 401, 'in'),
   // A 404 would make a clone never look for locks again.
@@ -355,8 +304,13 @@ function scopeTests(api: () => Api): void {
       });
     }
 
+    it('say of each route who may call it', () => {
+      const known = routes.map(({ method, path }) => `${method} ${path}`);
+      expect(Object.keys(callers).sort()).toEqual(known.sort());
+    });
+
     it.each(routes)('of $method $path let in whom they should, and nobody else', async (route) => {
-      const expected = table[callers[`${route.method} ${route.path}` as RouteKey]];
+      const expected = table[callers[`${route.method} ${route.path}`] as Caller];
       for (const who of shownCredentials()) {
         // A reconcile costs requests: that it is let in is shown once.
         if (route.path.endsWith('/reconcile') && who.endsWith('operator')) continue;

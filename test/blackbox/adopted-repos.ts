@@ -15,8 +15,8 @@ import {
   once,
   type TestTenant,
 } from './api.ts';
-import { exported, filesOfTar, nameOf } from './exports.ts';
 import { ask, type LfsObject, lfsHeaders, newOid, objectOf, push } from './lfs.ts';
+import { exported, filesOfTar, nameOf } from './subjects/exports/exports.ts';
 import { subscriptionOf } from './subscription.ts';
 
 type Layout = AdoptedRepo['names'];

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   type Api,
-  basic,
   bearer,
   bodyOf,
   comparable,
@@ -12,7 +11,7 @@ import {
   newName,
   type TestTenant,
 } from './api.ts';
-import { lfsHeaders, objectOf, push } from './lfs.ts';
+import { objectOf, push } from './lfs.ts';
 
 const fields = z.record(z.string(), z.json());
 const entryShape = z.strictObject({
@@ -96,32 +95,6 @@ export function auditTests(api: () => Api): void {
         outcome: 'denied',
         reason: 'token-not-found',
       });
-    });
-
-    it('has a lock that was taken by force', async () => {
-      const lfs = (path: string, token: string, body: object) =>
-        api().send({
-          method: 'POST',
-          path: `/${own.tenant}/game/info/lfs/locks${path}`,
-          headers: { ...lfsHeaders, ...basic(token) },
-          body: JSON.stringify(body),
-        });
-      const { lock } = bodyOf(
-        await lfs('', own.writeToken, { path: 'a.psd' }),
-        201,
-        z.object({ lock: z.object({ id: z.string() }) }),
-      );
-      expect((await lfs(`/${lock.id}/unlock`, manage.token, {})).status).toBe(403);
-      expect((await lfs(`/${lock.id}/unlock`, manage.token, { force: true })).status).toBe(200);
-      const { entries } = await read('?action=lock.force');
-      expect(entries).toMatchObject([
-        {
-          by: { tokenId: manage.tokenId },
-          target: { repo: 'game', lockId: lock.id },
-          outcome: 'succeeded',
-          before: { path: 'a.psd' },
-        },
-      ]);
     });
 
     it('has nothing of reads, dry runs and what nobody was allowed to do', async () => {

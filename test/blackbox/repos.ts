@@ -77,16 +77,6 @@ export function repoTests(api: () => Api): void {
       });
       const message = objectsIn(answer)[0]?.error?.message;
       expect(message).toContain(`Storage limit reached: ${place.tenant}/game uses 0 B of 100 B.`);
-      // It's counted apart from those by the tenant's.
-      const history = async () =>
-        jsonOf(await api().manage('GET', `/v1/tenants/${place.tenant}/history`)) as {
-          days: { refusals: number; repoRefusals: number }[];
-        };
-      await expect.poll(async () => (await history()).days.at(-1)?.repoRefusals, { timeout: 60_000 }).toBe(1);
-      expect(await history()).toMatchObject({
-        days: [{ refusals: 0 }],
-        lastRefusals: [{ repo: 'game', limit: 'repo', shortBytes: 1 }],
-      });
     });
 
     it('is shown with its repo, and lifted by null', async () => {

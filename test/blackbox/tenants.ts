@@ -15,6 +15,8 @@ import {
   pageQuery,
 } from './api.ts';
 import { newOid, objectsIn, postBatch } from './lfs.ts';
+import type { Subject } from './subject.ts';
+import * as subjects from './subjects.ts';
 
 /** The management API's tenants. */
 export function tenantTests(api: () => Api): void {
@@ -179,11 +181,9 @@ export function listTests(api: () => Api): void {
     beforeAll(async () => {
       ({ tenant } = await api().newTenant());
     });
-    const ofTenant = ['tokens', 'objects', 'deletions', 'reservations', 'exports', 'downloads', 'audit'];
-    const lists = [
-      '',
-      ...[...ofTenant, 'repos', 'scans', 'repos/game/locks'].map((what) => `/{tenant}/${what}`),
-    ];
+    const ofTenant = ['tokens', 'objects', 'deletions', 'reservations', 'audit', 'repos', 'scans'];
+    const ofSubjects = Object.values<Subject>(subjects).flatMap(({ lists = [] }) => lists);
+    const lists = ['', ...[...ofTenant, ...ofSubjects].map((what) => `/{tenant}/${what}`)];
     const get = (list: string, query: string) =>
       api().manage('GET', `/v1/tenants${list.replace('{tenant}', tenant)}?${query}`);
 

@@ -1,36 +1,11 @@
 import { createDynamoDbAuditLog } from '../../lambda/frame/access/audit-store.ts';
 import { createDynamoDbFailures } from '../../lambda/frame/failures/failure-store.ts';
-import { createDynamoDbAlerts } from '../../lambda/subjects/alerts/alert-store.ts';
-import { createDynamoDbWebhooks } from '../../lambda/subjects/alerts/webhook-store.ts';
-import { createDynamoDbChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
-import { createDynamoDbExchangeRules } from '../../lambda/subjects/ci/rule-store.ts';
-import { createDynamoDbDownloads } from '../../lambda/subjects/downloads/download-store.ts';
-import { createDynamoDbPublicReads } from '../../lambda/subjects/downloads/public-read-store.ts';
-import { createDynamoDbExportJobs } from '../../lambda/subjects/exports/job-store.ts';
-import { createDynamoDbHistory } from '../../lambda/subjects/history/history-store.ts';
-import { createDynamoDbKeptGrants } from '../../lambda/subjects/hosts/grant-store.ts';
-import { createDynamoDbLinkedRepos } from '../../lambda/subjects/hosts/linked-repo-store.ts';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../lambda/subjects/invitations/invitation-store.ts';
-import { createDynamoDbLocks } from '../../lambda/subjects/locks/lock-store.ts';
-import { createDynamoDbUsers } from '../../lambda/subjects/sign-in/user-store.ts';
-import { alertsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
-import { chunkedUploadsContract } from './chunked-uploads.contract.ts';
-import { downloadsContract } from './downloads.contract.ts';
-import { exchangeRulesContract } from './exchange-rules.contract.ts';
-import { exportJobsContract } from './export-jobs.contract.ts';
 import { failuresContract } from './failures.contract.ts';
-import { historyContract } from './history.contract.ts';
-import { devicesContract, invitationsContract } from './invitations.contract.ts';
-import { keptGrantsContract } from './kept-grants.contract.ts';
 import { addCommittedContract } from './ledger-add-committed.contract.ts';
 import type { OpenTable } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
-import { gcContract } from './ledger-gc.contract.ts';
 import { largeRepoContract } from './ledger-large-repos.contract.ts';
 import { limitContract } from './ledger-limits.contract.ts';
 import { listContract } from './ledger-lists.contract.ts';
@@ -39,12 +14,9 @@ import { repoContract } from './ledger-repos.contract.ts';
 import { reservationContract } from './ledger-reservations.contract.ts';
 import { tenantContract } from './ledger-tenants.contract.ts';
 import { tokenContract } from './ledger-tokens.contract.ts';
-import { linkedReposContract } from './linked-repos.contract.ts';
-import { locksContract } from './locks.contract.ts';
-import { publicReadsContract } from './public-reads.contract.ts';
+import { watchContract } from './ledger-watch.contract.ts';
 import { requestKeyContract } from './request-keys.contract.ts';
-import { usersContract } from './users.contract.ts';
-import { webhooksContract } from './webhooks.contract.ts';
+import * as subjects from './subjects.ts';
 
 /** What everything that is kept in one table must do, on each kind of table. */
 export function tableContract(table: OpenTable): void {
@@ -56,25 +28,12 @@ export function tableContract(table: OpenTable): void {
   reconcileContract(table);
   deleteContract(table);
   listContract(table);
-  gcContract(table);
+  watchContract(table);
   largeRepoContract(table);
   dueContract(table);
   tokenContract(table);
   requestKeyContract(table);
   auditLogContract(async () => createDynamoDbAuditLog(await table()));
-  chunkedUploadsContract(async () => createDynamoDbChunkedUploads(await table()));
-  downloadsContract(async () => createDynamoDbDownloads(await table()));
-  invitationsContract(async () => createDynamoDbInvitations(await table()));
-  devicesContract(async () => createDynamoDbDevices(await table()));
-  exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
-  usersContract(async () => createDynamoDbUsers(await table()));
-  exportJobsContract(async () => createDynamoDbExportJobs(await table()));
   failuresContract(async () => createDynamoDbFailures(await table()));
-  historyContract(async () => createDynamoDbHistory(await table()));
-  keptGrantsContract(async () => createDynamoDbKeptGrants(await table()));
-  locksContract(async () => createDynamoDbLocks(await table()));
-  linkedReposContract(async () => createDynamoDbLinkedRepos(await table()));
-  publicReadsContract(async () => createDynamoDbPublicReads(await table()));
-  alertsContract(async () => createDynamoDbAlerts(await table()));
-  webhooksContract(async () => createDynamoDbWebhooks(await table()));
+  for (const contract of Object.values(subjects)) contract(table);
 }

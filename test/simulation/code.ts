@@ -17,7 +17,7 @@ import { wakeUploads } from '../../lambda/subjects/chunks/wake.ts';
 import { downloadMeter } from '../../lambda/subjects/downloads/downloads.ts';
 import { cancelExport } from '../../lambda/subjects/exports/start.ts';
 import { cancelGc, openGc, startRun } from '../../lambda/subjects/gc/gc.ts';
-import { startExport } from '../support/start-export.ts';
+import { startExport } from '../support/subjects/exports/start-export.ts';
 import { Actor } from './actor.ts';
 import { bound, depsOf } from './ports.ts';
 

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Mix } from './actor.ts';
-import { chunkMixes, runChunks } from './chunks.ts';
 import {
   mixesOf,
   runSeed,
@@ -11,6 +10,7 @@ import {
   focuses as scenarioFocuses,
   shrink,
 } from './seeds.ts';
+import { chunkMixes, runChunks } from './subjects/chunks/chunks.ts';
 
 /**
  * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE] [--focus FOCUS]`: runs N scenarios, beginning

@@ -23,20 +23,14 @@ import {
   type UrlSigner,
 } from '../../lambda/core/store/rules/store.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
-import { createDynamoDbRequestKeys } from '../../lambda/frame/access/request-key-store.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import * as stores from '../../lambda/stores.ts';
 import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
-import { createDynamoDbChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
-import { createDynamoDbDownloads } from '../../lambda/subjects/downloads/download-store.ts';
-import { createDynamoDbExportJobs } from '../../lambda/subjects/exports/job-store.ts';
-import { createDynamoDbGcRuns } from '../../lambda/subjects/gc/gc-store.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
-import { MemoryAlerts, MemoryHistory } from '../support/memory/stores.ts';
 import { memoryTable } from '../support/memory/table.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
@@ -197,22 +191,22 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     ...unused,
     log: { ...unused.log, warn: noted, error: noted },
     // Nothing is decided by these, and no run is to differ because another was before it.
-    history: new MemoryHistory(),
-    alerts: new MemoryAlerts(),
+    history: stores.history(memoryTable()),
+    alerts: stores.alerts(memoryTable()),
     listingPace: new ListingPace(),
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),
     ledger: ledgerOf(actor, world),
-    gcRuns: createDynamoDbGcRuns(table),
-    requestKeys: createDynamoDbRequestKeys(table),
+    gcRuns: stores.gcRuns(table),
+    requestKeys: stores.requestKeys(table),
     tokens: stores.tokens(table),
     store,
     listing: store,
     adoptedRepos: world.adoptedRepos,
     archives: archivesOf(actor, world),
-    downloads: createDynamoDbDownloads(table),
-    exportJobs: createDynamoDbExportJobs(table),
-    chunkedUploads: createDynamoDbChunkedUploads(table),
+    downloads: stores.downloads(table),
+    exportJobs: stores.exportJobs(table),
+    chunkedUploads: stores.chunkedUploads(table),
     chunkQueue: {
       send: (messages) => actor.operation('queue', async () => world.sendChunkMessages(messages)),
     },

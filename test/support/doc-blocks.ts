@@ -58,7 +58,7 @@ export const notRun: readonly NotRun[] = [
   { block: /^lfs-quota tenant storage-class /m, why: 'needs a store that has storage classes' },
   {
     block: /^lfs-quota user allow /m,
-    why: 'needs an organization of a git host: test/blackbox/sign-in.ts has one',
+    why: 'needs an organization of a git host: test/blackbox/subjects/sign-in/sign-in.ts has one',
   },
   { block: /s3:\/\/[A-Za-z-]+ /, why: 'needs a bucket of the reader; tests of `du` and `doctor` have one' },
   {

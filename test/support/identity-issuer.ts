@@ -2,7 +2,6 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { IdentityIssuer } from '../../lambda/subjects/ci/rules/identities.ts';
 
 const base64url = (value: object | Buffer) =>
   (Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value))).toString('base64url');
@@ -62,7 +61,7 @@ const newKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 });
  */
 export async function startTestIssuer(tls?: { readonly key: Buffer; readonly cert: Buffer }): Promise<{
   issuer: TestIssuer;
-  setting: IdentityIssuer;
+  setting: { readonly issuer: string; readonly jwksUri: string; readonly kind: 'github' };
   close: () => Promise<void>;
 }> {
   const answer = (_request: IncomingMessage, response: ServerResponse) => {

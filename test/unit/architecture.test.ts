@@ -226,6 +226,8 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['cli', 'lambda/**', 'local', 'local/table', 'rules', 'test/contract', 'test/support'],
     packages: ['*'],
   },
+  // What is left of a checkout without a subject.
+  'test/without': { imports: [], packages: ['node:*', 'oxc-parser', 'vitest'] },
   'test/image': { imports: ['test/blackbox'], packages: ['vitest'] },
   'test/proxies': { imports: ['test/support'], packages: ['node:*', 'vitest'] },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },

@@ -7,7 +7,6 @@ import { createDynamoDbFailures } from '../../../lambda/frame/failures/failure-s
 import * as stores from '../../../lambda/stores.ts';
 import { createDynamoDbAlerts } from '../../../lambda/subjects/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/subjects/alerts/webhook-store.ts';
-import { createDynamoDbExchangeRules } from '../../../lambda/subjects/ci/rule-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/subjects/downloads/download-store.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/subjects/downloads/public-read-store.ts';
 import {
@@ -16,12 +15,6 @@ import {
   exportStart,
 } from '../../../lambda/subjects/exports/job-store.ts';
 import { type ExportJob, exportSchema } from '../../../lambda/subjects/exports/rules/job.ts';
-import { createDynamoDbHistory } from '../../../lambda/subjects/history/history-store.ts';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../../lambda/subjects/invitations/invitation-store.ts';
-import { createDynamoDbLocks } from '../../../lambda/subjects/locks/lock-store.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 
@@ -67,15 +60,10 @@ function methodsOf(adapter: object): string[] {
 
 export class MemoryRequestKeys extends storeClass(createDynamoDbRequestKeys) {}
 export class MemoryTokenStore extends storeClass(stores.tokens) {}
-export class MemoryInvitations extends storeClass(createDynamoDbInvitations) {}
-export class MemoryDevices extends storeClass(createDynamoDbDevices) {}
-export class MemoryExchangeRules extends storeClass(createDynamoDbExchangeRules) {}
 export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
-export class MemoryHistory extends storeClass(createDynamoDbHistory) {}
 export class MemoryAlerts extends storeClass(createDynamoDbAlerts) {}
 export class MemoryWebhooks extends storeClass(createDynamoDbWebhooks) {}
-export class MemoryLocks extends storeClass(createDynamoDbLocks) {}
 export class MemoryFailures extends storeClass(createDynamoDbFailures) {}
 
 export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {

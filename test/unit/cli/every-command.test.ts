@@ -68,8 +68,8 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   'table finish': 'the same',
   'table rebuild': 'test/embedded/backups.test.ts, with a bucket',
   completion: 'test/unit/cli/completion.test.ts',
-  'export local': 'test/embedded/export-local.test.ts, with a store',
-  'gc run': 'test/e2e/gc.test.ts, with a clone',
+  'export local': 'test/embedded/subjects/exports/export-local.test.ts, with a store',
+  'gc run': 'test/e2e/subjects/gc/gc.test.ts, with a clone',
   import: 'test/unit/cli/move.long.test.ts, with a clone and another server',
   mirror: 'the same',
 };

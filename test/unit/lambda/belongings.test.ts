@@ -25,7 +25,7 @@ import { MemoryLedger } from '../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { memoryTable } from '../../support/memory/table.ts';
 import { setRepoLimit } from '../../support/over-settings.ts';
-import { startExport } from '../../support/start-export.ts';
+import { startExport } from '../../support/subjects/exports/start-export.ts';
 import { tokenRecord } from '../../support/token-record.ts';
 
 const [tenant, repo] = ['zebra', 'stripes'];

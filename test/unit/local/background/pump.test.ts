@@ -10,10 +10,10 @@ import type { ExportMessage } from '../../../../lambda/subjects/exports/messages
 import { newExportJob } from '../../../../lambda/subjects/exports/rules/job.ts';
 import { resume } from '../../../../local/background/delivery.ts';
 import { createPumps, defaultQueueTiming } from '../../../../local/background/queues.ts';
-import { wholeTenant as request } from '../../../support/export-request.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
+import { wholeTenant as request } from '../../../support/subjects/exports/export-request.ts';
 import { FakeTime } from './fake-time.ts';
 
 /** The queues of a process, on a table that can be full. */

@@ -11,10 +11,10 @@ import { changeIntent } from '../../../../../lambda/core/ledger/rules/reservatio
 import { runDeletions } from '../../../../../lambda/core/ledger/run-deletions.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
-import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
 
 describe('held until', () => {
   const day = 24 * 60 * minute;

@@ -17,7 +17,7 @@ import { runExportStep } from '../../../../../lambda/subjects/exports/steps.ts';
 import { cancelGc, openGc, signReachableSet, startRun } from '../../../../../lambda/subjects/gc/gc.ts';
 import { recordingChunkQueue, recordingExportQueue } from '../../../../support/memory/deps.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
-import { startExport } from '../../../../support/start-export.ts';
+import { startExport } from '../../../../support/subjects/exports/start-export.ts';
 
 const hour = 60 * minute;
 const day = 24 * hour;

@@ -24,7 +24,7 @@ import {
   createDynamoDbInvitations,
 } from '../../../../../lambda/subjects/invitations/invitation-store.ts';
 import { createDynamoDbUsers } from '../../../../../lambda/subjects/sign-in/user-store.ts';
-import { wholeTenant } from '../../../../support/export-request.ts';
+import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 import { callersOf } from '../../../syntax.ts';
 import { FakeTable } from './fake-table.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deployed } from '../../../../../lambda/frame/aws/deployed.ts';
 import { lambdaContext } from '../../../../../local/lambda-context.ts';
 
-/** A handler that is made as a file of lambda/handlers makes it, and the steps in their order. */
+/** A handler that is made as a file of lambda/functions makes it, and the steps in their order. */
 async function makeHandler() {
   const steps: string[] = [];
   const handler = await deployed(

@@ -3,16 +3,19 @@ import { AuditUnavailableError, LedgerUnavailableError } from '../../../../../la
 import { tokenIdOf } from '../../../../../lambda/frame/access/rules/tokens.ts';
 import { authenticateToken } from '../../../../../lambda/frame/access/tokens.ts';
 import { exchangeToken } from '../../../../../lambda/subjects/ci/exchange-token.ts';
+import { createDynamoDbExchangeRules } from '../../../../../lambda/subjects/ci/rule-store.ts';
 import type { Claims, ExchangeRule } from '../../../../../lambda/subjects/ci/rules/identities.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import {
   MemoryAuditLog,
-  MemoryExchangeRules,
   MemoryRequestKeys,
   MemoryTokenStore,
+  storeClass,
 } from '../../../../support/memory/stores.ts';
+
+class MemoryExchangeRules extends storeClass(createDynamoDbExchangeRules) {}
 
 const issuer = 'https://issuer.example';
 const [tenant, audience] = ['acme', 'https://lfs.example.com/acme'];

@@ -4,8 +4,8 @@ import { SourceGoneError, type SourceObject } from '../../../../../lambda/core/s
 import { advanceExport } from '../../../../../lambda/subjects/exports/advance.ts';
 import { s3Limits } from '../../../../../lambda/subjects/exports/rules/settings.ts';
 import { cancelExport } from '../../../../../lambda/subjects/exports/start.ts';
-import { ExportStack, exportPath } from '../../../../support/export-stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { ExportStack, exportPath } from '../../../../support/subjects/exports/export-stack.ts';
 import { expectObjects } from './expect-archives.ts';
 
 const advance = { ...exportPath, step: { kind: 'advance' } } as const;

@@ -1,8 +1,8 @@
 import { type ExportJob, newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import type { Deps } from '../../../../../local/deps.ts';
-import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
 
 /** A tenant with the repo `game`, in memory, and what its exports ask of the queue. */
 export async function exportWorld(given: Partial<Deps> = {}) {

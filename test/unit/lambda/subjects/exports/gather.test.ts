@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { ListPageRequest, ObjectListing } from '../../../../../lambda/core/store/rules/store.ts';
 import { gatherObjects, listObjects } from '../../../../../lambda/subjects/exports/gather.ts';
 import { ExportLease } from '../../../../../lambda/subjects/exports/lease.ts';
-import { ExportStack, exportPath } from '../../../../support/export-stack.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { startsWithinPrefix } from '../../../../support/starts-within-prefix.ts';
+import { ExportStack, exportPath } from '../../../../support/subjects/exports/export-stack.ts';
 
 /** An export of one repo, whose lease was taken. */
 async function leased() {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ExportStack } from '../../../../support/export-stack.ts';
+import { ExportStack } from '../../../../support/subjects/exports/export-stack.ts';
 import { expectObjects } from './expect-archives.ts';
 
 /**

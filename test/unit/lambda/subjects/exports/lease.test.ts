@@ -10,10 +10,10 @@ import {
 } from '../../../../../lambda/subjects/exports/lease.ts';
 import { type ExportState, newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import { cancelExport } from '../../../../../lambda/subjects/exports/start.ts';
-import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
 import { MemoryExportJobs } from '../../../../support/memory/stores.ts';
+import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
 import { exportIdOf, exportWorld, jobOf, putJob } from './export-world.ts';
 
 /** More than fit on a page, and one beside the prefix. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cancelExportsOf } from '../../../../../lambda/subjects/exports/start.ts';
-import { type ExportStack, loadedStack } from '../../../../support/export-stack.ts';
+import { type ExportStack, loadedStack } from '../../../../support/subjects/exports/export-stack.ts';
 import { expectObjects } from './expect-archives.ts';
 
 const read = (commit: string) =>

@@ -19,10 +19,10 @@ import {
   wakeExports,
 } from '../../../../../lambda/subjects/exports/start.ts';
 import { runExportStep } from '../../../../../lambda/subjects/exports/steps.ts';
-import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
-import { startExport, startExportOnce } from '../../../../support/start-export.ts';
+import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
+import { startExport, startExportOnce } from '../../../../support/subjects/exports/start-export.ts';
 import { exportWorld } from './export-world.ts';
 
 const wish = { tenant: 'acme', repo: 'game', format: 'tar', isDryRun: false } as const;

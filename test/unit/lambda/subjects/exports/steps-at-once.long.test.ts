@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { UploadGoneError } from '../../../../../lambda/core/store/rules/archive-store.ts';
 import { cancelExport } from '../../../../../lambda/subjects/exports/start.ts';
-import { ExportStack, type ExportStackOptions, exportPath } from '../../../../support/export-stack.ts';
 import type { ArchiveCall } from '../../../../support/memory/archive-store.ts';
+import {
+  ExportStack,
+  type ExportStackOptions,
+  exportPath,
+} from '../../../../support/subjects/exports/export-stack.ts';
 
 /** The export is done in its first round, whole, and nothing else is left. */
 async function expectDone(stack: ExportStack): Promise<void> {

@@ -6,8 +6,12 @@ import { ExportBusyError } from '../../../../../lambda/subjects/exports/lease.ts
 import type { ExportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
 import { s3Limits } from '../../../../../lambda/subjects/exports/rules/settings.ts';
 import { runExportStep } from '../../../../../lambda/subjects/exports/steps.ts';
-import { ExportStack, type ExportStackOptions, exportPath } from '../../../../support/export-stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import {
+  ExportStack,
+  type ExportStackOptions,
+  exportPath,
+} from '../../../../support/subjects/exports/export-stack.ts';
 import { archivesOf, expectObjects } from './expect-archives.ts';
 
 const stores: readonly [string, ExportStackOptions][] = [

@@ -11,8 +11,8 @@ import {
   UnitReport,
   type UnitStep,
 } from '../../../../../lambda/subjects/exports/steps.ts';
-import { ExportStack, exportPath } from '../../../../support/export-stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { ExportStack, exportPath } from '../../../../support/subjects/exports/export-stack.ts';
 import { exportWorld, jobOf, plannedOf, putJob } from './export-world.ts';
 
 describe('run unit', () => {

@@ -13,11 +13,11 @@ import {
 } from '../../../../../lambda/subjects/gc/rules/gc.ts';
 import { selectCandidates } from '../../../../../lambda/subjects/gc/select-candidates.ts';
 import { advanceGc } from '../../../../../lambda/subjects/gc/sweep-candidates.ts';
-import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { replacingDeps } from '../../../../support/memory/deps.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 import { Random } from '../../../../support/random.ts';
+import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
 import { GcWorld, hour, path, repo } from './gc-world.ts';
 
 const second = 1000;

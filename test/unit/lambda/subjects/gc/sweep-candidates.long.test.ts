@@ -13,9 +13,9 @@ import {
   withRun,
 } from '../../../../../lambda/subjects/gc/rules/gc.ts';
 import { sweepCandidates } from '../../../../../lambda/subjects/gc/sweep-candidates.ts';
-import { wholeTenant } from '../../../../support/export-request.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
 import { GcWorld, hour, repo } from './gc-world.ts';
 
 const sum = { objectCount: 0, bytes: 0 };

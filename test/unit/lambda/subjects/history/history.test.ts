@@ -17,14 +17,16 @@ import {
   readHistory,
   readWeeks,
 } from '../../../../../lambda/subjects/history/history.ts';
-import type { History } from '../../../../../lambda/subjects/history/history-store.ts';
+import { createDynamoDbHistory, type History } from '../../../../../lambda/subjects/history/history-store.ts';
 import { demoTenant, RefusalTally, weekOf } from '../../../../../lambda/subjects/history/rules/history.ts';
 import { ManualClock, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryAlerts, MemoryDownloads, MemoryHistory } from '../../../../support/memory/stores.ts';
+import { MemoryAlerts, MemoryDownloads, storeClass } from '../../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
+
+class MemoryHistory extends storeClass(createDynamoDbHistory) {}
 
 describe('forget history', () => {
   const range = { tenant, from: '2020-01-01', to: '2099-01-01' };

@@ -4,6 +4,10 @@ import { signedInMs, type TokenRecord } from '../../../../../lambda/frame/access
 import { authenticateToken, createToken } from '../../../../../lambda/frame/access/tokens.ts';
 import { systemIds } from '../../../../../lambda/frame/aws/clock-and-ids.ts';
 import {
+  createDynamoDbDevices,
+  createDynamoDbInvitations,
+} from '../../../../../lambda/subjects/invitations/invitation-store.ts';
+import {
   acceptInvitation,
   approveDevice,
   deviceGrant,
@@ -22,12 +26,15 @@ import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import {
   MemoryAuditLog,
-  MemoryDevices,
-  MemoryInvitations,
   MemoryRequestKeys,
   MemoryTokenStore,
+  storeClass,
 } from '../../../../support/memory/stores.ts';
 import { memoryTable } from '../../../../support/memory/table.ts';
+
+class MemoryDevices extends storeClass(createDynamoDbDevices) {}
+
+class MemoryInvitations extends storeClass(createDynamoDbInvitations) {}
 
 const tenant = 'acme';
 const minute = 60_000;

@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createDynamoDbLocks } from '../../../../../lambda/subjects/locks/lock-store.ts';
 import { takeLock } from '../../../../../lambda/subjects/locks/locks.ts';
 import { lockPageMax } from '../../../../../lambda/subjects/locks/rules/locks.ts';
 import { lockBelongings } from '../../../../../lambda/subjects/locks/seams.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryLocks } from '../../../../support/memory/stores.ts';
+import { storeClass } from '../../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
+
+class MemoryLocks extends storeClass(createDynamoDbLocks) {}
 
 const token = tokenRecord('secret', { tenant });
 

@@ -6,7 +6,6 @@ import { noteFailedReconcile, noteFailure, whyOf } from '../../../../../lambda/f
 import type { ExportRequest } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import type { QueueGauge } from '../../../../../lambda/subjects/status/rules/status.ts';
 import { createStoreProbe, readStatus } from '../../../../../lambda/subjects/status/status.ts';
-import { wholeTenant } from '../../../../support/export-request.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { largeRepoStack, repo } from '../../../../support/memory/large-repo-stack.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
@@ -14,6 +13,7 @@ import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 import { MemoryFailures } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
 import { exportIdOf, putJob } from '../exports/export-world.ts';
 
 it('the probe of the store is one LIST of at most one key, below a name that no tenant has, within 6 s', async () => {

@@ -15,8 +15,13 @@ import {
   secondsOf,
 } from '../../../../../../lambda/subjects/exports/rules/plan.ts';
 import { quickestSettings, s3Limits } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
-import { contentStore, readArchive, readRange, subject } from '../../../../../support/export-archive.ts';
 import { Random } from '../../../../../support/random.ts';
+import {
+  contentStore,
+  readArchive,
+  readRange,
+  subject,
+} from '../../../../../support/subjects/exports/export-archive.ts';
 
 const formats = [tarFormat({ modifiedAtMs: 0 }), zipFormat({ modifiedAtMs: 0 })];
 const volume = { number: 1, of: 1 };

@@ -15,7 +15,12 @@ import {
   s3Limits,
   type Way,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
-import { contentStore, executePlan, readArchive, subject } from '../../../../../support/export-archive.ts';
+import {
+  contentStore,
+  executePlan,
+  readArchive,
+  subject,
+} from '../../../../../support/subjects/exports/export-archive.ts';
 
 const tar = tarFormat({ modifiedAtMs: 0 });
 const zip = zipFormat({ modifiedAtMs: 0 });

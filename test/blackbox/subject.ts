@@ -1,0 +1,33 @@
+import type { Api } from './api.ts';
+import type { Place } from './lfs.ts';
+
+/** What a client can see of one subject. */
+export interface Subject {
+  /** By method and path: who may call each of its routes. */
+  readonly callers: Readonly<Record<string, Caller>>;
+  /** Of its routes, those of lists with pages: what follows the tenant's path. */
+  readonly lists?: readonly string[];
+  /** Leaves something in a repo that a token for other repos must not see. */
+  readonly leaves?: (api: Api, place: Place) => Promise<unknown>;
+  readonly tests: (api: () => Api) => void;
+}
+
+/**
+ * Who may call each route. `all`: without credentials. `git`, `locks`: any token of the tenant. `verify`: the token of a
+ * verify action. `chunks`: that of an action for a chunked upload. `identity`: who has an identity token. `holder`: any valid token. `anybody`: the same, or a session.
+ * `session`: a session alone. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage,
+ * and the operator.
+ */
+export type Caller =
+  | 'all'
+  | 'git'
+  | 'locks'
+  | 'verify'
+  | 'chunks'
+  | 'identity'
+  | 'holder'
+  | 'anybody'
+  | 'session'
+  | 'reader'
+  | 'manager'
+  | 'operator';

@@ -1,0 +1,151 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Api, basic, bodyOf, expectProblem, expectStatus } from '../../api.ts';
+import { objectOf, objectsIn, type Place, pointer, postBatch, push } from '../../lfs.ts';
+import type { Subject } from '../../subject.ts';
+import { forecastShape, lastRefusalsShape, subscriptionOf } from '../../subscription.ts';
+
+/** A reconcile may have to wait for the one before. */
+const waitTimeoutMs = 120_000;
+
+const historyShape = z.strictObject({
+  tenant: z.string(),
+  limitBytes: z.number().nullable(),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  days: z.array(
+    z.strictObject({
+      day: z.iso.date(),
+      storedBytes: z.number(),
+      objectCount: z.number(),
+      maxStoredBytes: z.number(),
+      maxUsedBytes: z.number(),
+      limitBytes: z.number().nullable().optional(),
+      refusals: z.number(),
+      repoRefusals: z.number(),
+      downloads: z.strictObject({ bytes: z.number(), objects: z.number() }).nullable(),
+      carried: z.boolean(),
+    }),
+  ),
+  forecast: forecastShape,
+  lastRefusals: lastRefusalsShape,
+});
+
+/** What was stored on each day. */
+function historyTests(api: () => Api): void {
+  describe('the history', () => {
+    const [small, large] = [objectOf(300), objectOf(5000)];
+    let place: Place;
+    const pathOf = (tenant: string, query = '') => `/v1/tenants/${tenant}/history${query}`;
+    const read = async (query = '', tenant = place.tenant) => {
+      return bodyOf(await api().manage('GET', pathOf(tenant, query)), 200, historyShape);
+    };
+    const refresh = () => subscriptionOf(api(), place.tenant, { query: '?refresh=true' });
+
+    beforeAll(async () => {
+      place = await api().newPlace({ limitBytes: 1000 });
+    });
+
+    it('of a new tenant is one day with nothing', async () => {
+      const { days, forecast, limitBytes, from, to } = await read();
+      expect(days).toMatchObject([
+        {
+          day: to,
+          storedBytes: 0,
+          maxStoredBytes: 0,
+          maxUsedBytes: 0,
+          limitBytes: 1000,
+          refusals: 0,
+          carried: true,
+        },
+      ]);
+      expect(from < to).toBe(true);
+      expect([forecast.reason, limitBytes]).toEqual(['too-few-days', 1000]);
+    });
+
+    it('has what was pushed, pulled and refused today', { timeout: waitTimeoutMs }, async () => {
+      await push(api(), place, [small]);
+      const body = { operation: 'download', objects: [pointer(small)] };
+      objectsIn(await postBatch(api(), place, body, basic(place.readToken)));
+      const refused = { operation: 'upload', objects: [pointer(large)] };
+      const { token } = await api().newToken(place.tenant, { scope: 'write', user: 'ada' });
+      const [told] = objectsIn(await postBatch(api(), place, refused, basic(token)));
+      const { usage } = await refresh();
+      expect(usage?.storedBytes).toBe(300);
+      // Nobody waits for the write of a refusal.
+      await expect.poll(async () => (await read()).days.at(-1)?.refusals, { timeout: 60_000 }).toBe(1);
+      const { days, to } = await read();
+      expect(days.at(-1)).toEqual({
+        day: to,
+        storedBytes: 300,
+        objectCount: 1,
+        maxStoredBytes: 300,
+        maxUsedBytes: 300,
+        limitBytes: 1000,
+        refusals: 1,
+        repoRefusals: 0,
+        downloads: { bytes: 300, objects: 1 },
+        carried: false,
+      });
+      // The same number as git shows.
+      expect(told?.error?.message).toContain(' 3.91 KiB short.');
+      const { lastRefusals } = await read();
+      expect(lastRefusals).toEqual([
+        {
+          at: expect.any(String),
+          repo: 'game',
+          user: 'ada',
+          files: 1,
+          atLeast: false,
+          bytes: 5000,
+          shortBytes: 4000,
+          limit: 'tenant',
+        },
+      ]);
+      expect((await subscriptionOf(api(), place.tenant)).lastRefusals).toEqual(lastRefusals);
+      expect((await read(`?from=${to}&to=${to}`)).days).toEqual(days.slice(-1));
+      expect((await read('?to=2020-01-01')).days).toEqual([]);
+      expect((await read('?from=0001-01-01&to=9999-12-31')).to).toBe(to);
+    });
+
+    it('counts what the limit of a repo refused apart from what the tenant’s did', async () => {
+      const at = await api().newPlace();
+      const repo = { repo: at.repo, limitBytes: 100 };
+      expectStatus(await api().manage('POST', `/v1/tenants/${at.tenant}/repos`, repo), 201);
+      await postBatch(api(), at, { operation: 'upload', objects: [pointer(objectOf(101))] });
+      const today = async () => (await read('', at.tenant)).days.at(-1);
+      await expect.poll(async () => (await today())?.repoRefusals, { timeout: 60_000 }).toBe(1);
+      expect(await read('', at.tenant)).toMatchObject({
+        days: [{ refusals: 0 }],
+        lastRefusals: [{ repo: 'game', limit: 'repo', shortBytes: 1 }],
+      });
+    });
+
+    it('has the forecast that the subscription has', async () => {
+      const { forecast } = await subscriptionOf(api(), place.tenant);
+      expect((await read()).forecast).toEqual(forecast);
+      const limit = (limitBytes: number | null) =>
+        api().manage('PATCH', `/v1/tenants/${place.tenant}`, { limitBytes });
+      await limit(300);
+      const { forecast: full, to } = await read();
+      expect(full).toEqual({ fullOn: to, reason: null, bytesPerDay: null });
+      await limit(null);
+      expect((await read()).forecast).toEqual({ fullOn: null, reason: 'unlimited', bytesPerDay: null });
+    });
+
+    it.each(['from=2026-13-01', 'from=2026-02-30', 'to=yesterday', 'from=', 'days=5'])(
+      'is not read by %s',
+      async (query) => {
+        expectProblem(await api().manage('GET', pathOf(place.tenant, `?${query}`)), 422);
+      },
+    );
+  });
+}
+
+/** All that the suite asks of this subject. */
+export const historySubject: Subject = {
+  callers: {
+    'GET /v1/tenants/{tenant}/history': 'reader',
+  },
+  tests: historyTests,
+};

@@ -1,0 +1,165 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { removeSubject } from './remove-subject.ts';
+
+/**
+ * `npm run without -- SUBJECT…`: in a copy of the checkout, deletes the folders of a subject and its lines in the lists, and checks
+ * what is left. `--all`: every subject that comes off. `--turn N`: the one of them whose turn it is.
+ * `--only CHECK,…`: some of the checks. `--keep`: leaves the copy, and says where it is.
+ */
+
+/** These come off. */
+const comesOff: readonly string[] = [];
+/** These leave something behind that names them. */
+const notYet: readonly string[] = [
+  'alerts',
+  'chunks',
+  'ci',
+  'downloads',
+  'exports',
+  'gc',
+  'history',
+  'hosts',
+  'invitations',
+  'locks',
+  'sign-in',
+  'status',
+];
+
+/** Outside of a subject's folders, all of them in lists. */
+const linesMax = 8;
+const lists: readonly string[] = [
+  'cli/program.ts',
+  'console/src/views.ts',
+  'lambda/contract.ts',
+  'lambda/openapi.ts',
+  'lambda/routes.ts',
+  'lambda/stores.ts',
+  'lambda/subjects.ts',
+  'local/compose.ts',
+  'local/deps.ts',
+  'test/blackbox/suite.ts',
+  'test/contract/table.contract.ts',
+  'test/support/memory/stores.ts',
+];
+/** A file a function: it lists what the function needs. */
+const isList = (file: string) => lists.includes(file) || /^lambda\/functions\/[\w-]+\.ts$/.test(file);
+
+/** Each is a command that must succeed in the copy. */
+const checks: Readonly<Record<string, readonly string[]>> = {
+  types: ['npm', 'run', '-s', 'types'],
+  unused: ['npx', 'knip'],
+  synth: ['npx', 'cdk', 'synth', '--quiet', '--no-notices'],
+  core: ['npx', 'vitest', 'run', '--project', 'unit', 'test/unit/lambda/core/', 'test/contract/'],
+  blackbox: ['npx', 'vitest', 'run', '--project', 'embedded', 'test/embedded/blackbox.test.ts'],
+  seeds: ['npm', 'run', '-s', 'simulate', '--', '--seeds', '100'],
+};
+
+const root = path.join(import.meta.dirname, '../..');
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+/** What is in the checkout, committed or not. */
+function filesOf(): string[] {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const listed = execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\0');
+  const deleted = execFileSync('git', ['ls-files', '-z', '--deleted'], { cwd: root, encoding: 'utf8' });
+  const missing = new Set(deleted.split('\0'));
+  return listed.filter((file) => !missing.has(file));
+}
+
+/** Makes the copy, and prints each line that it lacks. @returns whether these are few, and in lists. */
+function copyWithout(subject: string, copy: string): boolean {
+  const files = filesOf();
+  const sources = new Map(
+    files.map((file) => [
+      file,
+      /\.(ts|tsx|mjs)$/.test(file) ? readFileSync(path.join(root, file), 'utf8') : '',
+    ]),
+  );
+  const { deleted, removed, changed } = removeSubject(sources, subject);
+  const gone = new Set(deleted);
+  for (const file of files) {
+    if (gone.has(file)) continue;
+    const to = path.join(copy, file);
+    mkdirSync(path.dirname(to), { recursive: true });
+    const text = changed.get(file);
+    if (text === undefined) cpSync(path.join(root, file), to, { verbatimSymlinks: true });
+    else writeFileSync(to, text);
+  }
+  symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
+  for (const { file, line, text } of removed)
+    print(`  ${file}:${line}  ${text}${isList(file) ? '' : '  (not a list)'}`);
+  const passes =
+    deleted.length > 0 && removed.length <= linesMax && removed.every(({ file }) => isList(file));
+  say(
+    subject,
+    'lines',
+    passes,
+    `${deleted.length} files, and ${removed.length} lines of lists, at most ${linesMax}`,
+  );
+  return passes;
+}
+
+function say(subject: string, check: string, passes: boolean, of: string): void {
+  print(`without ${subject}: ${check.padEnd(8)} ${passes ? 'passed' : 'FAILED'}  ${of}`);
+}
+
+function run(subject: string, check: string, copy: string): boolean {
+  const [command = '', ...args] = checks[check] ?? [];
+  const beganMs = Date.now();
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: copy,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
+  const passes = status === 0;
+  if (!passes) print(`${stdout}${stderr}`);
+  say(subject, check, passes, `${Math.round((Date.now() - beganMs) / 1000)} s`);
+  return passes;
+}
+
+function comesOffWhole(subject: string, only: readonly string[], keep: boolean): boolean {
+  const copy = mkdtempSync(path.join(tmpdir(), `without-${subject}-`));
+  try {
+    const few = copyWithout(subject, copy);
+    return only.map((check) => run(subject, check, copy)).every((passes) => passes) && few;
+  } finally {
+    if (keep) print(copy);
+    else rmSync(copy, { recursive: true });
+  }
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    all: { type: 'boolean', default: false },
+    turn: { type: 'string' },
+    only: { type: 'string', default: Object.keys(checks).join() },
+    keep: { type: 'boolean', default: false },
+  },
+});
+
+function subjects(): readonly string[] {
+  if (values.all) return comesOff;
+  if (values.turn === undefined) return positionals;
+  return comesOff.slice(Number(values.turn) % Math.max(1, comesOff.length)).slice(0, 1);
+}
+
+const known = [...comesOff, ...notYet];
+const only = values.only.split(',').filter((check) => check !== '' && check !== 'lines');
+const wrong = [
+  ...subjects().filter((subject) => !known.includes(subject)),
+  ...only.filter((check) => !(check in checks)),
+];
+if (wrong.length > 0 || (subjects().length === 0 && !values.all && values.turn === undefined)) {
+  process.stderr.write(
+    `without: takes one of ${known.join(', ')}, and --only takes lines or some of ${Object.keys(checks).join()}\n`,
+  );
+  process.exit(2);
+}
+const passed = subjects().map((subject) => comesOffWhole(subject, only, values.keep));
+if (notYet.length > 0) print(`These don't come off yet: ${notYet.join(', ')}.`);
+process.exitCode = passed.every((each) => each) ? 0 : 1;

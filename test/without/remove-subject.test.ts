@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { removeSubject } from './remove-subject.ts';
+
+const withoutLocks = (files: Readonly<Record<string, string>>) =>
+  removeSubject(new Map(Object.entries(files)), 'locks');
+
+const own = {
+  'lambda/subjects/locks/locks.ts': 'export const takeLock = 1;\n',
+  'lambda/functions/locks/lfs-locks.ts': "export { takeLock } from '../../subjects/locks/locks.ts';\n",
+};
+
+it('deletes every folder of the name, and no other', () => {
+  const files = { ...own, 'lambda/locks.ts': '', 'lambda/padlocks/a.ts': '', 'docs/locks/a.md': '' };
+  expect(withoutLocks(files).deleted).toEqual(Object.keys(own));
+});
+
+const list = (text: string) => withoutLocks({ ...own, 'lambda/list.ts': text });
+
+it.each([
+  [
+    "import { takeLock } from './subjects/locks/locks.ts';\nconst all = {\n  ...takeLock,\n};\n",
+    'const all = {\n};\n',
+  ],
+  [
+    "import {\n  takeLock as t,\n} from './subjects/locks/locks.ts';\nf(\n  t(deps),\n  u(deps),\n);\n",
+    'f(\n  u(deps),\n);\n',
+  ],
+  [
+    "import type { L } from './subjects/locks/locks.ts';\ntype A = Needs<typeof B> &\n  Needs<typeof L> &\n  C;\n",
+    'type A = Needs<typeof B> &\n  C;\n',
+  ],
+  ["const views = {\n  locks: () => import('./subjects/locks/locks.ts'),\n};\n", 'const views = {\n};\n'],
+])('removes imports from it, and the entries that they leave: %j', (text, rest) => {
+  const { changed, removed } = list(text);
+  expect(changed.get('lambda/list.ts')).toBe(rest);
+  expect(removed.length).toBe(text.split('\n').length - rest.split('\n').length);
+});
+
+it.each([
+  'const a = takeLock();',
+  'const a = f(takeLock, other);',
+  'f(other, takeLock),',
+  'takeLocks,',
+  'takeLock(function () {',
+])('leaves what more than an entry stands in: %s', (line) => {
+  const { removed } = list(`import { takeLock } from './subjects/locks/locks.ts';\n${line}\n`);
+  expect(removed.map((each) => each.line)).toEqual([1]);
+});
+
+it('follows a list that another list has', () => {
+  const { changed } = withoutLocks({
+    ...own,
+    'lambda/stores.ts':
+      "export { takeLock as locks } from './subjects/locks/locks.ts';\nexport const tokens = 1;\n",
+    'lambda/a.ts':
+      "import * as stores from './stores.ts';\nconst a = {\n  locks: stores.locks(t),\n  b: stores.tokens,\n};\n",
+    'lambda/b.ts': "import {\n  locks,\n  tokens,\n} from './stores.ts';\n",
+  });
+  expect(Object.fromEntries(changed)).toEqual({
+    'lambda/stores.ts': 'export const tokens = 1;\n',
+    'lambda/a.ts': "import * as stores from './stores.ts';\nconst a = {\n  b: stores.tokens,\n};\n",
+    'lambda/b.ts': "import {\n  tokens,\n} from './stores.ts';\n",
+  });
+});

@@ -86,7 +86,7 @@ try {
     // git-lfs starts it beside a push, where memory counts. So it loads no other command, V8's young generation, which what
     // is sent would fill, stays small, and the old one is collected before it has grown by half.
     setFlagsFromString('--semi-space-growth-factor=1 --optimize-for-size');
-    await (await import('./commands/agent.ts')).runAgent(context);
+    await (await import('./subjects/chunks/agent.ts')).runAgent(context);
   } else process.exitCode = await (await import('./program.ts')).runCli(process.argv.slice(2), context);
 } catch (error) {
   // Node itself would print the line that threw, which is the whole bundle.

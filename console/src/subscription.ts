@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
 import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { ask, usePoll } from './api.ts';
-import { lastDays } from './download-figures.ts';
+import { lastDays } from './subjects/downloads/download-figures.ts';
 
 const usualMs = 6_000;
 /** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */

@@ -1,10 +1,10 @@
 import { Title } from '../parts.tsx';
+import { CiRules } from '../subjects/ci/ci-rules.tsx';
+import { Invitations } from '../subjects/invitations/invitations.tsx';
+import { Users } from '../subjects/sign-in/users.tsx';
 import { namedRepos } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
-import { CiRules } from './ci-rules.tsx';
-import { Invitations } from './invitations.tsx';
 import { Tokens } from './tokens.tsx';
-import { Users } from './users.tsx';
 
 /** Who gets in: users of git hosts, by invitation, tokens, and CI jobs. */
 export function Access(props: ViewProps) {

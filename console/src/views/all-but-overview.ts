@@ -1,11 +1,11 @@
+import { Device, EmailLink, Join } from '../subjects/invitations/doors.tsx';
+import { Status } from '../subjects/status/status.tsx';
 import { Access } from './access.tsx';
 import { Activity } from './activity.tsx';
-import { Device, EmailLink, Join } from './doors.tsx';
 import { Objects } from './objects.tsx';
 import { Repo } from './repo.tsx';
 import { Repos } from './repos.tsx';
 import { Settings } from './settings.tsx';
-import { Status } from './status.tsx';
 import { Tenants } from './tenants.tsx';
 
 /** Views that are fetched together, as they share most of what they need: a part for each would weigh a fifth more. */

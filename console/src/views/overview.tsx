@@ -7,14 +7,14 @@ import type { Listed } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
 import { Button, Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
 import { useList, useRead } from '../requests.ts';
+import { Downloads } from '../subjects/downloads/downloads.tsx';
+import { StorageOverTime } from '../subjects/history/storage-card.tsx';
 import { bytesText, scanText, timeText } from '../text.ts';
 import { UsageFigures } from '../usage.tsx';
 import type { ViewProps } from '../view-props.ts';
 import { FirstPush } from './connect.tsx';
-import { Downloads } from './downloads.tsx';
 import { LimitNotice } from './limit-notice.tsx';
 import { repoColumns } from './repo-columns.tsx';
-import { StorageOverTime } from './storage-card.tsx';
 import { Table } from './table.tsx';
 import './overview.css';
 

@@ -5,11 +5,11 @@ import { tenantAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Button, Card, Choice } from '../parts.tsx';
 import { change, useRead, useSaved } from '../requests.ts';
+import { Gc } from '../subjects/gc/gc.tsx';
 import { bytesText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
 import { useDialog } from './dialog.tsx';
-import { Gc } from './gc.tsx';
 import { LimitForm } from './limit-form.tsx';
 
 /** Proposed for a repo that becomes public. */

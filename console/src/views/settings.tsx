@@ -4,13 +4,13 @@ import { parseAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Card, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
+import { Emails } from '../subjects/alerts/emails.tsx';
+import { Webhook } from '../subjects/alerts/webhook.tsx';
+import { Exports } from '../subjects/exports/exports.tsx';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
-import { Emails } from './emails.tsx';
-import { Exports } from './exports.tsx';
 import { Form, type Values } from './form.tsx';
 import { LimitForm } from './limit-form.tsx';
-import { Webhook } from './webhook.tsx';
 
 type Send = (body: SentTo<'PATCH /v1/tenants/{tenant}'>) => Promise<string | undefined>;
 

@@ -10,7 +10,7 @@ import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from 
 import { go } from '../navigation.ts';
 import { Bar, Button, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
 import { change } from '../requests.ts';
-import { statusLine, useStatus } from '../service-status.ts';
+import { statusLine, useStatus } from '../subjects/status/service-status.ts';
 import { bytesText, dayText, percentText, scanText } from '../text.ts';
 import type { ServiceViewProps } from '../view-props.ts';
 import { Ask } from './dialog.tsx';

@@ -57,7 +57,7 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   'auth git-credential': 'the same',
   check: 'test/unit/cli/check.long.test.ts, with a stack',
   connect: 'test/unit/cli/connect.long.test.ts, with a clone',
-  agent: 'test/unit/cli/chunks/agent.long.test.ts, with git-lfs beside it',
+  agent: 'test/unit/cli/subjects/chunks/agent.long.test.ts, with git-lfs beside it',
   du: 'test/unit/cli/du.test.ts, with a store',
   doctor: 'test/unit/cli/doctor.long.test.ts, with a store',
   serve: 'test/embedded/serve.test.ts, with a store',

@@ -1,9 +1,11 @@
 import type { BodyOf } from '../../api-client.ts';
-import { flag, group, operand, routeCommand, tenantOperand } from '../../command.ts';
+import { type CliSubject, flag, group, operand, routeCommand, tenantOperand } from '../../command.ts';
+import { later } from '../../errors.ts';
 import { formatAge, formatUntil } from '../../render.ts';
+import { emailCommands } from './email.ts';
 
 /** `webhook set|show|delete|test`. */
-export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
+const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
   routeCommand({
     name: 'set',
     description: 'Send alerts to this URL; a new one gets a secret, shown once',
@@ -63,3 +65,27 @@ function lastText(last: NonNullable<BodyOf<'getWebhook'>['last']>, nowMs: number
   const next = nextAt === null ? 'no more retries' : `again ${formatUntil(nextAt, nowMs)}`;
   return `${event}: ${why}, ${next}`;
 }
+
+export const alerts: CliSubject = {
+  commands: { 360: webhookCommands, 365: emailCommands },
+  examples: {
+    'webhook set': [
+      ['lfs-quota webhook set acme https://hooks.example.com/lfs-quota'],
+      ['lfs-quota webhook set acme https://hooks.example.com/lfs-quota --new-secret'],
+    ],
+    'webhook show': [['lfs-quota webhook show acme']],
+    'webhook delete': [['lfs-quota webhook delete acme']],
+    'webhook test': [['lfs-quota webhook test acme']],
+    'email add': [['lfs-quota email add acme ada@example.com']],
+    'email list': [['lfs-quota email list acme']],
+    'email remove': [['lfs-quota email remove acme ada@example.com']],
+  },
+  hints: {
+    'webhook-not-found': 'Set one: lfs-quota webhook set TENANT URL',
+    'email-not-found': 'List them: lfs-quota email list TENANT',
+    'emails-off': 'The operator can enable it with email.from. Or use: lfs-quota webhook set TENANT URL',
+    'emails-full': 'Remove one first: lfs-quota email remove TENANT ADDRESS',
+    'emails-too-many': 'Retry tomorrow.',
+    'test-too-soon': later,
+  },
+};

@@ -1,7 +1,17 @@
 import { InvalidArgumentError } from 'commander';
 import type { BodyOf } from '../../api-client.ts';
 import { least, tableOf, wraps } from '../../columns.ts';
-import { choice, group, operand, option, required, routeCommand, tenantOperand } from '../../command.ts';
+import {
+  type CliSubject,
+  choice,
+  group,
+  operand,
+  option,
+  required,
+  routeCommand,
+  tenantOperand,
+} from '../../command.ts';
+import { later } from '../../errors.ts';
 import { eachRepo, matching, parseLifetime } from '../../options.ts';
 import type { View } from '../../terminal.ts';
 import { warnIfAbsent } from '../../warn-if-absent.ts';
@@ -34,7 +44,7 @@ const matchText = (match: Match) =>
 const ruleId = matching(/^[0-9a-f]{16}$/, 'List them: lfs-quota rule list TENANT');
 
 /** `rule create|list|delete`. */
-export const ruleCommands = group('rule', 'Let CI jobs log in without a stored secret', [
+const ruleCommands = group('rule', 'Let CI jobs log in without a stored secret', [
   routeCommand({
     name: 'create',
     description: 'Let CI jobs log in with their identity',
@@ -93,3 +103,27 @@ function eachMatch(text: string, before: Match | undefined): Match {
   if (value === '') throw new InvalidArgumentError('Use CLAIM=VALUE, such as repository_id=123456789.');
   return { ...before, [claim]: [...(before?.[claim] ?? []), value] };
 }
+
+const github = 'https://token.actions.githubusercontent.com';
+
+export const ci: CliSubject = {
+  commands: { 350: ruleCommands },
+  examples: {
+    'rule create': [
+      [
+        `lfs-quota rule create acme --issuer ${github} --match repository_id=123456789 --match ref=refs/heads/main --scope write --repo game`,
+        'jobs of the main branch of one repository on GitHub; its number: gh api repos/acme/game --jq .id',
+      ],
+      [
+        'lfs-quota rule create acme --issuer https://gitlab.com --match project_id=123456789 --match ref=main --scope read --expires 2h',
+      ],
+    ],
+    'rule list': [['lfs-quota rule list acme']],
+    'rule delete': [['lfs-quota rule delete acme 9c1f0a7be2d34856']],
+  },
+  hints: {
+    'rule-not-found': 'List them: lfs-quota rule list TENANT',
+    'rules-full': 'Delete one first: `lfs-quota rule delete TENANT RULE`.',
+    'issuer-unavailable': later,
+  },
+};

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import type { BodyOf } from '../../api-client.ts';
 import { least, right, tableOf } from '../../columns.ts';
-import { actionCommand, given, option, tenantOperand } from '../../command.ts';
+import { actionCommand, type CliSubject, given, option, tenantOperand } from '../../command.ts';
 import { printList, withPageOptions } from '../../list-pages.ts';
 import { parseDay, parseRepo, requireDaysInOrder } from '../../options.ts';
 import { formatCount, formatLimit } from '../../render.ts';
@@ -14,7 +14,7 @@ const groups = { day: 'day', repo: 'repo', token: 'tokenId' } as const;
 type Group = keyof typeof groups;
 
 /** `downloads`: all pages, because sums of some would be wrong. */
-export const downloadsCommand = actionCommand({
+const downloadsCommand = actionCommand({
   name: 'downloads',
   description: 'Show downloads by day, repo or token',
   base: withPageOptions,
@@ -83,3 +83,13 @@ const sumsTable = (by: Group) =>
     ['offered', ([, { bytes }]) => formatBytes(Math.max(0, bytes)), right],
     ['objects', ([, { objects }]) => formatCount(objects), right],
   ]);
+
+export const downloads: CliSubject = {
+  commands: { 370: downloadsCommand },
+  examples: {
+    downloads: [
+      ['lfs-quota downloads acme --by repo', 'of this month'],
+      ['lfs-quota downloads acme --from 2026-11-01 --to 2026-11-30 --by token'],
+    ],
+  },
+};

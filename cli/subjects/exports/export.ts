@@ -9,6 +9,7 @@ import type { ApiAnswer, ApiClient, BodyOf } from '../../api-client.ts';
 import { least, right, tableOf } from '../../columns.ts';
 import {
   actionCommand,
+  type CliSubject,
   choice,
   flag,
   given,
@@ -120,7 +121,7 @@ const localCommand = actionCommand({
 });
 
 /** `export start|local|list|show|delete`: all objects of a tenant or repo as one archive. */
-export const exportCommands = group('export', 'Download a tenant or repo as an archive', [
+const exportCommands = group('export', 'Download a tenant or repo as an archive', [
   startCommand,
   localCommand,
   listCommand({
@@ -376,3 +377,32 @@ function formatShare({ progress: { share } }: ExportBody): string {
 function formatLeft(isoDate: string, nowMs: number): string {
   return formatDuration(Math.max(0, Date.parse(isoDate) - nowMs));
 }
+
+const exportId = '019a9d3c2f805f0c1e2d3b4a';
+
+export const exports: CliSubject = {
+  commands: { 395: exportCommands },
+  examples: {
+    'export start': [
+      ['lfs-quota export start acme --output .', 'all repos as tar, into this folder'],
+      ['lfs-quota export start acme --repo game --format zip --no-wait'],
+      ['lfs-quota export start acme --repo game --dry-run', 'what would it take?'],
+    ],
+    'export local': [
+      ['lfs-quota export local acme --output all.tar'],
+      ['lfs-quota export local acme --repo game --output game.tar', 'again: resumes after a break'],
+    ],
+    'export list': [['lfs-quota export list acme']],
+    'export show': [
+      [`lfs-quota export show acme ${exportId}`],
+      [`lfs-quota export show acme ${exportId} --output .`, 'download it'],
+    ],
+    'export delete': [[`lfs-quota export delete acme ${exportId}`]],
+  },
+  hints: {
+    'export-not-found': 'List them: lfs-quota export list TENANT',
+    'exports-off': 'The operator can enable them with exports.workers.',
+    'exports-full':
+      'List them: lfs-quota export list TENANT. Delete one: lfs-quota export delete TENANT EXPORT',
+  },
+};

@@ -4,7 +4,16 @@ import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import { prefixBytes, prefixesOf } from '../../../lambda/core/rules/prefix-set.ts';
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../../api-client.ts';
-import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../../command.ts';
+import {
+  actionCommand,
+  type CliSubject,
+  flag,
+  given,
+  group,
+  ofRepo,
+  option,
+  routeCommand,
+} from '../../command.ts';
 import { asCalled, type CliContext } from '../../context.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { checkClone, scanClone } from '../../git/clone.ts';
@@ -31,7 +40,7 @@ const ofGc = {
 };
 
 /** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
-export const gcCommands = group('gc', 'Delete objects no branch or tag references', [
+const gcCommands = group('gc', 'Delete objects no branch or tag references', [
   routeCommand({
     ...ofGc,
     name: 'open',
@@ -343,3 +352,25 @@ function progressText({ state, found, deleted }: GcBody): string {
   if (state !== 'deleting' || !found) return 'the repo is listed';
   return `deleting: ${sumText(deleted)} of ${sumText(found.candidates)}`;
 }
+
+const gcState = 'See its state: lfs-quota gc status TENANT REPO';
+
+export const gc: CliSubject = {
+  commands: { 260: gcCommands },
+  examples: {
+    'gc open': [['lfs-quota gc open acme game', 'a day before gc run']],
+    'gc run': [
+      ['lfs-quota gc run acme game --clone game.git', 'shows unreferenced objects'],
+      ['lfs-quota gc run acme game --clone game.git --list unneeded.txt'],
+      ['lfs-quota gc run acme game --clone game.git --older-than 30 --delete'],
+    ],
+    'gc status': [['lfs-quota gc status acme game']],
+    'gc cancel': [['lfs-quota gc cancel acme game']],
+  },
+  hints: {
+    'gc-not-found': 'Run first: lfs-quota gc open TENANT REPO',
+    'gc-ending': `Retry in a minute. ${gcState}`,
+    'gc-too-early': gcState,
+    'gc-running': gcState,
+  },
+};

@@ -4,7 +4,7 @@ import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { historyDaysMax } from '../../../lambda/subjects/history/rules/history.ts';
 import type { BodyOf } from '../../api-client.ts';
 import { least, right, tableOf } from '../../columns.ts';
-import { flag, option, routeCommand, tenantOperand } from '../../command.ts';
+import { type CliSubject, flag, option, routeCommand, tenantOperand } from '../../command.ts';
 import { canDrawBlocks } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { parseDay, requireDaysInOrder } from '../../options.ts';
@@ -13,7 +13,7 @@ import { forecastText, formatAge, formatCount, formatLimit } from '../../render.
 type HistoryBody = BodyOf<'getHistory'>;
 
 /** `history TENANT`: what was stored on each day, and when the tenant is full. */
-export const historyCommand = routeCommand({
+const historyCommand = routeCommand({
   name: 'history',
   description: 'Show daily usage and forecast',
   route: 'getHistory',
@@ -163,3 +163,13 @@ function daysBelow(input: { days: readonly Day[]; columns: number; width: number
     between > 0 ? first + ' '.repeat(between) + last : last === first ? first : `${first} to ${last}`;
   return `${' '.repeat(width + 2)}${text}`;
 }
+
+export const history: CliSubject = {
+  commands: { 380: historyCommand },
+  examples: {
+    history: [
+      ['lfs-quota history acme', 'and when it is full'],
+      ['lfs-quota history acme --days 90 --table'],
+    ],
+  },
+};

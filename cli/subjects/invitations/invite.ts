@@ -3,18 +3,27 @@ import { userInfo } from 'node:os';
 import { isTenantName, repoNamed } from '../../../lambda/core/rules/names.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { least, tableOf, wraps } from '../../columns.ts';
-import { actionCommand, choice, flag, option, type Register, tenantOperand } from '../../command.ts';
+import {
+  actionCommand,
+  type CliSubject,
+  choice,
+  flag,
+  option,
+  type Register,
+  tenantOperand,
+} from '../../command.ts';
 import { logIn, noGitOption } from '../../commands/auth.ts';
 import type { CliContext } from '../../context.ts';
-import { CliError, UsageError } from '../../errors.ts';
+import { CliError, later, UsageError } from '../../errors.ts';
 import { eachRepo, managerToken, parseLifetime } from '../../options.ts';
 import { formatUntil } from '../../render.ts';
 import { clientFor, readBaseUrl } from '../../server.ts';
 import { viewOf } from '../../terminal.ts';
 import { warnIfAbsent } from '../../warn-if-absent.ts';
+import { tokenByCode } from './device.ts';
 
 /** `invite`: a link by which somebody gets a token. */
-export const inviteCommand = actionCommand({
+const inviteCommand = actionCommand({
   name: 'invite',
   description: 'Invite someone to a tenant by a one-time link',
   operands: { tenant: tenantOperand },
@@ -76,7 +85,7 @@ const invitationsTable = tableOf<BodyOf<'listInvitations'>['invitations'][number
 ]);
 
 /** `join`: accepts an invitation, and logs in. */
-export const registerJoin: Register = (program, context) => {
+const registerJoin: Register = (program, context) => {
   program
     .command('join')
     .description('Accept an invitation, and log in')
@@ -128,3 +137,21 @@ async function accept(
     }
   }
 }
+
+export const invitations: CliSubject = {
+  commands: { 110: registerJoin, 320: inviteCommand },
+  examples: {
+    join: [["lfs-quota join 'https://lfs.example.com/#_join/acme.lfsi_…'"]],
+    invite: [
+      ['lfs-quota invite acme --repo game --user ada', 'to push to one repo'],
+      ['lfs-quota invite acme --open'],
+      ['lfs-quota invite acme --revoke 3d1c0e5f2a4b6978'],
+    ],
+  },
+  hints: {
+    'invitation-not-found': 'Admins list the open ones: lfs-quota invite TENANT --open',
+    'invitations-full': 'Revoke one first: lfs-quota invite TENANT --revoke ID',
+    'devices-full': later,
+  },
+  logIn: tokenByCode,
+};

@@ -1,6 +1,6 @@
 import type { ApiClient, Asking, BodyOf } from '../../api-client.ts';
 import { least, tableOf } from '../../columns.ts';
-import { actionCommand, flag, group, listCommand, ofRepo, option } from '../../command.ts';
+import { actionCommand, type CliSubject, flag, group, listCommand, ofRepo, option } from '../../command.ts';
 import { notConfirmed, saysYes } from '../../confirm.ts';
 import type { CliContext } from '../../context.ts';
 import { CliError, UsageError } from '../../errors.ts';
@@ -24,7 +24,7 @@ function renderLocks(locks: readonly FileLockBody[], view: View): string {
 const owner = option('--owner <owner>', 'only those of this user or token');
 
 /** `lock list|delete`. */
-export const lockCommands = group('lock', 'List or force-unlock file locks', [
+const lockCommands = group('lock', 'List or force-unlock file locks', [
   listCommand({
     name: 'list',
     description: 'List the file locks of a repo',
@@ -99,3 +99,15 @@ async function releaseAll(client: ApiClient, which: Which): Promise<BodyOf<'rele
 }
 
 const formatLocks = (count: number) => `${formatCount(count)} ${count === 1 ? 'lock' : 'locks'}`;
+
+export const locks: CliSubject = {
+  commands: { 230: lockCommands },
+  examples: {
+    'lock list': [['lfs-quota lock list acme game'], ['lfs-quota lock list acme game --owner ada']],
+    'lock delete': [
+      ['lfs-quota lock delete acme game --path art/hero.psd'],
+      ['lfs-quota lock delete acme game --owner ada', 'shows them, and prompts'],
+      ['lfs-quota lock delete acme game --all --yes'],
+    ],
+  },
+};

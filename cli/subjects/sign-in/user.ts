@@ -1,6 +1,15 @@
 import type { BodyOf } from '../../api-client.ts';
 import { tableOf, wraps } from '../../columns.ts';
-import { choice, flag, group, operand, option, routeCommand, tenantOperand } from '../../command.ts';
+import {
+  type CliSubject,
+  choice,
+  flag,
+  group,
+  operand,
+  option,
+  routeCommand,
+  tenantOperand,
+} from '../../command.ts';
 import { matching } from '../../options.ts';
 import { formatUntil } from '../../render.ts';
 
@@ -36,7 +45,7 @@ const usersTable = tableOf<BodyOf<'listUsers'>['users'][number]>([
 ]);
 
 /** `user list|allow|remove|end`. */
-export const userCommands = group('user', 'Let users of your Git host sign in to the console', [
+const userCommands = group('user', 'Let users of your Git host sign in to the console', [
   routeCommand({
     name: 'list',
     description: 'List allowed organizations and signed-in users',
@@ -93,3 +102,19 @@ export const userCommands = group('user', 'Let users of your Git host sign in to
     print: (_, { operands }) => `Ended the sessions of ${operands.userId}.\n`,
   }),
 ]);
+
+export const signIn: CliSubject = {
+  commands: { 340: userCommands },
+  examples: {
+    'user list': [['lfs-quota user list acme']],
+    'user allow': [
+      [
+        'lfs-quota user allow acme github 9919',
+        'owners manage, members read; its number: gh api orgs/acme --jq .id',
+      ],
+      ['lfs-quota user allow acme github 9919 --members write --collaborators'],
+    ],
+    'user remove': [['lfs-quota user remove acme github 9919']],
+    'user end': [['lfs-quota user end acme 5f0c1e2d3b4a5968']],
+  },
+};

@@ -1,7 +1,7 @@
 import { releaseText } from '../../../lambda/core/rules/release.ts';
 import type { BodyOf } from '../../api-client.ts';
 import { least, right, tableOf, wraps } from '../../columns.ts';
-import { routeCommand } from '../../command.ts';
+import { type CliSubject, routeCommand } from '../../command.ts';
 import { CliError } from '../../errors.ts';
 import { formatAge, formatCount } from '../../render.ts';
 import type { View } from '../../terminal.ts';
@@ -9,7 +9,7 @@ import type { View } from '../../terminal.ts';
 type StatusBody = BodyOf<'readStatus'>;
 
 /** `status`: what failed; store, queues and schedule at a glance. */
-export const statusCommand = routeCommand({
+const statusCommand = routeCommand({
   name: 'status',
   description: 'Check service health (exit 1: needs attention)',
   route: 'readStatus',
@@ -49,3 +49,13 @@ const failuresTable = tableOf<NonNullable<StatusBody['failures']>[number]>([
   ['why', ({ why }) => why],
   ['state', ({ over }) => (over ? 'over' : 'open')],
 ]);
+
+export const status: CliSubject = {
+  commands: { 410: statusCommand },
+  examples: {
+    status: [
+      ['lfs-quota status', 'does anything need attention?'],
+      ["lfs-quota status --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
+    ],
+  },
+};

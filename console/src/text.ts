@@ -2,7 +2,7 @@ import { formatCount } from '../../cli/render.ts';
 import { repoPattern } from '../../lambda/core/rules/names.ts';
 import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
-import type { ForecastBody } from '../../lambda/subjects/history/contract.ts';
+import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
 
 /** Text of the console. Sizes and ages are those of the command line. */
 
@@ -48,7 +48,9 @@ export function timeText(iso: string, nowMs: number): string {
   }).format(time);
 }
 
-const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
+type Forecast = SubscriptionBody['forecast'];
+
+const noForecast: Readonly<Record<NonNullable<Forecast['reason']>, string>> = {
   unlimited: 'no limit',
   'not-scanned': 'not scanned yet',
   'too-few-days': 'not enough data for a forecast',
@@ -56,7 +58,7 @@ const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> 
   'beyond-two-years': 'not full within two years',
 };
 
-export function forecastNote({ fullOn, reason }: ForecastBody): string {
+export function forecastNote({ fullOn, reason }: Forecast): string {
   if (fullOn !== null) return `full on ${dayText(fullOn)} at this pace`;
   return reason === null ? '' : noForecast[reason];
 }

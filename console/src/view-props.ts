@@ -1,3 +1,6 @@
+import type { ComponentChildren, FunctionComponent } from 'preact';
+import type { SentTo } from '../../cli/routes.ts';
+import type { RepoBody } from '../../lambda/frame/contract/repos.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
 import type { Address } from './address.ts';
@@ -21,7 +24,40 @@ export interface ViewProps extends ServiceViewProps {
   readonly body: SubscriptionBody;
 }
 
-/** What a page gets that needs nobody to have signed in. */
+/** What a door gets. Links need nobody to have signed in. */
 export interface DoorProps {
+  readonly session: SessionBody | null;
+  /** To be shown instead, if it needs somebody. */
+  readonly signIn: ComponentChildren;
   readonly onSignedIn: (session: SessionBody) => void;
+}
+
+/** What a part of a repo's page gets. */
+export interface RepoProps extends ViewProps {
+  readonly repo: RepoBody;
+  /** @returns why it could not be changed. */
+  readonly send: (body: SentTo<'PATCH /v1/tenants/{tenant}/repos/{repo}'>) => Promise<string | undefined>;
+}
+
+/** By their place: JavaScript lists numbers in their order. */
+type Placed<Props> = Readonly<Record<number, FunctionComponent<Props>>>;
+
+/** What a subject has in the views that are fetched together. */
+export interface SubjectParts {
+  /** Views and tabs of a repo by their addresses, and doors by the start of theirs. */
+  readonly views?: Readonly<Record<string, FunctionComponent<ViewProps>>>;
+  readonly tabs?: Readonly<Record<string, FunctionComponent<RepoProps>>>;
+  readonly doors?: Readonly<Record<string, FunctionComponent<DoorProps>>>;
+  /** Cards of these pages. */
+  readonly access?: Placed<ViewProps & { repos: readonly string[] }>;
+  readonly settings?: Placed<ViewProps>;
+  readonly repo?: Placed<RepoProps>;
+  readonly repoSettings?: Placed<RepoProps>;
+  /** What isn't done yet, or doesn't work; if there's nothing, false or undefined. */
+  readonly useInProgress?: (props: ViewProps) => ComponentChildren;
+  /** A line above the list of tenants, which waits for it. */
+  readonly useTenantsHead?: (nowMs: number) => {
+    readonly isKnown: boolean;
+    readonly head: ComponentChildren;
+  };
 }

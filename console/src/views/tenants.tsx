@@ -3,26 +3,25 @@ import { formatAge } from '../../../cli/render.ts';
 import { dayOf } from '../../../lambda/core/rules/dates.ts';
 import type { TenantBody } from '../../../lambda/frame/contract/tenants.ts';
 import type { HistoryBody } from '../../../lambda/subjects/history/contract.ts';
-import type { StatusBody } from '../../../lambda/subjects/status/contract.ts';
-import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
+import { formatAddress, tenantAddress } from '../address.ts';
 import { ask, askPages, type Listed, usePoll } from '../api.ts';
 import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from '../figures.ts';
 import { go } from '../navigation.ts';
 import { Bar, Button, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
 import { change } from '../requests.ts';
-import { statusLine, useStatus } from '../subjects/status/service-status.ts';
 import { bytesText, dayText, percentText, scanText } from '../text.ts';
 import type { ServiceViewProps } from '../view-props.ts';
 import { Ask } from './dialog.tsx';
 import { limitOf, type TypedLimit } from './limit.ts';
 import { LimitField } from './limit-form.tsx';
 import { usePages } from './pager.tsx';
+import { subjectParts } from './subject-parts.ts';
 import { type Column, Table } from './table.tsx';
 
 const pagesMax = 10;
 const againMs = 60_000;
 const rowsMax = 20;
-/** The list waits so long for the status, so that nothing moves. */
+/** The list waits so long for what is above it, so that nothing moves. */
 const statusMsMax = 2_000;
 
 const problemText = (tenants: readonly unknown[] | undefined) =>
@@ -65,16 +64,18 @@ function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, History
   return known;
 }
 
+const hooks = subjectParts.flatMap(({ useTenantsHead }) => useTenantsHead ?? []);
+
 /** The operator's page: whether anything failed, and all tenants, the fullest first. */
 export function Tenants({ address, nowMs }: ServiceViewProps) {
   const { listed, hasFailed } = useTenants();
-  const { body: status } = useStatus();
+  const heads = hooks.map((useTenantsHead) => useTenantsHead(nowMs));
   const [isLate, setIsLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setIsLate(true), statusMsMax);
     return () => clearTimeout(timer);
   }, []);
-  const isShown = status !== undefined || isLate;
+  const isShown = heads.every(({ isKnown }) => isKnown) || isLate;
   const tenants = listed?.items;
   const [isMaking, setIsMaking] = useState(false);
   const storedBytes = tenants?.reduce((sum, { usage }) => sum + (usage?.storedBytes ?? 0), 0) ?? 0;
@@ -91,30 +92,11 @@ export function Tenants({ address, nowMs }: ServiceViewProps) {
         }
         action={<Button text="New tenant" kind="primary" onPress={() => setIsMaking(true)} />}
       />
-      {isShown && <StatusLine body={status} nowMs={nowMs} />}
+      {isShown && heads.map(({ head }) => head)}
       {isMaking && <NewTenant onClose={() => setIsMaking(false)} />}
       <Problem text={hasFailed ? problemText(tenants) : undefined} />
       {isShown && listed && <List listed={listed} address={address} nowMs={nowMs} />}
     </main>
-  );
-}
-
-/** The status in a line, which leads to all of it. */
-function StatusLine({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
-  const { state, text, note } = statusLine(body);
-  return (
-    <p class={state === 'act' ? 'notice near' : 'notice'} role="status">
-      <span>
-        <i class={`light ${state}`} aria-hidden="true" />
-        <a href={formatAddress({ ...parseAddress(''), view: 'status' })}>
-          <strong>{text}</strong>
-        </a>
-      </span>
-      <span class="note">
-        {note}
-        {body && ` · checked ${formatAge(body.checkedAt, nowMs)}`}
-      </span>
-    </p>
   );
 }
 

@@ -3,7 +3,7 @@ import { Button, Card } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
 import { useDialog } from '../../views/dialog.tsx';
 import { Line } from '../../views/table.tsx';
-import { deliveryText } from '../../views/view-texts.ts';
+import { deliveryText } from './delivery-text.ts';
 
 const againMs = 10_000;
 

@@ -3,9 +3,10 @@ import type { SentTo } from '../../../../cli/routes.ts';
 import type { ExchangeRuleBody } from '../../../../lambda/subjects/ci/contract.ts';
 import { Button, Card, Code, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
+import type { SubjectParts } from '../../view-props.ts';
 import { type Question, useDialog } from '../../views/dialog.tsx';
 import { Line } from '../../views/table.tsx';
-import { hostOf, isGithub, jobsText } from '../../views/view-texts.ts';
+import { hostOf, isGithub, jobsText } from './jobs-text.ts';
 
 /** What a GitHub job runs before `git lfs pull`, as docs/team-admins.md has it. */
 const workflowOf = (tenant: string) => `permissions: { id-token: write, contents: read }
@@ -20,7 +21,7 @@ steps:
       git lfs pull`;
 
 /** Rules by which CI jobs get short-lived tokens, so they need no stored secret. */
-export function CiRules({ tenant, repos }: { tenant: string; repos: readonly string[] }) {
+function CiRules({ tenant, repos }: { tenant: string; repos: readonly string[] }) {
   const { body, refusal, read } = useRead('GET /v1/tenants/{tenant}/exchange-rules', { tenant });
   const { dialog, ask, tell } = useDialog();
   if (body?.issuers.length === 0) return null;
@@ -131,3 +132,5 @@ function lookUp(issuer: string, name: string): string {
     ? `gh api repos/${found} --jq .id`
     : `glab api projects/${encodeURIComponent(found)} | jq .id`;
 }
+
+export const ci: SubjectParts = { access: { 40: CiRules } };

@@ -2,17 +2,17 @@ import { useState } from 'preact/hooks';
 import type { ExportBody } from '../../../../lambda/subjects/exports/contract.ts';
 import { Button, Card, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
-import { bytesText, namedRepos, timeText } from '../../text.ts';
-import type { ViewProps } from '../../view-props.ts';
+import { bytesText, namedRepos, percentText, timeText } from '../../text.ts';
+import type { SubjectParts, ViewProps } from '../../view-props.ts';
 import { useDialog } from '../../views/dialog.tsx';
 import { Line } from '../../views/table.tsx';
-import { exportText, isOpen } from '../../views/view-texts.ts';
+import { exportText, isOpen } from './export-text.ts';
 
 const busyMs = 5_000;
 const shownMax = 20;
 
 /** Archives of all objects, or of a repo. Nothing, if this server makes none. */
-export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewProps) {
+function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewProps) {
   const repos = namedRepos(all);
   const isForSome = session.repos !== null;
   const { body, read } = useRead('GET /v1/tenants/{tenant}/exports', {
@@ -103,3 +103,23 @@ function Archives({ body: { archives } }: { body: ExportBody }) {
     </>
   );
 }
+
+/** Those that aren't done. */
+function useInProgress({ tenant }: ViewProps) {
+  const { body } = useRead('GET /v1/tenants/{tenant}/exports', {
+    tenant,
+    query: { limit: shownMax },
+    againMs: ({ exports }) => (exports.some(isOpen) ? busyMs : null),
+  });
+  const open = body?.exports.filter(isOpen) ?? [];
+  return (
+    open.length > 0 &&
+    open.map(({ exportId, repo, progress }) => (
+      <p key={exportId}>
+        Exporting {repo ?? 'all repos'} <span class="soft">{percentText(progress.share ?? 0, 1)}</span>
+      </p>
+    ))
+  );
+}
+
+export const exports: SubjectParts = { settings: { 60: Exports }, useInProgress };

@@ -3,7 +3,8 @@ import { formatAge, formatObjects } from '../../../../cli/render.ts';
 import { Button, Card, Code, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
 import { bytesText, timeText } from '../../text.ts';
-import { gcStep } from '../../views/view-texts.ts';
+import type { RepoProps, SubjectParts } from '../../view-props.ts';
+import { gcStep } from './gc-step.ts';
 import './gc.css';
 
 const busyMs = 10_000;
@@ -12,8 +13,7 @@ const sumText = ({ objectCount, bytes }: { objectCount: number; bytes: number })
   `${formatObjects(objectCount)}, ${bytesText(bytes)}`;
 
 /** Garbage collection in three steps. Two of them need a clone: the page shows their lines. */
-export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
-  const { tenant, repo, nowMs } = props;
+function Gc({ tenant, repo: { repo }, nowMs }: RepoProps) {
   const place = { tenant, repo };
   const { body, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}/gc', {
     ...place,
@@ -71,3 +71,5 @@ export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
     </Card>
   );
 }
+
+export const gc: SubjectParts = { repoSettings: { 40: Gc } };

@@ -16,7 +16,9 @@ const newKey = () =>
 type Joined = AnswerTo<'POST /v1/invitations/accept'>;
 
 /** Accepts an invitation on a click, and shows its token once with the lines to clone. */
-export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
+export function Join({ onSignedIn }: DoorProps) {
+  // The address loses it once it is used.
+  const [secret] = useState(location.hash.slice('#_join/'.length));
   const tenant = secret.split('.')[0] ?? '';
   const [joined, setJoined] = useState<Joined>();
   // Sent again, it gets the same token.
@@ -106,7 +108,7 @@ const note = "The machine's user, and owner of its locks.";
 const userField = { name: 'user', label: 'User', note, isRequired: true } as const;
 
 /** Logs in a command line by the code of its link: first it's looked at, then approved. */
-export function Device({ session, code }: { session: SessionBody; code: string }) {
+function Approval({ session, code }: { session: SessionBody; code: string }) {
   const [typed, setTyped] = useState({ tenant: session.tenant ?? '', userCode: code });
   const [found, setFound] = useState<Approved>();
   const [problem, setProblem] = useState<string>();
@@ -174,32 +176,5 @@ export function Device({ session, code }: { session: SessionBody; code: string }
   );
 }
 
-const emailTexts = {
-  confirm: {
-    title: 'Confirm e-mail alerts',
-    action: 'Confirm',
-    done: 'Confirmed. This address gets alerts from now on.',
-  },
-  end: {
-    title: 'End e-mail alerts',
-    action: 'End e-mails',
-    done: 'This address gets no more alerts.',
-  },
-} as const;
-
-/** Where an e-mail's links lead, without a sign-in. Mail scanners open links too, so nothing happens before a click. */
-export function EmailLink() {
-  const [, use, key = ''] = location.hash.split('/');
-  const isConfirm = use === 'confirm';
-  const { title, action, done } = emailTexts[isConfirm ? 'confirm' : 'end'];
-  const [isDone, setIsDone] = useState(false);
-  const run = () => {
-    const then = () => setIsDone(true);
-    return isConfirm
-      ? change('POST /v1/emails/confirm', { body: { key } }, then)
-      : change('POST /v1/emails/unsubscribe', { query: { key } }, then);
-  };
-  return (
-    <Alone title={title}>{isDone ? <p role="status">{done}</p> : <Form action={action} run={run} />}</Alone>
-  );
-}
+export const Device = ({ session, signIn }: DoorProps) =>
+  session ? <Approval session={session} code={location.hash.split('/')[1] ?? ''} /> : signIn;

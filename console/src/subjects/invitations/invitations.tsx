@@ -4,13 +4,14 @@ import type { InvitationBody } from '../../../../lambda/subjects/invitations/con
 import { Button, Card, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
 import { scopeText } from '../../text.ts';
-import type { ViewProps } from '../../view-props.ts';
+import type { SubjectParts, ViewProps } from '../../view-props.ts';
 import { useDialog } from '../../views/dialog.tsx';
 import { grantBody, grantFields, usualGrant } from '../../views/grant.ts';
 import { Line } from '../../views/table.tsx';
+import { Device, Join } from './doors.tsx';
 
 /** One-time links by which somebody gets a token. */
-export function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: readonly string[] }) {
+function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: readonly string[] }) {
   const { body, refusal, read } = useRead('GET /v1/tenants/{tenant}/invitations', { tenant });
   const { dialog, ask, tellSecret } = useDialog();
   const [problem, setProblem] = useState<string>();
@@ -66,3 +67,8 @@ export function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: reado
     </Card>
   );
 }
+
+export const invitations: SubjectParts = {
+  access: { 20: Invitations },
+  doors: { join: Join, device: Device },
+};

@@ -4,7 +4,7 @@ import type { FileLockBody } from '../../../../lambda/subjects/locks/contract.ts
 import type { Asked } from '../../api.ts';
 import { Button, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
-import type { ViewProps } from '../../view-props.ts';
+import type { RepoProps, SubjectParts } from '../../view-props.ts';
 import { Done, useDialog } from '../../views/dialog.tsx';
 import { Pager } from '../../views/pager.tsx';
 import { actColumn, type Column, Table } from '../../views/table.tsx';
@@ -12,7 +12,7 @@ import { actColumn, type Column, Table } from '../../views/table.tsx';
 const rowsMax = 20;
 
 /** The file locks of a repo, a page of the server's at a time: their order is none. */
-export function Locks({ tenant, repo, mayManage, nowMs }: ViewProps & { repo: string }) {
+function Locks({ tenant, repo: { repo }, mayManage, nowMs }: RepoProps) {
   const [filter, setFilter] = useState<{ file?: string; owner?: string }>({});
   /** Where the pages before this one began. */
   const [cursors, setCursors] = useState<readonly string[]>([]);
@@ -121,3 +121,5 @@ function FindFile({ onFind }: { onFind: (file: string) => void }) {
     </form>
   );
 }
+
+export const locks: SubjectParts = { tabs: { locks: Locks } };

@@ -7,6 +7,7 @@ import type {
 } from '../../../../lambda/subjects/sign-in/user-contract.ts';
 import { Button, Card, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
+import type { SubjectParts } from '../../view-props.ts';
 import { useDialog } from '../../views/dialog.tsx';
 import type { Scope } from '../../views/grant.ts';
 import { actColumn, type Column, Line, Table } from '../../views/table.tsx';
@@ -25,7 +26,7 @@ const nameOf = ({ user, hostUser }: SignedInUserBody) => user ?? hostUser;
 const open = ({ url }: { url: string }) => location.assign(url);
 
 /** Organizations of git hosts that are let in, and their users who are signed in. Nothing without such a host. */
-export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
+function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
   const hosts = useRead('GET /v1/sign-in', {}).body?.hosts ?? [];
   const route = hosts.length > 0 ? 'GET /v1/tenants/{tenant}/users' : undefined;
   const { body, refusal, read } = useRead(route, { tenant });
@@ -126,3 +127,5 @@ const columnsOf = (organizations: readonly OrganizationBody[], nowMs: number): C
     of: ({ lastUsedAt, signedInAt }) => formatAge(lastUsedAt ?? signedInAt, nowMs),
   },
 ];
+
+export const signIn: SubjectParts = { access: { 10: Users } };

@@ -1,14 +1,14 @@
 import { formatAge } from '../../../../cli/render.ts';
 import { releaseText } from '../../../../lambda/core/rules/release.ts';
 import type { StatusBody } from '../../../../lambda/subjects/status/contract.ts';
-import { formatAddress, tenantAddress } from '../../address.ts';
+import { formatAddress, parseAddress, tenantAddress } from '../../address.ts';
 import { Button, Card, Title } from '../../parts.tsx';
-import type { ServiceViewProps } from '../../view-props.ts';
+import type { ServiceViewProps, SubjectParts } from '../../view-props.ts';
 import { statusLine, useStatus } from './service-status.ts';
 import './status.css';
 
 /** What failed; store, queues and schedule. What is to be done comes first, with how. */
-export function Status({ address, nowMs }: ServiceViewProps) {
+function Status({ address, nowMs }: ServiceViewProps) {
   const { body, askNow } = useStatus();
   const { text, note } = statusLine(body);
   return (
@@ -58,3 +58,29 @@ function Parts({ body: { parts, failures }, nowMs }: { body: StatusBody; nowMs: 
     </ul>
   );
 }
+
+/** The status in a line, which leads to all of it. */
+function StatusLine({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
+  const { state, text, note } = statusLine(body);
+  return (
+    <p class={state === 'act' ? 'notice near' : 'notice'} role="status">
+      <span>
+        <i class={`light ${state}`} aria-hidden="true" />
+        <a href={formatAddress({ ...parseAddress(''), view: 'status' })}>
+          <strong>{text}</strong>
+        </a>
+      </span>
+      <span class="note">
+        {note}
+        {body && ` · checked ${formatAge(body.checkedAt, nowMs)}`}
+      </span>
+    </p>
+  );
+}
+
+function useTenantsHead(nowMs: number) {
+  const { body } = useStatus();
+  return { isKnown: body !== undefined, head: <StatusLine body={body} nowMs={nowMs} /> };
+}
+
+export const status: SubjectParts = { views: { status: Status }, useTenantsHead };

@@ -17,10 +17,11 @@ import {
 } from './address.ts';
 import { ask, useNow } from './api.ts';
 import { useAddress } from './navigation.ts';
+import * as overviewParts from './overview-parts.ts';
 import { Bar, Mark, Title } from './parts.tsx';
 import { type Live, useTenant } from './subscription.ts';
 import { bytesText, percentText, whoText } from './text.ts';
-import type { ServiceViewProps, ViewProps } from './view-props.ts';
+import type { OverviewPart, ServiceViewProps, ViewProps } from './view-props.ts';
 import { loadView, viewNow } from './views.ts';
 import './shell.css';
 
@@ -50,7 +51,7 @@ function Service(props: ServiceViewProps) {
 
 function Tenant(props: Chrome & { tenant: string }) {
   const { tenant, address } = props;
-  const live = useTenant(tenant);
+  const live = useTenant(tenant, asks);
   const { body, refusal } = live;
   const { View, hasFailed } = useView(address.view);
   return (
@@ -87,6 +88,10 @@ function LostNotice({ live }: { live: Live }) {
     </section>
   );
 }
+
+const asks = Object.fromEntries(
+  Object.entries<OverviewPart>(overviewParts).flatMap(([name, { ask }]) => (ask ? [[name, ask]] : [])),
+);
 
 /** A view, as soon as it is here. */
 function useView(view: ViewName) {

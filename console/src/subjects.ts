@@ -4,7 +4,7 @@ export { ci } from './subjects/ci/ci-rules.tsx';
 export { downloads } from './subjects/downloads/public-access.tsx';
 export { exports } from './subjects/exports/exports.tsx';
 export { gc } from './subjects/gc/gc.tsx';
-export { history } from './subjects/history/repo-chart.tsx';
+export { history } from './subjects/history/outlook.tsx';
 export { hosts } from './subjects/hosts/git-host.tsx';
 export { invitations } from './subjects/invitations/invitations.tsx';
 export { locks } from './subjects/locks/locks.tsx';

@@ -1,4 +1,5 @@
 import { formatCount } from '../../cli/render.ts';
+import { dayMs, dayOf } from '../../lambda/core/rules/dates.ts';
 import { repoPattern } from '../../lambda/core/rules/names.ts';
 import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
@@ -32,6 +33,11 @@ const dayFormat = new Intl.DateTimeFormat('en-GB', {
 
 /** `2026-11-21` → `21 Nov 2026`. */
 export const dayText = (day: string) => dayFormat.format(new Date(`${day}T00:00:00Z`));
+
+/** The last so many days (UTC), today included. */
+export function lastDays(count: number, nowMs: number): string[] {
+  return Array.from({ length: count }, (_, index) => dayOf(nowMs - (count - 1 - index) * dayMs));
+}
 
 /** `2026-11` → `November`. */
 export const monthText = (month: string) =>

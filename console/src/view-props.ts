@@ -2,9 +2,10 @@ import type { ComponentChildren, FunctionComponent } from 'preact';
 import type { SentTo } from '../../cli/routes.ts';
 import type { RepoBody } from '../../lambda/frame/contract/repos.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
-import type { SubscriptionBody } from '../../lambda/frame/contract/tenants.ts';
+import type { SubscriptionBody, TenantBody } from '../../lambda/frame/contract/tenants.ts';
 import type { Address } from './address.ts';
-import type { Live } from './subscription.ts';
+import type { AskBeside, Live } from './subscription.ts';
+import type { Column } from './views/table.tsx';
 
 /** What every view gets. */
 export interface ServiceViewProps {
@@ -39,8 +40,20 @@ export interface RepoProps extends ViewProps {
   readonly send: (body: SentTo<'PATCH /v1/tenants/{tenant}/repos/{repo}'>) => Promise<string | undefined>;
 }
 
+/** What a subject has in the overview. */
+export interface OverviewPart {
+  readonly cards: Placed<ViewProps & { isEmpty: boolean }>;
+  readonly ask?: AskBeside;
+}
+
 /** By their place: JavaScript lists numbers in their order. */
 type Placed<Props> = Readonly<Record<number, FunctionComponent<Props>>>;
+
+export interface TenantsPart {
+  readonly columns: Readonly<Record<number, Column<TenantBody>>>;
+  /** Follows a name. */
+  readonly markOf: (body: TenantBody) => ComponentChildren;
+}
 
 /** What a subject has in the views that are fetched together. */
 export interface SubjectParts {
@@ -55,6 +68,8 @@ export interface SubjectParts {
   readonly repoSettings?: Placed<RepoProps>;
   /** What isn't done yet, or doesn't work; if there's nothing, false or undefined. */
   readonly useInProgress?: (props: ViewProps) => ComponentChildren;
+  /** What the list of tenants says of those that are shown. */
+  readonly useTenants?: (shown: readonly TenantBody[]) => TenantsPart;
   /** A line above the list of tenants, which waits for it. */
   readonly useTenantsHead?: (nowMs: number) => {
     readonly isKnown: boolean;

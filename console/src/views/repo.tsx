@@ -6,8 +6,7 @@ import { capitalized, formatAddress, repoAddress, repoTabs, tenantAddress } from
 import { growthText } from '../figures.ts';
 import { Button, Code, Problem, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
-import { lastDays } from '../subjects/downloads/download-figures.ts';
-import { bytesText, percentText, scanText } from '../text.ts';
+import { bytesText, lastDays, percentText, scanText } from '../text.ts';
 import { Figure } from '../usage.tsx';
 import type { RepoProps, ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';

@@ -15,9 +15,16 @@ import {
   stateOf,
   tenantGroups,
 } from '../../../console/src/figures.ts';
-import { largestBy, lastDays, sumsByDay } from '../../../console/src/subjects/downloads/download-figures.ts';
+import { largestBy, sumsByDay } from '../../../console/src/subjects/downloads/download-figures.ts';
 import { dayTicks, ticksOf, topOf } from '../../../console/src/subjects/history/chart-figures.ts';
-import { bytesText, forecastNote, percentText, timeText, whoText } from '../../../console/src/text.ts';
+import {
+  bytesText,
+  forecastNote,
+  lastDays,
+  percentText,
+  timeText,
+  whoText,
+} from '../../../console/src/text.ts';
 
 const gib = 1024 ** 3;
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');

@@ -1,4 +1,4 @@
-import { dayMs, dayOf } from '../../../../lambda/core/rules/dates.ts';
+import { dayMs } from '../../../../lambda/core/rules/dates.ts';
 import type { DownloadPageBody } from '../../../../lambda/subjects/downloads/contract.ts';
 import { sortBy } from '../../figures.ts';
 
@@ -32,11 +32,6 @@ function sumsOf(downloads: readonly Download[], keyOf: (download: Download) => s
     sums.set(key, (sums.get(key) ?? 0) + download.bytes);
   }
   return sums;
-}
-
-/** The last so many days (UTC), today included. */
-export function lastDays(count: number, nowMs: number): string[] {
-  return Array.from({ length: count }, (_, index) => dayOf(nowMs - (count - 1 - index) * dayMs));
 }
 
 /** At the end of the month, if it goes on as on the days that are known. Today isn't over, so it doesn't count. */

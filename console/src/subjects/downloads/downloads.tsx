@@ -1,15 +1,14 @@
 import { useState } from 'preact/hooks';
 import { Bar, Card, Choice, CsvButton, Cut, percent, Sign } from '../../parts.tsx';
 import { useList, useRead } from '../../requests.ts';
-import { bytesText, dayText, monthText, percentText, scanText, tokenName } from '../../text.ts';
-import type { ViewProps } from '../../view-props.ts';
+import { bytesText, dayText, lastDays, monthText, percentText, scanText, tokenName } from '../../text.ts';
+import type { OverviewPart, ViewProps } from '../../view-props.ts';
 import { AsTable } from '../../views/table.tsx';
 import {
   type Download,
   type DownloadMonth,
   expectedBytes,
   largestBy,
-  lastDays,
   type Sum,
   sumsByDay,
 } from './download-figures.ts';
@@ -21,7 +20,7 @@ const tokenPagesMax = 10;
 const rowsMax = 5;
 
 /** The month against its limit; and what was offered in the last days. */
-export function Downloads(props: ViewProps) {
+function Downloads(props: ViewProps) {
   const { tenant, nowMs } = props;
   const days = lastDays(shownDays, nowMs);
   const route = 'GET /v1/tenants/{tenant}/downloads';
@@ -186,3 +185,7 @@ function Sums(props: ViewProps & { downloads: readonly Download[]; byDay: readon
 
 /** A token that is not known any more, or is not shown to whoever has signed in. */
 const nobody = (tokenId: string) => ({ tokenId, label: null, user: null });
+
+export const downloads: OverviewPart = {
+  cards: { 30: ({ isEmpty, ...props }) => (isEmpty ? null : <Downloads {...props} />) },
+};

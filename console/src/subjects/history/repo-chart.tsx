@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Card, CsvButton } from '../../parts.tsx';
 import { bytesText, dayText } from '../../text.ts';
-import type { RepoProps, SubjectParts } from '../../view-props.ts';
+import type { RepoProps } from '../../view-props.ts';
 import { AsTable } from '../../views/table.tsx';
 import { Chart } from './chart.tsx';
 import type { Point } from './chart-figures.ts';
@@ -10,7 +10,7 @@ import { weekPoints } from './repo-weeks.ts';
 const textOf = ({ day, storedBytes }: Point) => `${dayText(day)}: ${bytesText(storedBytes)}`;
 
 /** What a repo stored at the end of each week. */
-function RepoChart({ tenant, repo, nowMs }: RepoProps) {
+export function RepoChart({ tenant, repo, nowMs }: RepoProps) {
   const points = weekPoints(repo.weeks ?? [], { limitBytes: repo.limitBytes, nowMs });
   const [at, setAt] = useState<number>();
   const read = at === undefined ? undefined : points[at];
@@ -48,5 +48,3 @@ function RepoChart({ tenant, repo, nowMs }: RepoProps) {
     </Card>
   );
 }
-
-export const history: SubjectParts = { repo: { 20: RepoChart } };

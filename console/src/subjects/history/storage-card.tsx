@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks';
 import { formatCount } from '../../../../cli/render.ts';
 import type { RepoBody } from '../../../../lambda/frame/contract/repos.ts';
+import type { SubscriptionBody } from '../../../../lambda/frame/contract/tenants.ts';
 import type { HistoryBody } from '../../../../lambda/subjects/history/contract.ts';
 import { formatAddress, repoAddress } from '../../address.ts';
 import { ask } from '../../api.ts';
 import { sortRepos } from '../../figures.ts';
 import { Card, Choice, CsvButton, Sign } from '../../parts.tsx';
 import { useAnswer } from '../../requests.ts';
-import { bytesText, dayText, percentText, scanText } from '../../text.ts';
+import { bytesText, dayText, lastDays, percentText, scanText } from '../../text.ts';
+import type { OverviewPart, ViewProps } from '../../view-props.ts';
 import { AsTable, type Column } from '../../views/table.tsx';
 import { Chart, shadeOf } from './chart.tsx';
 import { daysAhead, type Point } from './chart-figures.ts';
@@ -29,7 +31,7 @@ const pointOf = (day: Day, limitBytes: number | null): Point => ({
 });
 
 /** What was stored on each day, with the limit of that day, in all or by repo; and one day to be read. */
-export function StorageOverTime(props: { tenant: string; history: HistoryBody; repos: readonly RepoBody[] }) {
+function StorageOverTime(props: { tenant: string; history: HistoryBody; repos: readonly RepoBody[] }) {
   const { tenant, history, repos } = props;
   const known = history.days.length;
   const [chosen, setChosen] = useState<Chosen>({
@@ -293,3 +295,26 @@ const weekColumns = (names: readonly string[]): Column<Point>[] => [
     of: ({ layers }: Point) => bytesText(layers?.[index] ?? 0),
   })),
 ];
+
+function StorageCard({ tenant, live, body: { repos }, isEmpty }: ViewProps & { isEmpty: boolean }) {
+  const known = live.beside?.['history'] as HistoryBody | undefined;
+  if (!known || (isEmpty && known.days.length < 2)) return null;
+  return <StorageOverTime tenant={tenant} history={known} repos={repos} />;
+}
+
+export const history: OverviewPart = { cards: { 10: StorageCard }, ask: historyFor };
+
+const daysMax = 400;
+
+/** The history changes with a scan, with the limit, and with a rejected push. */
+async function historyFor(known: unknown, before: SubscriptionBody | undefined, now: SubscriptionBody) {
+  const isKnown =
+    known &&
+    before?.usage?.scannedAt === now.usage?.scannedAt &&
+    before?.limitBytes === now.limitBytes &&
+    before?.lastRefusals[0]?.at === now.lastRefusals[0]?.at;
+  if (isKnown) return known;
+  const [from] = lastDays(daysMax, Date.now());
+  const outcome = await ask('GET /v1/tenants/{tenant}/history', { tenant: now.tenant, query: { from } });
+  return outcome.kind === 'ok' ? outcome.body : known;
+}

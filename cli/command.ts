@@ -11,6 +11,7 @@ import {
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 import type { LfsAddress } from './git/git.ts';
+import type { Examples } from './help.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
 import { managerToken, parseRepo, parseTenant, withServiceOptions } from './options.ts';
 import { cloneAddress, loginTenant, openClient, requireServerOf } from './server.ts';
@@ -20,6 +21,23 @@ import { type View, viewOf } from './terminal.ts';
 
 /** Adds a command, or a group of them, to what has it. */
 export type Register = (parent: Command, context: CliContext) => void;
+
+/** By their place: JavaScript lists numbers in their order. */
+export type Rows = Readonly<Record<number, Register>>;
+
+/** What the command line has of a subject. */
+export interface CliSubject {
+  /** By their place in the help of all: hundreds are its headings. */
+  readonly commands: Rows;
+  /** Of its commands. */
+  readonly examples: Examples;
+  /** What to do about its problems. */
+  readonly hints?: Readonly<Record<string, string>>;
+  /** A token for `login`, unless one is pasted. undefined: the server has no such way. */
+  readonly logIn?: (baseUrl: string, context: CliContext) => Promise<string | undefined>;
+  /** What `connect` changes in a clone. */
+  readonly connect?: (clone: string, context: CliContext) => Promise<void>;
+}
 
 export const group =
   (name: string, description: string, rows: readonly Register[]): Register =>

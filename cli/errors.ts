@@ -116,12 +116,11 @@ const correct = 'Nothing changed. Fix the value and retry.';
 /** Where the admin token is. */
 export const adminTokenPlace =
   "Operators: it's in the file admin-token of the data folder. On AWS it's in AdminSecretArn.";
-const later = 'Retry in a few seconds.';
+export const later = 'Retry in a few seconds.';
 const otherVersion = 'Nothing changed. The server might have another version: update the older one.';
-const gcState = 'See its state: lfs-quota gc status TENANT REPO';
 
-/** What to do about problems of the API of which the status says too little. */
-export const problemHints: Readonly<Record<string, string>> = {
+/** What to do about problems of the API of which the status says too little. The program adds those of the subjects. */
+export const problemHints: Record<string, string> = {
   'invalid-json': otherVersion,
   'invalid-idempotency-key': otherVersion,
   'repo-required': 'This token is for some repos only: pass --repo.',
@@ -130,13 +129,6 @@ export const problemHints: Readonly<Record<string, string>> = {
   'repo-not-found': whichRepos,
   'object-not-found': 'List its objects: lfs-quota object list TENANT --repo REPO',
   'token-not-found': 'List them: lfs-quota token list TENANT',
-  'invitation-not-found': 'Admins list the open ones: lfs-quota invite TENANT --open',
-  'invitations-full': 'Revoke one first: lfs-quota invite TENANT --revoke ID',
-  'devices-full': later,
-  'rule-not-found': 'List them: lfs-quota rule list TENANT',
-  'webhook-not-found': 'Set one: lfs-quota webhook set TENANT URL',
-  'gc-not-found': 'Run first: lfs-quota gc open TENANT REPO',
-  'export-not-found': 'List them: lfs-quota export list TENANT',
   'method-not-allowed': otherVersion,
   'tenant-exists': 'See it: lfs-quota tenant show TENANT. Or choose another name.',
   'tenant-name-taken': 'Choose another name.',
@@ -150,17 +142,6 @@ export const problemHints: Readonly<Record<string, string>> = {
   'public-repos-full': 'Make another one private first: lfs-quota repo private TENANT REPO',
   'linked-repos-full': 'Unlink another one first: lfs-quota repo unlink TENANT REPO',
   'scan-not-finished': 'See its progress: lfs-quota scan list TENANT',
-  'gc-ending': `Retry in a minute. ${gcState}`,
-  'gc-too-early': gcState,
-  'gc-running': gcState,
-  'email-not-found': 'List them: lfs-quota email list TENANT',
-  'emails-off': 'The operator can enable it with email.from. Or use: lfs-quota webhook set TENANT URL',
-  'emails-full': 'Remove one first: lfs-quota email remove TENANT ADDRESS',
-  'emails-too-many': 'Retry tomorrow.',
-  'exports-off': 'The operator can enable them with exports.workers.',
-  'exports-full':
-    'List them: lfs-quota export list TENANT. Delete one: lfs-quota export delete TENANT EXPORT',
-  'rules-full': 'Delete one first: `lfs-quota rule delete TENANT RULE`.',
   'token-revoked': 'Create another: `lfs-quota token create TENANT --scope SCOPE`.',
   'body-too-large': 'Nothing changed. Send less in one request.',
   'unsupported-media-type': otherVersion,
@@ -168,8 +149,6 @@ export const problemHints: Readonly<Record<string, string>> = {
   'invalid-query': correct,
   'idempotency-key-reused': otherVersion,
   'deletions-full': 'List them: lfs-quota deletion list TENANT',
-  'test-too-soon': later,
-  'issuer-unavailable': later,
 };
 
 function hintOf(code: string | undefined): string | undefined {

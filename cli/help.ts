@@ -17,15 +17,15 @@ export function commandsOf(program: Command, before: readonly string[] = []): Ca
 
 /** A command line that works as it stands, and what it is good for if that is not plain. */
 type Example = readonly [line: string, what?: string];
+export type Examples = Readonly<Record<string, readonly Example[]>>;
 
 const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
-const exportId = '019a9d3c2f805f0c1e2d3b4a';
 
 /**
- * One to three for each command, by its words. The help of the command and docs/command-line.md show them; a test gives
+ * One to three for each command, by its words; those of the subjects are with their commands. The help of the command and docs/command-line.md show them; a test gives
  * each to the command.
  */
-export const examples: Readonly<Record<string, readonly Example[]>> = {
+export const examples: Examples = {
   login: [
     ['lfs-quota login https://lfs.example.com', 'shows a code for the console'],
     [
@@ -33,19 +33,9 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       'asks for a token, or reads it from standard input',
     ],
   ],
-  join: [["lfs-quota join 'https://lfs.example.com/#_join/acme.lfsi_…'"]],
   whoami: [['lfs-quota whoami']],
   logout: [['lfs-quota logout https://lfs.example.com']],
   'auth git-credential': [['lfs-quota auth git-credential get', 'as Git calls it']],
-  invite: [
-    ['lfs-quota invite acme --repo game --user ada', 'to push to one repo'],
-    ['lfs-quota invite acme --open'],
-    ['lfs-quota invite acme --revoke 3d1c0e5f2a4b6978'],
-  ],
-  status: [
-    ['lfs-quota status', 'does anything need attention?'],
-    ["lfs-quota status --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
-  ],
   check: [
     ['lfs-quota check https://lfs.example.com --tenant acme', 'after a deployment, with the admin token'],
     ['lfs-quota check --json', 'with the token that you logged in with'],
@@ -90,32 +80,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'token list': [['lfs-quota token list acme']],
   'token show': [['lfs-quota token show acme 5f0c1e2d3b4a5968']],
   'token revoke': [['lfs-quota token revoke acme 5f0c1e2d3b4a5968']],
-  'user list': [['lfs-quota user list acme']],
-  'user allow': [
-    [
-      'lfs-quota user allow acme github 9919',
-      'owners manage, members read; its number: gh api orgs/acme --jq .id',
-    ],
-    ['lfs-quota user allow acme github 9919 --members write --collaborators'],
-  ],
-  'user remove': [['lfs-quota user remove acme github 9919']],
-  'user end': [['lfs-quota user end acme 5f0c1e2d3b4a5968']],
-  'rule create': [
-    [
-      'lfs-quota rule create acme --issuer https://token.actions.githubusercontent.com --match repository_id=123456789 --match ref=refs/heads/main --scope write --repo game',
-      'jobs of the main branch of one repository on GitHub; its number: gh api repos/acme/game --jq .id',
-    ],
-    [
-      'lfs-quota rule create acme --issuer https://gitlab.com --match project_id=123456789 --match ref=main --scope read --expires 2h',
-    ],
-  ],
-  'rule list': [['lfs-quota rule list acme']],
-  'rule delete': [['lfs-quota rule delete acme 9c1f0a7be2d34856']],
   connect: [
     ['lfs-quota connect acme game', 'in the folder of a clone'],
     ['lfs-quota connect acme game --clone ~/game --read-only --expires 90d'],
   ],
-  agent: [['lfs-quota agent', 'as git-lfs calls it']],
   import: [
     ['lfs-quota import acme game --from https://github.com/acme/game.git', 'in a full clone of it'],
     ['lfs-quota import acme game --from https://github.com/acme/game.git --clone ~/game.git'],
@@ -125,10 +93,6 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   audit: [
     ['lfs-quota audit acme --from 2026-11-01'],
     ['lfs-quota audit acme --action token.revoke --limit 5', 'the newest five'],
-  ],
-  downloads: [
-    ['lfs-quota downloads acme --by repo', 'of this month'],
-    ['lfs-quota downloads acme --from 2026-11-01 --to 2026-11-30 --by token'],
   ],
   'repo create': [['lfs-quota repo create acme assets --limit 50GiB']],
   'repo list': [
@@ -160,57 +124,17 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota usage acme --refresh', 'scan again now'],
     ['lfs-quota usage acme --watch', 'while a push runs'],
   ],
-  history: [['lfs-quota history acme', 'and when it is full'], ['lfs-quota history acme --days 90 --table']],
-  'webhook set': [
-    ['lfs-quota webhook set acme https://hooks.example.com/lfs-quota'],
-    ['lfs-quota webhook set acme https://hooks.example.com/lfs-quota --new-secret'],
-  ],
-  'webhook show': [['lfs-quota webhook show acme']],
-  'webhook delete': [['lfs-quota webhook delete acme']],
-  'webhook test': [['lfs-quota webhook test acme']],
-  'email add': [['lfs-quota email add acme ada@example.com']],
-  'email list': [['lfs-quota email list acme']],
-  'email remove': [['lfs-quota email remove acme ada@example.com']],
   'reservation list': [['lfs-quota reservation list acme'], ['lfs-quota reservation list acme --repo game']],
   'reservation cancel': [
     ['lfs-quota reservation cancel acme --made-by 9f3c2b1a0d4e5f60 --yes'],
     ['lfs-quota reservation cancel acme --repo game --id 0b5f1c2d3e4a59687766554433221100 --yes'],
     ['lfs-quota reservation cancel acme --all --yes'],
   ],
-  'lock list': [['lfs-quota lock list acme game'], ['lfs-quota lock list acme game --owner ada']],
-  'lock delete': [
-    ['lfs-quota lock delete acme game --path art/hero.psd'],
-    ['lfs-quota lock delete acme game --owner ada', 'shows them, and prompts'],
-    ['lfs-quota lock delete acme game --all --yes'],
-  ],
   reconcile: [['lfs-quota reconcile acme --dry-run', 'what would it find?'], ['lfs-quota reconcile acme']],
   'scan list': [['lfs-quota scan list acme', 'progress, and time left']],
   'scan pause': [['lfs-quota scan pause acme footage']],
   'scan resume': [['lfs-quota scan resume acme footage']],
   'scan cancel': [['lfs-quota scan cancel acme footage']],
-  'export start': [
-    ['lfs-quota export start acme --output .', 'all repos as tar, into this folder'],
-    ['lfs-quota export start acme --repo game --format zip --no-wait'],
-    ['lfs-quota export start acme --repo game --dry-run', 'what would it take?'],
-  ],
-  'export local': [
-    ['lfs-quota export local acme --output all.tar'],
-    ['lfs-quota export local acme --repo game --output game.tar', 'again: resumes after a break'],
-  ],
-  'export list': [['lfs-quota export list acme']],
-  'export show': [
-    [`lfs-quota export show acme ${exportId}`],
-    [`lfs-quota export show acme ${exportId} --output .`, 'download it'],
-  ],
-  'export delete': [[`lfs-quota export delete acme ${exportId}`]],
-  'gc open': [['lfs-quota gc open acme game', 'a day before gc run']],
-  'gc run': [
-    ['lfs-quota gc run acme game --clone game.git', 'shows unreferenced objects'],
-    ['lfs-quota gc run acme game --clone game.git --list unneeded.txt'],
-    ['lfs-quota gc run acme game --clone game.git --older-than 30 --delete'],
-  ],
-  'gc status': [['lfs-quota gc status acme game']],
-  'gc cancel': [['lfs-quota gc cancel acme game']],
   du: [
     ['lfs-quota du s3://my-bucket --by-prefix --top 3', 'the largest folders of any bucket'],
     ['lfs-quota du s3://my-bucket --by-prefix --resume my-bucket.du', 'hours of it, in several runs'],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lfsCopiesContract, type WireCopy } from '../lambda/subjects/downloads/copies-contract.ts';
 import type { ApiClient } from './api-client.ts';
 import { CliError } from './errors.ts';
-import { type DownloadDeps, retrying } from './export/transfer.ts';
+import { type DownloadDeps, retrying } from './transfer.ts';
 
 /** Batches of the LFS API, as git-lfs asks for them. */
 

@@ -1,6 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import type { Register } from './command.ts';
-import { registerAgent } from './commands/agent.ts';
+import type { CliSubject, Rows } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { registerAuth, registerLogin, registerLogout, whoamiCommand } from './commands/auth.ts';
 import { registerBackup, registerRestore } from './commands/backup.ts';
@@ -8,86 +7,63 @@ import { registerCheck } from './commands/check.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { connectCommand } from './commands/connect.ts';
 import { registerDoctor } from './commands/doctor.ts';
-import { downloadsCommand } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
-import { emailCommands } from './commands/email.ts';
-import { exportCommands } from './commands/export.ts';
-import { gcCommands } from './commands/gc.ts';
-import { historyCommand } from './commands/history.ts';
-import { inviteCommand, registerJoin } from './commands/invite.ts';
-import { lockCommands } from './commands/lock.ts';
 import { importCommand, mirrorCommand } from './commands/move.ts';
 import { deletionCommands, objectCommands } from './commands/object.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { repoCommands } from './commands/repo.ts';
 import { reservationCommands } from './commands/reservation.ts';
-import { ruleCommands } from './commands/rule.ts';
 import { scanCommands } from './commands/scan.ts';
 import { registerServe } from './commands/serve.ts';
-import { statusCommand } from './commands/status.ts';
 import { tableCommands } from './commands/table.ts';
 import { tenantCommands } from './commands/tenant.ts';
 import { tokenCommands } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
-import { userCommands } from './commands/user.ts';
-import { webhookCommands } from './commands/webhook.ts';
 import { asCalled, type CliContext } from './context.ts';
-import { CliError, exitCodes, UsageError } from './errors.ts';
-import { commandHelp, commandsOf, examples, mainHelp } from './help.ts';
+import { CliError, exitCodes, problemHints, UsageError } from './errors.ts';
+import { commandHelp, commandsOf, type Examples, mainHelp, examples as ownExamples } from './help.ts';
+import * as subjects from './subjects.ts';
 import { escaped, painter, terminalWidth } from './terminal.ts';
 
-/** As the help groups them, in its order. */
-const groups: readonly (readonly [heading: string, commands: readonly Register[]])[] = [
-  ['Log in:', [registerLogin, registerJoin, whoamiCommand, registerLogout, registerAuth]],
-  [
-    'Work with a repo:',
-    [
-      connectCommand,
-      usageCommand,
-      objectCommands,
-      lockCommands,
-      importCommand,
-      mirrorCommand,
-      gcCommands,
-      registerDu,
-      registerAgent,
-    ],
-  ],
-  [
-    'Manage a tenant:',
-    [
-      tenantCommands,
-      repoCommands,
-      inviteCommand,
-      tokenCommands,
-      userCommands,
-      ruleCommands,
-      webhookCommands,
-      emailCommands,
-      downloadsCommand,
-      historyCommand,
-      auditCommand,
-      exportCommands,
-    ],
-  ],
-  [
-    'Operate:',
-    [
-      registerServe,
-      statusCommand,
-      registerCheck,
-      reconcileCommand,
-      scanCommands,
-      reservationCommands,
-      deletionCommands,
-      registerBackup,
-      registerRestore,
-      tableCommands,
-      registerDoctor,
-      registerCompletion,
-    ],
-  ],
-];
+const all: readonly CliSubject[] = Object.values(subjects);
+
+/** Of the help, in their order. */
+const headings = ['Log in:', 'Work with a repo:', 'Manage a tenant:', 'Operate:'];
+
+/** By their place in the help: hundreds are its headings. */
+const commands: Rows = Object.assign(
+  {
+    100: registerLogin(all.flatMap(({ logIn }) => logIn ?? [])),
+    120: whoamiCommand,
+    130: registerLogout,
+    140: registerAuth,
+    200: connectCommand(all.flatMap(({ connect }) => connect ?? [])),
+    210: usageCommand,
+    220: objectCommands,
+    240: importCommand,
+    250: mirrorCommand,
+    270: registerDu,
+    300: tenantCommands,
+    310: repoCommands,
+    330: tokenCommands,
+    390: auditCommand,
+    400: registerServe,
+    420: registerCheck,
+    430: reconcileCommand,
+    440: scanCommands,
+    450: reservationCommands,
+    460: deletionCommands,
+    470: registerBackup,
+    475: registerRestore,
+    480: tableCommands,
+    485: registerDoctor,
+    490: registerCompletion,
+  },
+  ...all.map((subject) => subject.commands),
+);
+
+export const examples: Examples = Object.assign({}, ownExamples, ...all.map((subject) => subject.examples));
+Object.assign(problemHints, ...all.map(({ hints }) => hints));
 
 /** Of a help text that goes to a file. */
 const helpWidthDefault = 80;
@@ -106,9 +82,9 @@ export function buildProgram(context: CliContext): Command {
     })
     .showHelpAfterError('Add --help to see how the command is used.')
     .exitOverride();
-  for (const [heading, commands] of groups) {
-    program.commandsGroup(heading);
-    for (const register of commands) register(program, context);
+  for (const [place, register] of Object.entries(commands)) {
+    program.commandsGroup(headings[Math.floor(Number(place) / 100) - 1] ?? '');
+    register(program, context);
   }
   // Not inherited: the help of a group shows what its commands take.
   program

@@ -1,5 +1,5 @@
+import type { SubscriptionBody } from '../lambda/contract.ts';
 import { formatBytes } from '../lambda/core/rules/sizes.ts';
-import type { ForecastBody } from '../lambda/subjects/history/contract.ts';
 
 /** Words for a terminal: ages, sizes, counts, dollars, commands. */
 
@@ -67,7 +67,9 @@ export function shellWords(words: readonly string[]): string {
     .join(' ');
 }
 
-const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
+type Forecast = SubscriptionBody['forecast'];
+
+const reasons: Readonly<Record<NonNullable<Forecast['reason']>, string>> = {
   unlimited: 'never: unlimited',
   'not-scanned': 'unknown: not scanned yet',
   'too-few-days': 'unknown: too few days of data',
@@ -76,7 +78,7 @@ const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
 };
 
 /** When a tenant is full, as the server says it. */
-export function forecastText({ fullOn, reason, bytesPerDay }: ForecastBody): string {
+export function forecastText({ fullOn, reason, bytesPerDay }: Forecast): string {
   const growth =
     bytesPerDay === null || bytesPerDay <= 0 ? '' : `, growing by ${formatBytes(bytesPerDay)} a day`;
   if (fullOn === null)

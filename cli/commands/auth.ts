@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import { Argument } from 'commander';
 import { isTenantName } from '../../lambda/core/rules/names.ts';
 import { type ApiClient, type BodyOf, isProblem } from '../api-client.ts';
-import { actionCommand, type Register } from '../command.ts';
+import { actionCommand, type CliSubject, type Register } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import {
   type Credentials,
@@ -24,26 +24,30 @@ type SessionBody = BodyOf<'showSession'>;
 export const machineName = () => `${userInfo().username} on ${hostname()}`.slice(0, 100);
 
 /** `login`: the token of a server, once for all commands and for git. */
-export const registerLogin: Register = (program, context) => {
-  program
-    .command('login')
-    .description('Log in to a server: for all commands, and for Git')
-    .argument('<url>', 'server URL')
-    .option('--with-token', 'paste a token, or read it from standard input')
-    .option(...noGitOption)
-    .action(async (url: string, options: { readonly withToken?: boolean; readonly git: boolean }) => {
-      const baseUrl = readBaseUrl(url, defaultUrl);
-      await requireServer(clientFor(context, { baseUrl, token: '' }));
-      const isAsked = options.withToken || context.ask === undefined;
-      const token = isAsked ? await readToken(baseUrl, context) : await tokenByCode(baseUrl, context);
-      context.out(await logIn(context, { baseUrl, token, forGit: options.git }));
-    });
-};
+export const registerLogin =
+  (ways: readonly NonNullable<CliSubject['logIn']>[]): Register =>
+  (program, context) => {
+    program
+      .command('login')
+      .description('Log in to a server: for all commands, and for Git')
+      .argument('<url>', 'server URL')
+      .option('--with-token', 'paste a token, or read it from standard input')
+      .option(...noGitOption)
+      .action(async (url: string, options: { readonly withToken?: boolean; readonly git: boolean }) => {
+        const baseUrl = readBaseUrl(url, defaultUrl);
+        await requireServer(clientFor(context, { baseUrl, token: '' }));
+        const isAsked = options.withToken || context.ask === undefined;
+        let token: string | undefined;
+        for (const way of isAsked ? [] : ways) token ??= await way(baseUrl, context);
+        token ??= await readToken(baseUrl, context);
+        context.out(await logIn(context, { baseUrl, token, forGit: options.git }));
+      });
+  };
 
 /** For jobs, and for users who set git up themselves. */
 export const noGitOption = ['--no-git', "don't change Git's settings"] as const;
 
-const sessionRequest = { method: 'GET', path: '/v1/session', mediaType: 'application/json' } as const;
+export const sessionRequest = { method: 'GET', path: '/v1/session', mediaType: 'application/json' } as const;
 
 /** Before a token is asked for, or sent. @throws {CliError} if another server answers, or nothing is at this path. */
 async function requireServer(client: ApiClient): Promise<void> {
@@ -88,30 +92,6 @@ async function readToken(baseUrl: string, context: CliContext): Promise<string> 
   if (text.trim() === '')
     throw new UsageError('No token. Paste it, or use standard input. Only a terminal gets a link.');
   return text.trim();
-}
-
-/** Waits until an admin has approved a code. A server that has no such codes gets a token that's pasted. */
-async function tokenByCode(baseUrl: string, context: CliContext): Promise<string> {
-  const body = { machine: machineName() };
-  const started = await clientFor(context, { baseUrl, token: '' }).find('startDevice', { body });
-  if (!started) return readToken(baseUrl, context);
-  const { userCode, token, expiresAt, intervalSeconds } = started;
-  context.err(
-    `Open this link where you're signed in, or ask a tenant admin to:\n  ${baseUrl}/#_device/${userCode}\n\n`,
-  );
-  context.err(`Waiting. If you have a token, press Ctrl-C and add --with-token.\n`);
-  const client = clientFor(context, { baseUrl, token });
-  while (context.nowMs() < Date.parse(expiresAt)) {
-    await context.sleep(intervalSeconds * 1000);
-    if (await isApproved(client)) return token;
-  }
-  throw new CliError('The code expired.', { hint: `Start again: lfs-quota login ${baseUrl}` });
-}
-
-/** A server that is busy for a moment doesn't end the login. */
-async function isApproved(client: ApiClient): Promise<boolean> {
-  const answer = await client.exchange(sessionRequest).catch(() => undefined);
-  return answer?.status === 200;
 }
 
 /** `logout`. */

@@ -9,7 +9,6 @@ import type { ApiClient } from '../api-client.ts';
 import type { Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { type DownloadDeps, idleTimer, TransferError } from '../export/transfer.ts';
 import { askBatch, type BatchAction, type LfsObject, ownRepo, type RepoPlace } from '../lfs-batch.ts';
 import { putObject, RefusedError, read, sendAgain } from '../move/put.ts';
 import { verifyObject } from '../move/relay.ts';
@@ -18,6 +17,7 @@ import { addressWarning, credentialCure, transferCure, uploadWarnings } from '..
 import { formatUntil } from '../render.ts';
 import { clientFor, openClient } from '../server.ts';
 import { printable } from '../terminal.ts';
+import { type DownloadDeps, idleTimer, TransferError } from '../transfer.ts';
 import { parsePutSize } from './doctor.ts';
 
 /** `check`: pushes and pulls an object through a deployment, as git-lfs does, and says which step failed. */

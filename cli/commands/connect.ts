@@ -3,15 +3,14 @@ import path from 'node:path';
 import { Option } from 'commander';
 import { tokenIdOf } from '../../lambda/frame/access/rules/tokens.ts';
 import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
-import { actionCommand, flag, given, operand, option } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import { actionCommand, type CliSubject, flag, given, operand, option } from '../command.ts';
 import { changeCredentials, readCredentials, withGitToken } from '../credentials.ts';
 import { CliError } from '../errors.ts';
 import { lasting, missingLfs, setHelper } from '../git/credential-helper.ts';
 import { gitSetting, gitText, ownLfsUrl } from '../git/git.ts';
 import { ownRepo, type RepoPlace, whyOf } from '../lfs-batch.ts';
 import { parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
-import { formatUntil, shellWords } from '../render.ts';
+import { formatUntil } from '../render.ts';
 import { machineName } from './auth.ts';
 
 type TokenBody = BodyOf<'getToken'>;
@@ -26,76 +25,79 @@ const renewedSeconds = 7 * day;
 /** A lifetime or `never`. commander would make null an empty text. */
 const parseLifetimeOption = (text: string) => ({ seconds: text === 'never' ? null : parseLifetime(text) });
 
+const connectOptions = {
+  clone: given<string>(new Option('--clone <dir>', 'another folder').default('.')),
+  readOnly: flag('--read-only', 'a read-only token'),
+  user: option('--user <name>', 'owner of its locks (default: the user of the token you pass)'),
+  locks: flag('--locks', 'also check file locks before each push (docs/git-users.md#lock-files)'),
+  expires: option(
+    '--expires <time>',
+    'lifetime of the new token, such as 30d, or never (default: 90d)',
+    parseLifetimeOption,
+  ),
+  json: flag('--json', 'print the result as JSON'),
+};
+
 /** `connect`: the repository in this folder keeps its large files in a repo of the service from now on. */
-export const connectCommand = actionCommand({
-  name: 'connect',
-  description: 'Set up this Git repository to use lfs-quota',
-  base: withServiceOptions,
-  operands: {
-    tenant: operand('<tenant>', 'name of the tenant', parseTenant),
-    repo: operand('<repo>', 'name of the repo; the first push creates it', parseRepo),
-  },
-  options: {
-    clone: given<string>(new Option('--clone <dir>', 'another folder').default('.')),
-    readOnly: flag('--read-only', 'a read-only token'),
-    user: option('--user <name>', 'owner of its locks (default: the user of the token you pass)'),
-    locks: flag('--locks', 'also check file locks before each push (docs/git-users.md#lock-files)'),
-    expires: option(
-      '--expires <time>',
-      'lifetime of the new token, such as 30d, or never (default: 90d)',
-      parseLifetimeOption,
-    ),
-    json: flag('--json', 'print the result as JSON'),
-  },
-  wanted: 'the admin token, or one of the tenant',
-  run: async (client, { operands: place, options, context }) => {
-    const { clone } = options;
-    const { baseUrl } = client;
-    const lfsUrl = `${baseUrl}/${place.tenant}/${place.repo}/info/lfs`;
-    const folder = await workTreeOf(clone);
-    await refuseOwnAddress(clone, lfsUrl);
-    const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
-    const isBroken = await lacksIndex(clone);
-    const { git, logins } = readCredentials(context);
-    const username = usernameOf(place);
-    const kept = git[baseUrl]?.[username];
-    const chosen = await chooseToken(client, place, { ...options, kept, nowMs: context.nowMs() });
-    const { token, made } = chosen;
-    try {
-      await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
-      // A login is stored already.
-      const ofGit = token === logins[baseUrl]?.token ? null : token;
-      if (!chosen.isKept)
-        await changeCredentials(context, (all) =>
-          withGitToken(all, { url: baseUrl, username, token: ofGit }),
-        );
-      const user = await lasting(context);
-      await setHelper(baseUrl, user, ['-C', path.resolve(clone), 'config']);
-      await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, username]);
-      await setAgent(clone, user);
-    } catch (error) {
-      if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
-      throw error;
-    }
-    if (chosen.replaces !== undefined) await revoke(client, { ...place, tokenId: chosen.replaces });
-    const file = path.join(folder, '.lfsconfig');
-    await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
-    if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
-    context.err(await missingLfs(context));
-    const { tokenId } = chosen.shown;
-    if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
-    context.out(
-      [
-        `.lfsconfig  ${lfsUrl}`,
-        `token       ${tokenText(chosen, context.nowMs())}`,
-        '',
-        'Next:',
-        ...(isBroken ? nextInBroken(isCommitted) : isCommitted ? nextInClone : nextInNew),
-        '',
-      ].join('\n'),
-    );
-  },
-});
+export const connectCommand = (changes: readonly NonNullable<CliSubject['connect']>[]) =>
+  actionCommand({
+    name: 'connect',
+    description: 'Set up this Git repository to use lfs-quota',
+    base: withServiceOptions,
+    operands: {
+      tenant: operand('<tenant>', 'name of the tenant', parseTenant),
+      repo: operand('<repo>', 'name of the repo; the first push creates it', parseRepo),
+    },
+    options: connectOptions,
+    wanted: 'the admin token, or one of the tenant',
+    run: async (client, { operands: place, options, context }) => {
+      const { clone } = options;
+      const { baseUrl } = client;
+      const lfsUrl = `${baseUrl}/${place.tenant}/${place.repo}/info/lfs`;
+      const folder = await workTreeOf(clone);
+      await refuseOwnAddress(clone, lfsUrl);
+      const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
+      const isBroken = await lacksIndex(clone);
+      const { git, logins } = readCredentials(context);
+      const username = usernameOf(place);
+      const kept = git[baseUrl]?.[username];
+      const chosen = await chooseToken(client, place, { ...options, kept, nowMs: context.nowMs() });
+      const { token, made } = chosen;
+      try {
+        await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
+        // A login is stored already.
+        const ofGit = token === logins[baseUrl]?.token ? null : token;
+        if (!chosen.isKept)
+          await changeCredentials(context, (all) =>
+            withGitToken(all, { url: baseUrl, username, token: ofGit }),
+          );
+        const user = await lasting(context);
+        await setHelper(baseUrl, user, ['-C', path.resolve(clone), 'config']);
+        await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, username]);
+        for (const change of changes) await change(clone, user);
+      } catch (error) {
+        if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
+        throw error;
+      }
+      if (chosen.replaces !== undefined) await revoke(client, { ...place, tokenId: chosen.replaces });
+      const file = path.join(folder, '.lfsconfig');
+      await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
+      if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
+      context.err(await missingLfs(context));
+      const { tokenId } = chosen.shown;
+      if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
+      context.out(
+        [
+          `.lfsconfig  ${lfsUrl}`,
+          `token       ${tokenText(chosen, context.nowMs())}`,
+          '',
+          'Next:',
+          ...(isBroken ? nextInBroken(isCommitted) : isCommitted ? nextInClone : nextInNew),
+          '',
+        ].join('\n'),
+      );
+    },
+  });
 
 function tokenText({ made, isKept, shown }: ChosenToken, nowMs: number): string {
   const { tokenId, scope, user, expiresAt } = shown;
@@ -244,14 +246,3 @@ async function tryToken(client: ApiClient, { tenant, repo }: RepoPlace): Promise
 
 /** By its user name only this clone asks for the token. A tenant's name has no dot. */
 const usernameOf = ({ tenant, repo }: RepoPlace) => `${tenant}.${repo}`;
-
-/**
- * Makes git-lfs offer the transfer `lfs-quota`, which `agent` is. It reads these settings only from git's own configuration,
- * not from `.lfsconfig`. Its shell gets the path quoted and the arguments as they are.
- */
-async function setAgent(clone: string, { self, program }: CliContext): Promise<void> {
-  const [path, ...words] = self ?? [program];
-  const args = shellWords([...words, 'agent']);
-  for (const [name, value] of Object.entries({ path, args, concurrent: 'false', direction: 'upload' }))
-    await gitText(clone, ['config', '--replace-all', `lfs.customtransfer.lfs-quota.${name}`, value]);
-}

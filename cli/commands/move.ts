@@ -3,8 +3,7 @@ import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { actionCommand, given, ofRepo, option, required } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { downloadFailure, TransferProgress } from '../export/transfer.ts';
-import { checkClone } from '../gc/clone.ts';
+import { checkClone } from '../git/clone.ts';
 import { type LfsObject, type LfsRepo, ownRepo } from '../lfs-batch.ts';
 import { openArchive } from '../move/archive.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
@@ -13,6 +12,7 @@ import { type Relayed, relay, repoSource, type Source } from '../move/relay.ts';
 import { byService } from '../move/service.ts';
 import { listenForInterrupt, WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
+import { downloadFailure, TransferProgress } from '../transfer.ts';
 
 /** `import` and `mirror`: copy the objects of a repo from and to other LFS servers. */
 

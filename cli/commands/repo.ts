@@ -25,7 +25,7 @@ import {
   saysYes,
 } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { checkClone } from '../gc/clone.ts';
+import { checkClone } from '../git/clone.ts';
 import type { LfsObject, RepoPlace } from '../lfs-batch.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { parseLimit, parseLimitOption } from '../options.ts';

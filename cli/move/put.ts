@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { type DownloadDeps, idleTimer, retrying, TransferError, throwBroken } from '../export/transfer.ts';
 import type { BatchAction, LfsObject } from '../lfs-batch.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
+import { type DownloadDeps, idleTimer, retrying, TransferError, throwBroken } from '../transfer.ts';
 
 /** An upload that is streamed: nothing of it is kept, and its bytes are checked on their way. */
 

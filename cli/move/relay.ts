@@ -1,5 +1,4 @@
-import { transferEach } from '../export/at-once.ts';
-import { type DownloadDeps, idleMs } from '../export/transfer.ts';
+import { transferEach } from '../at-once.ts';
 import {
   askBatch,
   type BatchAction,
@@ -10,6 +9,7 @@ import {
   mediaType,
   type Operation,
 } from '../lfs-batch.ts';
+import { type DownloadDeps, idleMs } from '../transfer.ts';
 import { putObject, RefusedError, read, requestByHand, sendAgain } from './put.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { isHref } from '../../lambda/subjects/downloads/rules/copies.ts';
-import { transferEach } from '../export/at-once.ts';
-import type { DownloadDeps } from '../export/transfer.ts';
+import { transferEach } from '../at-once.ts';
 import {
   askBatch,
   askCopies,
@@ -10,6 +9,7 @@ import {
   type LfsRepo,
   type OwnRepo,
 } from '../lfs-batch.ts';
+import type { DownloadDeps } from '../transfer.ts';
 import { fullCodes, nothingYet, type Relay, type Relayed, relay } from './relay.ts';
 
 /**

@@ -1,18 +1,36 @@
 import { isRepoName, isTenantName } from '../../lambda/core/rules/names.ts';
+import * as addresses from './addresses.ts';
 
 /**
  * What the console shows, as it is written behind `#`: so names stay out of access logs. No tenant's name starts with
  * `_`: such addresses are the service's own.
  */
 
-const serviceViews = { '': 'tenants', _status: 'status' } as const;
-export const tenantViews = ['overview', 'repos', 'objects', 'activity', 'access', 'settings'] as const;
-export const repoTabs = ['overview', 'objects', 'locks', 'settings'] as const;
+interface OwnAddress {
+  readonly view?: string;
+  /** Of the view: a drawing, 16 by 16. */
+  readonly icon?: string;
+  readonly tab?: string;
+  /** What follows `#_`, as a pattern. */
+  readonly door?: string;
+}
 
-type ServiceView = (typeof serviceViews)[keyof typeof serviceViews];
+/** Those of the subjects. */
+export const ownAddresses: readonly OwnAddress[] = Object.values(addresses);
+
+const ownViews = ownAddresses.flatMap(({ view }) => view ?? []);
+export const serviceViews: readonly ViewName[] = ['tenants', ...ownViews];
+export const tenantViews = ['overview', 'repos', 'objects', 'activity', 'access', 'settings'] as const;
+export const repoTabs: readonly string[] = [
+  'overview',
+  'objects',
+  ...ownAddresses.flatMap(({ tab }) => tab ?? []),
+  'settings',
+];
+
 type TenantView = (typeof tenantViews)[number] | 'repo';
-export type ViewName = ServiceView | TenantView;
-export type RepoTab = (typeof repoTabs)[number];
+/** Of a tenant, of the service, or of a subject. */
+export type ViewName = TenantView | 'tenants' | (string & {});
 
 export interface Address {
   readonly view: ViewName;
@@ -21,7 +39,7 @@ export interface Address {
   /** Only the view `repo` has one. */
   readonly repo: string | null;
   /** Of the view `repo`. */
-  readonly tab: RepoTab;
+  readonly tab: string;
   /** Filters of the view, by their names. */
   readonly query: Readonly<Record<string, string>>;
 }
@@ -36,7 +54,7 @@ export const tenantAddress = (tenant: string, view: TenantView = 'overview'): Ad
 });
 
 /** A repo's page. */
-export const repoAddress = (tenant: string, repo: string, tab: RepoTab = 'overview'): Address => ({
+export const repoAddress = (tenant: string, repo: string, tab = 'overview'): Address => ({
   ...tenantAddress(tenant, 'repo'),
   repo,
   tab,
@@ -49,8 +67,9 @@ export function parseAddress(hash: string): Address {
   const path = (cut === -1 ? text : text.slice(0, cut)).replace(/^\/+/, '').split('/').map(decoded);
   const query = cut === -1 ? {} : filtersOf(Object.fromEntries(new URLSearchParams(text.slice(cut + 1))));
   const [first = '', second = 'overview', third, fourth] = path;
-  if (Object.hasOwn(serviceViews, first))
-    return { ...home, view: serviceViews[first as keyof typeof serviceViews], query };
+  if (first === '') return { ...home, query };
+  const ownView = ownViews.find((each) => first === `_${each}`);
+  if (ownView) return { ...home, view: ownView, query };
   if (!isTenantName(first)) return home;
   if (second === 'repos' && third !== undefined && isRepoName(third))
     return { ...repoAddress(first, third, repoTabs.find((tab) => tab === fourth) ?? 'overview'), query };
@@ -65,7 +84,7 @@ export function formatAddress({ view, tenant, repo, tab, query }: Address): stri
 }
 
 function pathOf({ view, tenant, repo, tab }: Omit<Address, 'query'>): string {
-  if (tenant === null) return Object.entries(serviceViews).find(([, each]) => each === view)?.[0] ?? '';
+  if (tenant === null) return ownViews.includes(view) ? `_${view}` : '';
   if (view === 'overview') return tenant;
   if (view !== 'repo') return `${tenant}/${view}`;
   return `${tenant}/repos/${encodeURIComponent(repo ?? '')}${tab === 'overview' ? '' : `/${tab}`}`;
@@ -104,4 +123,6 @@ export function nearestAddress(address: Address, reader: Reader): Address {
 
 /** The heading of a view, and the start of the document's title. */
 export const titleOf = ({ view, repo }: Pick<Address, 'view' | 'repo'>) =>
-  view === 'repo' ? (repo ?? '') : view.charAt(0).toUpperCase() + view.slice(1);
+  view === 'repo' ? (repo ?? '') : capitalized(view);
+
+export const capitalized = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);

@@ -5,9 +5,9 @@ import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import { parseAddress } from './address.ts';
 import { ask, listeners } from './api.ts';
 import { Door, useDoor } from './door.tsx';
-import { finishSignIn, type Return, signInAgain, takeArrival } from './git-sign-in.tsx';
 import { Console } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
+import { finishSignIn, type Return, signInAgain, takeArrival } from './subjects/sign-in/git-sign-in.tsx';
 import { fetchAhead, loadView } from './views.ts';
 import './print.css';
 

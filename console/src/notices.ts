@@ -1,11 +1,10 @@
 import type { SubscriptionBody } from '../../lambda/contract.ts';
 import { dayOf } from '../../lambda/core/rules/dates.ts';
-import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { stateOf } from './figures.ts';
 
 /** The one notice that a tenant's overview has: the worst. */
 
-export type Refusal = HistoryBody['lastRefusals'][number];
+export type Refusal = SubscriptionBody['lastRefusals'][number];
 
 export type Notice =
   | { readonly kind: 'over'; readonly overBytes: number; readonly limitBytes: number }

@@ -7,7 +7,9 @@ import {
   type Address,
   formatAddress,
   mayOpen,
+  ownAddresses,
   parseAddress,
+  serviceViews,
   tenantAddress,
   tenantViews,
   titleOf,
@@ -15,10 +17,11 @@ import {
 } from './address.ts';
 import { ask, useNow } from './api.ts';
 import { useAddress } from './navigation.ts';
+import * as overviewParts from './overview-parts.ts';
 import { Bar, Mark, Title } from './parts.tsx';
 import { type Live, useTenant } from './subscription.ts';
 import { bytesText, percentText, whoText } from './text.ts';
-import type { ServiceViewProps, ViewProps } from './view-props.ts';
+import type { OverviewPart, ServiceViewProps, ViewProps } from './view-props.ts';
 import { loadView, viewNow } from './views.ts';
 import './shell.css';
 
@@ -48,7 +51,7 @@ function Service(props: ServiceViewProps) {
 
 function Tenant(props: Chrome & { tenant: string }) {
   const { tenant, address } = props;
-  const live = useTenant(tenant);
+  const live = useTenant(tenant, asks);
   const { body, refusal } = live;
   const { View, hasFailed } = useView(address.view);
   return (
@@ -85,6 +88,10 @@ function LostNotice({ live }: { live: Live }) {
     </section>
   );
 }
+
+const asks = Object.fromEntries(
+  Object.entries<OverviewPart>(overviewParts).flatMap(([name, { ask }]) => (ask ? [[name, ask]] : [])),
+);
 
 /** A view, as soon as it is here. */
 function useView(view: ViewName) {
@@ -176,9 +183,8 @@ function Frame(props: Chrome & { body?: SubscriptionBody | undefined; children: 
   );
 }
 
-const icons: Partial<Record<ViewName, string>> = {
+const icons: Readonly<Record<ViewName, string>> = {
   tenants: 'M3 14V6l5-3.5L13 6v8zM6.5 14v-4h3v4',
-  status: 'M2 8a6 6 0 1 0 12 0A6 6 0 1 0 2 8M5.5 8.2l1.8 1.8 3.4-3.6',
   overview: 'M3 14V8M6.3 14V3M9.7 14V9.5M13 14V5.5',
   repos: 'M3.5 2.5h9v11h-9zM6 2.5v11M3.5 10.5h9',
   objects: 'M8 1.8l5.5 3v6.4L8 14.2l-5.5-3V4.8zM2.5 4.8L8 7.9l5.5-3.1M8 7.9v6.3',
@@ -186,6 +192,7 @@ const icons: Partial<Record<ViewName, string>> = {
   access:
     'M1.5 13.5c0-5 9-5 9 0M3.8 5.2a2.2 2.2 0 1 0 4.4 0 2.2 2.2 0 1 0-4.4 0M11 3.2a2.2 2.2 0 0 1 0 4M12.5 9.7c1.3.6 2 1.8 2 3.8',
   settings: 'M2 5h6M12 5h2M2 11h2M8 11h6M8 3v4M6 9v4',
+  ...Object.fromEntries(ownAddresses.map(({ view, icon }) => [view, icon])),
 };
 
 /** The views that this reader can open. */
@@ -194,7 +201,7 @@ function Links(props: Chrome & { body?: SubscriptionBody | undefined }) {
   const { tenant } = address;
   const views: readonly ViewName[] =
     tenant === null
-      ? ['tenants', 'status']
+      ? serviceViews
       : tenantViews.filter((view) => mayOpen(view, { tenant: session.tenant, mayManage }));
   const current = address.view === 'repo' ? 'repos' : address.view;
   return (

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import { ask } from './api.ts';
-import { GitHosts, type Return } from './git-sign-in.tsx';
 import { Alone, Problem } from './parts.tsx';
+import { GitHosts, type Return } from './subjects/sign-in/git-sign-in.tsx';
 import { tokenIn } from './text.ts';
 
 const messages = {

@@ -1,8 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { SubscriptionBody } from '../../lambda/contract.ts';
-import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { ask, usePoll } from './api.ts';
-import { lastDays } from './download-figures.ts';
 
 const usualMs = 6_000;
 /** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */
@@ -11,12 +9,12 @@ const scanningMs = 2_000;
 /** A count that is not seen after this is left to go on by itself. */
 const countMsMax = 15 * 60_000;
 const lostMsMax = 60_000;
-const daysMax = 400;
 
 interface TenantView {
   /** undefined: not known yet. */
   readonly body?: SubscriptionBody | undefined;
-  readonly history?: HistoryBody | undefined;
+  /** What is asked with it, by the subject. */
+  readonly beside?: Readonly<Record<string, unknown>> | undefined;
   /** When somebody asked for the count that is under way. */
   readonly scanningSinceMs?: number | undefined;
   /** When it is asked again, if the last time there was no answer. */
@@ -28,8 +26,15 @@ interface TenantView {
 /** What is known, and asking at once. */
 export type Live = TenantView & { readonly askNow: () => void; readonly scanAgain: () => void };
 
+/** Asks what belongs to an answer, or returns what is known if nothing of it has changed. */
+export type AskBeside = (
+  known: unknown,
+  before: SubscriptionBody | undefined,
+  now: SubscriptionBody,
+) => Promise<unknown>;
+
 /** All that is shown of a tenant's usage, kept up to date while the page is seen. Of one tenant as long as it is used. */
-export function useTenant(tenant: string): Live {
+export function useTenant(tenant: string, asks: Readonly<Record<string, AskBeside>>): Live {
   const [view, setView] = useState<TenantView>({});
   const latest = useRef(view);
   const etag = useRef<string | null>(null);
@@ -56,7 +61,7 @@ export function useTenant(tenant: string): Live {
     if (outcome.kind === 'ok') {
       const { body } = outcome;
       etag.current = outcome.etag;
-      change({ body, history: await historyFor(latest.current, body), refusal: undefined });
+      change({ body, beside: await besideOf(asks, latest.current, body), refusal: undefined });
     }
     change({ againAtMs: undefined });
     return waitOf(latest.current, change);
@@ -67,9 +72,9 @@ export function useTenant(tenant: string): Live {
     askNow();
     const outcome = await ask('GET /v1/tenants/{tenant}/subscription', { tenant, query: { refresh: true } });
     if (outcome.kind === 'ok' && outcome.status === 200) {
-      const history = await historyFor(latest.current, outcome.body);
+      const beside = await besideOf(asks, latest.current, outcome.body);
       etag.current = null;
-      change({ body: outcome.body, history, scanningSinceMs: undefined });
+      change({ body: outcome.body, beside, scanningSinceMs: undefined });
     } else if (outcome.kind !== 'ok') change({ scanningSinceMs: undefined });
     askNow();
   };
@@ -95,18 +100,11 @@ function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): 
   return isWaiting ? waitingMs : usualMs;
 }
 
-/** The history changes with a scan, with the limit, and with a rejected push. */
-async function historyFor(
-  { body: before, history }: TenantView,
+async function besideOf(
+  asks: Readonly<Record<string, AskBeside>>,
+  { body, beside }: TenantView,
   now: SubscriptionBody,
-): Promise<HistoryBody | undefined> {
-  const isKnown =
-    history &&
-    before?.usage?.scannedAt === now.usage?.scannedAt &&
-    before?.limitBytes === now.limitBytes &&
-    before?.lastRefusals[0]?.at === now.lastRefusals[0]?.at;
-  if (isKnown) return history;
-  const [from] = lastDays(daysMax, Date.now());
-  const outcome = await ask('GET /v1/tenants/{tenant}/history', { tenant: now.tenant, query: { from } });
-  return outcome.kind === 'ok' ? outcome.body : history;
+): Promise<TenantView['beside']> {
+  const each = Object.entries(asks).map(async ([name, ask]) => [name, await ask(beside?.[name], body, now)]);
+  return Object.fromEntries(await Promise.all(each));
 }

@@ -1,8 +1,9 @@
 import { formatCount } from '../../cli/render.ts';
+import type { SubscriptionBody } from '../../lambda/contract.ts';
+import { dayMs, dayOf } from '../../lambda/core/rules/dates.ts';
 import { repoPattern } from '../../lambda/core/rules/names.ts';
 import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
-import type { ForecastBody } from '../../lambda/subjects/history/contract.ts';
 
 /** Text of the console. Sizes and ages are those of the command line. */
 
@@ -33,6 +34,11 @@ const dayFormat = new Intl.DateTimeFormat('en-GB', {
 /** `2026-11-21` → `21 Nov 2026`. */
 export const dayText = (day: string) => dayFormat.format(new Date(`${day}T00:00:00Z`));
 
+/** The last so many days (UTC), today included. */
+export function lastDays(count: number, nowMs: number): string[] {
+  return Array.from({ length: count }, (_, index) => dayOf(nowMs - (count - 1 - index) * dayMs));
+}
+
 /** `2026-11` → `November`. */
 export const monthText = (month: string) =>
   new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(new Date(`${month}-01`));
@@ -48,7 +54,9 @@ export function timeText(iso: string, nowMs: number): string {
   }).format(time);
 }
 
-const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
+type Forecast = SubscriptionBody['forecast'];
+
+const noForecast: Readonly<Record<NonNullable<Forecast['reason']>, string>> = {
   unlimited: 'no limit',
   'not-scanned': 'not scanned yet',
   'too-few-days': 'not enough data for a forecast',
@@ -56,7 +64,7 @@ const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> 
   'beyond-two-years': 'not full within two years',
 };
 
-export function forecastNote({ fullOn, reason }: ForecastBody): string {
+export function forecastNote({ fullOn, reason }: Forecast): string {
   if (fullOn !== null) return `full on ${dayText(fullOn)} at this pace`;
   return reason === null ? '' : noForecast[reason];
 }

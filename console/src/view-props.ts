@@ -1,7 +1,11 @@
-import type { SubscriptionBody } from '../../lambda/contract.ts';
+import type { ComponentChildren, FunctionComponent } from 'preact';
+import type { SentTo } from '../../cli/routes.ts';
+import type { RepoBody, SubscriptionBody } from '../../lambda/contract.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
+import type { TenantBody } from '../../lambda/frame/contract/tenants.ts';
 import type { Address } from './address.ts';
-import type { Live } from './subscription.ts';
+import type { AskBeside, Live } from './subscription.ts';
+import type { Column } from './views/table.tsx';
 
 /** What every view gets. */
 export interface ServiceViewProps {
@@ -21,7 +25,54 @@ export interface ViewProps extends ServiceViewProps {
   readonly body: SubscriptionBody;
 }
 
-/** What a page gets that needs nobody to have signed in. */
+/** What a door gets. Links need nobody to have signed in. */
 export interface DoorProps {
+  readonly session: SessionBody | null;
+  /** To be shown instead, if it needs somebody. */
+  readonly signIn: ComponentChildren;
   readonly onSignedIn: (session: SessionBody) => void;
+}
+
+/** What a part of a repo's page gets. */
+export interface RepoProps extends ViewProps {
+  readonly repo: RepoBody;
+  /** @returns why it could not be changed. */
+  readonly send: (body: SentTo<'PATCH /v1/tenants/{tenant}/repos/{repo}'>) => Promise<string | undefined>;
+}
+
+/** What a subject has in the overview. */
+export interface OverviewPart {
+  readonly cards: Placed<ViewProps & { isEmpty: boolean }>;
+  readonly ask?: AskBeside;
+}
+
+/** By their place: JavaScript lists numbers in their order. */
+type Placed<Props> = Readonly<Record<number, FunctionComponent<Props>>>;
+
+export interface TenantsPart {
+  readonly columns: Readonly<Record<number, Column<TenantBody>>>;
+  /** Follows a name. */
+  readonly markOf: (body: TenantBody) => ComponentChildren;
+}
+
+/** What a subject has in the views that are fetched together. */
+export interface SubjectParts {
+  /** Views and tabs of a repo by their addresses, and doors by the start of theirs. */
+  readonly views?: Readonly<Record<string, FunctionComponent<ViewProps>>>;
+  readonly tabs?: Readonly<Record<string, FunctionComponent<RepoProps>>>;
+  readonly doors?: Readonly<Record<string, FunctionComponent<DoorProps>>>;
+  /** Cards of these pages. */
+  readonly access?: Placed<ViewProps & { repos: readonly string[] }>;
+  readonly settings?: Placed<ViewProps>;
+  readonly repo?: Placed<RepoProps>;
+  readonly repoSettings?: Placed<RepoProps>;
+  /** What isn't done yet, or doesn't work; if there's nothing, false or undefined. */
+  readonly useInProgress?: (props: ViewProps) => ComponentChildren;
+  /** What the list of tenants says of those that are shown. */
+  readonly useTenants?: (shown: readonly TenantBody[]) => TenantsPart;
+  /** A line above the list of tenants, which waits for it. */
+  readonly useTenantsHead?: (nowMs: number) => {
+    readonly isKnown: boolean;
+    readonly head: ComponentChildren;
+  };
 }

@@ -1,6 +1,7 @@
 import type { FunctionComponent } from 'preact';
 import { parseAddress, type ViewName } from './address.ts';
 import type { ViewProps } from './view-props.ts';
+import { Overview } from './views/overview.tsx';
 
 /** One that needs no more than it gets here. */
 type View = FunctionComponent<ViewProps>;
@@ -12,7 +13,7 @@ export const viewNow = (view: ViewName) => known.get(view);
 
 /** Fetches a view: the overview, which is first, on its own. The browser keeps it. Fails if it can't be fetched. */
 export async function loadView(view: ViewName): Promise<void> {
-  if (view === 'overview') known.set(view, (await import('./views/overview.tsx')).Overview);
+  if (view === 'overview') known.set(view, Overview);
   // A view of the service needs less.
   else known.set(view, (await import('./views/all-but-overview.ts')).views[view] as View);
 }

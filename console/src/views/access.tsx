@@ -1,10 +1,10 @@
 import { Title } from '../parts.tsx';
 import { namedRepos } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
-import { CiRules } from './ci-rules.tsx';
-import { Invitations } from './invitations.tsx';
+import { cardsOf } from './subject-parts.ts';
 import { Tokens } from './tokens.tsx';
-import { Users } from './users.tsx';
+
+const cards = cardsOf('access', { 30: Tokens });
 
 /** Who gets in: users of git hosts, by invitation, tokens, and CI jobs. */
 export function Access(props: ViewProps) {
@@ -12,10 +12,9 @@ export function Access(props: ViewProps) {
   return (
     <main>
       <Title address={props.address} />
-      <Users {...props} />
-      <Invitations {...props} repos={repos} />
-      <Tokens {...props} repos={repos} />
-      <CiRules {...props} repos={repos} />
+      {cards.map((Part, index) => (
+        <Part key={index} {...props} repos={repos} />
+      ))}
     </main>
   );
 }

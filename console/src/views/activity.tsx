@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatAge } from '../../../cli/render.ts';
 import type { AuditEntryBody } from '../../../lambda/frame/contract/audit.ts';
-import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
+import { formatAddress, repoAddress } from '../address.ts';
 import { ask } from '../api.ts';
 import { progressOf } from '../figures.ts';
 import { Card, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
@@ -10,7 +9,7 @@ import { dayText, percentText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
 import { usePages } from './pager.tsx';
-import { isOpen } from './view-texts.ts';
+import { subjectParts } from './subject-parts.ts';
 import './activity.css';
 
 const rowsMax = 20;
@@ -50,7 +49,8 @@ function useAudit(tenant: string, mayRead: boolean) {
 }
 
 /** Who did what, and what was rejected. */
-export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps) {
+export function Activity(props: ViewProps) {
+  const { tenant, address, body, mayManage } = props;
   const { entries, canMore, more, problem, isCut } = useAudit(tenant, mayManage);
   const [group, setGroup] = useState<Group>('All');
   const all = [
@@ -68,7 +68,7 @@ export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps)
         address={address}
         note={mayManage ? 'Changes of 400 days, and rejected pushes' : 'Rejected pushes'}
       />
-      <InProgress tenant={tenant} isManager={mayManage} nowMs={nowMs} />
+      <InProgress {...props} />
       <section class="card" aria-label="Activity">
         <div class="head">
           {mayManage && (
@@ -130,22 +130,18 @@ function Entry(props: { row: Sentence; tenant: string; before: Sentence | undefi
 
 const busyMs = 5_000;
 
-/** Scans and exports that aren't done, and a webhook that doesn't work. */
-function InProgress({ tenant, isManager, nowMs }: { tenant: string; isManager: boolean; nowMs: number }) {
+const hooks = subjectParts.flatMap(({ useInProgress }) => useInProgress ?? []);
+
+/** Scans that aren't done, and what subjects have to tell. */
+function InProgress(props: ViewProps) {
+  const { tenant } = props;
   const scans = useRead('GET /v1/tenants/{tenant}/scans', {
     tenant,
     againMs: (now) => (progressOf(now.scans) ? busyMs : null),
   });
-  const exports = useRead('GET /v1/tenants/{tenant}/exports', {
-    tenant,
-    query: { limit: 20 },
-    againMs: (now) => (now.exports.some(isOpen) ? busyMs : null),
-  });
-  const { body: webhook } = useRead(isManager ? 'GET /v1/tenants/{tenant}/webhook' : undefined, { tenant });
   const scan = progressOf(scans.body?.scans ?? []);
-  const open = exports.body?.exports.filter(isOpen) ?? [];
-  const last = webhook?.last?.outcome === 'delivered' ? undefined : webhook?.last;
-  if (!scan && open.length === 0 && !last) return null;
+  const others = hooks.map((useInProgress) => useInProgress(props)).reverse();
+  if (!scan && !others.some(Boolean)) return null;
   return (
     <Card title="In progress">
       {scan && (
@@ -154,18 +150,7 @@ function InProgress({ tenant, isManager, nowMs }: { tenant: string; isManager: b
           {scan.isPaused && ', paused'} <span class="soft">{percentText(scan.share, 1)}</span>
         </p>
       )}
-      {open.map(({ exportId, repo, progress }) => (
-        <p key={exportId}>
-          Exporting {repo ?? 'all repos'} <span class="soft">{percentText(progress.share ?? 0, 1)}</span>
-        </p>
-      ))}
-      {last && (
-        <p>
-          <a href={formatAddress(tenantAddress(tenant, 'settings'))}>Webhook</a>: {last.type}{' '}
-          {last.outcome === 'failed' ? 'is retried' : "wasn't delivered"}{' '}
-          <span class="soft">{formatAge(last.at, nowMs)}</span>
-        </p>
-      )}
+      {others}
     </Card>
   );
 }

@@ -1,21 +1,24 @@
 import { formatAge, formatObjects } from '../../../cli/render.ts';
-import type { RepoBody, SubscriptionBody } from '../../../lambda/contract.ts';
+import type { SubscriptionBody } from '../../../lambda/contract.ts';
 import type { ReservationBody } from '../../../lambda/frame/contract/reservations.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
 import type { Listed } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
+import * as overviewParts from '../overview-parts.ts';
 import { Button, Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
 import { useList, useRead } from '../requests.ts';
 import { bytesText, scanText, timeText } from '../text.ts';
 import { UsageFigures } from '../usage.tsx';
-import type { ViewProps } from '../view-props.ts';
+import type { OverviewPart, ViewProps } from '../view-props.ts';
 import { FirstPush } from './connect.tsx';
-import { Downloads } from './downloads.tsx';
 import { LimitNotice } from './limit-notice.tsx';
 import { repoColumns } from './repo-columns.tsx';
-import { StorageOverTime } from './storage-card.tsx';
 import { Table } from './table.tsx';
 import './overview.css';
+
+const cards = Object.values<OverviewPart['cards'][number]>(
+  Object.assign({ 20: Largest }, ...Object.values(overviewParts).map((part) => part.cards)),
+);
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
 export function Overview(props: ViewProps) {
@@ -46,13 +49,9 @@ export function Overview(props: ViewProps) {
         <Uploads tenant={tenant} listed={uploads} nowMs={nowMs} />
       )}
       {isEmpty && <FirstPush tenant={tenant} mayManage={mayManage} />}
-      {live.history && (!isEmpty || live.history.days.length > 1) && (
-        <StorageOverTime tenant={tenant} history={live.history} repos={repos} />
-      )}
-      {usage && repos.length > 0 && (
-        <Largest tenant={tenant} repos={repos} totalBytes={usage.storedBytes} nowMs={nowMs} />
-      )}
-      {!isEmpty && <Downloads {...props} />}
+      {cards.map((Part, index) => (
+        <Part key={index} {...props} isEmpty={isEmpty} />
+      ))}
     </main>
   );
 }
@@ -60,9 +59,10 @@ export function Overview(props: ViewProps) {
 const largestMax = 5;
 
 /** The largest repos, of what the tenant stores in all. */
-function Largest(props: { tenant: string; repos: readonly RepoBody[]; totalBytes: number; nowMs: number }) {
-  const { tenant, repos } = props;
-  const { repo, stored, bar, share, growth } = repoColumns(props);
+function Largest({ tenant, body: { usage, repos }, nowMs }: ViewProps) {
+  if (!usage || repos.length === 0) return null;
+  const totalBytes = usage.storedBytes;
+  const { repo, stored, bar, share, growth } = repoColumns({ tenant, totalBytes, nowMs });
   const largest = sortRepos(repos, { column: 'storedBytes', isDown: true }).slice(0, largestMax);
   return (
     <Card

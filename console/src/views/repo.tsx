@@ -1,24 +1,45 @@
+import type { FunctionComponent } from 'preact';
 import { formatAge } from '../../../cli/render.ts';
 import type { RepoBody, SubscriptionBody } from '../../../lambda/contract.ts';
-import { formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
-import { lastDays } from '../download-figures.ts';
+import { capitalized, formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
 import { Button, Code, Problem, Title } from '../parts.tsx';
-import { useRead } from '../requests.ts';
-import { bytesText, percentText, scanText } from '../text.ts';
+import { change, useRead } from '../requests.ts';
+import { bytesText, lastDays, percentText, scanText } from '../text.ts';
 import { Figure } from '../usage.tsx';
-import type { ViewProps } from '../view-props.ts';
+import type { RepoProps, ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';
-import { Locks } from './locks.tsx';
 import { ObjectTable } from './objects.tsx';
-import { RepoChart } from './repo-chart.tsx';
 import { RepoSettings } from './repo-settings.tsx';
+import { cardsOf, partsByName } from './subject-parts.ts';
 import './repo.css';
 
 const freshMs = 10_000;
 const downloadDays = 30;
 
-const tabText = { overview: 'Overview', objects: 'Objects', locks: 'Locks', settings: 'Settings' } as const;
+const cards = cardsOf('repo', { 10: Figures });
+
+const tabViews: Readonly<Record<string, FunctionComponent<RepoProps>>> = {
+  overview: (props) => (
+    <>
+      {cards.map((Part, index) => (
+        <Part key={index} {...props} />
+      ))}
+    </>
+  ),
+  objects: (props) => (
+    <section class="card" aria-label="Objects">
+      <ObjectTable
+        {...props}
+        repos={[props.repo.repo]}
+        objectCount={props.repo.objectCount ?? 0}
+        scannedAt={props.repo.scannedAt ?? ''}
+      />
+    </section>
+  ),
+  settings: (props) => props.mayManage && <RepoSettings {...props} />,
+  ...partsByName('tabs'),
+};
 
 /** A repo: overview, objects, locks and settings, each with its own address. */
 export function Repo(props: ViewProps) {
@@ -29,6 +50,9 @@ export function Repo(props: ViewProps) {
   const { body: repo, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}', asked);
   const { dialog, tell } = useDialog();
   const clone = () => tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
+  const Tab = tabViews[tab];
+  const send: RepoProps['send'] = (body) =>
+    change('PATCH /v1/tenants/{tenant}/repos/{repo}', { tenant, repo: name, body }, read);
   const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
   return (
     <main>
@@ -47,33 +71,12 @@ export function Repo(props: ViewProps) {
             href={formatAddress(repoAddress(tenant, name, each))}
             {...(each === tab && { 'aria-current': 'page' as const })}
           >
-            {tabText[each]}
+            {capitalized(each)}
           </a>
         ))}
       </nav>
       <Problem text={refusal} />
-      {repo && (
-        <>
-          {tab === 'overview' && (
-            <>
-              <Figures {...props} repo={repo} />
-              <RepoChart {...props} repo={repo} />
-            </>
-          )}
-          {tab === 'objects' && (
-            <section class="card" aria-label="Objects">
-              <ObjectTable
-                {...props}
-                repos={[name]}
-                objectCount={repo.objectCount ?? 0}
-                scannedAt={repo.scannedAt ?? ''}
-              />
-            </section>
-          )}
-          {tab === 'locks' && <Locks {...props} repo={name} />}
-          {tab === 'settings' && mayManage && <RepoSettings {...props} repo={repo} onChanged={read} />}
-        </>
-      )}
+      {repo && Tab && <Tab {...props} repo={repo} send={send} />}
       {dialog}
     </main>
   );
@@ -94,7 +97,7 @@ function Marks({ repo: { publicRead, deleting, gitHost } }: { repo: RepoBody }) 
 }
 
 /** What it stores of its limit, and what happened in the last days. */
-function Figures({ tenant, repo, body, nowMs }: ViewProps & { repo: RepoBody }) {
+function Figures({ tenant, repo, body, nowMs }: RepoProps) {
   const { storedBytes, objectCount, limitBytes, scannedAt } = repo;
   const [from] = lastDays(downloadDays, nowMs);
   const query = { repo: repo.repo, from, limit: 1000 };

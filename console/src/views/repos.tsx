@@ -7,12 +7,12 @@ import { type Order, repoSumText, sortRepos } from '../figures.ts';
 import { go } from '../navigation.ts';
 import { Button, Choice, CsvButton, Cut, Title } from '../parts.tsx';
 import { change, useList } from '../requests.ts';
+import { addedByWeek } from '../subjects/history/repo-weeks.ts';
 import { nameOf, scanText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { type Question, useDialog } from './dialog.tsx';
 import { usePages } from './pager.tsx';
 import { repoColumns } from './repo-columns.tsx';
-import { addedByWeek } from './repo-weeks.ts';
 import { Table } from './table.tsx';
 
 const nameRule = 'Use letters, digits, dots, hyphens and underscores, without .git at the end.';

@@ -1,73 +1,59 @@
-import type { SentTo } from '../../../cli/routes.ts';
-import type { SubscriptionBody } from '../../../lambda/contract.ts';
+import type { FunctionComponent } from 'preact';
 import { parseAddress } from '../address.ts';
 import { go } from '../navigation.ts';
 import { Card, Title } from '../parts.tsx';
-import { change, useRead } from '../requests.ts';
+import { change } from '../requests.ts';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
-import { Emails } from './emails.tsx';
-import { Exports } from './exports.tsx';
 import { Form, type Values } from './form.tsx';
 import { LimitForm } from './limit-form.tsx';
-import { Webhook } from './webhook.tsx';
+import { changeTenant } from './settings-change.ts';
+import { cardsOf } from './subject-parts.ts';
 
-type Send = (body: SentTo<'PATCH /v1/tenants/{tenant}'>) => Promise<string | undefined>;
+const forOperator = (Own: FunctionComponent<ViewProps>) => (props: ViewProps) =>
+  props.session.kind === 'operator' ? <Own {...props} /> : null;
+
+const cards = cardsOf('settings', { 10: forOperator(Limit), 30: forOperator(Plan), 90: forOperator(Delete) });
 
 /** What is decided of a tenant: most by the operator, alerts by its admins, exports by any token. */
 export function Settings(props: ViewProps) {
-  const { tenant, session, address, body, live, nowMs } = props;
-  const isOperator = session.kind === 'operator';
-  const route = isOperator ? 'GET /v1/tenants/{tenant}/downloads' : undefined;
-  const { body: downloads } = useRead(route, { tenant, query: { limit: 1 } });
-  const send: Send = (changed) =>
-    change('PATCH /v1/tenants/{tenant}', { tenant, body: changed }, live.askNow);
   return (
     <main>
-      <Title address={address} />
-      {isOperator && (
-        <>
-          <Card title="Storage limit">
-            <LimitForm
-              label={`Limit of ${tenant}`}
-              of={tenant}
-              limitBytes={body.limitBytes}
-              usedBytes={body.usage ? body.usage.storedBytes + body.usage.reservedBytes : 0}
-              used="in use"
-              below="Pushes fail until you delete that much. Downloads still work."
-              save={(limitBytes) => send({ limitBytes })}
-            />
-          </Card>
-          {downloads && (
-            <Card title="Download limit">
-              <LimitForm
-                label="Downloads per month"
-                of={tenant}
-                limitBytes={body.downloadLimitBytes}
-                usedBytes={downloads.month.bytes}
-                used="downloaded this month"
-                below="Downloads fail until the month ends. Pushes still work."
-                save={(downloadLimitBytes) => send({ downloadLimitBytes })}
-              />
-            </Card>
-          )}
-          <Plan body={body} send={send} />
-        </>
-      )}
-      <Webhook {...props} />
-      <Emails {...props} />
-      <Exports {...props} />
-      {isOperator && (
-        <DeleteByName
-          title="Delete this tenant"
-          name={tenant}
-          request={(asked, then) => change('DELETE /v1/tenants/{tenant}', { tenant, ...asked }, then)}
-          note="Deletes all its repos and tokens. You can't reuse the name."
-          nowMs={nowMs}
-          onDeleted={() => go(parseAddress(''))}
-        />
-      )}
+      <Title address={props.address} />
+      {cards.map((Part, index) => (
+        <Part key={index} {...props} />
+      ))}
     </main>
+  );
+}
+
+function Limit(props: ViewProps) {
+  const { tenant, body } = props;
+  return (
+    <Card title="Storage limit">
+      <LimitForm
+        label={`Limit of ${tenant}`}
+        of={tenant}
+        limitBytes={body.limitBytes}
+        usedBytes={body.usage ? body.usage.storedBytes + body.usage.reservedBytes : 0}
+        used="in use"
+        below="Pushes fail until you delete that much. Downloads still work."
+        save={(limitBytes) => changeTenant(props, { limitBytes })}
+      />
+    </Card>
+  );
+}
+
+function Delete({ tenant, nowMs }: ViewProps) {
+  return (
+    <DeleteByName
+      title="Delete this tenant"
+      name={tenant}
+      request={(asked, then) => change('DELETE /v1/tenants/{tenant}', { tenant, ...asked }, then)}
+      note="Deletes all its repos and tokens. You can't reuse the name."
+      nowMs={nowMs}
+      onDeleted={() => go(parseAddress(''))}
+    />
   );
 }
 
@@ -77,8 +63,8 @@ const creations = [
 ] as const;
 
 /** The plan's name, and how repos are created. */
-function Plan(props: { body: SubscriptionBody; send: Send }) {
-  const { body, send } = props;
+function Plan(props: ViewProps) {
+  const { body } = props;
   const wanted = ({ plan, creates }: Values<'plan' | 'creates'>) => ({
     plan: plan.trim() || null,
     reposMustExist: creates === 'admin',
@@ -101,7 +87,7 @@ function Plan(props: { body: SubscriptionBody; send: Send }) {
           const { plan, reposMustExist } = wanted(values);
           return plan !== body.plan || reposMustExist !== body.reposMustExist;
         }}
-        run={(values) => send(wanted(values))}
+        run={(values) => changeTenant(props, wanted(values))}
       />
     </Card>
   );

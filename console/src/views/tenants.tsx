@@ -1,28 +1,25 @@
 import { useEffect, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
-import { dayOf } from '../../../lambda/core/rules/dates.ts';
 import type { TenantBody } from '../../../lambda/frame/contract/tenants.ts';
-import type { HistoryBody } from '../../../lambda/subjects/history/contract.ts';
-import type { StatusBody } from '../../../lambda/subjects/status/contract.ts';
-import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
-import { ask, askPages, type Listed, usePoll } from '../api.ts';
+import { formatAddress, tenantAddress } from '../address.ts';
+import { askPages, type Listed, usePoll } from '../api.ts';
 import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from '../figures.ts';
 import { go } from '../navigation.ts';
 import { Bar, Button, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
 import { change } from '../requests.ts';
-import { statusLine, useStatus } from '../service-status.ts';
-import { bytesText, dayText, percentText, scanText } from '../text.ts';
-import type { ServiceViewProps } from '../view-props.ts';
+import { bytesText, percentText, scanText } from '../text.ts';
+import type { ServiceViewProps, TenantsPart } from '../view-props.ts';
 import { Ask } from './dialog.tsx';
 import { limitOf, type TypedLimit } from './limit.ts';
 import { LimitField } from './limit-form.tsx';
 import { usePages } from './pager.tsx';
+import { subjectParts } from './subject-parts.ts';
 import { type Column, Table } from './table.tsx';
 
 const pagesMax = 10;
 const againMs = 60_000;
 const rowsMax = 20;
-/** The list waits so long for the status, so that nothing moves. */
+/** The list waits so long for what is above it, so that nothing moves. */
 const statusMsMax = 2_000;
 
 const problemText = (tenants: readonly unknown[] | undefined) =>
@@ -51,30 +48,19 @@ function useTenants() {
   return { listed, hasFailed };
 }
 
-/** Today's rejected pushes and the forecast of the tenants that are shown: the list doesn't have them. */
-function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, HistoryBody> {
-  const [known, setKnown] = useState<ReadonlyMap<string, HistoryBody>>(new Map());
-  const names = tenants.filter(({ limitBytes }) => limitBytes !== null).map(({ tenant }) => tenant);
-  useEffect(() => {
-    const today = dayOf(Date.now());
-    for (const tenant of names)
-      void ask('GET /v1/tenants/{tenant}/history', { tenant, query: { from: today } }).then((outcome) => {
-        if (outcome.kind === 'ok') setKnown((before) => new Map(before).set(tenant, outcome.body));
-      });
-  }, [names.join(' ')]);
-  return known;
-}
+const ofShown = subjectParts.flatMap(({ useTenants }) => useTenants ?? []);
+const hooks = subjectParts.flatMap(({ useTenantsHead }) => useTenantsHead ?? []);
 
 /** The operator's page: whether anything failed, and all tenants, the fullest first. */
 export function Tenants({ address, nowMs }: ServiceViewProps) {
   const { listed, hasFailed } = useTenants();
-  const { body: status } = useStatus();
+  const heads = hooks.map((useTenantsHead) => useTenantsHead(nowMs));
   const [isLate, setIsLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setIsLate(true), statusMsMax);
     return () => clearTimeout(timer);
   }, []);
-  const isShown = status !== undefined || isLate;
+  const isShown = heads.every(({ isKnown }) => isKnown) || isLate;
   const tenants = listed?.items;
   const [isMaking, setIsMaking] = useState(false);
   const storedBytes = tenants?.reduce((sum, { usage }) => sum + (usage?.storedBytes ?? 0), 0) ?? 0;
@@ -91,30 +77,11 @@ export function Tenants({ address, nowMs }: ServiceViewProps) {
         }
         action={<Button text="New tenant" kind="primary" onPress={() => setIsMaking(true)} />}
       />
-      {isShown && <StatusLine body={status} nowMs={nowMs} />}
+      {isShown && heads.map(({ head }) => head)}
       {isMaking && <NewTenant onClose={() => setIsMaking(false)} />}
       <Problem text={hasFailed ? problemText(tenants) : undefined} />
       {isShown && listed && <List listed={listed} address={address} nowMs={nowMs} />}
     </main>
-  );
-}
-
-/** The status in a line, which leads to all of it. */
-function StatusLine({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
-  const { state, text, note } = statusLine(body);
-  return (
-    <p class={state === 'act' ? 'notice near' : 'notice'} role="status">
-      <span>
-        <i class={`light ${state}`} aria-hidden="true" />
-        <a href={formatAddress({ ...parseAddress(''), view: 'status' })}>
-          <strong>{text}</strong>
-        </a>
-      </span>
-      <span class="note">
-        {note}
-        {body && ` · checked ${formatAge(body.checkedAt, nowMs)}`}
-      </span>
-    </p>
   );
 }
 
@@ -131,7 +98,7 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
   const wanted = find.trim().toLowerCase();
   const matching = tenants.filter((body) => isInGroup(body, group, nowMs) && body.tenant.includes(wanted));
   const { shown, pager } = usePages(matching, rowsMax);
-  const outlook = useOutlook(shown);
+  const parts = ofShown.map((useTenants) => useTenants(shown));
   return (
     <section class="card" aria-label="Tenants">
       <div class="head">
@@ -168,12 +135,7 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
         />
       </div>
       {shown.length > 0 && (
-        <Table
-          kind="tenants"
-          columns={columnsOf(outlook, nowMs)}
-          rows={shown}
-          keyOf={({ tenant }) => tenant}
-        />
+        <Table kind="tenants" columns={columnsOf(parts, nowMs)} rows={shown} keyOf={({ tenant }) => tenant} />
       )}
       {shown.length === 0 && <p class="soft">{tenants.length === 0 ? 'None yet.' : 'Not found.'}</p>}
       {pager}
@@ -185,54 +147,40 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
 const shareOf = ({ usage, limitBytes }: TenantBody) =>
   usage && limitBytes !== null ? percentText(usage.storedBytes + usage.reservedBytes, limitBytes) : '';
 
-const columnsOf = (outlook: ReadonlyMap<string, HistoryBody>, nowMs: number): Column<TenantBody>[] => [
-  {
-    name: 'Tenant',
-    of: (body) => <TenantName body={body} today={outlook.get(body.tenant)?.days.at(-1)} nowMs={nowMs} />,
-  },
-  { name: 'Plan', kind: 'wide soft', of: ({ plan }) => plan ?? '–' },
-  { name: 'Used', kind: 'share-head soft', of: (body) => <Used body={body} /> },
-  { name: 'Percent', kind: 'right wide', isHidden: true, of: shareOf },
-  { name: 'Stored', kind: 'right strong', of: ({ usage }) => (usage ? bytesText(usage.storedBytes) : '–') },
-  {
-    name: 'Limit',
-    kind: 'right middle soft',
-    of: ({ limitBytes }) => (limitBytes === null ? '–' : bytesText(limitBytes)),
-  },
-  {
-    name: 'Full on',
-    kind: 'right wide soft',
-    of: (body) => {
-      const fullOn = outlook.get(body.tenant)?.forecast.fullOn;
-      return stateOf(body) === 'over' ? 'full' : fullOn ? dayText(fullOn) : '–';
+const columnsOf = (parts: readonly TenantsPart[], nowMs: number): Column<TenantBody>[] => {
+  const own: TenantsPart['columns'] = {
+    10: { name: 'Tenant', of: (body) => <TenantName body={body} parts={parts} nowMs={nowMs} /> },
+    20: { name: 'Plan', kind: 'wide soft', of: ({ plan }) => plan ?? '–' },
+    30: { name: 'Used', kind: 'share-head soft', of: (body) => <Used body={body} /> },
+    40: { name: 'Percent', kind: 'right wide', isHidden: true, of: shareOf },
+    50: {
+      name: 'Stored',
+      kind: 'right strong',
+      of: ({ usage }) => (usage ? bytesText(usage.storedBytes) : '–'),
     },
-  },
-  {
-    name: 'Updated',
-    kind: 'right wide soft',
-    of: ({ usage }) => (usage ? formatAge(usage.scannedAt, nowMs) : '–'),
-  },
-];
+    60: {
+      name: 'Limit',
+      kind: 'right middle soft',
+      of: ({ limitBytes }) => (limitBytes === null ? '–' : bytesText(limitBytes)),
+    },
+    80: {
+      name: 'Updated',
+      kind: 'right wide soft',
+      of: ({ usage }) => (usage ? formatAge(usage.scannedAt, nowMs) : '–'),
+    },
+  };
+  return Object.values(Object.assign(own, ...parts.map(({ columns }) => columns)));
+};
 
-function TenantName(props: {
-  body: TenantBody;
-  today: HistoryBody['days'][number] | undefined;
-  nowMs: number;
-}) {
-  const { body, today, nowMs } = props;
+function TenantName(props: { body: TenantBody; parts: readonly TenantsPart[]; nowMs: number }) {
+  const { body, parts, nowMs } = props;
   const { tenant, usage, deleting } = body;
   const share = shareOf(body);
-  const rejected = today ? today.refusals + today.repoRefusals : 0;
-  const href = formatAddress(tenantAddress(tenant));
   return (
     <>
-      <a href={href}>{tenant}</a>
+      <a href={formatAddress(tenantAddress(tenant))}>{tenant}</a>
       {deleting && <span class="pill">being deleted</span>}
-      {rejected > 0 && (
-        <a class={`pill ${stateOf(body) === 'over' ? 'bad' : 'near'}`} href={href}>
-          {rejected} rejected today
-        </a>
-      )}
+      {parts.map(({ markOf }) => markOf(body))}
       {usage && (
         <p class="note narrow">
           {share && `${share}, `}updated {formatAge(usage.scannedAt, nowMs)}

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { commandsOf, examples } from '../../../cli/help.ts';
+import { commandsOf } from '../../../cli/help.ts';
+import { examples } from '../../../cli/program.ts';
 import { displayWidth, withoutColours } from '../../../cli/terminal.ts';
 import { contract } from '../../../lambda/contract.ts';
 import type { RouteContract } from '../../../lambda/frame/contract/contract.ts';
@@ -57,7 +58,7 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   'auth git-credential': 'the same',
   check: 'test/unit/cli/check.long.test.ts, with a stack',
   connect: 'test/unit/cli/connect.long.test.ts, with a clone',
-  agent: 'test/unit/cli/chunks/agent.long.test.ts, with git-lfs beside it',
+  agent: 'test/unit/cli/subjects/chunks/agent.long.test.ts, with git-lfs beside it',
   du: 'test/unit/cli/du.test.ts, with a store',
   doctor: 'test/unit/cli/doctor.long.test.ts, with a store',
   serve: 'test/embedded/serve.test.ts, with a store',

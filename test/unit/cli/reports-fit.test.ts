@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderGc } from '../../../cli/commands/gc.ts';
 import { formatReport as duReport } from '../../../cli/du/report.ts';
 import { formatPaths as duGitReport } from '../../../cli/du-git/report.ts';
+import { renderGc } from '../../../cli/subjects/gc/gc.ts';
 import { displayWidth, type View } from '../../../cli/terminal.ts';
 
 /** Tables of commands that ask no API, or more than one: see every-command.test.ts for the others. */

@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayTicks, ticksOf, topOf } from '../../../console/src/chart-figures.ts';
-import { largestBy, lastDays, sumsByDay } from '../../../console/src/download-figures.ts';
 import {
   barOf,
   type Column,
@@ -17,7 +15,16 @@ import {
   stateOf,
   tenantGroups,
 } from '../../../console/src/figures.ts';
-import { bytesText, forecastNote, percentText, timeText, whoText } from '../../../console/src/text.ts';
+import { largestBy, sumsByDay } from '../../../console/src/subjects/downloads/download-figures.ts';
+import { dayTicks, ticksOf, topOf } from '../../../console/src/subjects/history/chart-figures.ts';
+import {
+  bytesText,
+  forecastNote,
+  lastDays,
+  percentText,
+  timeText,
+  whoText,
+} from '../../../console/src/text.ts';
 
 const gib = 1024 ** 3;
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');

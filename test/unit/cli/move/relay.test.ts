@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CliError } from '../../../../cli/errors.ts';
-import { TransferError } from '../../../../cli/export/transfer.ts';
 import type { LfsRepo } from '../../../../cli/lfs-batch.ts';
 import { relay, repoSource, type Source } from '../../../../cli/move/relay.ts';
+import { TransferError } from '../../../../cli/transfer.ts';
 import { OtherServer } from '../other-server.ts';
 
 const oidOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');

@@ -1,0 +1,12 @@
+/** What the command line has of each subject. */
+export { alerts } from './subjects/alerts/webhook.ts';
+export { chunks } from './subjects/chunks/connect.ts';
+export { ci } from './subjects/ci/rule.ts';
+export { downloads } from './subjects/downloads/downloads.ts';
+export { exports } from './subjects/exports/export.ts';
+export { gc } from './subjects/gc/gc.ts';
+export { history } from './subjects/history/history.ts';
+export { invitations } from './subjects/invitations/invite.ts';
+export { locks } from './subjects/locks/lock.ts';
+export { signIn } from './subjects/sign-in/user.ts';
+export { status } from './subjects/status/status.ts';

@@ -1,0 +1,3 @@
+/** What the overview has of each subject. It comes with the page's script. */
+export { downloads } from './subjects/downloads/downloads.tsx';
+export { history } from './subjects/history/storage-card.tsx';

@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'preact/hooks';
+import { dayOf } from '../../../../lambda/core/rules/dates.ts';
+import type { TenantBody } from '../../../../lambda/frame/contract/tenants.ts';
+import type { HistoryBody } from '../../../../lambda/subjects/history/contract.ts';
+import { formatAddress, tenantAddress } from '../../address.ts';
+import { ask } from '../../api.ts';
+import { stateOf } from '../../figures.ts';
+import { dayText } from '../../text.ts';
+import type { SubjectParts, TenantsPart } from '../../view-props.ts';
+import { RepoChart } from './repo-chart.tsx';
+
+/** Today's rejected pushes and the forecast of the tenants that are shown: the list doesn't have them. */
+function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, HistoryBody> {
+  const [known, setKnown] = useState<ReadonlyMap<string, HistoryBody>>(new Map());
+  const names = tenants.filter(({ limitBytes }) => limitBytes !== null).map(({ tenant }) => tenant);
+  useEffect(() => {
+    const today = dayOf(Date.now());
+    for (const tenant of names)
+      void ask('GET /v1/tenants/{tenant}/history', { tenant, query: { from: today } }).then((outcome) => {
+        if (outcome.kind === 'ok') setKnown((before) => new Map(before).set(tenant, outcome.body));
+      });
+  }, [names.join(' ')]);
+  return known;
+}
+
+function useTenants(shown: readonly TenantBody[]): TenantsPart {
+  const outlook = useOutlook(shown);
+  const fullOnOf = (body: TenantBody) => {
+    const fullOn = outlook.get(body.tenant)?.forecast.fullOn;
+    return stateOf(body) === 'over' ? 'full' : fullOn ? dayText(fullOn) : '–';
+  };
+  return {
+    columns: { 70: { name: 'Full on', kind: 'right wide soft', of: fullOnOf } },
+    markOf: (body) => {
+      const today = outlook.get(body.tenant)?.days.at(-1);
+      const rejected = today ? today.refusals + today.repoRefusals : 0;
+      return (
+        rejected > 0 && (
+          <a
+            class={`pill ${stateOf(body) === 'over' ? 'bad' : 'near'}`}
+            href={formatAddress(tenantAddress(body.tenant))}
+          >
+            {rejected} rejected today
+          </a>
+        )
+      );
+    },
+  };
+}
+
+export const history: SubjectParts = { repo: { 20: RepoChart }, useTenants };

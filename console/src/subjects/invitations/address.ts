@@ -1,0 +1,2 @@
+/** `#_join/SECRET` is an invitation, `#_device/CODE` logs in a command line. */
+export const invitations = { door: 'join(?=/)|device(?:/[\\w-]*)?$' };

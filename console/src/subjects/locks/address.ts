@@ -1,0 +1,1 @@
+export const locks = { tab: 'locks' };

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { UnionToIntersection } from './core/rules/types.ts';
 import type { RouteContract } from './frame/contract/contract.ts';
 import { subscriptionContractWith } from './frame/contract/tenants.ts';
 import * as contracts from './lists/contracts.ts';
@@ -15,10 +16,6 @@ type Contracts = typeof contracts;
 type AllContracts = UnionToIntersection<Contracts[keyof Contracts]> &
   typeof subscription.routes &
   typeof repos.routes;
-type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
-  ? I
-  : never;
-
 const said = Object.assign(
   {},
   ...Object.values(contracts),

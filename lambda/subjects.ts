@@ -1,4 +1,5 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
+import type { NeedsOfAll } from './core/rules/types.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
 import type { ManagementPorts } from './frame/management/seams.ts';
 import * as batching from './lists/batching.ts';
@@ -24,12 +25,6 @@ import type { StatusPorts } from './subjects/status/ports.ts';
 
 type Make = (deps: never) => unknown;
 type Needs<F extends Make> = Parameters<F>[0];
-type NeedsOfAll<L> = [
-  { [K in keyof L]: L[K] extends (deps: infer D) => unknown ? (deps: D) => void : never }[keyof L],
-] extends [(deps: infer D) => void]
-  ? D
-  : never;
-
 /** What each of a list makes, by name: Node sorts the names of a namespace, and bundlers don't. */
 export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
   Object.entries(list)

@@ -1,17 +1,13 @@
 import type { CoreDeps } from '../lambda/core/ledger/core-deps.ts';
+import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import type { FilePorts } from '../lambda/core/store/rules/file-ports.ts';
 import type { allSeamsOf } from '../lambda/subjects.ts';
 import type * as httpHandlers from './http-handlers.ts';
 import type * as workers from './workers.ts';
 
-type Takes<H> = {
-  [K in keyof H]: H[K] extends (deps: infer D) => unknown ? (deps: D) => void : never;
-}[keyof H];
-type AllOf<F> = [F] extends [(deps: infer D) => void] ? D : never;
-
 /** What each of the functions needs, and where this server is, which is told those that need it. */
-type Needs = AllOf<Takes<Omit<typeof httpHandlers, 'console' | 'health' | 'notFound'>>> &
-  AllOf<Takes<typeof workers>>;
+type Needs = NeedsOfAll<Omit<typeof httpHandlers, 'console' | 'health' | 'notFound'>> &
+  NeedsOfAll<typeof workers>;
 
 /** Everything that one process that does all depends on. Each use case takes a `Pick` of what it needs. */
 export type Deps = Omit<Needs, 'publicUrl'> &

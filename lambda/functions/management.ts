@@ -1,5 +1,6 @@
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
 import { parseJson } from '../core/rules/text.ts';
+import type { UnionToIntersection } from '../core/rules/types.ts';
 import { ScanListing } from '../core/scan/list-objects.ts';
 import { adoptedListing } from '../core/store/adopted.ts';
 import type { BucketClient, S3Settings } from '../core/store/bucket-client.ts';
@@ -52,10 +53,6 @@ type Needs = UnionToIntersection<NeedsOf<All[keyof All]>>;
 type NeedsOf<Operations> = Operations extends unknown
   ? { [K in keyof Operations]: Operations[K] extends Operation<infer D> ? D : never }[keyof Operations]
   : never;
-type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
-  ? I
-  : never;
-
 /** The type makes the compiler check that each route has its operation. */
 const operations: Readonly<Record<RouteKey<'management'>, Operation<Needs>>> = Object.assign(
   {},

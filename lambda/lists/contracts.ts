@@ -4,6 +4,7 @@ export { auditContract as audit } from '../frame/contract/audit.ts';
 export { deleteContract as delete } from '../frame/contract/deletes.ts';
 export { batchContract as batch, verifyContract as verify } from '../frame/contract/lfs.ts';
 export { objectContract as object } from '../frame/contract/objects.ts';
+export { reconcileContract as reconcile } from '../frame/contract/repos.ts';
 export { reservationContract as reservation } from '../frame/contract/reservations.ts';
 export { scanContract as scan } from '../frame/contract/scans.ts';
 export { serviceContract as service } from '../frame/contract/service.ts';

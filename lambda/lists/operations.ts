@@ -3,6 +3,7 @@
 export { auditOperations as audit } from '../frame/management/audit.ts';
 export { deleteOperations as delete } from '../frame/management/deletes.ts';
 export { objectOperations as object } from '../frame/management/objects.ts';
+export { reconcileOperations as reconcile } from '../frame/management/repos.ts';
 export { reservationOperations as reservation } from '../frame/management/reservations.ts';
 export { scanOperations as scan } from '../frame/management/scans.ts';
 export { sessionOperations as session } from '../frame/management/sessions.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { repoPattern } from '../../core/rules/names.ts';
+import type { UnionToIntersection } from '../../core/rules/types.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import {
   bytes,
@@ -60,6 +61,25 @@ const set = {
   storageClass: storageClass("the tenant's").optional(),
 };
 
+/** A count that somebody asks for. */
+export const reconcileContract = {
+  'POST /v1/tenants/{tenant}/reconcile': {
+    id: 'requestReconcile',
+    summary: "Rescan a tenant's storage",
+    description: 'Enqueues a full reconcile. The subscription shows its result.',
+    access: 'manager',
+    action: 'reconcile.request',
+    answers: {
+      202: {
+        description: 'The reconcile is queued.',
+        schema: reconcileQueuedSchema,
+        example: { tenant: 'acme', queued: true },
+        headers: { Location: 'Path of the subscription.' },
+      },
+    },
+  },
+} as const satisfies Contract;
+
 /** What a subject says of repos. */
 export interface RepoFields {
   /** Of an answer about a repo. Each is optional. */
@@ -79,12 +99,8 @@ export interface RepoFields {
 type AllOf<P extends readonly RepoFields[], K extends 'shown' | 'set' | 'query'> = [P[number]] extends [never]
   ? Readonly<Record<never, never>>
   : UnionToIntersection<P[number][K]>;
-type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
-  ? I
-  : never;
-
-/** Repos, as counted, and what subjects say of them. */
-export function repoContractWith<const P extends readonly RepoFields[]>(parts: P) {
+/** What is said of a repo, and what of it can be set. */
+function schemasWith<const P extends readonly RepoFields[]>(parts: P) {
   const all = (which: 'shown' | 'set' | 'query'): z.ZodRawShape =>
     Object.assign({}, ...parts.map((part) => part[which]));
   const repoSchema = z.object({ ...shown, ...all('shown') }).meta({ id: 'Repo' }) as unknown as z.ZodObject<
@@ -99,25 +115,16 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
   const query = pageQuery.extend(all('query')) as unknown as z.ZodType<
     z.output<typeof pageQuery> & z.output<z.ZodObject<Readonly<Record<never, never>> & AllOf<P, 'query'>>>
   >;
+  return { repoSchema, updateRepoBody, query };
+}
+
+/** Repos, as counted, and what subjects say of them. */
+export function repoContractWith<const P extends readonly RepoFields[]>(parts: P) {
+  const { repoSchema, updateRepoBody, query } = schemasWith(parts);
   const example = Object.assign({}, repo, ...parts.map((part) => part.example));
   const limit = { limitBytes: 1_073_741_824 };
   const changed = parts.find((part) => part.changed)?.changed ?? { body: limit, answer: limit };
   const routes = {
-    'POST /v1/tenants/{tenant}/reconcile': {
-      id: 'requestReconcile',
-      summary: "Rescan a tenant's storage",
-      description: 'Enqueues a full reconcile. The subscription shows its result.',
-      access: 'manager',
-      action: 'reconcile.request',
-      answers: {
-        202: {
-          description: 'The reconcile is queued.',
-          schema: reconcileQueuedSchema,
-          example: { tenant: 'acme', queued: true },
-          headers: { Location: 'Path of the subscription.' },
-        },
-      },
-    },
     'GET /v1/tenants/{tenant}/repos': {
       id: 'listRepos',
       summary: 'The repos of a tenant, by name',

@@ -117,6 +117,9 @@ type Runs<D, C extends Contract> = {
   readonly [K in Checked<C>]: C[K] extends RouteContract ? Run<D, K, C[K]> : never;
 };
 
+/** What a subject has for the routes of its contract. */
+export type RunsOf<Needs, C extends Contract> = Runs<RouteDeps & Needs, C>;
+
 /**
  * The routes of a subject, which need this beside what each route does. The compiler lets none be missing that its contract has,
  * and none take or answer what it doesn't say.

@@ -18,113 +18,116 @@ import { createRepo, findRepo, limitRepo } from '../access/repos.ts';
 import { json, pathRepo, type Refusal, receivedAtMs } from '../api/http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../api/problems.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
-import type { RepoBody, RepoContract } from '../contract/repos.ts';
+import { type RepoBody, type RepoContract, reconcileContract } from '../contract/repos.ts';
 import { type Reader, seesRepo } from './access.ts';
 import { repoClosed } from './mark-change.ts';
-import { operationsFor, type RouteDeps } from './operations.ts';
+import { operationsFor, type RouteDeps, type RunsOf } from './operations.ts';
 import type { Fields, ManagementPorts, PreparedChange, RepoPart } from './seams.ts';
 
 type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue'> & Pick<ManagementPorts, 'repoParts'>;
 
+const runs: RunsOf<Needs, RepoContract> = {
+  /**
+   * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
+   * last.
+   */
+  'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query }) => {
+    const { limit, cursor } = query;
+    const [{ repos: records, uploading, nextCursor }, of] = await Promise.all([
+      readRepoPage(deps, { tenant: tenant.tenant, token, limit, cursor }),
+      partsOfMany(deps.repoParts, { tenant: tenant.tenant, in: 'page' }),
+    ]);
+    const found = reposBody(records, { ...tenant, today: dayOf(deps.clock.nowMs()), of });
+    const shown = await withMore(deps, { tenant: tenant.tenant, records, repos: found, asked: query });
+    const known = new Set(shown.map(({ repo }) => repo));
+    const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
+    return json(200, {
+      repos: [...shown, ...more].sort((a, b) => compareKeys(a.repo, b.repo)),
+      nextCursor,
+    });
+  },
+
+  /** A repo that a push made is there, too. */
+  'POST /v1/tenants/{tenant}/repos': async (deps, { tenant, body, event, trail }) => {
+    const name = `${tenant.tenant}/${body.repo}`;
+    const outcome = await createRepo(deps, { tenant, beganMs: receivedAtMs(event), ...body });
+    switch (outcome.kind) {
+      case 'created': {
+        trail.became(body);
+        const location = `/v1/tenants/${tenant.tenant}/repos/${body.repo}`;
+        return json(201, repoBody(outcome.record, outcome), { location });
+      }
+      case 'exists':
+        return problem('repo-exists', `The repo ${name} already exists.`);
+      case 'closed':
+        return repoClosed(name);
+      case 'full':
+        return problem(
+          'repos-full',
+          `${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: each frees its slot after two days.`,
+        );
+      case 'too-many':
+        return limitsFull(tenant);
+      case 'absent':
+        return tenantNotFound();
+    }
+  },
+
+  'GET /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, token, event }) => {
+    const repo = pathRepo(event);
+    const path =
+      repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
+    if (!path) return repoNotFound(tenant.tenant);
+    const { record, body: shown } = await readShown(deps, { tenant, path });
+    const [uploading] = shown
+      ? []
+      : await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
+    const body = uploading === undefined ? shown : uploadingBody(uploading, tenant);
+    if (!body) return repoNotFound(tenant.tenant);
+    const records = record ? [record] : [];
+    const [all = body] = await withMore(deps, { tenant: tenant.tenant, records, repos: [body] });
+    return json(200, all);
+  },
+
+  /** Sets or lifts the limit of a repo, its storage class, and what subjects let be set of it. */
+  'PATCH /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, isAdmin, body, event, trail }) => {
+    const repo = pathRepo(event);
+    if (repo === undefined) return repoNotFound(tenant.tenant);
+    const { limitBytes, storageClass } = body;
+    // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
+    const marks: (() => Promise<void>)[] = [];
+    const ofClass = () =>
+      storageClass === undefined
+        ? undefined
+        : prepareStorageClass(deps, { tenant, repo, storageClass, isAdmin, trail });
+    for (const prepare of [...deps.repoParts.map((part) => part.prepare), ofClass]) {
+      const prepared = await prepare?.({ tenant, repo, body, isAdmin, trail });
+      if (!prepared) continue;
+      if ('refusal' in prepared) return prepared.refusal;
+      marks.push(prepared.write);
+    }
+    const limited =
+      limitBytes === undefined
+        ? { tenant }
+        : await updateLimit(deps, { tenant, beganMs: receivedAtMs(event), repo, limitBytes, trail });
+    if ('refusal' in limited) return limited.refusal;
+    for (const write of marks) await write();
+    const path = { tenant: tenant.tenant, repo };
+    const { record, body: shown } = await readShown(deps, { tenant: limited.tenant, path, isThere: true });
+    return json(200, shown ?? repoBody(record ?? unknownRepo(repo), limited));
+  },
+};
+
 /** @param said with what subjects add. */
-export const repoOperations = (said: RepoContract) =>
-  operationsFor<Needs>()(said, {
-    /**
-     * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
-     * last.
-     */
-    'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query }) => {
-      const { limit, cursor } = query;
-      const [{ repos: records, uploading, nextCursor }, of] = await Promise.all([
-        readRepoPage(deps, { tenant: tenant.tenant, token, limit, cursor }),
-        partsOfMany(deps.repoParts, { tenant: tenant.tenant, in: 'page' }),
-      ]);
-      const found = reposBody(records, { ...tenant, today: dayOf(deps.clock.nowMs()), of });
-      const shown = await withMore(deps, { tenant: tenant.tenant, records, repos: found, asked: query });
-      const known = new Set(shown.map(({ repo }) => repo));
-      const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
-      return json(200, {
-        repos: [...shown, ...more].sort((a, b) => compareKeys(a.repo, b.repo)),
-        nextCursor,
-      });
-    },
+export const repoOperations = (said: RepoContract) => operationsFor<Needs>()(said, runs);
 
-    /** A repo that a push made is there, too. */
-    'POST /v1/tenants/{tenant}/repos': async (deps, { tenant, body, event, trail }) => {
-      const name = `${tenant.tenant}/${body.repo}`;
-      const outcome = await createRepo(deps, { tenant, beganMs: receivedAtMs(event), ...body });
-      switch (outcome.kind) {
-        case 'created': {
-          trail.became(body);
-          const location = `/v1/tenants/${tenant.tenant}/repos/${body.repo}`;
-          return json(201, repoBody(outcome.record, outcome), { location });
-        }
-        case 'exists':
-          return problem('repo-exists', `The repo ${name} already exists.`);
-        case 'closed':
-          return repoClosed(name);
-        case 'full':
-          return problem(
-            'repos-full',
-            `${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: each frees its slot after two days.`,
-          );
-        case 'too-many':
-          return limitsFull(tenant);
-        case 'absent':
-          return tenantNotFound();
-      }
-    },
-
-    'GET /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, token, event }) => {
-      const repo = pathRepo(event);
-      const path =
-        repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
-      if (!path) return repoNotFound(tenant.tenant);
-      const { record, body: shown } = await readShown(deps, { tenant, path });
-      const [uploading] = shown
-        ? []
-        : await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
-      const body = uploading === undefined ? shown : uploadingBody(uploading, tenant);
-      if (!body) return repoNotFound(tenant.tenant);
-      const records = record ? [record] : [];
-      const [all = body] = await withMore(deps, { tenant: tenant.tenant, records, repos: [body] });
-      return json(200, all);
-    },
-
-    /** Sets or lifts the limit of a repo, its storage class, and what subjects let be set of it. */
-    'PATCH /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, isAdmin, body, event, trail }) => {
-      const repo = pathRepo(event);
-      if (repo === undefined) return repoNotFound(tenant.tenant);
-      const { limitBytes, storageClass } = body;
-      // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
-      const marks: (() => Promise<void>)[] = [];
-      const ofClass = () =>
-        storageClass === undefined
-          ? undefined
-          : prepareStorageClass(deps, { tenant, repo, storageClass, isAdmin, trail });
-      for (const prepare of [...deps.repoParts.map((part) => part.prepare), ofClass]) {
-        const prepared = await prepare?.({ tenant, repo, body, isAdmin, trail });
-        if (!prepared) continue;
-        if ('refusal' in prepared) return prepared.refusal;
-        marks.push(prepared.write);
-      }
-      const limited =
-        limitBytes === undefined
-          ? { tenant }
-          : await updateLimit(deps, { tenant, beganMs: receivedAtMs(event), repo, limitBytes, trail });
-      if ('refusal' in limited) return limited.refusal;
-      for (const write of marks) await write();
-      const path = { tenant: tenant.tenant, repo };
-      const { record, body: shown } = await readShown(deps, { tenant: limited.tenant, path, isThere: true });
-      return json(200, shown ?? repoBody(record ?? unknownRepo(repo), limited));
-    },
-
-    /** Queues a full reconcile. */
-    'POST /v1/tenants/{tenant}/reconcile': async (deps, { tenant: { tenant } }) => {
-      await deps.queue.request({ tenant, reason: 'manual', full: true });
-      return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
-    },
-  });
+export const reconcileOperations = operationsFor<Pick<CoreDeps, 'queue'>>()(reconcileContract, {
+  /** Queues a full reconcile. */
+  'POST /v1/tenants/{tenant}/reconcile': async (deps, { tenant: { tenant } }) => {
+    await deps.queue.request({ tenant, reason: 'manual', full: true });
+    return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
+  },
+});
 
 /** What all say of each of many repos. undefined: nothing. */
 export async function partsOfMany(

@@ -40,7 +40,7 @@ interface DownloadMonth extends DownloadSum {
 }
 
 /** What a batch offers. */
-export interface DownloadOffer extends DownloadSum {
+interface DownloadOffer extends DownloadSum {
   readonly tenant: string;
   readonly repo: string;
   readonly tokenId: string;

@@ -34,7 +34,7 @@ export const downloadMeter =
     (await meterOffer(deps, offered)) === 'metered' ? undefined : overLimit(deps, offered);
 
 /** @throws as {@link downloadMeter}. */
-export async function meterOffer(
+async function meterOffer(
   { downloads, ids, log }: MeterDeps,
   { tenant, ...sum }: Offer,
 ): Promise<'metered' | 'over-limit'> {

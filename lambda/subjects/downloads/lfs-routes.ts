@@ -33,7 +33,7 @@ interface CopiesRequest {
 }
 
 /** @returns undefined if an object is there twice. */
-export function readCopies(
+function readCopies(
   settings: Settings,
   { objects }: z.output<typeof copiesRequestSchema>,
 ): CopiesRequest | undefined {
@@ -53,7 +53,7 @@ export function readCopies(
 }
 
 /** What is answered of each object. @param context as for an upload. */
-export function copyAnswers(
+function copyAnswers(
   { objects, refused }: CopiesRequest,
   verdicts: ReadonlyMap<string, CopyVerdict>,
   context: UploadAnswerContext,

@@ -13,7 +13,7 @@ import { hrefCharactersMax, type UpstreamFailure } from './rules/copies.ts';
  */
 
 /** A repository whose host has what is missing here. */
-export interface UpstreamRepo {
+interface UpstreamRepo {
   readonly host: GitHost;
   /** Its full name there. */
   readonly name: string;

@@ -1,0 +1,13 @@
+/** Of a union, what is all of its members. */
+export type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (
+  all: infer I,
+) => void
+  ? I
+  : never;
+
+/** What all functions of a list together take. */
+export type NeedsOfAll<L> = [
+  { [K in keyof L]: L[K] extends (deps: infer D) => unknown ? (deps: D) => void : never }[keyof L],
+] extends [(deps: infer D) => void]
+  ? D
+  : never;

@@ -37,16 +37,20 @@ const lists: readonly string[] = [
   'lambda/contract.ts',
   'lambda/openapi.ts',
   'lambda/routes.ts',
+  'lambda/specs.ts',
   'lambda/stores.ts',
   'lambda/subjects.ts',
   'local/compose.ts',
   'local/deps.ts',
+  'local/http-handlers.ts',
+  'local/workers.ts',
   'test/blackbox/suite.ts',
   'test/contract/table.contract.ts',
   'test/support/memory/stores.ts',
 ];
 /** A file a function: it lists what the function needs. */
-const isList = (file: string) => lists.includes(file) || /^lambda\/functions\/[\w-]+\.ts$/.test(file);
+const isList = (file: string) =>
+  lists.includes(file) || /^lambda\/(functions|lists)\/[\w-]+\.ts$/.test(file);
 
 /** Each is a command that must succeed in the copy. */
 const checks: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 import { type Route as AnyRoute, type AnyRouteKey, routeOf } from './frame/api/route-match.ts';
 import { frame } from './frame/frame-spec.ts';
 import type { FunctionSpec, OwnScope, QueueSpec, SubjectSpec } from './frame/spec.ts';
-import * as specs from './specs.ts';
+import * as specs from './lists/specs.ts';
 
 /** Distributes over unions. */
 type In<T, K extends PropertyKey> = T extends { readonly [_ in K]: infer V } ? V : never;

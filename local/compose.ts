@@ -25,6 +25,7 @@ import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
 import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
 import { routeKeys } from '../lambda/routes.ts';
+import { storesOn } from '../lambda/stores.ts';
 import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from '../lambda/subjects/alerts/webhook-sender.ts';
 import { createIdentityVerifier } from '../lambda/subjects/ci/identity-verifier.ts';
@@ -44,7 +45,6 @@ import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
-import { storesOn } from './table/table.ts';
 import type { Turns } from './turns.ts';
 import * as workers from './workers.ts';
 

@@ -2,7 +2,7 @@ import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTableAndScan } from '../frame/aws/function.ts';
 import { create } from '../frame/management/get-subscription.ts';
 import * as counting from '../lists/counting.ts';
-import * as stores from '../stores.ts';
+import * as stores from '../lists/stores.ts';
 import { publicRepoPart } from '../subjects/downloads/repo-parts.ts';
 import { outlookPart } from '../subjects/history/routes.ts';
 import { each } from '../subjects.ts';

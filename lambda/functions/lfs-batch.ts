@@ -13,7 +13,7 @@ import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
 import * as batching from '../lists/batching.ts';
-import * as stores from '../stores.ts';
+import * as stores from '../lists/stores.ts';
 import { chunkedWay } from '../subjects/chunks/seams.ts';
 import { type CopiesDeps, lfsCopies } from '../subjects/downloads/lfs-routes.ts';
 import type { CopyMessage } from '../subjects/downloads/messages.ts';

@@ -13,7 +13,7 @@ import { repoOperations } from '../frame/management/repos.ts';
 import * as lists from '../lists/operations.ts';
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
-import * as stores from '../stores.ts';
+import { storesOn } from '../stores.ts';
 import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
 import { alertsOfLimits } from '../subjects/alerts/seams.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
@@ -93,51 +93,31 @@ function queueGauges(): QueueGauge[] {
 }
 
 export function managementDeps() {
-  const [tables, place] = [table(), bucketPlace()];
+  const [stores, place] = [storesOn(table()), bucketPlace()];
   const client = bucketClient(place);
   const deps = {
     ...common(),
+    ...stores,
     publicUrl: publicUrl(),
     limitContactUrl: limitContactUrl(),
     // Somebody waits, and no scan is under way that would have to begin again.
     listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
-    ledger: stores.ledger(tables),
-    gcRuns: stores.gcRuns(tables),
-    claims: chunkClaims({ clock, chunkedUploads: stores.chunkedUploads(tables) }),
-    audit: stores.audit(tables),
-    history: stores.history(tables),
-    alerts: stores.alerts(tables),
-    downloads: stores.downloads(tables),
-    publicReads: stores.publicReads(tables),
-    tokens: stores.tokens(tables),
-    requestKeys: stores.requestKeys(tables),
-    invitations: stores.invitations(tables),
-    devices: stores.devices(tables),
-    webhooks: stores.webhooks(tables),
-    emails: stores.emails(tables),
+    claims: chunkClaims({ clock, ...stores }),
     webhookQueue: webhookQueue(),
     emailQueue: emailQueue(),
     webhookUrls: (url: string) => isWebhookUrl(url),
-    exchangeRules: stores.exchangeRules(tables),
     issuers: issuers(),
     gitHosts: gitHosts(),
-    linkedRepos: stores.linkedRepos(tables),
-    tenantLinks: stores.tenantLinks(tables),
-    users: stores.users(tables),
-    copies: stores.copies(tables),
-    locks: stores.locks(tables),
     admin: admin(),
     queue: queue(),
     ...exportsOfDeployment(),
-    exportJobs: stores.exportJobs(tables),
     archives: createTextFiles({ client }),
     signer: urlSigner(place),
     storageClasses: storageClasses(),
     queueGauges: queueGauges(),
     storeProbe: storeProbe(client, place),
-    failures: stores.failures(tables),
   };
   return {
     ...deps,

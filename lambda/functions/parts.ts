@@ -23,7 +23,7 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from '../frame/aws/sqs.ts';
-import * as stores from '../stores.ts';
+import * as stores from '../lists/stores.ts';
 import type { EmailMessage } from '../subjects/alerts/rules/email.ts';
 import type { WebhookMessage } from '../subjects/alerts/rules/webhook-delivery.ts';
 import type { ChunkMessage } from '../subjects/chunks/messages.ts';

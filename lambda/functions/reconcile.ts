@@ -2,7 +2,7 @@ import { createTextFiles } from '../core/store/object-store.ts';
 import { warmUpScan } from '../frame/aws/function.ts';
 import { deployedConsumer } from '../frame/aws/jobs.ts';
 import { create } from '../frame/work/reconcile.ts';
-import * as stores from '../stores.ts';
+import * as stores from '../lists/stores.ts';
 import { seamsOf } from '../subjects.ts';
 import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from './parts.ts';
 

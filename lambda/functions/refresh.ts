@@ -4,7 +4,7 @@ import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
 import type { AccessPorts } from '../frame/access/ports.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { withInvocation, withMetrics } from '../frame/aws/function.ts';
-import * as stores from '../stores.ts';
+import * as stores from '../lists/stores.ts';
 import { deliverAlerts } from '../subjects/alerts/alerts.ts';
 import { queueNotices } from '../subjects/alerts/emails.ts';
 import { createEventBridge } from '../subjects/alerts/event-bus.ts';

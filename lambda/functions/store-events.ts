@@ -1,6 +1,6 @@
 import { deployed } from '../frame/aws/deployed.ts';
 import { create } from '../frame/work/store-events.ts';
-import * as stores from '../stores.ts';
+import * as stores from '../lists/stores.ts';
 import { adoptedRepos, common, queue, table } from './parts.ts';
 
 export function storeEventsDeps() {

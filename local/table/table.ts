@@ -1,5 +1,4 @@
 import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
-import type { Table } from '../../lambda/core/table/requests.ts';
 import {
   byDueIndex,
   expiryAttribute,
@@ -7,7 +6,6 @@ import {
   type Operations,
   type TableClient,
 } from '../../lambda/core/table/table.ts';
-import * as stores from '../../lambda/stores.ts';
 import {
   type Condition,
   checkUpdate,
@@ -349,11 +347,3 @@ const invalid = (message: string) => refusal('ValidationException', message);
 const invalidly = (message: string): never => {
   throw invalid(message);
 };
-
-type Stores = { readonly [Name in keyof typeof stores]: ReturnType<(typeof stores)[Name]> };
-
-/** Every store, on one table. */
-export function storesOn(table: Table): Stores {
-  const made = Object.entries(stores).map(([name, create]) => [name, create(table)]);
-  return Object.fromEntries(made) as Stores;
-}

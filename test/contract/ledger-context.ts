@@ -6,7 +6,7 @@ import type { NewTenant } from '../../lambda/core/ledger/tenant-store.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/frame/access/request-key-store.ts';
-import * as stores from '../../lambda/stores.ts';
+import * as stores from '../../lambda/lists/stores.ts';
 import { newTenant, reservation, tenantCommit } from '../support/ledger-records.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';

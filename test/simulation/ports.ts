@@ -24,7 +24,7 @@ import {
 } from '../../lambda/core/store/rules/store.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
-import * as stores from '../../lambda/stores.ts';
+import * as stores from '../../lambda/lists/stores.ts';
 import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Deps } from '../../local/deps.ts';

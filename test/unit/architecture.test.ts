@@ -52,10 +52,10 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@smithy/core', '@smithy/types', 'zod'],
   },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
-  contract: { imports: ['lambda/routes.ts', 'rules'], packages: ['zod'] },
+  contract: { imports: ['rules'], packages: ['zod'] },
   // What every subject may use: HTTP, who asks and what they may, the routes of tenants and repos, AWS, failures.
   'lambda/frame': {
-    imports: ['contract', 'lambda/core/**', 'lambda/routes.ts', 'rules'],
+    imports: ['contract', 'lambda/core/**', 'rules'],
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
@@ -94,23 +94,23 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
   ...subject('status', ['@aws-sdk/client-sqs']),
   // The lists of what the subjects have. Their order is that of the lists.
-  'lambda/routes.ts': { imports: [], packages: [] },
+  'lambda/lists': {
+    imports: ['contract', 'lambda/core/ledger', 'lambda/core/table', 'lambda/frame', 'lambda/subjects/**'],
+    packages: [],
+  },
+  'lambda/routes.ts': { imports: ['lambda/frame', 'lambda/lists'], packages: [] },
   'lambda/repo-contract.ts': { imports: ['contract'], packages: [] },
-  'lambda/lists': { imports: ['contract', 'lambda/frame', 'lambda/subjects/**'], packages: [] },
   'lambda/contract.ts': {
-    imports: ['contract', 'lambda/lists', 'lambda/repo-contract.ts', 'lambda/routes.ts'],
+    imports: ['contract', 'lambda/lists', 'lambda/repo-contract.ts', 'lambda/routes.ts', 'rules'],
     packages: ['zod'],
   },
   'lambda/openapi.ts': {
-    imports: ['contract', 'lambda/contract.ts', 'lambda/frame', 'lambda/routes.ts', 'rules'],
+    imports: ['contract', 'lambda/contract.ts', 'lambda/frame', 'rules'],
     packages: ['zod'],
   },
-  'lambda/stores.ts': {
-    imports: ['lambda/core/ledger', 'lambda/core/table', 'lambda/frame', 'lambda/subjects/**'],
-    packages: [],
-  },
+  'lambda/stores.ts': { imports: ['lambda/core/table', 'lambda/lists'], packages: [] },
   'lambda/subjects.ts': {
-    imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/lists', 'lambda/subjects/**'],
+    imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/lists', 'lambda/subjects/**', 'rules'],
     packages: [],
   },
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
@@ -143,7 +143,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['*'],
   },
   // DynamoDB's table in this process.
-  'local/table': { imports: ['lambda/stores.ts', 'lambda/core/table', 'rules'], packages: [] },
+  'local/table': { imports: ['lambda/core/table', 'rules'], packages: [] },
   // Loopback servers, durable files, processes, and errors for the person who starts it.
   'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.

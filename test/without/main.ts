@@ -37,8 +37,8 @@ const lists: readonly string[] = [
   'lambda/contract.ts',
   'lambda/openapi.ts',
   'lambda/routes.ts',
-  'lambda/specs.ts',
-  'lambda/stores.ts',
+  'lambda/lists/specs.ts',
+  'lambda/lists/stores.ts',
   'lambda/subjects.ts',
   'local/compose.ts',
   'local/deps.ts',
@@ -49,8 +49,7 @@ const lists: readonly string[] = [
   'test/support/memory/stores.ts',
 ];
 /** A file a function: it lists what the function needs. */
-const isList = (file: string) =>
-  lists.includes(file) || /^lambda\/(functions|lists)\/[\w-]+\.ts$/.test(file);
+const isList = (file: string) => lists.includes(file) || /^lambda\/(functions|lists)\/[\w-]+\.ts$/.test(file);
 
 /** Each is a command that must succeed in the copy. */
 const checks: Readonly<Record<string, readonly string[]>> = {

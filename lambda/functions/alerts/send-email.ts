@@ -1,5 +1,5 @@
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
-import * as stores from '../../stores.ts';
+import * as stores from '../../lists/stores.ts';
 import { create } from '../../subjects/alerts/email-handler.ts';
 import { createSesMailer } from '../../subjects/alerts/ses.ts';
 import { common, redelivery, required, table } from '../parts.ts';

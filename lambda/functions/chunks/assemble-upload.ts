@@ -1,6 +1,6 @@
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
-import * as stores from '../../stores.ts';
+import * as stores from '../../lists/stores.ts';
 import { create } from '../../subjects/chunks/assemble-handler.ts';
 import {
   archiveStore,

@@ -1,7 +1,7 @@
 import { ScanListing } from '../../core/scan/list-objects.ts';
 import { adoptedListing } from '../../core/store/adopted.ts';
 import { deployed } from '../../frame/aws/deployed.ts';
-import * as stores from '../../stores.ts';
+import * as stores from '../../lists/stores.ts';
 import { create } from '../../subjects/chunks/lfs-handler.ts';
 import { adoptedRepos, bucketClient, bucketPlace, chunkQueue, common, table, urlSigner } from '../parts.ts';
 

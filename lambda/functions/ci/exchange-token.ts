@@ -1,6 +1,6 @@
 import { deployed } from '../../frame/aws/deployed.ts';
 import { warmUpTable } from '../../frame/aws/function.ts';
-import * as stores from '../../stores.ts';
+import * as stores from '../../lists/stores.ts';
 import { create } from '../../subjects/ci/handler.ts';
 import { createIdentityVerifier } from '../../subjects/ci/identity-verifier.ts';
 import { common, issuers, publicUrl, table } from '../parts.ts';

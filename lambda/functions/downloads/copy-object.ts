@@ -1,6 +1,6 @@
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
-import * as stores from '../../stores.ts';
+import * as stores from '../../lists/stores.ts';
 import { createCopier } from '../../subjects/downloads/copier.ts';
 import { create } from '../../subjects/downloads/copy-handler.ts';
 import { common, redelivery, table } from '../parts.ts';

@@ -2,7 +2,7 @@ import { ScanListing } from '../../core/scan/list-objects.ts';
 import { adoptedListing } from '../../core/store/adopted.ts';
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
-import * as stores from '../../stores.ts';
+import * as stores from '../../lists/stores.ts';
 import { create } from '../../subjects/exports/handler.ts';
 import {
   adoptedRepos,

@@ -8,6 +8,7 @@ import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts'
 import { storageClasses } from '../../../lambda/core/store/rules/storage-class.ts';
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
+import { storesOn } from '../../../lambda/stores.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/messages.ts';
 import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
@@ -17,7 +18,6 @@ import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client
 import { allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
-import { storesOn } from '../../../local/table/table.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';

@@ -4,7 +4,7 @@ import { createDynamoDbAuditLog } from '../../../lambda/frame/access/audit-store
 import { createDynamoDbRequestKeys } from '../../../lambda/frame/access/request-key-store.ts';
 import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/frame/access/rules/audit.ts';
 import { createDynamoDbFailures } from '../../../lambda/frame/failures/failure-store.ts';
-import * as stores from '../../../lambda/stores.ts';
+import * as stores from '../../../lambda/lists/stores.ts';
 import { createDynamoDbAlerts } from '../../../lambda/subjects/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/subjects/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/subjects/downloads/download-store.ts';

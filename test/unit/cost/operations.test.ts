@@ -17,11 +17,11 @@ import {
 import { create as createVerify } from '../../../lambda/frame/lfs/verify.ts';
 import { create as createSubscription } from '../../../lambda/frame/management/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/functions/lfs-batch.ts';
+import { storesOn } from '../../../lambda/stores.ts';
 import { create as createLocks } from '../../../lambda/subjects/locks/handler.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
-import { storesOn } from '../../../local/table/table.ts';
 import { batchRoute, httpEvent, noContext } from '../../support/http-event.ts';
 import { memoryDeps } from '../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';

@@ -6,7 +6,8 @@ import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import type { Fields } from '../../../lambda/core/table/expressions.ts';
 import { expiring } from '../../../lambda/core/table/table.ts';
 import { createTenant } from '../../../lambda/frame/access/tenants.ts';
-import type * as stores from '../../../lambda/stores.ts';
+import type * as stores from '../../../lambda/lists/stores.ts';
+import { storesOn } from '../../../lambda/stores.ts';
 import { newUpload } from '../../../lambda/subjects/chunks/rules/upload.ts';
 import { tidyUpload } from '../../../lambda/subjects/chunks/tidy.ts';
 import { wakeUploads } from '../../../lambda/subjects/chunks/wake.ts';
@@ -14,7 +15,6 @@ import { wakeExports } from '../../../lambda/subjects/exports/start.ts';
 import { runExportStep } from '../../../lambda/subjects/exports/steps.ts';
 import { openGc } from '../../../lambda/subjects/gc/gc.ts';
 import type { Deps } from '../../../local/deps.ts';
-import { storesOn } from '../../../local/table/table.ts';
 import {
   ManualClock,
   memoryDeps,

@@ -2,7 +2,7 @@ import { unconfirmedForMs } from '../../../../lambda/core/ledger/rules/reservati
 import { UploadGoneError } from '../../../../lambda/core/store/rules/archive-store.ts';
 import { StoreUnavailableError } from '../../../../lambda/core/store/rules/store.ts';
 import { expiryAttribute } from '../../../../lambda/core/table/table.ts';
-import * as stores from '../../../../lambda/stores.ts';
+import * as stores from '../../../../lambda/lists/stores.ts';
 import type { ChunkMessage } from '../../../../lambda/subjects/chunks/messages.ts';
 import { claimedForMs } from '../../../../lambda/subjects/chunks/rules/upload.ts';
 import { Sha256 } from '../../../../lambda/subjects/chunks/sha256.ts';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../lambda/core/ledger/ledger.ts';
 import { allPages } from '../../../../lambda/core/rules/async.ts';
-import * as stores from '../../../../lambda/stores.ts';
+import * as stores from '../../../../lambda/lists/stores.ts';
 import { openKept, queuePartitions } from '../../../../local/background/kept.ts';
 import { reconcileCodec } from '../../../../local/background/queues.ts';
 import { backupText, fileText, itemsIn, writeBackup } from '../../../../local/backup/backup-file.ts';

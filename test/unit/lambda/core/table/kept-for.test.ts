@@ -5,7 +5,7 @@ import { stored } from '../../../../../lambda/core/table/stored-names.ts';
 import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
 import { createDynamoDbRequestKeys } from '../../../../../lambda/frame/access/request-key-store.ts';
 import type { AuditEntry } from '../../../../../lambda/frame/access/rules/audit.ts';
-import * as stores from '../../../../../lambda/stores.ts';
+import * as stores from '../../../../../lambda/lists/stores.ts';
 import { createDynamoDbWebhooks } from '../../../../../lambda/subjects/alerts/webhook-store.ts';
 import { newUpload } from '../../../../../lambda/subjects/chunks/rules/upload.ts';
 import { createDynamoDbChunkedUploads } from '../../../../../lambda/subjects/chunks/upload-store.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../../lambda/core/ledger/ledger.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
-import * as stores from '../../../../../lambda/stores.ts';
+import * as stores from '../../../../../lambda/lists/stores.ts';
 import { createDynamoDbAlerts } from '../../../../../lambda/subjects/alerts/alert-store.ts';
 import { createDynamoDbExchangeRules } from '../../../../../lambda/subjects/ci/rule-store.ts';
 import { createDynamoDbDownloads } from '../../../../../lambda/subjects/downloads/download-store.ts';

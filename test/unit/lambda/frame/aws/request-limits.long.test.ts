@@ -16,7 +16,7 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from '../../../../../lambda/frame/aws/sqs.ts';
-import * as stores from '../../../../../lambda/stores.ts';
+import * as stores from '../../../../../lambda/lists/stores.ts';
 import { SilentServer } from './silent-server.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };

@@ -84,6 +84,13 @@ export const queueSpecs: Readonly<Record<QueueName, QueueSpec>> = Object.assign(
 
 export const queueNames = Object.keys(queueSpecs) as QueueName[];
 
+/** The function that a queue invokes. */
+export function consumerOf(queue: QueueName): FunctionName {
+  const found = Object.entries(functionSpecs).find(([, spec]) => spec.queues?.[queue]?.includes('receive'));
+  if (!found) throw new Error(`No function receives from the queue ${queue}.`);
+  return found[0] as FunctionName;
+}
+
 /** Where the service writes beside objects. */
 export const ownScopes: Readonly<Record<string, OwnScope>> = Object.assign(
   {},

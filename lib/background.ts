@@ -22,6 +22,7 @@ import {
 } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
+  consumerOf,
   type FunctionName,
   functionSpecs,
   type QueueName,
@@ -122,7 +123,7 @@ export function workQueues(scope: Construct, settings: DeploymentSettings) {
     const maxConcurrency = workers[name];
     if (!maxConcurrency) return [];
     const { kind, attemptsMax = 20, isSent } = queueSpecs[name];
-    const consumer = queueSpecs[name].consumer as FunctionName;
+    const consumer = consumerOf(name);
     const { timeoutSeconds = 0 } = functionSpecs[consumer];
     const visibilityTimeout = Duration.seconds(isSent ? 6 * timeoutSeconds : timeoutSeconds + 60);
     const { id, delivery, ...props } = { id: `${kind}Work`, ...own[name] };

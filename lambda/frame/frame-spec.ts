@@ -152,11 +152,10 @@ export const frame = {
     },
   },
   queues: {
-    reconciles: { kind: '', consumer: 'reconcile', variable: 'LFS_QUOTA_QUEUE_URL', usualWorkers: 5 },
+    reconciles: { kind: '', usualWorkers: 5 },
     // More would look up and record the same tenants in parallel.
     'store-events': {
       kind: 'StoreEvents',
-      consumer: 'storeEvents',
       lost: "Events of the store couldn't be recorded. The next full scan finds the changes.",
       graphs: { title: 'Store events', done: 'processed', label: 'events', one: 'store event' },
     },

@@ -87,11 +87,8 @@ export interface OwnScope {
 }
 
 export interface QueueSpec {
-  /** Begins the names of its alarms, and of the output with the URL of its dead letters. */
+  /** In the names of its alarms, of the output with the URL of its dead letters, and of the variable with its own. */
   readonly kind: string;
-  readonly consumer: string;
-  /** The environment variable with its URL, of functions that send to it. Undefined: none does. */
-  readonly variable?: string;
   /** How many functions receive from it in an account with the usual concurrency. Undefined: as few as Lambda can run. */
   readonly usualWorkers?: number;
   /** By default twenty times six minutes: outlasts two hours without store or table. */

@@ -17,6 +17,7 @@ import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/core/store/ru
 import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
 import type { FunctionSpec, ItemGrant, ObjectAction, QueueUse } from '../../lambda/frame/spec.ts';
 import {
+  consumerOf,
   type FunctionName,
   functionSpecs,
   ownScopes,
@@ -32,6 +33,7 @@ import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { ownRelease } from '../release.ts';
+import { workersOf } from '../settings/concurrency.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
 
@@ -177,19 +179,12 @@ interface FunctionsProps {
   readonly resources: FunctionResources;
 }
 
-type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents' | 'email' | 'gitHosts'> & {
-  readonly exports: Pick<DeploymentSettings['exports'], 'workers'>;
-};
-
-/** The functions that a stage has: all of the route table, except those that its settings switch off. */
-export function functionNamesOf({ storeEvents, email, exports, gitHosts }: SwitchedSettings): FunctionName[] {
+/** The functions that a stage has: all, except those whose queues its settings switch off. */
+export function functionNamesOf(settings: DeploymentSettings): FunctionName[] {
   const names = Object.keys(functionSpecs) as FunctionName[];
-  const off = new Set<FunctionName>();
-  if (!storeEvents) off.add('storeEvents');
-  if (!email) off.add('sendEmail');
-  if (gitHosts.length === 0) off.add('copyObject');
-  if (exports.workers === 0) off.add('exportArchive');
-  return names.filter((name) => !off.has(name));
+  const workers: Partial<Record<QueueName, number>> = workersOf(settings);
+  const off = queueNames.filter((queue) => !workers[queue]).map(consumerOf);
+  return names.filter((name) => !off.includes(name));
 }
 
 /** What sends to the queue that invokes it. */
@@ -330,8 +325,9 @@ function queueVariables(spec: FunctionSpec, resources: FunctionResources): Recor
   const variables: Record<string, string> = {};
   const gauged: Record<string, [string, string]> = {};
   for (const { name, uses, queue, deadLetterQueue } of queuesOf(spec, resources)) {
-    const { variable } = queueSpecs[name];
-    if (variable && (uses.includes('send') || uses.includes('delay'))) variables[variable] = queue.queueUrl;
+    const kind = queueSpecs[name].kind.toUpperCase();
+    if (uses.includes('send') || uses.includes('delay'))
+      variables[`LFS_QUOTA_${kind && `${kind}_`}QUEUE_URL`] = queue.queueUrl;
     if (uses.includes('gauge')) gauged[name] = [queue.queueName, deadLetterQueue.queueName];
   }
   if (Object.keys(gauged).length > 0) variables['LFS_QUOTA_GAUGED_QUEUES'] = JSON.stringify(gauged);

@@ -47,15 +47,11 @@ export const alerts = {
   queues: {
     webhooks: {
       kind: 'Webhook',
-      consumer: 'sendWebhook',
-      variable: 'LFS_QUOTA_WEBHOOK_QUEUE_URL',
       isSent: true,
       lost: "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
     },
     emails: {
       kind: 'Email',
-      consumer: 'sendEmail',
-      variable: 'LFS_QUOTA_EMAIL_QUEUE_URL',
       isSent: true,
       lost: "An alert couldn't be e-mailed: the function sendEmail failed too often.",
     },

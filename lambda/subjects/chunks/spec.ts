@@ -45,8 +45,6 @@ export const chunks = {
   queues: {
     chunks: {
       kind: 'Chunk',
-      consumer: 'assembleUpload',
-      variable: 'LFS_QUOTA_CHUNK_QUEUE_URL',
       usualWorkers: 4,
       lost: "A chunk of a large file couldn't be read, or the file couldn't be assembled. If nothing retries it, its push fails.",
     },

@@ -26,8 +26,6 @@ export const downloads = {
   queues: {
     copies: {
       kind: 'Copy',
-      consumer: 'copyObject',
-      variable: 'LFS_QUOTA_COPY_QUEUE_URL',
       usualWorkers: 10,
       // Its messages have URLs that expire within the hour. Three tries are for what fails. More are only for runs that died.
       attemptsMax: 5,

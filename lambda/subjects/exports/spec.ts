@@ -43,8 +43,6 @@ export const exports = {
   queues: {
     exports: {
       kind: 'Export',
-      consumer: 'exportArchive',
-      variable: 'LFS_QUOTA_EXPORT_QUEUE_URL',
       usualWorkers: 40,
       lost: 'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
       // An export may have hours of work in its queue. It fails after a day.

@@ -66,6 +66,8 @@ export interface SubjectParts {
   readonly settings?: Placed<ViewProps>;
   readonly repo?: Placed<RepoProps>;
   readonly repoSettings?: Placed<RepoProps>;
+  /** Of the table of repos. */
+  readonly repoColumns?: Readonly<Record<number, Column<RepoBody>>>;
   /** What isn't done yet, or doesn't work; if there's nothing, false or undefined. */
   readonly useInProgress?: (props: ViewProps) => ComponentChildren;
   /** What the list of tenants says of those that are shown. */

@@ -1,4 +1,4 @@
-import type { ComponentChildren, Ref } from 'preact';
+import type { ComponentChildren, FunctionComponent, Ref } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../../cli/render.ts';
 import { dayOf } from '../../lambda/core/rules/dates.ts';
@@ -262,5 +262,19 @@ export function Bar(props: { parts: Parts; label: string; isSmall?: boolean; isN
       </svg>
       {over > 0 && <span class="marker" style={{ left: percent(limit) }} />}
     </div>
+  );
+}
+
+/** Parts of a page by their place, as one: JavaScript lists numbers in their order. */
+export function inOrder<Props>(
+  ...parts: readonly (Readonly<Record<number, FunctionComponent<Props>>> | undefined)[]
+) {
+  const all = Object.values<FunctionComponent<Props>>(Object.assign({}, ...parts));
+  return (props: Props) => (
+    <>
+      {all.map((Part, index) => (
+        <Part key={index} {...(props as Props & object)} />
+      ))}
+    </>
   );
 }

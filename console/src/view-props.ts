@@ -47,7 +47,7 @@ export interface OverviewPart {
 }
 
 /** By their place: JavaScript lists numbers in their order. */
-type Placed<Props> = Readonly<Record<number, FunctionComponent<Props>>>;
+export type Placed<Props> = Readonly<Record<number, FunctionComponent<Props>>>;
 
 export interface TenantsPart {
   readonly columns: Readonly<Record<number, Column<TenantBody>>>;
@@ -55,17 +55,24 @@ export interface TenantsPart {
   readonly markOf: (body: TenantBody) => ComponentChildren;
 }
 
+/** What the cards of these pages get. */
+export interface CardProps {
+  readonly access: ViewProps & { repos: readonly string[] };
+  readonly settings: ViewProps;
+  readonly repo: RepoProps;
+  readonly repoSettings: RepoProps;
+}
+
+type Cards = { readonly [K in keyof CardProps]?: Placed<CardProps[K]> };
+
 /** What a subject has in the views that are fetched together. */
-export interface SubjectParts {
+export interface SubjectParts extends Cards {
   /** Views and tabs of a repo by their addresses, and doors by the start of theirs. */
   readonly views?: Readonly<Record<string, FunctionComponent<ViewProps>>>;
   readonly tabs?: Readonly<Record<string, FunctionComponent<RepoProps>>>;
   readonly doors?: Readonly<Record<string, FunctionComponent<DoorProps>>>;
-  /** Cards of these pages. */
-  readonly access?: Placed<ViewProps & { repos: readonly string[] }>;
-  readonly settings?: Placed<ViewProps>;
-  readonly repo?: Placed<RepoProps>;
-  readonly repoSettings?: Placed<RepoProps>;
+  /** Of the table of repos. */
+  readonly repoColumns?: Readonly<Record<number, Column<RepoBody>>>;
   /** What isn't done yet, or doesn't work; if there's nothing, false or undefined. */
   readonly useInProgress?: (props: ViewProps) => ComponentChildren;
   /** What the list of tenants says of those that are shown. */

@@ -5,7 +5,7 @@ import { formatAddress, tenantAddress } from '../address.ts';
 import type { Listed } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
 import * as overviewParts from '../overview-parts.ts';
-import { Button, Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
+import { Button, Card, CsvButton, Cut, inOrder, Share, Title } from '../parts.tsx';
 import { useList, useRead } from '../requests.ts';
 import { bytesText, scanText, timeText } from '../text.ts';
 import { UsageFigures } from '../usage.tsx';
@@ -16,8 +16,9 @@ import { repoColumns } from './repo-columns.tsx';
 import { Table } from './table.tsx';
 import './overview.css';
 
-const cards = Object.values<OverviewPart['cards'][number]>(
-  Object.assign({ 20: Largest }, ...Object.values(overviewParts).map((part) => part.cards)),
+const Cards = inOrder(
+  { 20: Largest },
+  ...Object.values<OverviewPart>(overviewParts).map(({ cards }) => cards),
 );
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
@@ -49,9 +50,7 @@ export function Overview(props: ViewProps) {
         <Uploads tenant={tenant} listed={uploads} nowMs={nowMs} />
       )}
       {isEmpty && <FirstPush tenant={tenant} mayManage={mayManage} />}
-      {cards.map((Part, index) => (
-        <Part key={index} {...props} isEmpty={isEmpty} />
-      ))}
+      <Cards {...props} isEmpty={isEmpty} />
     </main>
   );
 }

@@ -8,16 +8,8 @@ import { DeleteByName } from './delete-by-name.tsx';
 import { LimitForm } from './limit-form.tsx';
 import { cardsOf } from './subject-parts.ts';
 
-const cards = cardsOf('repoSettings', { 10: Limit, 90: Delete });
-
 /** What is decided of a repo. */
-export const RepoSettings = (props: RepoProps) => (
-  <>
-    {cards.map((Part, index) => (
-      <Part key={index} {...props} />
-    ))}
-  </>
-);
+export const RepoSettings = cardsOf('repoSettings', { 10: Limit, 90: Delete });
 
 function Limit({ tenant, body, repo, send }: RepoProps) {
   return (

@@ -17,16 +17,8 @@ import './repo.css';
 const freshMs = 10_000;
 const downloadDays = 30;
 
-const cards = cardsOf('repo', { 10: Figures });
-
 const tabViews: Readonly<Record<string, FunctionComponent<RepoProps>>> = {
-  overview: (props) => (
-    <>
-      {cards.map((Part, index) => (
-        <Part key={index} {...props} />
-      ))}
-    </>
-  ),
+  overview: cardsOf('repo', { 10: Figures }),
   objects: (props) => (
     <section class="card" aria-label="Objects">
       <ObjectTable

@@ -7,13 +7,13 @@ import { type Order, repoSumText, sortRepos } from '../figures.ts';
 import { go } from '../navigation.ts';
 import { Button, Choice, CsvButton, Cut, Title } from '../parts.tsx';
 import { change, useList } from '../requests.ts';
-import { addedByWeek } from '../subjects/history/repo-weeks.ts';
 import { nameOf, scanText } from '../text.ts';
-import type { ViewProps } from '../view-props.ts';
+import type { SubjectParts, ViewProps } from '../view-props.ts';
 import { type Question, useDialog } from './dialog.tsx';
 import { usePages } from './pager.tsx';
 import { repoColumns } from './repo-columns.tsx';
-import { Table } from './table.tsx';
+import { subjectParts } from './subject-parts.ts';
+import { type Column, Table } from './table.tsx';
 
 const nameRule = 'Use letters, digits, dots, hyphens and underscores, without .git at the end.';
 
@@ -54,6 +54,9 @@ function useRepos({ tenant, repos, reposTruncated, usage }: SubscriptionBody): L
   });
   return listed ?? { items: repos, isCut: reposTruncated === true };
 }
+
+const columnsOf = (own: NonNullable<SubjectParts['repoColumns']>): Column<RepoBody>[] =>
+  Object.values(Object.assign(own, ...subjectParts.map(({ repoColumns }) => repoColumns)));
 
 /** Repos to sort and search, the largest first. */
 export function Repos({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
@@ -104,20 +107,19 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
         </div>
         <Table
           kind="repos"
-          columns={[
-            { ...columns.repo, ...sort('repo') },
-            { ...columns.stored, ...sort('storedBytes') },
-            columns.bar,
-            columns.share,
-            { name: 'Added weekly', kind: 'wide', of: ({ weeks }) => weeks && <Weeks weeks={weeks} /> },
-            { ...columns.growth, ...sort('growth') },
-            {
+          columns={columnsOf({
+            10: { ...columns.repo, ...sort('repo') },
+            20: { ...columns.stored, ...sort('storedBytes') },
+            30: columns.bar,
+            40: columns.share,
+            60: { ...columns.growth, ...sort('growth') },
+            70: {
               name: 'Objects',
               kind: 'right wide',
               of: ({ objectCount }) => scanText(objectCount),
               ...sort('objectCount'),
             },
-          ]}
+          })}
           rows={shown}
           keyOf={({ repo }) => repo}
         />
@@ -131,30 +133,6 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
       </section>
       {dialog}
     </main>
-  );
-}
-
-/** What each week added: bars up, and deletes down. */
-function Weeks({ weeks }: { weeks: readonly (number | null)[] }) {
-  const added = addedByWeek(weeks);
-  const most = Math.max(1, ...added.map((bytes) => Math.abs(bytes ?? 0)));
-  const width = 100 / Math.max(1, added.length);
-  return (
-    <svg width="7rem" height="22" aria-hidden="true">
-      {added.map((bytes, index) => {
-        const height = (Math.abs(bytes ?? 0) / most) * 60;
-        return (
-          <rect
-            key={index}
-            class="fill"
-            x={`${index * width}%`}
-            y={`${(bytes ?? 0) < 0 ? 60 : 60 - height}%`}
-            width={`${width * 0.75}%`}
-            height={`${(bytes ?? 0) < 0 ? height * (40 / 60) : height}%`}
-          />
-        );
-      })}
-    </svg>
   );
 }
 

@@ -13,16 +13,14 @@ import { cardsOf } from './subject-parts.ts';
 const forOperator = (Own: FunctionComponent<ViewProps>) => (props: ViewProps) =>
   props.session.kind === 'operator' ? <Own {...props} /> : null;
 
-const cards = cardsOf('settings', { 10: forOperator(Limit), 30: forOperator(Plan), 90: forOperator(Delete) });
+const Cards = cardsOf('settings', { 10: forOperator(Limit), 30: forOperator(Plan), 90: forOperator(Delete) });
 
 /** What is decided of a tenant: most by the operator, alerts by its admins, exports by any token. */
 export function Settings(props: ViewProps) {
   return (
     <main>
       <Title address={props.address} />
-      {cards.map((Part, index) => (
-        <Part key={index} {...props} />
-      ))}
+      <Cards {...props} />
     </main>
   );
 }

@@ -8,6 +8,7 @@ import { stateOf } from '../../figures.ts';
 import { dayText } from '../../text.ts';
 import type { SubjectParts, TenantsPart } from '../../view-props.ts';
 import { RepoChart } from './repo-chart.tsx';
+import { addedByWeek } from './repo-weeks.ts';
 
 /** Today's rejected pushes and the forecast of the tenants that are shown: the list doesn't have them. */
 function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, HistoryBody> {
@@ -48,4 +49,34 @@ function useTenants(shown: readonly TenantBody[]): TenantsPart {
   };
 }
 
-export const history: SubjectParts = { repo: { 20: RepoChart }, useTenants };
+/** What each week added: bars up, and deletes down. */
+function Weeks({ weeks }: { weeks: readonly (number | null)[] }) {
+  const added = addedByWeek(weeks);
+  const most = Math.max(1, ...added.map((bytes) => Math.abs(bytes ?? 0)));
+  const width = 100 / Math.max(1, added.length);
+  return (
+    <svg width="7rem" height="22" aria-hidden="true">
+      {added.map((bytes, index) => {
+        const height = (Math.abs(bytes ?? 0) / most) * 60;
+        return (
+          <rect
+            key={index}
+            class="fill"
+            x={`${index * width}%`}
+            y={`${(bytes ?? 0) < 0 ? 60 : 60 - height}%`}
+            width={`${width * 0.75}%`}
+            height={`${(bytes ?? 0) < 0 ? height * (40 / 60) : height}%`}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+export const history: SubjectParts = {
+  repo: { 20: RepoChart },
+  repoColumns: {
+    50: { name: 'Added weekly', kind: 'wide', of: ({ weeks }) => weeks && <Weeks weeks={weeks} /> },
+  },
+  useTenants,
+};

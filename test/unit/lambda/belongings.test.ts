@@ -6,15 +6,13 @@ import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import type { Fields } from '../../../lambda/core/table/expressions.ts';
 import { expiring } from '../../../lambda/core/table/table.ts';
 import { createTenant } from '../../../lambda/frame/access/tenants.ts';
-import type * as stores from '../../../lambda/lists/stores.ts';
+import * as stores from '../../../lambda/lists/stores.ts';
 import { storesOn } from '../../../lambda/stores.ts';
 import { newUpload } from '../../../lambda/subjects/chunks/rules/upload.ts';
 import { tidyUpload } from '../../../lambda/subjects/chunks/tidy.ts';
 import { wakeUploads } from '../../../lambda/subjects/chunks/wake.ts';
 import { wakeExports } from '../../../lambda/subjects/exports/start.ts';
 import { runExportStep } from '../../../lambda/subjects/exports/steps.ts';
-import { openGc } from '../../../lambda/subjects/gc/gc.ts';
-import type { Deps } from '../../../local/deps.ts';
 import {
   ManualClock,
   memoryDeps,
@@ -27,17 +25,14 @@ import { memoryTable } from '../../support/memory/table.ts';
 import { setRepoLimit } from '../../support/over-settings.ts';
 import { startExport } from '../../support/subjects/exports/start-export.ts';
 import { tokenRecord } from '../../support/token-record.ts';
+import { type Fill, minute, path, repo, tenant } from './fill.ts';
+import * as fills from './fills.ts';
 
-const [tenant, repo] = ['zebra', 'stripes'];
-const path = { tenant, repo };
 const [stored, marked, unsent] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];
-const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** How each store gets something of the tenant, and of the repo if it keeps something of repos. */
-const fill: {
-  readonly [Store in keyof typeof stores]: (deps: Deps, nowMs: number) => Promise<unknown>;
-} = {
+/** Of what is no subject's with a list of its own. */
+const fill: Fill = {
   alerts: ({ alerts }, atMs) =>
     alerts.raiseFull({
       tenant,
@@ -63,7 +58,6 @@ const fill: {
       newUpload(settings, { ...path, oid: unsent, upload: 'u', sizeBytes: 100, madeBy: 'ada', nowMs }),
     ),
   copies: ({ copies }, nowMs) => copies.claim({ ...path, oid: unsent, nowMs, untilMs: nowMs + minute }),
-  devices: ({ devices }, nowMs) => devices.count({ what: 'tries', of: tenant, nowMs }),
   downloads: async ({ downloads }, atMs) => {
     const offer = { ...path, writeId: 'w', bytes: 1, objects: 1, tokenId: 't', atMs };
     await downloads.meter({ ...offer, limitBytes: null });
@@ -80,43 +74,12 @@ const fill: {
         ],
       }),
     }),
-  exchangeRules: ({ exchangeRules }, createdAtMs) =>
-    exchangeRules.put({
-      id: 'rule',
-      tenant,
-      issuer: 'https://issuer.example',
-      match: { id: ['7'] },
-      scope: 'write',
-      repos: [repo],
-      lifetimeMs: minute,
-      createdAtMs,
-    }),
   exportJobs: async (deps) => {
     const wish = { ...path, format: 'tar', isDryRun: false } as const;
     expect((await startExport(deps, wish)).kind).toBe('started');
   },
   failures: ({ failures }, atMs) =>
     failures.note({ kind: 'reconcile', tenant, atMs, sinceMs: atMs, tries: 1, why: 'store' }),
-  gcRuns: async (deps) => expect((await openGc(deps, path)).kind).toBe('open'),
-  history: async ({ history }, atMs) => {
-    const count = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: 1 };
-    await history.note({ ...count, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
-    await history.noteWeek({ ...path, epoch: 1, week: 2970, storedBytes: 1, atMs });
-  },
-  invitations: ({ invitations }, createdAtMs) =>
-    invitations.put({
-      tenant,
-      invitationId: 'i',
-      secretSha256: 's',
-      scope: 'write',
-      repos: [repo],
-      user: null,
-      lifetimeMs: minute,
-      inviterId: null,
-      inviter: 'ada',
-      createdAtMs,
-      expiresAtMs: createdAtMs + minute,
-    }),
   keptGrants: ({ keptGrants }, nowMs) =>
     keptGrants.keep({
       key: tenant,
@@ -133,11 +96,6 @@ const fill: {
   },
   linkedRepos: ({ linkedRepos }, sinceMs) =>
     linkedRepos.put({ tenant, mark: { repo, host: 'github', name: 'a/b', linkedId: '7', sinceMs } }),
-  locks: ({ locks }, lockedAtMs) =>
-    locks.take({
-      ...path,
-      lock: { id: 'd'.repeat(52), path: 'a.psd', ownerId: 'o', ownerName: 'ada', lockedAtMs },
-    }),
   publicReads: ({ publicReads }, sinceMs) =>
     publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs } }),
   requestKeys: ({ requestKeys }, beganAtMs) =>
@@ -193,6 +151,8 @@ const fill: {
     }),
 };
 
+const fillAll: Fill = Object.assign({}, fill, ...Object.values(fills));
+
 /** A tenant on one table, of which each store keeps something. */
 class World {
   readonly table = memoryTable();
@@ -246,13 +206,17 @@ class World {
       objects.put(`${tenant}/${repo}/${oid}`, 10, undefined, clock.nowMs() - 2 * day);
     await createTenant(deps, { tenant, plan: null, limitBytes: null });
     await this.reconcile(true);
-    for (const [store, put] of Object.entries(fill)) {
+    for (const [store, put] of Object.entries(fillAll)) {
       const before = JSON.stringify([...this.table.store.all()]);
       await put(deps, clock.nowMs());
       expect(JSON.stringify([...this.table.store.all()]), store).not.toBe(before);
     }
   }
 }
+
+it('each store gets something', () => {
+  expect(Object.keys(fillAll).sort()).toEqual(Object.keys(stores).sort());
+});
 
 it('whatever a store keeps of a repo goes with it, but for what its tenant decided of the name', async () => {
   const world = new World();

@@ -3,17 +3,13 @@ import { deleteRepo, markObject } from '../../../../../lambda/core/ledger/delete
 import { newDeletion } from '../../../../../lambda/core/ledger/rules/deletion.ts';
 import type { ReconcileRequest } from '../../../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { runReconcile } from '../../../../../lambda/core/ledger/run-reconcile.ts';
-import { sha256Hex } from '../../../../../lambda/core/rules/hash.ts';
+import type { Belongings, Chore } from '../../../../../lambda/core/ledger/seams.ts';
 import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
-import { cancelGc, openGc, startRun } from '../../../../../lambda/subjects/gc/gc.ts';
-import { endedGc, reachableSetKey } from '../../../../../lambda/subjects/gc/rules/gc.ts';
-import { takeLock } from '../../../../../lambda/subjects/locks/locks.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const second = 1000;
 const hour = 60 * minute;
-const day = 24 * hour;
 /** Kept back from the deadline: nothing is begun after that. */
 const reserveMs = 70 * second;
 
@@ -155,92 +151,34 @@ describe('a reconcile from the queue', () => {
     });
 
     describe('of a tenant that is being deleted', () => {
-      const lockIn = async (name: string, count: number) => {
-        for (let index = 0; index < count; index += 1) {
-          const token = { tokenId: 't', scope: 'write', user: null, label: null } as const;
-          await takeLock(world.deps, {
-            isRepoKnown: true,
-            tenant: name,
-            repo: 'game',
-            path: `a${index}`,
-            token,
-          });
-        }
-      };
-      const locksOf = async (name: string) =>
-        (await world.deps.locks.listPage({ tenant: name, repo: 'game', pageSize: 100 })).locks.length;
-      const note = async (name: string) => {
-        const counts = { epoch: 1, storedBytes: 1, objectCount: 1, limitBytes: null };
-        await world.deps.history.note({
-          tenant: name,
-          atMs: world.nowMs,
-          ...counts,
-          highestBytes: 1,
-          highestUsedBytes: 1,
-        });
-      };
-      const daysOf = async (name: string) =>
-        (await world.deps.history.days({ tenant: name, from: '0000-01-01', to: '9999-12-31' })).length;
-      const webhook = {
-        url: 'https://example.com/',
-        secret: 's',
-        previousSecret: null,
-        last: null,
-        createdAtMs: 1,
-        secretChangedAtMs: 1,
-      };
-      const alert = { kind: 'limit_reached', atMs: 1, storedBytes: 1, limitBytes: 1 } as const;
-
-      it('removes its warnings, its webhook, its locks and its history, and those of nobody else', async () => {
-        const { alerts, webhooks } = world.deps;
-        for (const name of [tenant, 'other']) {
-          await webhooks.put({ tenant: name, webhook });
-          await alerts.raiseFull({ tenant: name, day: '2026-01-01', alert });
-          await lockIn(name, 2);
-          await note(name);
-        }
+      const take = async (forgetTenant: Belongings['forgetTenant'], limitMs?: number) => {
+        Object.assign(world.deps, { belongings: [{ forgetTenant }] });
         await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
         world.nowMs += 2 * minute;
-        expect(await run()).toBe('done');
-        const left = (name: string) =>
-          Promise.all([
-            webhooks.read(name).then((found) => found !== undefined),
-            alerts.read(name).then(({ pending }) => pending.length),
-            locksOf(name),
-            daysOf(name),
-          ]);
-        expect(await left(tenant)).toEqual([false, 0, 0, 0]);
-        expect(await left('other')).toEqual([true, 1, 2, 1]);
-      });
+        return run({ reason: 'delete' }, limitMs);
+      };
 
-      it('removes nothing of one that is not', async () => {
-        await lockIn(tenant, 1);
-        await note(tenant);
+      it('has what belongs to it forgotten, and that of no other', async () => {
+        const forgotten: string[] = [];
         await run();
-        expect([await locksOf(tenant), await daysOf(tenant)]).toEqual([1, 1]);
+        const forget = async ({ tenant: name }: { tenant: string }) => {
+          forgotten.push(name);
+          return 'done' as const;
+        };
+        expect(await take(forget)).toBe('done');
+        expect(forgotten).toEqual([tenant]);
       });
 
-      it.each(['locks', 'history'] as const)(
-        'goes on with the next message if its %s take longer than there is time',
-        async (subject) => {
-          await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
-          world.nowMs += 2 * minute;
-          const asked: string[] = [];
-          const takeTime = async () => {
-            asked.push(subject);
-            world.nowMs += 10 * second;
-            return { count: 1, paths: ['a'], hasMore: true };
-          };
-          const { locks, history } = world.deps;
-          if (subject === 'locks') vi.spyOn(locks, 'releaseSome').mockImplementation(takeTime);
-          else vi.spyOn(history, 'forgetSome').mockImplementation(takeTime);
-          const request = { tenant, reason: 'delete', full: false } as const;
-          const deadlineMs = world.nowMs + reserveMs + 15 * second;
-          expect(await runReconcile(world.deps, { request, deadlineMs })).toBe('requeued');
-          expect(asked).toHaveLength(2);
-          expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
-        },
-      );
+      it('goes on with the next message if what belongs to it takes longer than there is time', async () => {
+        const asked: number[] = [];
+        const forget = async ({ untilMs }: { untilMs: number }) => {
+          asked.push(untilMs - world.nowMs);
+          return 'unfinished' as const;
+        };
+        expect(await take(forget, reserveMs + 15 * second)).toBe('requeued');
+        expect(asked).toEqual([15 * second]);
+        expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+      });
     });
 
     it('lists progress no more often than in the background', async () => {
@@ -331,43 +269,41 @@ describe('a reconcile from the queue', () => {
     });
   });
 
-  it('waits with a full count for a gc run that has more to do than there is time', async () => {
-    await openGc(world.deps, { tenant, repo: 'game' });
-    const gc = await world.gcRuns.read({ tenant, repo: 'game' });
-    if (!gc) throw new Error('There is no gc run.');
-    const { version } = gc;
-    const cancelled = endedGc(gc, { state: 'cancelled', nowMs: world.nowMs });
-    await world.gcRuns.put({ tenant, gc: cancelled, versionRead: version, writeId: 'w' });
-    // The time is up when it comes to the gc run.
-    const allRepos = world.ledger.repos.bind(world.ledger);
-    const spy = vi.spyOn(world.ledger, 'repos').mockImplementation((name) => {
-      world.nowMs += 10 * second;
-      return allRepos(name);
-    });
-    expect(await run({ reason: 'manual', full: true }, reserveMs + 5 * second)).toBe('requeued');
-    expect([fulls, world.requests]).toEqual([[false], [{ tenant, reason: 'manual', full: true }]]);
-    spy.mockRestore();
-    world.requests.length = 0;
-    expect(await run({ reason: 'manual', full: true })).toBe('done');
-    expect((await world.ledger.readRepo({ tenant, repo: 'game' }))?.watch).toBeUndefined();
-  });
+  describe('that has chores', () => {
+    const advance = (chore: Chore['advance']) =>
+      Object.assign(world.deps, { chores: [{ what: 'a chore', advance: chore }] });
 
-  it('goes on with gc runs while other repos are emptied, however long that takes', async () => {
-    await openGc(world.deps, { tenant, repo: 'game' });
-    await cancelGc(world.deps, { tenant, repo: 'game' });
-    for (const repo of ['a', 'b', 'c']) {
-      world.put({ [`${repo}/${oidOf(7)}`]: 5 });
-      await deleteRepo(world.deps, { tenant, repo, dryRun: false });
-    }
-    const closeWatch = vi.spyOn(world.ledger, 'closeWatch');
-    const closedBefore: number[] = [];
-    world.beforeDelete = (key) => {
-      if (!key.startsWith(`${tenant}/`)) return;
-      closedBefore.push(closeWatch.mock.calls.length);
-      world.nowMs += 21 * second;
-    };
-    await run();
-    expect(closedBefore).toEqual([0, 1, 1]);
+    it('waits with a full count for one that has more to do than there is time', async () => {
+      let left: 'done' | 'unfinished' = 'unfinished';
+      advance(async () => {
+        world.nowMs += 10 * second;
+        return left;
+      });
+      expect(await run({ reason: 'manual', full: true }, reserveMs + 5 * second)).toBe('requeued');
+      expect([fulls, world.requests]).toEqual([[false], [{ tenant, reason: 'manual', full: true }]]);
+      left = 'done';
+      expect(await run({ reason: 'manual', full: true })).toBe('done');
+      expect(fulls).toEqual([false, true]);
+    });
+
+    it('goes on with them while other repos are emptied, however long that takes', async () => {
+      for (const repo of ['a', 'b', 'c']) {
+        world.put({ [`${repo}/${oidOf(7)}`]: 5 });
+        await deleteRepo(world.deps, { tenant, repo, dryRun: false });
+      }
+      let advanced = 0;
+      advance(async () => {
+        advanced += 1;
+        return 'done';
+      });
+      const before: number[] = [];
+      world.beforeDelete = () => {
+        before.push(advanced);
+        world.nowMs += 21 * second;
+      };
+      await run();
+      expect(before).toEqual([0, 1, 2]);
+    });
   });
 
   describe('beside which something fails', () => {
@@ -381,20 +317,9 @@ describe('a reconcile from the queue', () => {
     });
     const failures = () => entries.filter(({ level }) => level === 'error').map(({ message }) => message);
 
-    it('takes place in full though a gc run fails, each time', async () => {
-      await openGc(world.deps, { tenant, repo: 'game' });
-      world.nowMs += day;
-      const keep = { reachableCount: 0, reachableSha256: sha256Hex(Buffer.of()) };
-      await world.deps.archives.put(reachableSetKey({ tenant, repo: 'game' }), Buffer.of());
-      await startRun(world.deps, {
-        tenant,
-        repo: 'game',
-        ...keep,
-        isDryRun: false,
-        isForced: true,
-        minAgeMs: 0,
-      });
-      vi.spyOn(world.deps.archives, 'put').mockRejectedValue(new StoreUnavailableError('No grant.'));
+    it('takes place in full though a chore fails, each time', async () => {
+      const advance = () => Promise.reject(new StoreUnavailableError('No grant.'));
+      Object.assign(world.deps, { chores: [{ what: 'gc', advance }] });
       for (const sizeBytes of [6, 7, 8]) {
         world.nowMs += hour;
         world.objects.put(`${tenant}/game/${oidOf(3)}`, sizeBytes, undefined, 0);

@@ -4,18 +4,14 @@ import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
 import * as stores from '../../../../../lambda/lists/stores.ts';
 import { createDynamoDbAlerts } from '../../../../../lambda/subjects/alerts/alert-store.ts';
-import { createDynamoDbExchangeRules } from '../../../../../lambda/subjects/ci/rule-store.ts';
 import { createDynamoDbDownloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
-import { createDynamoDbHistory } from '../../../../../lambda/subjects/history/history-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../../lambda/subjects/hosts/linked-repo-store.ts';
-import { createDynamoDbLocks } from '../../../../../lambda/subjects/locks/lock-store.ts';
 import { FakeTable } from '../../core/table/fake-table.ts';
 
 const client = new FakeTable();
 const table = { client, tableName: 'ledger' };
 const tenant = 'acme';
-const path = { tenant, repo: 'app' };
 
 beforeEach(() => {
   client.reset();
@@ -26,20 +22,7 @@ beforeEach(() => {
 
 describe('a list beside the ledger', () => {
   const lists: readonly [what: string, read: () => Promise<unknown>, empty: unknown, limit?: number][] = [
-    [
-      'locks',
-      () => createDynamoDbLocks(table).listPage({ ...path, pageSize: 5 }),
-      { locks: [], next: null },
-      6,
-    ],
-    [
-      'locks that are released',
-      () => createDynamoDbLocks(table).releaseSome({ tenant, locksMax: 5 }),
-      { count: 0, paths: [], hasMore: false },
-      6,
-    ],
     ['mapped repos', () => createDynamoDbLinkedRepos(table).list(tenant), []],
-    ['exchange rules', () => createDynamoDbExchangeRules(table).list(tenant), []],
     [
       'exports',
       () => createDynamoDbExportJobs(table).list({ tenant, pageSize: 5 }),
@@ -57,12 +40,6 @@ describe('a list beside the ledger', () => {
       () =>
         createDynamoDbDownloads(table).days({ tenant, from: '2026-01-01', to: '2026-01-02', pageSize: 5 }),
       { days: [], next: null },
-      6,
-    ],
-    [
-      'days of a history that is forgotten',
-      () => createDynamoDbHistory(table).forgetSome({ tenant, itemsMax: 5 }),
-      { hasMore: false },
       6,
     ],
     [
@@ -113,7 +90,6 @@ describe('a list beside the ledger', () => {
     const downloads = createDynamoDbDownloads(table);
     const days = { tenant, from: '2026-01-03', to: '2026-01-02' };
     expect(await downloads.days({ ...days, pageSize: 5 })).toEqual({ days: [], next: null });
-    expect(await createDynamoDbHistory(table).days(days)).toEqual([]);
     const audit = createDynamoDbAuditLog(table);
     expect(await audit.list({ tenant, fromMs: 2, untilMs: 1, pageSize: 5 })).toEqual({
       entries: [],
@@ -121,8 +97,7 @@ describe('a list beside the ledger', () => {
     });
     expect(client.asked()).toEqual([]);
     // One that ends as it begins is of one day.
-    await createDynamoDbHistory(table).days({ tenant, from: '2026-01-02', to: '2026-01-02' });
     await audit.list({ tenant, fromMs: 1, untilMs: 1, pageSize: 5 });
-    expect(client.asked()).toHaveLength(2);
+    expect(client.asked()).toHaveLength(1);
   });
 });

@@ -157,3 +157,12 @@ it('releases none that was taken after it was found, when many are released', as
   });
   expect((await plain.listPage({ ...at, pageSize: 10 })).locks).toEqual([numbered('a', 2)]);
 });
+
+it.each([
+  ['a list', () => locks.listPage({ ...at, pageSize: 5 }), { locks: [], next: null }],
+  ['those to be released', () => locks.releaseSome({ tenant: 'acme', locksMax: 5 }), { hasMore: false }],
+])('is read consistently in %s, which reads no more than it needs', async (_, read, found) => {
+  client.on('Query').resolves({});
+  expect(await read()).toMatchObject(found);
+  expect(client.asked()).toMatchObject([{ ConsistentRead: true, Limit: 6 }]);
+});

@@ -1,6 +1,7 @@
 import { type Route as AnyRoute, type AnyRouteKey, routeOf } from './frame/api/route-match.ts';
+import type { SubjectSpec } from './frame/frame-spec.ts';
 import { frame } from './frame/frame-spec.ts';
-import type { FunctionSpec, OwnScope, QueueSpec, SubjectSpec } from './frame/spec.ts';
+import type { FunctionSpec, OwnScope, QueueSpec } from './frame/spec.ts';
 import * as specs from './lists/specs.ts';
 
 /** Distributes over unions. */

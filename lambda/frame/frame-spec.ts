@@ -1,4 +1,4 @@
-import { counts, on, pushes, readsObjects, type Spec, tokenUse } from './spec.ts';
+import { counts, type FunctionSpec, on, pushes, readsObjects, type Spec, tokenUse } from './spec.ts';
 
 /** The functions that subjects share, and what these do without any. */
 export const frame = {
@@ -121,7 +121,8 @@ export const frame = {
     },
     reconcile: {
       file: 'reconcile.ts',
-      description: 'Recounts a tenant by listing the store, deletes what is due, and cleans up.',
+      description:
+        'Reconciles a tenant by listing the store, deletes what is due, and advances garbage collection.',
       timeoutSeconds: undefined,
       // A million open entries take 389 MB.
       memoryMb: 512,
@@ -161,3 +162,9 @@ export const frame = {
     },
   },
 } as const satisfies Spec;
+
+/** What a subject has for a deployment, as data: its functions, routes, grants and queues follow from this alone. */
+export interface SubjectSpec extends Spec {
+  /** What it adds to functions of the frame: their routes for it, and what they may do for it. */
+  readonly adds?: Readonly<Partial<Record<keyof typeof frame.functions, Partial<FunctionSpec>>>>;
+}

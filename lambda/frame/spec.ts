@@ -1,12 +1,5 @@
 import type { byDueIndex, byKindIndex } from '../core/table/table.ts';
 import type { AnyRouteKey } from './api/route-match.ts';
-import type { frame } from './frame-spec.ts';
-
-/** What a subject has for a deployment, as data: its functions, routes, grants and queues follow from this alone. */
-export interface SubjectSpec extends Spec {
-  /** What it adds to functions of the frame: their routes for it, and what they may do for it. */
-  readonly adds?: Readonly<Partial<Record<keyof typeof frame.functions, Partial<FunctionSpec>>>>;
-}
 
 export interface Spec {
   readonly functions?: Readonly<Record<string, FunctionSpec>>;

@@ -18,10 +18,10 @@ import {
   routes,
 } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
-import type { WorkQueue } from '../background.ts';
 import type { Data } from '../data.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
+import type { WorkQueue } from '../work-queue.ts';
 import { customMetric } from './custom-metrics.ts';
 
 /** What is watched. */

@@ -124,7 +124,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // lib names handlers by path, so that a deployment bundles them; it imports none.
   lib: {
-    imports: ['cli/doctor/profile.ts', 'lambda/routes.ts', 'lambda/core/table', 'rules'],
+    imports: ['cli/doctor/profile.ts', 'lambda/core/table', 'lambda/frame', 'lambda/routes.ts', 'rules'],
     packages: [
       '@aws-sdk/credential-provider-env',
       'aws-cdk-lib',
@@ -178,7 +178,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // Each lane of tests stands alone. What several lanes need is in test/support.
   'test/support': {
-    imports: ['lambda/**', 'lib', 'local', 'local/store', 'local/table', 'rules'],
+    imports: ['lambda/**', 'local', 'local/store', 'local/table', 'rules'],
     packages: ['*'],
   },
   'test/unit': {
@@ -354,7 +354,7 @@ describe('the architecture', () => {
 
   it('knows every file that is imported', () => {
     // The console's build looks for its styles.
-    const isKnown = (to: string) => sources.has(to) || to.endsWith('.css');
+    const isKnown = (to: string) => sources.has(to) || to.endsWith('.css') || to.startsWith('test/without/');
     expect(arrows(imports.filter(({ to, isRelative }) => isRelative && !isKnown(to)))).toEqual([]);
   });
 

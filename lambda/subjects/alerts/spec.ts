@@ -1,4 +1,5 @@
-import { counts, on, pushes, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { counts, on, pushes } from '../../frame/spec.ts';
 
 export const alerts = {
   functions: {

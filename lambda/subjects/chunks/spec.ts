@@ -1,5 +1,6 @@
 import { ownFolders } from '../../core/store/rules/own-folders.ts';
-import { on, pushes, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { on, pushes } from '../../frame/spec.ts';
 
 export const chunks = {
   functions: {

@@ -1,10 +1,11 @@
-import { on, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { on } from '../../frame/spec.ts';
 
 export const ci = {
   functions: {
     exchangeToken: {
       file: 'ci/exchange-token.ts',
-      description: 'Gives CI jobs short-lived tokens for the identity that their host vouches for.',
+      description: 'Gives CI jobs short-lived tokens for the identity that their host signs.',
       routes: ['POST /v1/tenants/{tenant}/exchange'],
       timeoutSeconds: 15,
       memoryMb: 512,

@@ -1,4 +1,5 @@
-import { on, pushes, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { on, pushes } from '../../frame/spec.ts';
 
 export const downloads = {
   functions: {

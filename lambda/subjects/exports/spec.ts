@@ -1,5 +1,6 @@
 import { ownFolders } from '../../core/store/rules/own-folders.ts';
-import { on, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { on } from '../../frame/spec.ts';
 
 const why = 'Exports have keys of their own, by tenant and export, and both come and go.';
 

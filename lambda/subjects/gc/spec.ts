@@ -1,7 +1,7 @@
 import { ownFolders } from '../../core/store/rules/own-folders.ts';
-import type { SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
 
-const why = 'Clean-ups have keys of their own, by tenant and watch, and both come and go.';
+const why = 'Garbage collection has keys of its own, by tenant and watch, and both come and go.';
 
 export const gc = {
   adds: {

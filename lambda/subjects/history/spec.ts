@@ -1,4 +1,5 @@
-import { counts, pushes, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { counts, pushes } from '../../frame/spec.ts';
 
 export const history = {
   adds: {

@@ -1,4 +1,5 @@
-import { pushes, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { pushes } from '../../frame/spec.ts';
 
 export const hosts = {
   adds: {

@@ -1,4 +1,5 @@
-import { on, type SubjectSpec, tokenUse } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { on, tokenUse } from '../../frame/spec.ts';
 
 export const locks = {
   functions: {

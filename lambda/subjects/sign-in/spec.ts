@@ -1,4 +1,5 @@
-import { on, type SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { on } from '../../frame/spec.ts';
 
 export const signIn = {
   adds: {

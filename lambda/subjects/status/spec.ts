@@ -1,4 +1,4 @@
-import type { SubjectSpec } from '../../frame/spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
 
 export const status = {
   adds: { management: { routes: ['GET /v1/status'] } },

@@ -50,14 +50,14 @@ it.each([
 it('follows a list that another list has', () => {
   const { changed } = withoutLocks({
     ...own,
-    'lambda/lists/stores.ts':
+    'lambda/stores.ts':
       "export { takeLock as locks } from './subjects/locks/locks.ts';\nexport const tokens = 1;\n",
     'lambda/a.ts':
       "import * as stores from './stores.ts';\nconst a = {\n  locks: stores.locks(t),\n  b: stores.tokens,\n};\n",
     'lambda/b.ts': "import {\n  locks,\n  tokens,\n} from './stores.ts';\n",
   });
   expect(Object.fromEntries(changed)).toEqual({
-    'lambda/lists/stores.ts': 'export const tokens = 1;\n',
+    'lambda/stores.ts': 'export const tokens = 1;\n',
     'lambda/a.ts': "import * as stores from './stores.ts';\nconst a = {\n  b: stores.tokens,\n};\n",
     'lambda/b.ts': "import {\n  tokens,\n} from './stores.ts';\n",
   });

@@ -21,7 +21,10 @@ rmSync(outdir, { recursive: true, force: true });
 mkdirSync(outdir, { recursive: true });
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { 'lfs-quota': 'cli/main.ts', 'hash-thread': 'cli/subjects/chunks/hash-thread.ts' },
+  entryPoints: {
+    'lfs-quota': 'cli/main.ts',
+    'hash-thread': 'cli/subjects/chunks/hash-thread.ts',
+  },
   outdir,
   bundle: true,
   // A command doesn't load the server.

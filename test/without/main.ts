@@ -41,9 +41,11 @@ const lists: readonly string[] = [
   'lambda/subjects.ts',
   'local/compose.ts',
   'local/deps.ts',
-  'test/blackbox/suite.ts',
-  'test/contract/table.contract.ts',
-  'test/support/memory/stores.ts',
+  'test/blackbox/subjects.ts',
+  'test/contract/subjects.ts',
+  'test/simulation/ports.ts',
+  'test/unit/docs/limits.ts',
+  'test/unit/lambda/fills.ts',
 ];
 /** A file a function: it lists what the function needs. */
 const isList = (file: string) => lists.includes(file) || /^lambda\/functions\/[\w-]+\.ts$/.test(file);

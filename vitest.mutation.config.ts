@@ -14,12 +14,15 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   gc: ['test/unit/lambda/subjects/gc/{,rules/}*.test.ts', keptFor],
   scan: ['test/unit/lambda/core/scan/{,rules/}*.test.ts'],
   exports: ['test/unit/lambda/subjects/exports/*.test.ts', keptFor],
-  access: ['test/unit/lambda/{access,ci,hosts,invitations,sign-in}/{,rules/}*.test.ts', keptFor],
-  small: ['test/unit/lambda/{locks,history,downloads,alerts,status}/{,rules/}*.test.ts', keptFor],
+  access: [
+    'test/unit/lambda/{frame/access,subjects/{ci,hosts,invitations,sign-in}}/{,rules/}*.test.ts',
+    keptFor,
+  ],
+  small: ['test/unit/lambda/subjects/{locks,history,downloads,alerts,status}/{,rules/}*.test.ts', keptFor],
   adopted: ['test/unit/lambda/core/store/{adopted*,rules/*}.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [
-    'test/unit/lambda/{table/{expressions,requests},ledger/{reads,writes},access/other-reads}.test.ts',
+    'test/unit/lambda/{core/{table/{expressions,requests},ledger/{reads,writes}},frame/access/other-reads}.test.ts',
   ],
 };
 

@@ -10,49 +10,44 @@ import {
 } from '../../../lambda/core/ledger/rules/tenant.ts';
 import { prefixesMax } from '../../../lambda/core/rules/prefix-set.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
-import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { adoptedReposMax } from '../../../lambda/core/store/rules/adopted-repos.ts';
 import { keyLifetimeMs } from '../../../lambda/frame/access/request-keys.ts';
 import { auditKeptMs } from '../../../lambda/frame/access/rules/audit.ts';
 import { sessionLifetimeMs } from '../../../lambda/frame/access/rules/tokens.ts';
 import { sessionsMax } from '../../../lambda/frame/access/token-store.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/frame/contract/tokens.ts';
-import { exchangeRulesMax } from '../../../lambda/subjects/ci/rules/identities.ts';
 import { downloadsKeptMs } from '../../../lambda/subjects/downloads/download-store.ts';
 import { publicReposMax } from '../../../lambda/subjects/downloads/rules/public-reads.ts';
 import { requestedObjectsMax } from '../../../lambda/subjects/exports/contract.ts';
 import { exportLimitMs } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { startsPerDayMax } from '../../../lambda/subjects/exports/start.ts';
-import { setsBytesMax } from '../../../lambda/subjects/gc/rules/gc.ts';
-import { historyDaysMax } from '../../../lambda/subjects/history/rules/history.ts';
 import {
   gitHostsMax,
   linkedReposMax,
   pinnedReposMax,
 } from '../../../lambda/subjects/hosts/rules/git-hosts.ts';
-import { invitationsMax } from '../../../lambda/subjects/invitations/rules/invitations.ts';
-import { lockPageMax, lockPathCharactersMax } from '../../../lambda/subjects/locks/rules/locks.ts';
+import * as subjects from './limits.ts';
 
 const days = (ms: number) => `${ms / 86_400_000} days`;
 const hours = (ms: number) => `${ms / 3_600_000} h`;
 const MiB = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
 
+type Limits = Readonly<Record<string, Readonly<Record<string, number | string>>>>;
+
+const bySubject = Object.values<Limits>(subjects);
+
 /** What somebody who uses or runs the service can meet, and no setting changes. */
-const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>> = {
+const limits: Limits = {
   'Push and fetch': {
     'Objects in a batch': defaultSettings.batchObjectsMax,
     'Body of a request': MiB(defaultSettings.bodyBytesMax),
-    'Characters in the path of a file lock': lockPathCharactersMax,
-    'File locks on a page': lockPageMax,
   },
   'A tenant': {
     Repos: reposMax,
     'Repos with their own limit': repoLimitsMax,
     'Public repos': publicReposMax,
     'Repos linked to git hosts': linkedReposMax,
-    'open invitations': invitationsMax,
     'Repos used by a link of the tenant': pinnedReposMax,
-    'CI rules': exchangeRulesMax,
     'Objects reserved for uploads': tenantEntriesMax,
     '… between two reconciles': entriesBetweenMax,
     '… from one token or user, at a reconcile': crowdedEntries,
@@ -70,12 +65,10 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'Objects listed in one export': requestedObjectsMax,
     'Longest export': hours(exportLimitMs),
     'Objects that garbage collection keeps': prefixesMax,
-    'Reachable sets of a tenant': formatBytes(setsBytesMax),
     'Longest garbage collection': days(defaultSettings.gcLimitMs),
   },
   'What is kept': {
     'Audit log': days(auditKeptMs),
-    'History of usage': `${historyDaysMax} days`,
     Downloads: days(downloadsKeptMs),
     'Idempotency-Key': hours(keyLifetimeMs),
   },
@@ -86,7 +79,8 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
 };
 
 it('docs/limits.md has the limits of the code', async () => {
-  const sections = Object.entries(limits).map(([title, rows]) => {
+  const sections = Object.entries(limits).map(([title, general]) => {
+    const rows = Object.assign({}, general, ...bySubject.map((of) => of[title] ?? {})) as typeof general;
     const lines = Object.entries(rows).map(([what, value]) => `| ${what} | ${value.toLocaleString('en')} |`);
     return `| **${title}** | |\n${lines.join('\n')}`;
   });

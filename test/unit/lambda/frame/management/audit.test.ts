@@ -6,7 +6,6 @@ import { auditActions } from '../../../../../lambda/frame/access/rules/audit.ts'
 import type { RouteContract } from '../../../../../lambda/frame/contract/contract.ts';
 import { create } from '../../../../../lambda/functions/management.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
-import { lockHashOf } from '../../../../../lambda/subjects/locks/rules/locks.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
@@ -165,11 +164,6 @@ describe('the management API', () => {
       { action: 'object.delete', target: { repo: 'game', oid }, after: { objectCount: 1, bytes: 10 } },
     ],
     [
-      'DELETE /v1/tenants/{tenant}/repos/{repo}/locks',
-      { path: { repo: 'game' }, query: { owner: 'ada' } },
-      { action: 'locks.release', asked: { owner: 'ada' }, after: { releasedCount: 0, hasMore: false } },
-    ],
-    [
       'DELETE /v1/tenants/{tenant}/repos/{repo}',
       { path: { repo: 'game' } },
       { action: 'repo.delete', target: { repo: 'game' }, after: { objectCount: null, bytes: null } },
@@ -211,28 +205,7 @@ describe('the management API', () => {
     });
   });
 
-  it('tells of which files locks were released, for whom an invitation was and where a webhook led', async () => {
-    const release = (query: Record<string, string>) =>
-      ask('DELETE /v1/tenants/{tenant}/repos/{repo}/locks', { path: { repo: 'game' }, query });
-    const paths = Array.from({ length: 25 }, (_, index) => `art/${String(index).padStart(2, '0')}.psd`);
-    const lock = async (path: string) => {
-      const id = `${lockHashOf(path)}${'a'.repeat(12)}`;
-      const own = { id, path, ownerId: 'user:bob', ownerName: 'bob', lockedAtMs: 1 };
-      expect((await deps.locks.take({ tenant: 'acme', repo: 'game', lock: own })).kind).toBe('taken');
-    };
-    for (const path of paths) await lock(path);
-    await release({ path: paths[7] ?? '' });
-    expect(last()).toMatchObject({ before: { paths: [paths[7]] }, after: { releasedCount: 1 } });
-    await release({ path: paths[7] ?? '' });
-    expect(last()).toMatchObject({ before: { paths: [] }, after: { releasedCount: 0 } });
-    await release({});
-    const { before, after } = last() ?? {};
-    expect(after).toMatchObject({ releasedCount: 24 });
-    const named = (before?.['paths'] ?? []) as readonly string[];
-    expect(named).toHaveLength(21);
-    expect(named.at(-1)).toBe('…');
-    for (const path of named.slice(0, -1)) expect(paths).toContain(path);
-
+  it('tells for whom an invitation was and where a webhook led', async () => {
     const { body: made } = await ask('POST /v1/tenants/{tenant}/invitations', { body: { user: 'bob' } });
     expect(last()).toMatchObject({ action: 'invitation.create', after: { user: 'bob' } });
     const revoke = () => ask('DELETE /v1/tenants/{tenant}/invitations/{invitationId}', { path: made });

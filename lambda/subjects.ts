@@ -4,8 +4,10 @@ import type { LfsPorts } from './frame/lfs/seams.ts';
 import type { ManagementPorts } from './frame/management/seams.ts';
 import * as batching from './lists/batching.ts';
 import * as belongings from './lists/belongings.ts';
+import * as chores from './lists/chores.ts';
 import * as counting from './lists/counting.ts';
 import * as ends from './lists/ends.ts';
+import * as holds from './lists/holds.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import type { AlertPorts } from './subjects/alerts/ports.ts';
 import { alertsOfLimits } from './subjects/alerts/seams.ts';
@@ -13,8 +15,7 @@ import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
 import { downloadMeter } from './subjects/downloads/downloads.ts';
 import type { DownloadPorts } from './subjects/downloads/ports.ts';
 import { publicAccess, readThrough } from './subjects/downloads/seams.ts';
-import { exportEnds, exportFailures, exportHold } from './subjects/exports/seams.ts';
-import { gcChore } from './subjects/gc/seams.ts';
+import { exportEnds, exportFailures } from './subjects/exports/seams.ts';
 import type { OfferedPorts } from './subjects/history/ports.ts';
 import { outlookPart } from './subjects/history/routes.ts';
 import { outlookOf } from './subjects/history/seams.ts';
@@ -35,16 +36,16 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
 export function seamsOf(
   deps: NeedsOfAll<typeof counting> &
     NeedsOfAll<typeof belongings> &
-    Needs<typeof exportHold> &
+    NeedsOfAll<typeof holds> &
     Needs<typeof chunkClaims> &
-    Omit<Needs<typeof gcChore>, 'holds'>,
+    Omit<NeedsOfAll<typeof chores>, 'holds'>,
 ): Pick<CoreDeps, 'listeners' | 'belongings' | 'holds' | 'chores' | 'claims'> {
-  const holds = [exportHold(deps)];
+  const held = each(holds, deps);
   return {
     listeners: each(counting, deps),
     belongings: each(belongings, deps),
-    holds,
-    chores: [gcChore({ ...deps, holds })],
+    holds: held,
+    chores: each(chores, { ...deps, holds: held }),
     claims: chunkClaims(deps),
   };
 }

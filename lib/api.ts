@@ -175,7 +175,9 @@ const throttledPattern = FilterPattern.all(
 );
 
 /** Take part in every push and fetch. */
-const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsChunks', 'lfsLocks']);
+const lfsFunctions: ReadonlySet<HttpFunction> = new Set(
+  routes.filter(({ path }) => path.includes('/info/lfs/')).map((route) => route.function),
+);
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(

@@ -13,13 +13,7 @@ import {
 } from 'aws-cdk-lib/aws-ses';
 import { DeduplicationScope, FifoThroughputLimit, type IQueue, type Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import {
-  consumerOf,
-  functionSpecs,
-  type QueueName,
-  queueNames,
-  queueSpecs,
-} from '../lambda/routes.ts';
+import { consumerOf, functionSpecs, type QueueName, queueNames, queueSpecs } from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
 import type { Watched } from './monitoring/alarm-specs.ts';
 import { workersOf } from './settings/concurrency.ts';

@@ -25,8 +25,14 @@ export type HttpFunction =
   | { [F in FunctionName]: [RouteKey<F>] extends [never] ? never : F }[FunctionName]
   | typeof defaultRouteFunction;
 
+type Each<T> = T extends unknown ? T[keyof T] : never;
+/** The compiler lets no function use what no spec has. */
+type Known<All, Used extends All> = Used;
+
 /** The queues of a stage that has all of them. */
 export type QueueName = KeysOf<In<Spec, 'queues'>>;
+type UsedQueue = Known<QueueName, KeysOf<In<Each<Said>, 'queues'>>>;
+type UsedScope = Known<KeysOf<In<Spec, 'ownScopes'>>, KeysOf<In<Each<Said>, 'own'>>>;
 
 /** In one order, whatever runs it: Node sorts the names of a namespace, and bundlers don't. */
 const all: readonly SubjectSpec[] = [
@@ -86,14 +92,14 @@ export const queueSpecs: Readonly<Record<QueueName, QueueSpec>> = Object.assign(
 export const queueNames = Object.keys(queueSpecs) as QueueName[];
 
 /** The function that a queue invokes. */
-export function consumerOf(queue: QueueName): FunctionName {
+export function consumerOf(queue: UsedQueue): FunctionName {
   const found = Object.entries(functionSpecs).find(([, spec]) => spec.queues?.[queue]?.includes('receive'));
   if (!found) throw new Error(`No function receives from the queue ${queue}.`);
   return found[0] as FunctionName;
 }
 
 /** Where the service writes beside objects. */
-export const ownScopes: Readonly<Record<string, OwnScope>> = Object.assign(
+export const ownScopes: Readonly<Record<UsedScope, OwnScope>> = Object.assign(
   {},
   ...all.map((spec) => spec.ownScopes),
 );

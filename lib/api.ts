@@ -123,7 +123,7 @@ export class Api extends Construct {
     const management = limit(throttle.managementRequestsPerSecond, throttle.managementBurst);
     const open = limit(throttle.otherRequestsPerSecond, throttle.otherBurst);
     const limitOf = (route: Route) => {
-      if (lfsFunctions.has(route.function)) return lfs;
+      if (isLfs(route.function)) return lfs;
       // What the page of a sign-in asks needs no token.
       return route.function === 'management' && route.path !== '/v1/sign-in' ? management : open;
     };
@@ -175,9 +175,7 @@ const throttledPattern = FilterPattern.all(
 );
 
 /** Take part in every push and fetch. */
-const lfsFunctions: ReadonlySet<HttpFunction> = new Set(
-  routes.filter(({ path }) => path.includes('/info/lfs/')).map((route) => route.function),
-);
+const isLfs = (name: HttpFunction) => name.startsWith('lfs');
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { startEmbeddedStack } from '../../local/start.ts';
-import { push } from '../support/lfs-client.ts';
 import { startStandInHost } from '../support/git-host.ts';
+import { push } from '../support/lfs-client.ts';
 
 /** A running API with something in it. */
 export interface ApiFixture {

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type StandInHost, startStandInHost } from '../../../support/git-host.ts';
 import { GitUser } from '../../../support/git-user.ts';
 import { bytesOf } from '../../../support/payload.ts';
-import { type StandInHost, startStandInHost } from '../../../support/git-host.ts';
 import { Stack } from '../../stack.ts';
 import { describeWithGitLfs } from '../../with-git-lfs.ts';
 

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../../local/start.ts';
-import { recordingLog } from '../../../support/recording-log.ts';
 import { startStandInHost } from '../../../support/git-host.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
 
 const adminToken = 'admin-token-of-the-read-through-test';
 const token = 'forge-token-of-ada-0123456789';

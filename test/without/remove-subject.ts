@@ -155,7 +155,7 @@ function isEntry(entry: RegExp, line: string): boolean {
   return entry.test(text) && depthOf(text) === 0;
 }
 
-/** `key: () => import('./S/file.ts'),` */
+/** An entry that loads a file when it's needed. */
 function importsOf(file: string, line: string, files: ReadonlySet<string>): boolean {
   const [, specifier] = /^\s*(?:\w+|'[^']*'): \(\) => import\('([^']+)'\).*,$/.exec(line) ?? [];
   return specifier !== undefined && files.has(path.posix.join(path.posix.dirname(file), specifier));

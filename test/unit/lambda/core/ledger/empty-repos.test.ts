@@ -357,17 +357,19 @@ describe('the closed repos of a tenant', () => {
     expect(entries.filter(({ level }) => level === 'warn')).toMatchObject([{ fields: { repo: 'a' } }]);
   });
 
-  it('are left for later if the time is up before all their locks are removed', async () => {
+  it('are left for later if the time is up before all that belongs to them is forgotten', async () => {
     await close('a', 'b');
     await empty();
     passBatches();
-    const release = vi.spyOn(world.deps.locks, 'releaseSome').mockImplementation(async () => {
+    const { belongings } = world.deps;
+    const forgetRepo = vi.fn(async () => {
       world.nowMs += 2;
-      return { count: 1, paths: ['a'], hasMore: true };
+      return 'unfinished' as const;
     });
+    Object.assign(world.deps, { belongings: [{ forgetRepo }] });
     expect([await empty(1), await areClosed()]).toEqual(['unfinished', [true, true]]);
-    expect(release).toHaveBeenCalledTimes(1);
-    release.mockRestore();
+    expect(forgetRepo).toHaveBeenCalledTimes(1);
+    Object.assign(world.deps, { belongings });
     expect([await empty(), await areClosed()]).toEqual(['done', [false, false]]);
   });
 

@@ -1,6 +1,7 @@
 import { sha256Hex } from '../../lambda/core/rules/hash.ts';
 import { prefixesOf } from '../../lambda/core/rules/prefix-set.ts';
 import type { Downloads } from '../../lambda/subjects/downloads/download-store.ts';
+import { downloadMeter } from '../../lambda/subjects/downloads/downloads.ts';
 import { reachableSetKey } from '../../lambda/subjects/gc/rules/gc.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
@@ -110,7 +111,8 @@ export async function download(world: TenantWorld, action: DownloadAction): Prom
       objects,
     };
     return (world.offerDownload ?? code.offerDownload)(
-      { ...deps, meters: [code.downloadMeter({ ...deps, downloads })] },
+      // The last release metered without being given a meter.
+      { ...deps, downloads, meters: [downloadMeter({ ...deps, downloads })] } as typeof deps,
       input,
     );
   });

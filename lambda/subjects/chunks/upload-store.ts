@@ -54,7 +54,7 @@ const proofRecords = recordsOf({
   schema: proofSchema,
 });
 
-/** Chunked uploads and the proofs of their chunks, in partitions of their own. */
+/** Chunked uploads and the proofs of their chunks, in partitions of their own. All throw {@link LedgerUnavailableError}. */
 export function createDynamoDbChunkedUploads(table: Table) {
   return methodsOn(table, {
     put,
@@ -73,7 +73,7 @@ export function createDynamoDbChunkedUploads(table: Table) {
 
 export type ChunkedUploads = ReturnType<typeof createDynamoDbChunkedUploads>;
 
-/** Puts a new one. If it exists, this is our own retry after a lost answer. @throws {LedgerUnavailableError} */
+/** Puts a new one. If it exists, this is our own retry after a lost answer. */
 async function put(table: Table, upload: ChunkedUpload): Promise<void> {
   await putItem(table, {
     item: { ...records.keyOf(upload), ...records.fields(upload), version: 0, writeId: newWriteId() },
@@ -84,7 +84,7 @@ async function put(table: Table, upload: ChunkedUpload): Promise<void> {
 /** Uploads of an object that are read, at most. Others of so many are not found. */
 const ofObjectMax = 100;
 
-/** Those of an object, in any state. @throws {LedgerUnavailableError} */
+/** Those of an object, in any state. */
 async function ofObject(table: Table, object: Omit<UploadPath, 'upload'>): Promise<readonly ChunkedUpload[]> {
   return await records.first(table, { ...inPartition(partitionOf(object)), Limit: ofObjectMax });
 }
@@ -94,7 +94,6 @@ async function ofObject(table: Table, object: Omit<UploadPath, 'upload'>): Promi
  *
  * @param changeOf answers undefined to leave it as it is.
  * @returns the upload as it is now, and whether the function changed it. undefined: there is none.
- * @throws {LedgerUnavailableError}
  */
 async function change(
   table: Table,
@@ -107,7 +106,7 @@ async function change(
 
 const writesAtOnce = 16;
 
-/** Removes an upload, after what is known of its chunks. One that does not exist is no error. @throws {LedgerUnavailableError} */
+/** Removes an upload, after what is known of its chunks. One that does not exist is no error. */
 async function remove(table: Table, path: UploadPath): Promise<void> {
   const pk = chunkPartition(path);
   for await (const items of pagesOf(table, inPartition(pk)))
@@ -117,11 +116,7 @@ async function remove(table: Table, path: UploadPath): Promise<void> {
   await records.remove(table, path);
 }
 
-/**
- * Uploads of all tenants that a worker has to look at by now: see `dueAtMs`. Eventually consistent.
- *
- * @throws {LedgerUnavailableError}
- */
+/** Uploads of all tenants that a worker has to look at by now: see `dueAtMs`. Eventually consistent. */
 async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncIterable<readonly UploadPath[]> {
   const pages = pagesOf(table, ofKind(dueKind, { before: timeText(nowMs + 1) }));
   for await (const keys of pages) yield keys.map(pathOfKey);
@@ -137,7 +132,6 @@ function pathOfKey(key: Fields): UploadPath {
  * MD5, never stands for bytes that a worker has not read.
  *
  * @returns `other`: one of them has another SHA-256 already.
- * @throws {LedgerUnavailableError}
  */
 async function fixSha256s(
   table: Table,
@@ -156,22 +150,22 @@ async function fixSha256s(
   return outcome;
 }
 
-/** Replaces the proof of the same chunk. @throws {LedgerUnavailableError} */
+/** Replaces the proof of the same chunk. */
 async function putProof(table: Table, upload: ChunkedUpload, proof: Proof): Promise<void> {
   const { chunk } = proof;
   const item = { ...proofRecords.keyOf({ ...upload, chunk }), ...proof, ...expiry(upload) };
   await putItem(table, { item, condition: `${absent} OR ${exists}` });
 }
 
-/** Strongly consistent. @throws {LedgerUnavailableError} */
+/** Strongly consistent. */
 const readProof = (table: Table, path: UploadPath, chunk: number) =>
   proofRecords.read(table, { ...path, chunk });
 
-/** All of an upload, in the order of its chunks. Strongly consistent. @throws {LedgerUnavailableError} */
+/** All of an upload, in the order of its chunks. Strongly consistent. */
 const proofs = (table: Table, path: UploadPath): Promise<readonly Proof[]> =>
   proofRecords.list(table, inPartition(chunkPartition(path), allProofs));
 
-/** Deletes the proof of a chunk, if it's still this one. @throws {LedgerUnavailableError} */
+/** Deletes the proof of a chunk, if it's still this one. */
 async function deleteProof(
   table: Table,
   path: UploadPath,

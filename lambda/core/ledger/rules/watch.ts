@@ -31,7 +31,6 @@ export const sweepSchema = z.object({
   /** What batches have named since then is not deleted. All that they named before was looked at. */
   seenFromMs: z.number(),
 });
-export type Sweep = Frozen<z.output<typeof sweepSchema>>;
 
 /** What one batch names. */
 export const seenSchema = z.object({

@@ -245,33 +245,23 @@ export const totalOf = (cost: Cost): number => services.reduce((sum, service) =>
 type Monitoring = DeploymentSettings['monitoring'];
 
 /** What tenants do in a month of 30 days. */
-export interface Workload {
-  readonly tenants: number;
-  /** Pushes of 20 new objects, per tenant. */
-  readonly pushes: number;
-  /** Fetches of 20 objects, per tenant. */
-  readonly fetches: number;
-  /** Objects stored per tenant, in four repos. */
-  readonly objects: number;
-  /** Size of an object, in MiB. */
-  readonly objectMb: number;
-  /** Whether the store sends an event for every upload. */
-  readonly storeEvents: boolean;
-  /** Whether downloads from S3 pass CloudFront. */
-  readonly cdn: boolean;
-  readonly monitoring: Monitoring;
-}
-
-export const defaultWorkload: Workload = {
+export const defaultWorkload = {
   tenants: 1000,
+  /** Pushes of 20 new objects, per tenant. */
   pushes: 60,
+  /** Fetches of 20 objects, per tenant. */
   fetches: 120,
+  /** Objects stored per tenant, in four repos. */
   objects: 4000,
+  /** Size of an object, in MiB. */
   objectMb: 1,
+  /** Whether the store sends an event for every upload. */
   storeEvents: false,
+  /** Whether downloads from S3 pass CloudFront. */
   cdn: false,
-  monitoring: 'full',
+  monitoring: 'full' as Monitoring,
 };
+export type Workload = Readonly<typeof defaultWorkload>;
 
 const objectsPerBatch = 20;
 const repos = 4;

@@ -2,16 +2,25 @@ import * as z from 'zod';
 import { sha256Hex } from '../rules/hash.ts';
 import { nullable } from '../rules/stored.ts';
 import { byDueIndex, dueShards, refuseNewerFormat } from '../table/table.ts';
-import type { Deletion, DeletionKey, Removal, RemovedObject } from './rules/deletion.ts';
-import type { Reservation, ReservationKey } from './rules/reservation.ts';
-import type { Shard } from './rules/shard.ts';
-import type {
-  RepoLimit,
-  RepoPath,
-  RepoRecord,
-  StoredPoint,
-  TenantRecord,
-  UnconfirmedLoad,
+import {
+  type Deletion,
+  type DeletionKey,
+  deletionFields,
+  type Removal,
+  type RemovedObject,
+} from './rules/deletion.ts';
+import { type Reservation, type ReservationKey, reservationFields } from './rules/reservation.ts';
+import { type Shard, shardSchema } from './rules/shard.ts';
+import {
+  type RepoLimit,
+  type RepoPath,
+  type RepoRecord,
+  repoSchema,
+  type StoredPoint,
+  scannedLimit,
+  type TenantRecord,
+  tenantFields,
+  type UnconfirmedLoad,
 } from './rules/tenant.ts';
 
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
@@ -47,152 +56,26 @@ const namesIn = <T>({
   pairs?: [string, T][] | undefined;
 }) => new Map([...Object.entries(objects), ...pairs]);
 
-/** Who → until when. */
-const untilMsOf = z.record(z.string(), z.number()).transform((times) => new Map(Object.entries(times)));
-const unconfirmedLoad = z.object({ bytes, makers: untilMsOf, crowd: untilMsOf.optional() });
-
-const tenantItem = z.object({
-  tenant: z.string(),
-  plan: nullable(z.string()),
-  limitBytes: nullable(bytes),
-  downloadLimitBytes: nullable(bytes),
-  reposMustExist: z.boolean().default(false),
-  storageClass: nullable(z.string()),
-  createdAtMs: z.number(),
-  committedBytes: bytes,
-  epoch: z.number(),
-  appliedEpoch: z.number(),
-  confirmedBaseBytes: bytes,
-  confirmedUntilMs: z.number(),
-  deletedBytes: bytes,
-  intents: z.record(z.string(), z.object({ repo: z.string(), bytes, deadlineMs: z.number() })),
+const tenantItem = tenantFields.extend({
   storedBytes: nullable(bytes),
   objectCount: nullable(z.number()),
   scannedAtMs: nullable(z.number()),
-  leaseUntilMs: z.number(),
-  // Absent until a reconcile has listed something.
-  listedUntilMs: z.number().default(0),
-  shardsListedUntilMs: z.number().optional(),
-  shardLists: z.object({ month: z.string(), requests: z.number() }).optional(),
-  listedObjectCount: z.number().optional(),
-  entryCount: z.number().default(0),
-  entriesCounted: z.number().optional(),
-  deletionCount: z.number().default(0),
-  repoCount: z.number().default(0),
-  unconfirmed: unconfirmedLoad.optional(),
-  settingsVersion: z.number().default(0),
-  overtakenEpoch: z.number().default(0),
-  fullScannedAtMs: z.number().default(0),
-  oldBytes: bytes.optional(),
-  reservedUntilMs: nullable(z.number()),
-  closedAtMs: nullable(z.number()),
-  uploadsFromMs: z.number().optional(),
   [byDueIndex.sk]: z.number(),
   fullDueAtMs: z.number().optional(),
-  lookAtMs: nullable(z.number()),
 });
 
 /** The limit of a repo, an attribute of its tenant's item. */
 const repoLimit = z.looseObject({ limitBytes: bytes });
-const scannedLimit = z.object({
-  committedBytes: bytes,
-  storedBytes: bytes,
-  confirmedBaseBytes: bytes,
-  confirmedUntilMs: z.number(),
-  unconfirmed: unconfirmedLoad.optional(),
-});
 
-const scanProgress = z.object({
-  beganMs: z.number(),
-  atMs: z.number(),
-  share: z.number(),
-  objectCount: z.number(),
-  listRequests: z.number(),
-});
-
-/** The watch of a gc run, on a repo's item and on its own. */
-const watchField = z.object({
-  id: z.string(),
-  openedAtMs: z.number(),
-  untilMs: z.number(),
-  hasPrefixes: z.boolean().optional(),
-});
-
-const repoItem = z.object({
-  repo: z.string(),
-  storedBytes: bytes,
-  objectCount: z.number(),
-  scannedAtMs: z.number(),
-  epoch: z.number(),
-  dirtyToken: nullable(z.string()),
-  covered: z.array(z.string()),
-  // Absent until a scan has covered a reservation.
-  putsUntilMs: z.number().default(0),
-  closedAtMs: nullable(z.number()),
-  // Text, because lists and names of attributes would make most of it.
-  points: z.string().optional(),
-  large: z
-    .object({
-      sinceEpoch: z.number(),
-      rescanFromMs: z.number(),
-      isInitialScan: z.literal(true).optional(),
-      progress: scanProgress.optional(),
-    })
-    .optional(),
-  tidyBelowEpoch: z.number().optional(),
-  createdAtMs: z.number().optional(),
-  storageClass: z.string().optional(),
-  endedClosingMs: z.number().optional(),
-  scanPausedAtMs: z.number().optional(),
-  steeringVersion: z.number().optional(),
-  scanCancelledAtMs: z.number().optional(),
-  watch: watchField.optional(),
-  endedWatchMs: z.number().optional(),
-});
-
-const shardItem = z.object({
-  prefix: z.string(),
-  epoch: z.number(),
-  partOf: nullable(z.object({ prefix: z.string(), epoch: z.number() })),
-  storedBytes: bytes,
-  objectCount: z.number(),
-  oldBytes: bytes.optional(),
-  sinceBytes: bytes,
-  sinceCount: z.number(),
-  scannedAtMs: z.number(),
-  scanEndedMs: z.number(),
-  stale: nullable(z.object({ fromMs: z.number(), untilMs: z.number(), doubtBytes: bytes })),
-  // Pairs of oid and time, because they are most of the item. Absent: none.
-  counted: z.string().default(''),
-  appliedRuns: z.array(z.string()),
-});
-
-const reservationItem = z.object({
+const reservationItem = reservationFields.extend({
   reservationId: z.string(),
-  repo: z.string(),
-  state: z.enum(['pending', 'issued']),
-  entries: z.record(z.string(), z.number()),
-  createdAtMs: z.number(),
-  expiresAtMs: z.number(),
-  lapsedAtMs: z.number(),
-  lookAtMs: nullable(z.number()),
-  deletedByMs: z.number().optional(),
-  madeBy: z.string().optional(),
   chunked: z.record(z.string(), z.literal(true)).optional(),
   chunkedUntilMs: z.number().optional(),
 });
 
-const deletionItem = z.object({
+const deletionItem = deletionFields.extend({
   deletionId: z.string(),
-  repo: z.string(),
-  state: z.enum(['scheduled', 'deleting', 'deleted']),
   ...named(z.number()),
-  prefixes: z.string().optional(),
-  dueAtMs: z.number(),
-  deadlineMs: z.number(),
-  closedAtMs: z.number().optional(),
-  afterClosingMs: z.number().optional(),
-  sweep: z.object({ watchId: z.string(), seenFromMs: z.number() }).optional(),
   removal: z
     .object({
       runMs: z.number(),
@@ -308,7 +191,6 @@ export const parseTenant = once((item: unknown): TenantRecord => {
     storedBytes,
     objectCount,
     scannedAtMs,
-    intents,
     [byDueIndex.sk]: firstDueAtMs,
     fullDueAtMs,
     ...rest
@@ -320,7 +202,7 @@ export const parseTenant = once((item: unknown): TenantRecord => {
   // Without it, the full count is all that the tenant is due for.
   const dueAtMs = fullDueAtMs ?? firstDueAtMs;
   const repoLimits = repoLimitsIn(item as Record<string, unknown>);
-  const record = { ...rest, dueAtMs, scanned, intents: new Map(Object.entries(intents)), repoLimits };
+  const record = { ...rest, dueAtMs, scanned, repoLimits };
   return fullDueAtMs === undefined ? { ...record, mayHaveOlderKeys: true } : record;
 });
 
@@ -345,20 +227,11 @@ export const unconfirmedField = (unconfirmed: UnconfirmedLoad | undefined) =>
   };
 
 /** @throws {ZodError} when the item is not a repo's. */
-export const parseRepo = once((item: unknown): RepoRecord => {
-  const { covered, points, ...rest } = repoItem.parse(item);
-  return { ...rest, covered: new Set(covered), ...(points !== undefined && { points: pointsIn(points) }) };
-});
+export const parseRepo = once((item: unknown): RepoRecord => repoSchema.parse(item));
 
 /** `2026-11-21 5000 2026-11-28 6000`: days, each with what was stored. */
 export const pointsText = (points: readonly StoredPoint[]): string =>
   points.map(({ day, storedBytes }) => `${day} ${storedBytes}`).join(' ');
-
-/** What is not understood is left out: nothing is decided by it. */
-function pointsIn(text: string): StoredPoint[] {
-  const found = text.matchAll(/(\d{4}-\d\d-\d\d) (\d+)/g);
-  return [...found].map(([, day = '', bytes]) => ({ day, storedBytes: Number(bytes) }));
-}
 
 /**
  * An older one may be the sum of several unconfirmed ones: its only entry is no oid, so no scan sees it. What it was made of is in
@@ -367,8 +240,8 @@ function pointsIn(text: string): StoredPoint[] {
  * @throws {ZodError} when the item is not a reservation's.
  */
 export const parseReservation = once((item: unknown): Reservation => {
-  const { reservationId, entries, chunked, chunkedUntilMs = 0, ...rest } = reservationItem.parse(item);
-  const reservation = { ...rest, id: reservationId, entries: new Map(Object.entries(entries)) };
+  const { reservationId: id, chunked, chunkedUntilMs = 0, ...rest } = reservationItem.parse(item);
+  const reservation = { ...rest, id };
   const oids = new Set(Object.keys(chunked ?? {}));
   if (oids.size === 0) return reservation;
   const { expiresAtMs, lapsedAtMs } = rest;
@@ -426,15 +299,7 @@ export function removalField({ objects, ...removal }: Removal, { isPacked }: { i
 }
 
 /** @throws {ZodError} when the item is not a shard's. */
-export const parseShard = once((item: unknown): Shard => {
-  const { counted, appliedRuns, ...rest } = shardItem.parse(item);
-  const pairs = counted === '' ? [] : counted.split(' ').map((pair) => pair.split(':'));
-  return {
-    ...rest,
-    counted: new Map(pairs.map(([oid = '', notedAtMs]) => [oid, Number.parseInt(notedAtMs ?? '', 36)])),
-    appliedRuns: new Set(appliedRuns),
-  };
-});
+export const parseShard = once((item: unknown): Shard => shardSchema.parse(item));
 
 /** A shard's attributes beside its key. */
 export function shardFields({ counted, appliedRuns, stale, ...rest }: Shard) {

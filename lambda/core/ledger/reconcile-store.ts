@@ -19,14 +19,7 @@ import {
   tenantDueKey,
   unconfirmedField,
 } from './items.ts';
-import type {
-  RepoRecord,
-  Scanned,
-  ScannedLimit,
-  ShardLists,
-  TenantRecord,
-  UnconfirmedLoad,
-} from './rules/tenant.ts';
+import type { RepoRecord, ScannedLimit, ShardLists, TenantRecord } from './rules/tenant.ts';
 import { readTenant } from './tenant-store.ts';
 
 /** What a scan found of a repo. Committing it clears the dirty token. */
@@ -50,44 +43,42 @@ export interface LimitCommit extends Omit<ScannedLimit, 'committedBytes'> {
   readonly correctionBytes: number;
 }
 
-/** What a reconcile found for a tenant. */
-export interface TenantCommit {
-  readonly tenant: string;
-  readonly epoch: number;
+/** What a reconcile found for a tenant, as its item is to have it. */
+type FoundOfTenant = Pick<
+  TenantRecord,
+  | 'tenant'
+  | 'epoch'
+  | 'confirmedBaseBytes'
+  | 'confirmedUntilMs'
+  | 'scanned'
+  | 'listedUntilMs'
+  | 'shardsListedUntilMs'
+  | 'shardLists'
+  | 'listedObjectCount'
+  | 'entriesCounted'
+  | 'unconfirmed'
+  | 'overtakenEpoch'
+  | 'repoCount'
+  | 'oldBytes'
+  | 'reservedUntilMs'
+  | 'dueAtMs'
+  | 'lookAtMs'
+>;
+
+/** The same, and by how much counters are corrected. */
+export interface TenantCommit extends FoundOfTenant {
   /** Added to the counter: the recomputed value minus the counter as the reconcile found it. */
   readonly correctionBytes: number;
-  readonly confirmedBaseBytes: number;
   /** Taken off the tenant's deleted bytes: what the reconcile found there, which its confirmed usages no longer hold. */
   readonly deletedBytesRead: number;
-  readonly confirmedUntilMs: number;
   /** Repo → what was found, of those that have a limit. */
   readonly repoLimits: ReadonlyMap<string, LimitCommit>;
-  /** null: the tenant was never counted as a whole, and was not now. */
-  readonly scanned: Scanned | null;
-  readonly listedUntilMs: number;
-  readonly shardsListedUntilMs?: number;
-  readonly shardLists?: ShardLists;
-  readonly listedObjectCount?: number;
   /** Added to the number of reservations and entries: those that were read minus the number as found. */
   readonly entryCorrection: number;
-  /** Those that were read. */
-  readonly entriesCounted?: number;
-  /** Replaces what the tenant has. */
-  readonly unconfirmed?: UnconfirmedLoad;
-  readonly overtakenEpoch: number;
-  /** Items of repos. */
-  readonly repoCount: number;
   /** null: not every repo was listed. */
   readonly fullScannedAtMs: number | null;
-  /** Goes with it. undefined: not known. */
-  readonly oldBytes?: number | undefined;
-  readonly reservedUntilMs: number | null;
   /** Ids of notes to remove: their deleters died. */
   readonly expiredIntents: readonly string[];
-  /** When the tenant is due for the next full count. */
-  readonly dueAtMs: number;
-  /** When it is due for a count of what may have changed. null: at no time of its own. */
-  readonly lookAtMs: number | null;
 }
 
 /** What a reconcile writes to the items of a tenant and its repos. Its epoch decides whether it still may. */
@@ -229,35 +220,24 @@ async function commitRepo(
 
 /** What a commit changes in the tenant's item. */
 export function tenantChange(commit: TenantCommit): Clause[] {
+  const { tenant, dueAtMs, lookAtMs, correctionBytes, deletedBytesRead, entryCorrection, ...more } = commit;
+  const { epoch, scanned, unconfirmed, repoLimits, expiredIntents, ...found } = more;
+  const { fullScannedAtMs, oldBytes } = found;
   return [
     setting({
-      appliedEpoch: commit.epoch,
-      confirmedBaseBytes: commit.confirmedBaseBytes,
-      confirmedUntilMs: commit.confirmedUntilMs,
-      ...commit.scanned,
+      ...found,
+      ...scanned,
+      appliedEpoch: epoch,
       leaseUntilMs: 0,
-      listedUntilMs: commit.listedUntilMs,
-      shardsListedUntilMs: commit.shardsListedUntilMs,
-      shardLists: commit.shardLists,
-      listedObjectCount: commit.listedObjectCount,
-      overtakenEpoch: commit.overtakenEpoch,
-      repoCount: commit.repoCount,
-      entriesCounted: commit.entriesCounted,
-      fullScannedAtMs: commit.fullScannedAtMs ?? undefined,
-      oldBytes: commit.oldBytes,
-      reservedUntilMs: commit.reservedUntilMs,
-      unconfirmed: unconfirmedField(commit.unconfirmed),
-      ...tenantDueKey(commit),
+      fullScannedAtMs: fullScannedAtMs ?? undefined,
+      unconfirmed: unconfirmedField(unconfirmed),
+      ...tenantDueKey({ tenant, dueAtMs, lookAtMs }),
     }),
-    ...(commit.unconfirmed ? [] : [removing('late')]),
-    ...(commit.fullScannedAtMs !== null && commit.oldBytes === undefined ? [removing('oldBytes')] : []),
-    adding({
-      committedBytes: commit.correctionBytes,
-      entryCount: commit.entryCorrection,
-      deletedBytes: -commit.deletedBytesRead,
-    }),
-    ...limitsChange(commit.repoLimits),
-    removingKeys('notes', commit.expiredIntents),
+    ...(unconfirmed ? [] : [removing('late')]),
+    ...(fullScannedAtMs !== null && oldBytes === undefined ? [removing('oldBytes')] : []),
+    adding({ committedBytes: correctionBytes, entryCount: entryCorrection, deletedBytes: -deletedBytesRead }),
+    ...limitsChange(repoLimits),
+    removingKeys('notes', expiredIntents),
   ];
 }
 

@@ -11,7 +11,7 @@ import {
 } from './rules/reconciliation.ts';
 import { type Promised, RepoReservations, type RepoScan } from './rules/repo-reservations.ts';
 import { isDisposable, overtakenEpochOf, type RepoRecord, type TenantRecord } from './rules/tenant.ts';
-import { type LargeReposOutcome, scanLargeRepos, selectLargeRepos } from './scan-large-repos.ts';
+import { scanLargeRepos, selectLargeRepos } from './scan-large-repos.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
 import { tell } from './seams.ts';
 import {
@@ -333,25 +333,11 @@ function basisOf(run: {
   };
 }
 
-/** What step 3 found. */
-interface ScannedRepos {
-  readonly kind: 'done';
-  /** Repos that may have changed. */
-  readonly due: ReadonlySet<string>;
-  /** Repo → what was found of it. */
-  readonly scans: ReadonlyMap<string, RepoScan>;
-  readonly largeRepos: LargeReposOutcome;
-  /** Repos that are large repos no longer. */
-  readonly formerLargeRepos: readonly string[];
-  /** LIST requests. */
-  readonly requests: number;
-}
-
 /** Step 3: lists the repos that may have changed, and counts the large repos by their shards. */
 async function countRepos(
   deps: ReconcileDeps,
   { run, snapshot }: { run: ReconcileRun; snapshot: LedgerSnapshot },
-): Promise<ScannedRepos | Exclude<ScanReposOutcome, { kind: 'done' }>> {
+) {
   const { input, isFull, before } = run;
   const { isAwaited = false, isThorough = false, deadlineMs, exclude } = input;
   const { repos, reservations, scanBeganMs } = snapshot;
@@ -373,7 +359,7 @@ async function countRepos(
   const scans = new Map(scanned.scans);
   for (const { repo, scan } of outcomes) if (scan) scans.set(repo, scan);
   return {
-    kind: 'done',
+    kind: 'done' as const,
     due,
     largeRepos,
     scans,

@@ -1,26 +1,11 @@
-import * as z from 'zod';
 import { absent, exists } from '../table/expressions.ts';
 import { getItem, methodsOn, pagesOf, putItem, type Table } from '../table/requests.ts';
 import { byDueIndex, dueShards } from '../table/table.ts';
 import { tenantOfPartition } from './items.ts';
-import type { DueTenant, RefreshState } from './rules/reconcile-policy.ts';
+import { type DueTenant, type RefreshState, refreshSchema } from './rules/reconcile-policy.ts';
 
 /** How far the schedule has come: one item for all tenants, written once in each run. */
 const refreshKey = { pk: 'SCHEDULE', sk: 'SCHEDULE' } as const;
-
-const refreshItem = z.object({
-  handedUntilMs: z.number(),
-  ranAtMs: z.number().optional(),
-  round: z.object({
-    beganMs: z.number(),
-    untilMs: z.number(),
-    doneUntilMs: z.number(),
-    lastBeganMs: z.number(),
-    lastUntilMs: z.number(),
-    sinceMs: z.number(),
-    nextUntilMs: z.number(),
-  }),
-});
 
 /** Pages read of one partition of the index: one tenant may fill many with its lapsed reservations. */
 const pagesMax = 20;
@@ -136,7 +121,7 @@ async function dueOfPartition(
 /** undefined: it never ran. */
 async function readRefreshState(table: Table): Promise<RefreshState | undefined> {
   const item = await getItem(table, refreshKey);
-  return item && refreshItem.parse(item);
+  return item && refreshSchema.parse(item);
 }
 
 /** Replaces it. A write that lands late takes the schedule back a little: some tenants are handed on twice. */

@@ -3,7 +3,7 @@ import type { CoreDeps } from './core-deps.ts';
 import type { Refusal } from './rules/limits.ts';
 import { lapsedAtMs, type Reservation, type ReservationKey, reservationIdOf } from './rules/reservation.ts';
 import type { TenantRecord } from './rules/tenant.ts';
-import type { Crowded, Ticket } from './rules/upload-way.ts';
+import type { Crowded, Ticket, WayInput } from './rules/upload-way.ts';
 import type { Watch } from './rules/watch.ts';
 
 /** A batch of uploads: what it depends on, what it asks for, its own reservation, and its answer. */
@@ -27,10 +27,10 @@ export type AdmitUploadDeps = Pick<
   | 'settings'
 >;
 
-export interface AdmitUploadInput {
+export interface AdmitUploadInput
+  extends Pick<WayInput, 'repo' | 'objects' | 'chunked' | 'madeBy' | 'tokenId'> {
   /** As read when the request was authenticated. */
   readonly tenant: TenantRecord;
-  readonly repo: string;
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects?: number | undefined;
   /** The repo's watch, as read when the request was authenticated. */
@@ -39,14 +39,6 @@ export interface AdmitUploadInput {
   readonly storageClass?: string | null;
   /** Owner of the token, to show with what is refused. null: it has neither user nor label. */
   readonly user?: string | null;
-  /** oid → bytes, valid and distinct, in the order of the request. */
-  readonly objects: ReadonlyMap<string, number>;
-  /** Those of the objects that are uploaded in chunks. Default: none. */
-  readonly chunked?: ReadonlySet<string>;
-  /** Who asks: see {@link makerOf}. undefined: nobody who is held to account. */
-  readonly madeBy?: string | undefined;
-  /** Its end ends what is uploaded in chunks: see `lastingTokenId`. */
-  readonly tokenId?: string | undefined;
   /** Nobody waits for a reconcile: if only one can tell, it's `retry`. */
   readonly isOptional?: boolean;
 }

@@ -6,9 +6,7 @@ import { expiring, keyNames } from '../table/table.ts';
 import { inKey, parseRepo, repoKey } from './items.ts';
 import { neverScanned } from './repo-store.ts';
 import type { RepoPath } from './rules/tenant.ts';
-import type { SeenNote, Watch } from './rules/watch.ts';
-
-const seenItem = z.object({ beganMs: z.number(), prefixes: z.string() });
+import { type SeenNote, seenSchema, type Watch } from './rules/watch.ts';
 
 const goneItem = z.object({ oid: z.string(), goneAtMs: z.number() });
 
@@ -103,7 +101,7 @@ async function* seen(
     ExpressionAttributeValues: { ':pk': seenPartition(tenant, watchId), ':from': seenTime(fromMs) },
     ConsistentRead: true,
   });
-  for await (const items of pages) yield items.map((item) => seenItem.parse(item));
+  for await (const items of pages) yield items.map((item) => seenSchema.parse(item));
 }
 
 /** Notes that objects are deleted, or with `emptiedName` that a repo was emptied. */

@@ -1,147 +1,108 @@
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
 /**
  * The constants of the protocol. A stage may change each of them, and tests use smaller ones. Each comment says what
- * the value means for correctness.
+ * the value means for correctness. These are the defaults of a deployed stage.
  */
-export interface Settings {
+export const defaultSettings = {
   /** How long a signed URL is valid, from the creation of its reservation. */
-  readonly urlLifetimeMs: number;
+  urlLifetimeMs: 30 * minute,
   /** How much longer than its URLs a reservation lives. No URL may outlive its reservation. */
-  readonly reservationSlackMs: number;
+  reservationSlackMs: minute,
   /**
    * A PUT may begin just before its URL expires. It is assumed to end within this time plus its size divided by
    * `putMinBytesPerSecond`. A slower one is counted only by the next scan.
    */
-  readonly putGraceMs: number;
+  putGraceMs: 5 * minute,
   /** Slowest rate at which a PUT is assumed to send. */
-  readonly putMinBytesPerSecond: number;
+  putMinBytesPerSecond: 1_000_000,
   /** Assumed bound on how far the clocks of two functions differ. */
-  readonly clockSkewMs: number;
+  clockSkewMs: 5 * second,
   /** Time limit of the batch function. A batch does nothing later than this after its start. */
-  readonly batchTimeLimitMs: number;
+  batchTimeLimitMs: 25 * second,
   /**
    * A batch is told "stored" by a listing of its process that is no older than this. The records of deleted objects are
    * kept for so much longer, and a repo stays closed until no batch knows what was in it.
    */
-  readonly listingTrustMs: number;
+  listingTrustMs: 20 * second,
   /** A pending reservation that is older than this has lost its batch function, and is voided. */
-  readonly pendingVoidAfterMs: number;
+  pendingVoidAfterMs: minute,
   /** How long a batch may spend on one reconcile at the limit. */
-  readonly inlineReconcileBudgetMs: number;
+  inlineReconcileBudgetMs: 15 * second,
   /** Shortest Retry-After of a 429, before jitter. */
-  readonly retryAfterMs: number;
+  retryAfterMs: 2 * second,
   /** A reconcile's lease. It is renewed while the scan gets pages. */
-  readonly reconcileLeaseMs: number;
+  reconcileLeaseMs: 15 * second,
   /** A count that is older than this is a cache miss. The schedule counts a tenant in use in full this often. */
-  readonly maxAgeMs: number;
+  maxAgeMs: 24 * hour,
   /** Longest time between two full counts of the schedule, for a tenant in which nothing happens. */
-  readonly idleRefreshMaxMs: number;
+  idleRefreshMaxMs: 30 * 24 * hour,
   /** Shortest time between the beginnings of two reconciles of a tenant that nobody waits for. */
-  readonly reconcileRestMs: number;
+  reconcileRestMs: minute,
   /** Each tenant's budget of LIST requests. A tenant with costly scans is counted less often. More than 0. */
-  readonly listRequestsPerHour: number;
+  listRequestsPerHour: 1200,
   /** How long a read of the usage waits for a scan before it answers 202. */
-  readonly scanWaitMs: number;
+  scanWaitMs: 20 * second,
   /** LIST requests of one scan at a time, at most. */
-  readonly scanConcurrency: number;
+  scanConcurrency: 128,
   /**
    * HEAD requests that cost as much as one LIST, rounded up: 12.5 on S3 and on R2. A batch asks the store by LIST if that
    * is no dearer. With more than a batch has objects it always asks by HEAD, as is right for a store whose LIST does
    * not show every upload at once.
    */
-  readonly headsPerList: number;
+  headsPerList: 13,
   /** Objects in one batch request, at most. */
-  readonly batchObjectsMax: number;
+  batchObjectsMax: 1000,
   /** Size of one request body, at most. */
-  readonly bodyBytesMax: number;
+  bodyBytesMax: 1024 * 1024,
   /** Largest object that one PUT can carry. S3 accepts up to 5 GiB. */
-  readonly objectBytesMax: number;
+  objectBytesMax: 5 * 1024 ** 3,
   /** Larger objects are uploaded in chunks, by clients that can. */
-  readonly chunkedAboveBytes: number;
+  chunkedAboveBytes: 5 * 1024 ** 3,
   /** Largest object that is uploaded in chunks. 0: none is. */
-  readonly chunkedBytesMax: number;
+  chunkedBytesMax: 5_000 * 1024 ** 3,
   /** Size of a chunk. A multiple of 64, and 5 MiB or more: it becomes a part of a multipart upload. */
-  readonly chunkBytes: number;
+  chunkBytes: 64 * 1024 ** 2,
   /** Grace time between marking an object and deleting it. Must exceed the time limit of the function that marks. */
-  readonly deleteGraceMs: number;
+  deleteGraceMs: hour,
   /**
    * Reservations and claims of a tenant, to which deletes add at most: what a PUT may store again waits beyond it, until it
    * is too old for that, or there are fewer.
    */
-  readonly unconfirmedEntriesMax: number;
+  unconfirmedEntriesMax: 100_000,
   /** Objects of a repo from which on it is counted by shards. Below half of it, it is listed as a whole again. */
-  readonly largeRepoObjects: number;
+  largeRepoObjects: 100_000,
   /** Objects of a shard, above which it is split. */
-  readonly shardObjectsMax: number;
+  shardObjectsMax: 400_000,
   /** Each shard is scanned this often, because something may have changed around the API. */
-  readonly shardRoundMs: number;
+  shardRoundMs: 7 * 24 * hour,
   /** LIST requests for the shards of a tenant, beside its budget. */
-  readonly shardListsPerHour: number;
+  shardListsPerHour: 360_000,
   /**
    * LIST requests for the shards of a tenant in a calendar month (UTC). Once they are made, no shard is scanned until the
    * next month. What asks for awaited uploads is charged but not held up, so it may be a little more.
    */
-  readonly shardListsPerMonth: number;
+  shardListsPerMonth: 1_000_000_000,
   /** LIST requests that one reconcile makes for shards, about: some seconds of listing. */
-  readonly shardListsPerRun: number;
+  shardListsPerRun: 3000,
   /**
    * Shortest time from the opening of a repo's watch to the snapshot of a clone. A push whose batch began before the
    * watch must have moved its ref by then.
    */
-  readonly gcWatchMs: number;
-  /** A watch ends by itself after this. */
-  readonly gcLimitMs: number;
-  /** A host's word on a person is kept for so long: who loses access there loses it here no later. */
-  readonly hostUserKeptMs: number;
-  /** The most that who manages a tenant may set as the monthly ceiling of a public repo. The operator may set more. */
-  readonly publicMonthBytesMax: number;
-  /** Tenants that one run of the schedule hands to the queue, at most. */
-  readonly refreshTenantsMax: number;
-}
-
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
-
-/** The defaults of a deployed stage. */
-export const defaultSettings: Settings = {
-  urlLifetimeMs: 30 * minute,
-  reservationSlackMs: minute,
-  putGraceMs: 5 * minute,
-  putMinBytesPerSecond: 1_000_000,
-  clockSkewMs: 5 * second,
-  batchTimeLimitMs: 25 * second,
-  listingTrustMs: 20 * second,
-  pendingVoidAfterMs: minute,
-  inlineReconcileBudgetMs: 15 * second,
-  retryAfterMs: 2 * second,
-  reconcileLeaseMs: 15 * second,
-  maxAgeMs: 24 * hour,
-  idleRefreshMaxMs: 30 * 24 * hour,
-  reconcileRestMs: minute,
-  listRequestsPerHour: 1200,
-  scanWaitMs: 20 * second,
-  scanConcurrency: 128,
-  headsPerList: 13,
-  batchObjectsMax: 1000,
-  bodyBytesMax: 1024 * 1024,
-  objectBytesMax: 5 * 1024 ** 3,
-  chunkedAboveBytes: 5 * 1024 ** 3,
-  chunkedBytesMax: 5_000 * 1024 ** 3,
-  chunkBytes: 64 * 1024 ** 2,
-  deleteGraceMs: hour,
-  unconfirmedEntriesMax: 100_000,
-  largeRepoObjects: 100_000,
-  shardObjectsMax: 400_000,
-  shardRoundMs: 7 * 24 * hour,
-  shardListsPerHour: 360_000,
-  shardListsPerMonth: 1_000_000_000,
-  shardListsPerRun: 3000,
   gcWatchMs: 24 * hour,
+  /** A watch ends by itself after this. */
   gcLimitMs: 30 * 24 * hour,
+  /** A host's word on a person is kept for so long: who loses access there loses it here no later. */
   hostUserKeptMs: 5 * minute,
+  /** The most that who manages a tenant may set as the monthly ceiling of a public repo. The operator may set more. */
   publicMonthBytesMax: 1024 ** 4,
+  /** Tenants that one run of the schedule hands to the queue, at most. */
   refreshTenantsMax: 300,
 };
+
+export type Settings = Readonly<typeof defaultSettings>;
 
 /**
  * Settings as a stage hands them to its functions: a JSON object of those that differ from the defaults. A stage that

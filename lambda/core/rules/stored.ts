@@ -1,9 +1,19 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 
 /** What schemas of stored records share. */
 
 /** The same, to be read alone: a record's type, from that of its schema. */
-export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+export type Frozen<T> = T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]: Frozen<T[K]> }
+    : T;
 
 /** What an item may have as null, or not at all: both are null. */
 export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
+
+/** A map, stored as an object. */
+export const mapOf = <T extends z.ZodType>(value: T) =>
+  z
+    .record(z.string(), value)
+    .transform((found): ReadonlyMap<string, z.output<T>> => new Map(Object.entries(found)));

@@ -168,51 +168,28 @@ export function createHeaderSigner() {
  * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html.
  */
 
-interface PresignInput {
-  readonly method: 'GET' | 'PUT';
+interface PresignInput extends Omit<HeaderSignInput, 'query' | 'bodySha256'> {
   /** `https://host` or `https://host:port`, no path. */
   readonly origin: string;
-  /** Value of the Host header. */
-  readonly host: string;
-  /** Absolute and escaped: see `escapePath`. */
-  readonly path: string;
-  /** Headers that the request must have besides Host, with lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly credentials: AwsCredentials;
-  readonly region: string;
-  readonly signedAtMs: number;
   /** Whole seconds, 1 to 604,800 (a week). */
   readonly expiresSeconds: number;
-}
-
-/** The parts that all URLs of one batch share. */
-interface Common {
-  readonly time: string;
-  readonly scope: string;
-  readonly signedHeaders: string;
-  /** The query, sorted by name, up to the place of the signature. */
-  readonly beforeSignature: string;
-  readonly afterSignature: string;
-  readonly key: KeyObject;
 }
 
 /** Presigns requests. Caches the signing key, and the parts that all URLs of one batch share. */
 function createPresigner() {
   const keyFor = signingKeys();
-  let cached: { readonly of: PresignInput; readonly common: Common } | undefined;
-  const commonOf = (input: PresignInput, signedHeaders: string): Common => {
-    if (cached?.common.signedHeaders === signedHeaders && isOfOneBatch(cached.of, input))
-      return cached.common;
+  const partsOf = (input: PresignInput, signedHeaders: string) => {
     const { credentials, region } = input;
     const { accessKeyId, sessionToken } = credentials;
     const time = amzTime(input.signedAtMs);
     const date = time.slice(0, 8);
     const scope = `${date}/${region}/s3/aws4_request`;
     const token = sessionToken === undefined ? '' : `&X-Amz-Security-Token=${escapeUri(sessionToken)}`;
-    const common = {
+    return {
       time,
       scope,
       signedHeaders,
+      // The query is sorted by name. The signature is between these two.
       beforeSignature:
         'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Content-Sha256=UNSIGNED-PAYLOAD' +
         `&X-Amz-Credential=${escapeUri(`${accessKeyId}/${scope}`)}&X-Amz-Date=${time}` +
@@ -220,8 +197,12 @@ function createPresigner() {
       afterSignature: `X-Amz-SignedHeaders=${escapeUri(signedHeaders)}`,
       key: keyFor({ credentials, date, region }),
     };
-    cached = { of: input, common };
-    return common;
+  };
+  let cached: { readonly of: PresignInput; readonly common: ReturnType<typeof partsOf> } | undefined;
+  const commonOf = (input: PresignInput, signedHeaders: string) => {
+    if (cached?.common.signedHeaders !== signedHeaders || !isOfOneBatch(cached.of, input))
+      cached = { of: input, common: partsOf(input, signedHeaders) };
+    return cached.common;
   };
   /** The presigned URL. Every given header is signed, and none is moved into the query. The body is not hashed. */
   return (input: PresignInput): string => {

@@ -40,6 +40,7 @@ export function recordsOf<K, R extends object>(kind: Kind<K, R>) {
   const parse = (item: unknown): R => schema.parse(item);
   return {
     keyOf,
+    fields,
     async read(table: Table, key: K): Promise<R | undefined> {
       const item = await getItem(table, keyOf(key));
       return item && parse(item);

@@ -13,6 +13,8 @@ import {
 import { fromStored, stored } from './stored-names.ts';
 import { byKindIndex, keyNames, type Query, type TableClient, tenantKey } from './table.ts';
 
+/** Requests to the table. All throw {@link LedgerUnavailableError}; a write may have landed then. */
+
 /** How a request waits before it is sent again. */
 interface Pausing {
   /** Waits for as long as chance has it. Default: by Node's timers. */
@@ -127,7 +129,7 @@ interface ConditionalWrite {
   readonly keys?: Readonly<Record<string, string>>;
 }
 
-/** Reads an item, strongly consistent. @throws {LedgerUnavailableError} */
+/** Reads an item, strongly consistent. */
 export async function getItem(table: Table, key: Key): Promise<Fields | undefined> {
   const { client, tableName: TableName } = table;
   const output = await send(() => client.send('GetItem', { TableName, Key: key, ConsistentRead: true }));
@@ -142,11 +144,7 @@ const idleAnswersMax = 10;
 const unprocessedDelayMs = 10;
 const unprocessedDelayMaxMs = 500;
 
-/**
- * Reads items by key, strongly consistent and in any order. Asks again for keys that the table left unprocessed.
- *
- * @throws {LedgerUnavailableError}
- */
+/** Reads items by key, strongly consistent and in any order. Asks again for keys that the table left unprocessed. */
 export async function batchGet(table: Table, keys: readonly Key[]): Promise<readonly unknown[]> {
   const { client, tableName, pauseUpTo = pauseByChance } = table;
   const found: unknown[] = [];
@@ -169,11 +167,7 @@ export async function batchGet(table: Table, keys: readonly Key[]): Promise<read
   return found;
 }
 
-/**
- * Puts an item. One with the same key is replaced, so the condition usually is that it does not exist.
- *
- * @throws {LedgerUnavailableError}
- */
+/** Puts an item. One with the same key is replaced, so the condition usually is that it does not exist. */
 export async function putItem(
   table: Table,
   write: { item: Fields; condition: string; values?: Fields },
@@ -195,7 +189,6 @@ export async function putItem(
  * Updates an item. Creates it if it does not exist and the condition allows that.
  *
  * @param write.returns which attributes the result holds; none if left out.
- * @throws {LedgerUnavailableError}
  */
 export async function updateItem(
   table: Table,
@@ -229,7 +222,6 @@ export async function updateItem(
  * Deletes an item. One that does not exist is no error.
  *
  * @param write.returns `ALL_OLD`: the result holds the item as it was, or undefined if there was none.
- * @throws {LedgerUnavailableError}
  */
 export async function deleteItem(
   table: Table,
@@ -254,7 +246,6 @@ export async function deleteItem(
  * them for the same.
  *
  * @param item as it was read, with its key. Nothing happens if that is this one.
- * @throws {LedgerUnavailableError}
  */
 export async function moveToKey(table: Table, item: Fields, key: Key): Promise<void> {
   const { [keyNames.pk]: pk, [keyNames.sk]: sk, ...fields } = item;
@@ -274,11 +265,7 @@ function orNone(placeholders: Fields): Record<string, unknown> | undefined {
   return Object.keys(defined).length === 0 ? undefined : defined;
 }
 
-/**
- * What a query finds, a page at a time. The next page is read when the caller asks for it.
- *
- * @throws {LedgerUnavailableError}
- */
+/** What a query finds, a page at a time. The next page is read when the caller asks for it. */
 export async function* pagesOf(
   table: Table,
   query: Query,
@@ -369,7 +356,6 @@ export function keysAfter(input: {
  * One answer to a query: at most its `Limit`, and at most 1 MB of items.
  *
  * @returns the items, and whether more may follow.
- * @throws {LedgerUnavailableError}
  */
 export async function onePage(
   table: Table,
@@ -379,11 +365,7 @@ export async function onePage(
   return { items: (output.Items ?? []).map(fromStored), hasMore: output.LastEvaluatedKey !== undefined };
 }
 
-/**
- * All that a query finds: of what gives rights, none may be hidden. Requests at the same time can pass its bound.
- *
- * @throws {LedgerUnavailableError}
- */
+/** All that a query finds: of what gives rights, none may be hidden. Requests at the same time can pass its bound. */
 export async function allItems(table: Table, query: Query): Promise<readonly Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   for await (const items of pagesOf(table, query)) found.push(...items);

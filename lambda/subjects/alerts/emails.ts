@@ -20,6 +20,7 @@ import {
   type Mailer,
   mailboxOf,
   type Notice,
+  noticeSchema,
   noticesOf,
   noticeText,
   tokenNoticeMs,
@@ -284,24 +285,6 @@ async function noticesNow(
 
 /** Tokens that one e-mail names. */
 const tokensNamedMax = 100;
-
-const noticeSchema = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('tokens.expiring'),
-    id: z.string(),
-    tokens: z.array(z.object({ tokenId: z.string(), name: z.string().nullable(), expiresAtMs: z.number() })),
-  }),
-  z.object({
-    type: z.literal('week.summary'),
-    id: z.string(),
-    storedBytes: z.number(),
-    limitBytes: z.number().nullable(),
-    objectCount: z.number(),
-    addedBytes: z.number().nullable(),
-    refusals: z.number(),
-    fullOn: z.string().nullable(),
-  }),
-]);
 
 const emailMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('confirm'), tenant: z.string(), key: z.string() }),

@@ -1,5 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { Crowded, Ticket } from '../../core/ledger/rules/upload-way.ts';
+import type { Crowded, Ticket, WayInput } from '../../core/ledger/rules/upload-way.ts';
 import { forEachLimited, mapLimited } from '../../core/rules/async.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
 import type { ChunkPorts } from './ports.ts';
@@ -13,20 +13,9 @@ import {
   withToken,
 } from './rules/upload.ts';
 
-interface Objects {
-  readonly tenant: string;
-  readonly repo: string;
-  /** oid → bytes. */
-  readonly objects: ReadonlyMap<string, number>;
-  /** Those of them that are uploaded in chunks. */
-  readonly chunked?: ReadonlySet<string>;
-  readonly madeBy?: string | undefined;
-  readonly tokenId?: string | undefined;
-}
-
 const atOnce = 16;
 
-const chunkedOf = ({ objects, chunked }: Objects) =>
+const chunkedOf = ({ objects, chunked }: WayInput) =>
   chunked ? [...objects].filter(([oid]) => chunked.has(oid)) : [];
 
 /**
@@ -38,7 +27,7 @@ const chunkedOf = ({ objects, chunked }: Objects) =>
  */
 export async function beginUploads(
   deps: Pick<CoreDeps, 'ids' | 'settings'> & Pick<ChunkPorts, 'chunkedUploads'>,
-  input: Objects & { reservationId: string; nowMs: number; storageClass?: string | undefined },
+  input: WayInput & { reservationId: string; nowMs: number; storageClass?: string | undefined },
 ): Promise<{ tickets: ReadonlyMap<string, Ticket>; isFull: boolean }> {
   const { tenant, repo, reservationId: upload, madeBy = '', nowMs, storageClass } = input;
   let isFull = false;
@@ -65,7 +54,7 @@ export async function removeUploads(
   );
 }
 
-function newTicket({ ids }: Pick<CoreDeps, 'ids'>, { tokenId }: Pick<Objects, 'tokenId'>, upload: string) {
+function newTicket({ ids }: Pick<CoreDeps, 'ids'>, { tokenId }: Pick<WayInput, 'tokenId'>, upload: string) {
   const token = `lfsc_${ids.random(40)}`;
   const ticket: Ticket = { upload, token, expiresInMs: tokenForMs };
   return { token: { sha256: sha256Hex(token), ...(tokenId !== undefined && { tokenId }) }, ticket };
@@ -78,7 +67,7 @@ function newTicket({ ids }: Pick<CoreDeps, 'ids'>, { tokenId }: Pick<Objects, 't
  */
 export async function resumeUploads(
   deps: Pick<CoreDeps, 'ledger' | 'clock' | 'ids'> & Pick<ChunkPorts, 'chunkedUploads'>,
-  input: Objects,
+  input: WayInput,
 ): Promise<ReadonlyMap<string, Ticket | Crowded>> {
   const found = new Map<string, Ticket | Crowded>();
   await forEachLimited(chunkedOf(input), atOnce, async ([oid, sizeBytes]) => {
@@ -90,7 +79,7 @@ export async function resumeUploads(
 
 async function resumeOne(
   deps: Parameters<typeof resumeUploads>[0],
-  input: Omit<Objects, 'objects'> & { oid: string; sizeBytes: number },
+  input: Omit<WayInput, 'objects'> & { oid: string; sizeBytes: number },
 ): Promise<Ticket | Crowded | undefined> {
   const nowMs = deps.clock.nowMs();
   const { madeBy = '' } = input;

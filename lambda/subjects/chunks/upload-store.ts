@@ -1,62 +1,34 @@
-import * as z from 'zod';
 import { forEachLimited } from '../../core/rules/async.ts';
 import { absent, exists, type Fields, setting } from '../../core/table/expressions.ts';
+import { recordsOf } from '../../core/table/records.ts';
 import {
-  allItems,
-  changeItem,
   deleteItem,
-  getItem,
   inPartition,
   methodsOn,
   newWriteId,
   ofKind,
-  onePage,
   pagesOf,
   putItem,
   type Table,
   updateItem,
 } from '../../core/table/requests.ts';
 import { expiring, kindKey, timeText } from '../../core/table/table.ts';
-import { type ChunkedUpload, claimedForMs, dueAtMs, type Proof, type UploadPath } from './rules/upload.ts';
-
-const uploadItem = z.object({
-  tenant: z.string(),
-  repo: z.string(),
-  oid: z.string(),
-  upload: z.string(),
-  sizeBytes: z.number(),
-  chunkBytes: z.number(),
-  madeBy: z.string(),
-  state: z.enum(['open', 'assembling', 'stored', 'wrong', 'ended']),
-  stateAtMs: z.number(),
-  // An older version wrote none: as if its worker had died.
-  leaseUntilMs: z.number().default(0),
-  createdAtMs: z.number(),
-  activeUntilMs: z.number(),
-  putsUntilMs: z.number(),
-  askedAtMs: z.number(),
-  tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number(), tokenId: z.string().optional() })),
-  multipart: z.object({ id: z.string(), beganAtMs: z.number(), isAhead: z.boolean().optional() }).nullable(),
-  storageClass: z.string().optional(),
-  failure: z.string().optional(),
-});
-
-const proofItem = z.object({
-  chunk: z.number(),
-  before: z.string(),
-  after: z.string(),
-  etag: z.string(),
-  sizeBytes: z.number(),
-});
+import {
+  type ChunkedUpload,
+  claimedForMs,
+  dueAtMs,
+  type Proof,
+  proofSchema,
+  type UploadPath,
+  uploadSchema,
+} from './rules/upload.ts';
 
 /** All uploads of an object. A part of a key has no `#`. */
 const partitionOf = ({ tenant, repo, oid }: Omit<UploadPath, 'upload'>) => `UPLOAD#${tenant}#${repo}#${oid}`;
-const uploadKey = (path: UploadPath) => ({ pk: partitionOf(path), sk: path.upload });
 
 /** Of an upload's chunks: there are up to 10,000. All large objects of a batch have its reservation's id. */
 const chunkPartition = ({ upload, oid }: UploadPath) => `UPLOAD#${upload}#${oid}`;
 const number = (chunk: number) => String(chunk).padStart(5, '0');
-const proofKey = (path: UploadPath, chunk: number) => ({ pk: chunkPartition(path), sk: number(chunk) });
 /** What a frozen function writes may land when its upload is removed. The table removes it then. */
 const expiry = ({ createdAtMs }: ChunkedUpload) => expiring(createdAtMs + claimedForMs);
 /** Before all proofs. */
@@ -69,16 +41,24 @@ const allProofs = { from: '0', to: '~' };
 /** The kind of uploads in the index that a worker has to look at, in the order of the times by which. */
 const dueKind = 'UPLOADS';
 
-const fieldsOf = (upload: ChunkedUpload): Fields => ({
-  ...kindKey(dueKind, `${timeText(dueAtMs(upload))}#${upload.upload}`),
-  ...upload,
+const records = recordsOf<UploadPath, ChunkedUpload>({
+  keyOf: (path) => ({ pk: partitionOf(path), sk: path.upload }),
+  schema: uploadSchema,
+  fields: (upload) => ({ ...kindKey(dueKind, `${timeText(dueAtMs(upload))}#${upload.upload}`), ...upload }),
+});
+const proofRecords = recordsOf({
+  keyOf: ({ chunk, ...path }: UploadPath & Pick<Proof, 'chunk'>) => ({
+    pk: chunkPartition(path),
+    sk: number(chunk),
+  }),
+  schema: proofSchema,
 });
 
-/** Chunked uploads and the proofs of their chunks, in partitions of their own. */
+/** Chunked uploads and the proofs of their chunks, in partitions of their own. All throw {@link LedgerUnavailableError}. */
 export function createDynamoDbChunkedUploads(table: Table) {
   return methodsOn(table, {
     put,
-    read,
+    read: records.read,
     ofObject,
     change,
     remove,
@@ -93,27 +73,20 @@ export function createDynamoDbChunkedUploads(table: Table) {
 
 export type ChunkedUploads = ReturnType<typeof createDynamoDbChunkedUploads>;
 
-/** Puts a new one. If it exists, this is our own retry after a lost answer. @throws {LedgerUnavailableError} */
+/** Puts a new one. If it exists, this is our own retry after a lost answer. */
 async function put(table: Table, upload: ChunkedUpload): Promise<void> {
   await putItem(table, {
-    item: { ...uploadKey(upload), ...fieldsOf(upload), version: 0, writeId: newWriteId() },
+    item: { ...records.keyOf(upload), ...records.fields(upload), version: 0, writeId: newWriteId() },
     condition: absent,
   });
-}
-
-/** Strongly consistent. @throws {LedgerUnavailableError} */
-async function read(table: Table, path: UploadPath): Promise<ChunkedUpload | undefined> {
-  const item = await getItem(table, uploadKey(path));
-  return item && uploadItem.parse(item);
 }
 
 /** Uploads of an object that are read, at most. Others of so many are not found. */
 const ofObjectMax = 100;
 
-/** Those of an object, in any state. @throws {LedgerUnavailableError} */
+/** Those of an object, in any state. */
 async function ofObject(table: Table, object: Omit<UploadPath, 'upload'>): Promise<readonly ChunkedUpload[]> {
-  const { items } = await onePage(table, { ...inPartition(partitionOf(object)), Limit: ofObjectMax });
-  return items.map((item) => uploadItem.parse(item));
+  return await records.first(table, { ...inPartition(partitionOf(object)), Limit: ofObjectMax });
 }
 
 /**
@@ -121,37 +94,29 @@ async function ofObject(table: Table, object: Omit<UploadPath, 'upload'>): Promi
  *
  * @param changeOf answers undefined to leave it as it is.
  * @returns the upload as it is now, and whether the function changed it. undefined: there is none.
- * @throws {LedgerUnavailableError}
  */
 async function change(
   table: Table,
   path: UploadPath,
   changeOf: (upload: ChunkedUpload) => ChunkedUpload | undefined,
 ): Promise<{ upload: ChunkedUpload; isChanged: boolean } | undefined> {
-  const { item, isChanged } = await changeItem(table, uploadKey(path), (found) => {
-    const changed = found && changeOf(uploadItem.parse(found));
-    return changed && fieldsOf(changed);
-  });
-  return item && { upload: uploadItem.parse(item), isChanged };
+  const changed = await records.change(table, path, (upload) => upload && changeOf(upload));
+  return changed.record && { upload: changed.record, isChanged: changed.isChanged };
 }
 
 const writesAtOnce = 16;
 
-/** Removes an upload, after what is known of its chunks. One that does not exist is no error. @throws {LedgerUnavailableError} */
+/** Removes an upload, after what is known of its chunks. One that does not exist is no error. */
 async function remove(table: Table, path: UploadPath): Promise<void> {
   const pk = chunkPartition(path);
   for await (const items of pagesOf(table, inPartition(pk)))
     await forEachLimited(items, writesAtOnce, async ({ sk }) => {
       await deleteItem(table, { key: { pk, sk: String(sk) } });
     });
-  await deleteItem(table, { key: uploadKey(path) });
+  await records.remove(table, path);
 }
 
-/**
- * Uploads of all tenants that a worker has to look at by now: see `dueAtMs`. Eventually consistent.
- *
- * @throws {LedgerUnavailableError}
- */
+/** Uploads of all tenants that a worker has to look at by now: see `dueAtMs`. Eventually consistent. */
 async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncIterable<readonly UploadPath[]> {
   const pages = pagesOf(table, ofKind(dueKind, { before: timeText(nowMs + 1) }));
   for await (const keys of pages) yield keys.map(pathOfKey);
@@ -167,7 +132,6 @@ function pathOfKey(key: Fields): UploadPath {
  * MD5, never stands for bytes that a worker has not read.
  *
  * @returns `other`: one of them has another SHA-256 already.
- * @throws {LedgerUnavailableError}
  */
 async function fixSha256s(
   table: Table,
@@ -186,30 +150,27 @@ async function fixSha256s(
   return outcome;
 }
 
-/** Replaces the proof of the same chunk. @throws {LedgerUnavailableError} */
+/** Replaces the proof of the same chunk. */
 async function putProof(table: Table, upload: ChunkedUpload, proof: Proof): Promise<void> {
-  const item = { ...proofKey(upload, proof.chunk), ...proof, ...expiry(upload) };
+  const { chunk } = proof;
+  const item = { ...proofRecords.keyOf({ ...upload, chunk }), ...proof, ...expiry(upload) };
   await putItem(table, { item, condition: `${absent} OR ${exists}` });
 }
 
-/** Strongly consistent. @throws {LedgerUnavailableError} */
-async function readProof(table: Table, path: UploadPath, chunk: number): Promise<Proof | undefined> {
-  const item = await getItem(table, proofKey(path, chunk));
-  return item && proofItem.parse(item);
-}
+/** Strongly consistent. */
+const readProof = (table: Table, path: UploadPath, chunk: number) =>
+  proofRecords.read(table, { ...path, chunk });
 
-/** All of an upload, in the order of its chunks. Strongly consistent. @throws {LedgerUnavailableError} */
-async function proofs(table: Table, path: UploadPath): Promise<readonly Proof[]> {
-  const items = await allItems(table, inPartition(chunkPartition(path), allProofs));
-  return items.map((item) => proofItem.parse(item));
-}
+/** All of an upload, in the order of its chunks. Strongly consistent. */
+const proofs = (table: Table, path: UploadPath): Promise<readonly Proof[]> =>
+  proofRecords.list(table, inPartition(chunkPartition(path), allProofs));
 
-/** Deletes the proof of a chunk, if it's still this one. @throws {LedgerUnavailableError} */
+/** Deletes the proof of a chunk, if it's still this one. */
 async function deleteProof(
   table: Table,
   path: UploadPath,
   { chunk, etag }: Pick<Proof, 'chunk' | 'etag'>,
 ): Promise<void> {
   const ofVersion = { condition: '#etag = :etag', values: { ':etag': etag } };
-  await deleteItem(table, { key: proofKey(path, chunk), ...ofVersion });
+  await proofRecords.remove(table, { ...path, chunk }, ofVersion);
 }

@@ -74,7 +74,7 @@ const places = recordsOf({
   schema: placesItem,
 });
 
-/** Takes a place for a job, unless it has one. @throws {LedgerUnavailableError} */
+/** Takes a place for a job, unless it has one. */
 async function takePlace(
   table: Table,
   { tenant, exportId }: ExportPath,
@@ -95,7 +95,7 @@ async function takePlace(
   });
 }
 
-/** Gives a job's place to others. One that has none is no error. @throws {LedgerUnavailableError} */
+/** Gives a job's place to others. One that has none is no error. */
 async function leavePlace(table: Table, { tenant, exportId }: ExportPath): Promise<void> {
   await untilWritten(table, async () => {
     const before = await places.read(table, tenant);
@@ -145,7 +145,8 @@ interface ExportJobPage {
 
 /**
  * The records of exports. Ids sort by the time at which their jobs were created. On the ledger's table, in a partition of
- * their own for each tenant. The table's TTL removes a record some days after its archive.
+ * their own for each tenant. The table's TTL removes a record some days after its archive. All throw
+ * {@link LedgerUnavailableError}.
  */
 export function createDynamoDbExportJobs(table: Table) {
   return methodsOn(table, {
@@ -166,7 +167,6 @@ export type ExportJobs = ReturnType<typeof createDynamoDbExportJobs>;
  * or until {@link leavePlace}. Two calls at the same time never take the same place.
  *
  * @returns `full` when all places are taken; then nothing was put.
- * @throws {LedgerUnavailableError}
  */
 async function create(
   table: Table,
@@ -199,7 +199,7 @@ async function changeJob(
   return (await records.change(table, path, (job) => job && change(job))).record;
 }
 
-/** The jobs of a tenant. @throws {LedgerUnavailableError} */
+/** The jobs of a tenant. */
 async function list(
   table: Table,
   input: { tenant: string; pageSize: number; cursor?: string },
@@ -220,8 +220,6 @@ async function list(
 /**
  * Jobs of all tenants that somebody has to look at by this time (`dueAtMs` of the job). Eventually consistent: one that
  * has just changed may be among them, or missing.
- *
- * @throws {LedgerUnavailableError}
  */
 async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncIterable<readonly ExportPath[]> {
   const pages = pagesOf(table, ofKind(dueKind, { before: timeText(nowMs + 1) }));

@@ -1,8 +1,40 @@
+import * as z from 'zod';
 import { isOid } from '../../rules/names.ts';
 import { countOf } from '../../rules/prefix-set.ts';
 import type { Settings } from '../../rules/settings.ts';
+import type { Frozen } from '../../rules/stored.ts';
 import type { RepoRecord } from './tenant.ts';
-import { isRelied, type Sweep } from './watch.ts';
+import { isRelied, sweepSchema } from './watch.ts';
+
+/** What a deletion's item has as its {@link Deletion} has it. */
+export const deletionFields = z.object({
+  repo: z.string(),
+  state: z.enum(['scheduled', 'deleting', 'deleted']),
+  /**
+   * gone, of a gc run: what the oids begin with that it has removed, as `prefixText` makes it, instead of `objects`. Each
+   * upload batch reads the records of tens of thousands of them, and this takes a seventh of what names take.
+   */
+  prefixes: z.string().optional(),
+  /** A marked deletion may be claimed from this time on. deleting: none of its runs began sooner. */
+  dueAtMs: z.number(),
+  /**
+   * deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: that of its last
+   * run, by which an entry knows that there was none since it was read. 0: it was never run.
+   */
+  deadlineMs: z.number(),
+  /**
+   * Set if it was made to empty a closed repo: which closing that was. Once that has ended, the deletion is void. The write
+   * that made it may land once more after the repo was opened, and would delete what was pushed since.
+   */
+  closedAtMs: z.number().optional(),
+  /**
+   * Set if somebody asked for it: the closing after which its repo was open then, 0 if it was never closed. The write that
+   * made it may land after the repo was emptied and opened, and would delete what was pushed since. Then it is void.
+   */
+  afterClosingMs: z.number().optional(),
+  /** Set if it is one of a gc run. It deletes only what nobody has named since, and nothing once the watch has ended. */
+  sweep: sweepSchema.optional(),
+});
 
 /**
  * Objects of one repo that are to be deleted. They are *marked* first, and after a grace time they are claimed as
@@ -11,36 +43,10 @@ import { isRelied, type Sweep } from './watch.ts';
  * Once the objects are *gone*, the record is kept for as long as a batch can run that was told by a listing of before
  * the delete that they are stored. It must find the record.
  */
-export interface Deletion {
+export interface Deletion extends Frozen<z.output<typeof deletionFields>> {
   readonly id: string;
-  readonly repo: string;
-  readonly state: 'scheduled' | 'deleting' | 'deleted';
   /** Name below the repo → bytes. The name is an oid, or whatever else was stored there. */
   readonly objects: ReadonlyMap<string, number>;
-  /**
-   * gone, of a gc run: what the oids begin with that it has removed, as `prefixText` makes it, instead of `objects`. Each
-   * upload batch reads the records of tens of thousands of them, and this takes a seventh of what names take.
-   */
-  readonly prefixes?: string | undefined;
-  /** A marked deletion may be claimed from this time on. deleting: none of its runs began sooner. */
-  readonly dueAtMs: number;
-  /**
-   * deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: that of its last
-   * run, by which an entry knows that there was none since it was read. 0: it was never run.
-   */
-  readonly deadlineMs: number;
-  /**
-   * Set if it was made to empty a closed repo: which closing that was. Once that has ended, the deletion is void. The write
-   * that made it may land once more after the repo was opened, and would delete what was pushed since.
-   */
-  readonly closedAtMs?: number | undefined;
-  /**
-   * Set if somebody asked for it: the closing after which its repo was open then, 0 if it was never closed. The write that
-   * made it may land after the repo was emptied and opened, and would delete what was pushed since. Then it is void.
-   */
-  readonly afterClosingMs?: number | undefined;
-  /** Set if it is one of a gc run. It deletes only what nobody has named since, and nothing once the watch has ended. */
-  readonly sweep?: Sweep | undefined;
   /** In a large repo: what its last run removed, until a reconcile has taken it off the count. */
   readonly removal?: Removal | undefined;
 }

@@ -1,5 +1,7 @@
+import * as z from 'zod';
 import { sha256Hex } from '../../rules/hash.ts';
 import type { Settings } from '../../rules/settings.ts';
+import type { Frozen } from '../../rules/stored.ts';
 import { listsOfMonth, type ShardLists, type TenantRecord } from './tenant.ts';
 
 /** Why a reconcile is requested. */
@@ -227,6 +229,23 @@ function spread(input: DueInput, intervalMs: number): number {
   return Math.max(dueAtMs, input.listedUntilMs);
 }
 
+/** A round through what is still due. */
+const lookRound = z.object({
+  beganMs: z.number(),
+  /** It looks at what was due until then. */
+  untilMs: z.number(),
+  /** It has looked at what was due until then. */
+  doneUntilMs: z.number(),
+  /** The round before it. What that one looked at was looked at since it began. */
+  lastBeganMs: z.number(),
+  lastUntilMs: z.number(),
+  /** All others were handed on at this time or later. */
+  sinceMs: z.number(),
+  /** What the next round looks at. */
+  nextUntilMs: z.number(),
+});
+type LookRound = Frozen<z.output<typeof lookRound>>;
+
 /**
  * How far the schedule has come through what is due. Each tenant is handed to the queue when it becomes due. Whatever
  * is due for longer is looked at in rounds, because messages get lost and reconciles are deferred: in the order of time,
@@ -235,29 +254,14 @@ function spread(input: DueInput, intervalMs: number): number {
  * Nothing is written to a tenant, so no due time gets lost. If each run took the longest due instead, 300 deferred
  * tenants would fill every run. A message a minute for each would pile up while the store is down.
  */
-export interface RefreshState {
+export const refreshSchema = z.object({
   /** All that was due until then has been handed on. */
-  readonly handedUntilMs: number;
-  readonly round: LookRound;
+  handedUntilMs: z.number(),
+  round: lookRound,
   /** When the last run began that came to its end. For people: nothing is decided by it. An older version did not write it. */
-  readonly ranAtMs?: number | undefined;
-}
-
-/** A round through what is still due. */
-interface LookRound {
-  readonly beganMs: number;
-  /** It looks at what was due until then. */
-  readonly untilMs: number;
-  /** It has looked at what was due until then. */
-  readonly doneUntilMs: number;
-  /** The round before it. What that one looked at was looked at since it began. */
-  readonly lastBeganMs: number;
-  readonly lastUntilMs: number;
-  /** All others were handed on at this time or later. */
-  readonly sinceMs: number;
-  /** What the next round looks at. */
-  readonly nextUntilMs: number;
-}
+  ranAtMs: z.number().optional(),
+});
+export type RefreshState = Frozen<z.output<typeof refreshSchema>>;
 
 /** What is due, as the schedule finds it. */
 export interface DueTenant {

@@ -1,6 +1,34 @@
+import * as z from 'zod';
 import { sha256Hex } from '../../rules/hash.ts';
 import { isRepoName, isTenantName } from '../../rules/names.ts';
 import { defaultSettings, type Settings } from '../../rules/settings.ts';
+import { type Frozen, mapOf, nullable } from '../../rules/stored.ts';
+
+/** What a reservation's item has as its {@link Reservation} has it. */
+export const reservationFields = z.object({
+  repo: z.string(),
+  state: z.enum(['pending', 'issued']),
+  /** oid → size in bytes. */
+  entries: mapOf(z.number()),
+  createdAtMs: z.number(),
+  /** No URL of this reservation is valid after this. */
+  expiresAtMs: z.number(),
+  /** No PUT of this reservation can land after this, whichever clock is asked: see {@link lapsedAtMs}. */
+  lapsedAtMs: z.number(),
+  /**
+   * Set on a lapsed reservation of which a scan did not see every object: its repo is listed again at this time, in case
+   * a PUT lands that was slower than any is assumed to be. `entries` are then the objects that were not seen. Such a
+   * reservation is *late*: see {@link unconfirmedUntilMs}.
+   */
+  lookAtMs: nullable(z.number()),
+  /**
+   * Set on an unconfirmed reservation that stands for objects which were deleted: see {@link lateAfterDelete}. By then their
+   * delete has ended, so only a scan that begins later can tell whether they have arrived once more.
+   */
+  deletedByMs: z.number().optional(),
+  /** Who asked for it: see {@link makerOf}. Absent: an older version did not say, or it is of a delete. */
+  madeBy: z.string().optional(),
+});
 
 /**
  * What one batch request reserved: entries whose upload URLs are about to be handed out (*pending*) or have been
@@ -9,30 +37,8 @@ import { defaultSettings, type Settings } from '../../rules/settings.ts';
  * The repo and the size belong to an entry. Without the repo, one oid in two repos counts once. Without the size, a
  * first request with a false size of 1 lets the true size in for nothing.
  */
-export interface Reservation {
+export interface Reservation extends Frozen<z.output<typeof reservationFields>> {
   readonly id: string;
-  readonly repo: string;
-  readonly state: 'pending' | 'issued';
-  /** oid → size in bytes. */
-  readonly entries: ReadonlyMap<string, number>;
-  readonly createdAtMs: number;
-  /** No URL of this reservation is valid after this. */
-  readonly expiresAtMs: number;
-  /** No PUT of this reservation can land after this, whichever clock is asked: see {@link lapsedAtMs}. */
-  readonly lapsedAtMs: number;
-  /**
-   * Set on a lapsed reservation of which a scan did not see every object: its repo is listed again at this time, in case
-   * a PUT lands that was slower than any is assumed to be. `entries` are then the objects that were not seen. Such a
-   * reservation is *late*: see {@link unconfirmedUntilMs}.
-   */
-  readonly lookAtMs: number | null;
-  /**
-   * Set on an unconfirmed reservation that stands for objects which were deleted: see {@link lateAfterDelete}. By then their
-   * delete has ended, so only a scan that begins later can tell whether they have arrived once more.
-   */
-  readonly deletedByMs?: number | undefined;
-  /** Who asked for it: see {@link makerOf}. Absent: an older version did not say, or it is of a delete. */
-  readonly madeBy?: string | undefined;
   /**
    * Objects that arrive in chunks. While there is one, the reservation neither expires nor lapses before its chunked uploads
    * must have ended.

@@ -1,8 +1,12 @@
+import * as z from 'zod';
 import { compareKeys } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
+import { type Frozen, nullable } from '../../rules/stored.ts';
 import type { KeyRange } from '../../scan/rules/key-space.ts';
 import { pageKeysMax } from '../../store/rules/store.ts';
 import type { LargeRepo, RepoRecord } from './tenant.ts';
+
+const bytes = z.number().int();
 
 /**
  * A part of a large repo: the names that begin with some hex digits. Names that are no hashes lie in between, so every
@@ -10,45 +14,46 @@ import type { LargeRepo, RepoRecord } from './tenant.ts';
  *
  * What it holds is `storedBytes + sinceBytes`: what its last scan found, and what came and went since then.
  */
-export interface Shard {
+export const shardSchema = z.object({
   /** Hex digits. The empty prefix is all names. */
-  readonly prefix: string;
+  prefix: z.string(),
   /** Epoch of the reconcile that wrote it last. */
-  readonly epoch: number;
+  epoch: z.number(),
   /** Of the part of a split: the shard that was split, as it was read. null: it is no part, or an earlier version wrote it. */
-  readonly partOf: Pick<Shard, 'prefix' | 'epoch'> | null;
+  partOf: nullable(z.object({ prefix: z.string(), epoch: z.number() })),
   /** What its last scan found. */
-  readonly storedBytes: number;
-  readonly objectCount: number;
+  storedBytes: bytes,
+  objectCount: z.number(),
   /** What of it had been stored for over a year. Absent: an older version scanned it. */
-  readonly oldBytes?: number | undefined;
+  oldBytes: bytes.optional(),
   /** What was found by HEAD since then, less what was deleted. It can be negative. */
-  readonly sinceBytes: number;
-  readonly sinceCount: number;
+  sinceBytes: bytes,
+  sinceCount: z.number(),
   /** The scan includes every change before this, and no change after `scanEndedMs`. 0: it was never scanned. */
-  readonly scannedAtMs: number;
-  readonly scanEndedMs: number;
-  /** Set if something changed of which nobody knows whether it is counted: a scan is needed that began after `untilMs`. */
-  readonly stale: Stale | null;
+  scannedAtMs: z.number(),
+  scanEndedMs: z.number(),
   /**
-   * oid → when it was noted. What the sums above hold of the objects that reservations claim, or did a while ago.
+   * Set if something changed between these times of which nobody knows whether it is counted: a scan is needed that began
+   * after `untilMs`. The shard's sums may be too high by `doubtBytes`, at most.
+   */
+  stale: nullable(z.object({ fromMs: z.number(), untilMs: z.number(), doubtBytes: bytes })),
+  /**
+   * oid → when it was noted. What the sums above hold of the objects that reservations claim, or did a while ago. Stored as
+   * pairs in a text, because they are most of the item. Absent: none.
    *
    * The oids are in the same item as the sums, because both must change in one write. `covered` ids as for other repos
    * don't work: a push has one object in each of hundreds of shards, so none would ever be covered. LastModified alone
    * doesn't work either: a URL can be used twice, and some stores report when a PUT began.
    */
-  readonly counted: ReadonlyMap<string, number>;
+  counted: z.string().default('').transform(countedIn),
   /** Deletes whose objects were taken off already, while their record lasts. */
-  readonly appliedRuns: ReadonlySet<string>;
-}
+  appliedRuns: z.array(z.string()).transform((runs): ReadonlySet<string> => new Set(runs)),
+});
+export type Shard = Frozen<z.output<typeof shardSchema>>;
 
-/** A change that may be counted or not. */
-interface Stale {
-  /** It happened between these times. */
-  readonly fromMs: number;
-  readonly untilMs: number;
-  /** By how much the shard's sums may be too high, at most. */
-  readonly doubtBytes: number;
+function countedIn(text: string): ReadonlyMap<string, number> {
+  const pairs = text === '' ? [] : text.split(' ').map((pair) => pair.split(':'));
+  return new Map(pairs.map(([oid = '', notedAtMs]) => [oid, Number.parseInt(notedAtMs ?? '', 36)]));
 }
 
 /** What a scan of a shard found. */
@@ -190,7 +195,7 @@ export function scannedShard(
 }
 
 /** Adds a change that may be counted or not. */
-export function withDoubt(shard: Shard, change: Stale): Shard {
+export function withDoubt(shard: Shard, change: NonNullable<Shard['stale']>): Shard {
   const { stale } = shard;
   if (stale === null) return { ...shard, stale: change };
   return {

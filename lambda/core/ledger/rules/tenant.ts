@@ -1,5 +1,7 @@
+import * as z from 'zod';
 import { dayAfter, dayOf, daysBetween, monthOf } from '../../rules/dates.ts';
-import type { Watch } from './watch.ts';
+import { type Frozen, mapOf, nullable } from '../../rules/stored.ts';
+import { watchSchema } from './watch.ts';
 
 /** What a repo stored at the end of a day (UTC). */
 export interface StoredPoint {
@@ -66,11 +68,12 @@ function indexOfCompared(points: readonly StoredPoint[], today: string): number 
 }
 
 /** How many LIST requests a tenant's shards have taken in a month. */
-export interface ShardLists {
+const shardLists = z.object({
   /** `2026-11`, in UTC. */
-  readonly month: string;
-  readonly requests: number;
-}
+  month: z.string(),
+  requests: z.number(),
+});
+export type ShardLists = Frozen<z.output<typeof shardLists>>;
 
 /** Those of the month of `nowMs`: none yet if the last ones were made in another. */
 export function listsOfMonth(earlier: ShardLists | undefined, nowMs: number): ShardLists {
@@ -78,23 +81,18 @@ export function listsOfMonth(earlier: ShardLists | undefined, nowMs: number): Sh
   return earlier?.month === month ? earlier : { month, requests: 0 };
 }
 
-/** What the ledger knows about a tenant and its repos. */
+/** What the ledger knows about a tenant and its repos, as it is stored. */
 
-/** What a scan found. */
-export interface Scanned {
-  readonly storedBytes: number;
-  readonly objectCount: number;
-  /** The count includes every change before this. Later changes may be missing. */
-  readonly scannedAtMs: number;
-}
+const bytes = z.number().int();
 
 /** A delete under way. Its bytes are taken off the confirmed usage before they are deleted from the bucket. */
-export interface DeleteIntent {
-  readonly repo: string;
-  readonly bytes: number;
+const deleteIntent = z.object({
+  repo: z.string(),
+  bytes,
   /** The deleter deletes no bytes after this. A note that is older belongs to a delete that died. */
-  readonly deadlineMs: number;
-}
+  deadlineMs: z.number(),
+});
+export type DeleteIntent = Frozen<z.output<typeof deleteIntent>>;
 
 /**
  * The limit of one repo. Such a repo is accounted for like a tenant of its own: it has a counter and a confirmed usage, which
@@ -110,30 +108,32 @@ export interface RepoLimit {
  * Set while somebody has claimed more that is late than a tenth of the limit, or too many objects:
  * docs/how-it-works.md, "A reservation's life".
  */
-export interface UnconfirmedLoad {
+const unconfirmedLoad = z.object({
   /** All that is late, whoever claimed it. */
-  readonly bytes: number;
+  bytes,
   /** Who has claimed more than a tenth of the limit of it → until when. The {@link unconfirmedMakersMax} who have most. */
-  readonly makers: ReadonlyMap<string, number>;
+  makers: mapOf(z.number()),
   /** Who has more than {@link crowdedEntries} entries, live and unconfirmed, that have not arrived → until when. Absent: no one. */
-  readonly crowd?: ReadonlyMap<string, number> | undefined;
-}
+  crowd: mapOf(z.number()).optional(),
+});
+export type UnconfirmedLoad = Frozen<z.output<typeof unconfirmedLoad>>;
 
 /** Those that are kept: they have a tenth of the limit each, and are in the item that each batch writes. */
 export const unconfirmedMakersMax = 10;
 
 /** What the ledger knows of a repo that has a limit. */
-export interface ScannedLimit {
+export const scannedLimit = z.object({
   /** Of this repo alone. */
-  readonly unconfirmed?: UnconfirmedLoad | undefined;
+  unconfirmed: unconfirmedLoad.optional(),
   /** The repo's own atomic counter. Never below what the repo really takes up. */
-  readonly committedBytes: number;
+  committedBytes: bytes,
   /** Found by the last reconcile. */
-  readonly storedBytes: number;
+  storedBytes: bytes,
   /** The confirmed usage in force is this minus the tenant's `deletedBytes`, until `confirmedUntilMs`. */
-  readonly confirmedBaseBytes: number;
-  readonly confirmedUntilMs: number;
-}
+  confirmedBaseBytes: bytes,
+  confirmedUntilMs: z.number(),
+});
+export type ScannedLimit = Frozen<z.output<typeof scannedLimit>>;
 
 /**
  * Repos of a tenant that have a limit, at most: they are in its item, which each batch writes. A limit takes about 120
@@ -141,87 +141,91 @@ export interface ScannedLimit {
  */
 export const repoLimitsMax = 50;
 
-/** The tenant's item. It holds the counter that every admission adds to. */
-export interface TenantRecord {
-  readonly tenant: string;
-  readonly plan: string | null;
+/** What a tenant's item has as its {@link TenantRecord} has it. */
+export const tenantFields = z.object({
+  tenant: z.string(),
+  plan: nullable(z.string()),
   /** null: unlimited. */
-  readonly limitBytes: number | null;
+  limitBytes: nullable(bytes),
   /** Bytes that may be offered for download in a month (UTC). null: unlimited. */
-  readonly downloadLimitBytes: number | null;
+  downloadLimitBytes: nullable(bytes),
   /** Whether a repo has to be created before it takes a push. Otherwise the first push makes it. */
-  readonly reposMustExist: boolean;
+  reposMustExist: z.boolean().default(false),
   /** Of what is uploaded from now on: see `StorageClass`. null: the bucket's own. */
-  readonly storageClass: string | null;
-  readonly createdAtMs: number;
+  storageClass: nullable(z.string()),
+  createdAtMs: z.number(),
   /**
    * How often its limits, those of its repos, and its plan were changed. A change names the version that it was made
    * over, so one that lands late undoes no later one.
    */
-  readonly settingsVersion: number;
+  settingsVersion: z.number().default(0),
   /** The atomic counter. Never below what the tenant really takes up. */
-  readonly committedBytes: number;
+  committedBytes: bytes,
   /** Each reconcile takes the next epoch, and so does closing the tenant. Only the newest epoch may commit. */
-  readonly epoch: number;
+  epoch: z.number(),
   /** Epoch of the last reconcile that was committed. */
-  readonly appliedEpoch: number;
+  appliedEpoch: z.number(),
   /** The newest epoch that was taken and not applied: see {@link overtakenEpochOf}. */
-  readonly overtakenEpoch: number;
+  overtakenEpoch: z.number().default(0),
   /** The confirmed usage in force is `confirmedBaseBytes − deletedBytes`, until `confirmedUntilMs`. */
-  readonly confirmedBaseBytes: number;
-  readonly confirmedUntilMs: number;
+  confirmedBaseBytes: bytes,
+  confirmedUntilMs: z.number(),
   /** Sum of the bytes of the deletes that were announced since the confirmed usage was found. A commit takes off what it read. */
-  readonly deletedBytes: number;
+  deletedBytes: bytes,
   /** Note id → a delete under way. */
-  readonly intents: ReadonlyMap<string, DeleteIntent>;
-  /** Repo → its limit. Most repos have none of their own. */
-  readonly repoLimits: ReadonlyMap<string, RepoLimit>;
-  /** null: never counted, which is not zero. */
-  readonly scanned: Scanned | null;
+  intents: mapOf(deleteIntent),
   /** Of the objects counted, those that a reconcile lists: without large repos. Absent: there are none. */
-  readonly listedObjectCount?: number | undefined;
+  listedObjectCount: z.number().optional(),
   /** When every repo was last listed. The counts of all repos include every change before this. */
-  readonly fullScannedAtMs: number;
+  fullScannedAtMs: z.number().default(0),
   /** What had been stored for over a year then. Absent: not known. */
-  readonly oldBytes?: number | undefined;
+  oldBytes: bytes.optional(),
   /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */
-  readonly leaseUntilMs: number;
+  leaseUntilMs: z.number(),
   /** Until then the LIST requests so far use up the tenant's budget: docs/how-it-works.md, "A reconcile". */
-  readonly listedUntilMs: number;
+  listedUntilMs: z.number().default(0),
   /** The same for the shards of large repos, whose scans have a rate of their own. */
-  readonly shardsListedUntilMs?: number | undefined;
+  shardsListedUntilMs: z.number().optional(),
   /** How many LIST requests those scans have made this month. Absent: none ever. */
-  readonly shardLists?: ShardLists | undefined;
+  shardLists: shardLists.optional(),
   /**
    * Reservations and their entries: those that the last reconcile read, and those admitted since. It tells what the next
    * one has to read and hold. At most {@link tenantEntriesMax}.
    */
-  readonly entryCount: number;
+  entryCount: z.number().default(0),
   /** Of these, what the last reconcile read. Absent: an older version counted it last. */
-  readonly entriesCounted?: number | undefined;
+  entriesCounted: z.number().optional(),
   /** Deletions, whatever their state: what the last run left, and what was marked since. It may be wrong until the next run. */
-  readonly deletionCount: number;
-  /** An older version counted it last. Some of its deletions may have keys by which they aren't found, until they are read. */
-  readonly mayHaveOlderKeys?: boolean | undefined;
+  deletionCount: z.number().default(0),
   /** Items of repos, as of the last reconcile. */
-  readonly repoCount: number;
-  readonly unconfirmed?: UnconfirmedLoad | undefined;
+  repoCount: z.number().default(0),
+  unconfirmed: unconfirmedLoad.optional(),
   /**
    * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since
    * end later. null: nothing was promised.
    */
-  readonly reservedUntilMs: number | null;
-  /** When the schedule is to count the tenant in full next. */
-  readonly dueAtMs: number;
+  reservedUntilMs: nullable(z.number()),
   /**
    * When the schedule is to count what may have changed, because uploads were under way, or shards are to be scanned.
    * null: neither.
    */
-  readonly lookAtMs: number | null;
+  lookAtMs: nullable(z.number()),
   /** Set when the tenant is being deleted. It takes no more batches. */
-  readonly closedAtMs: number | null;
+  closedAtMs: nullable(z.number()),
   /** Set on a tenant whose items were restored: see {@link isOnHold}. */
-  readonly uploadsFromMs?: number | undefined;
+  uploadsFromMs: z.number().optional(),
+});
+
+/** The tenant's item. It holds the counter that every admission adds to. */
+export interface TenantRecord extends Frozen<z.output<typeof tenantFields>> {
+  /** Repo → its limit. Most repos have none of their own. */
+  readonly repoLimits: ReadonlyMap<string, RepoLimit>;
+  /** null: never counted, which is not zero. */
+  readonly scanned: Scanned | null;
+  /** An older version counted it last. Some of its deletions may have keys by which they aren't found, until they are read. */
+  readonly mayHaveOlderKeys?: boolean | undefined;
+  /** When the schedule is to count the tenant in full next. */
+  readonly dueAtMs: number;
 }
 
 /**
@@ -261,47 +265,90 @@ export interface RepoPath {
   readonly repo: string;
 }
 
+/** How far a count of all shards of a large repo is, as the last reconcile left it. */
+const scanProgress = z.object({
+  beganMs: z.number(),
+  atMs: z.number(),
+  /** Share of the names that are counted, from 0 to 1. Hashes are spread evenly, so it is that of the objects too. */
+  share: z.number(),
+  /** Objects that it has counted. */
+  objectCount: z.number(),
+  /** LIST requests that it has made. */
+  listRequests: z.number(),
+});
+export type ScanProgress = Frozen<z.output<typeof scanProgress>>;
+
+/** What the ledger knows of a large repo beside its shards: docs/how-it-works.md, "Large repos". */
+const largeRepo = z.object({
+  /** Shards of older epochs are left over from when it was a large repo before. */
+  sinceEpoch: z.number(),
+  /** Shards that were counted before this are to be scanned. */
+  rescanFromMs: z.number(),
+  /**
+   * Set until every shard has been scanned once, which may take many reconciles. Until then the repo's numbers are
+   * those from before it became a large repo.
+   */
+  isInitialScan: z.literal(true).optional(),
+  /** Set while all shards are being counted: for the first time, or because somebody asked for it. */
+  progress: scanProgress.optional(),
+});
+export type LargeRepo = Frozen<z.output<typeof largeRepo>>;
+
 /** What the ledger knows about one repo. */
-export interface RepoRecord extends Scanned {
-  readonly repo: string;
+export const repoSchema = z.object({
+  storedBytes: bytes,
+  objectCount: z.number(),
+  /** The count includes every change before this. Later changes may be missing. */
+  scannedAtMs: z.number(),
+  repo: z.string(),
   /** Epoch of the scan that found these values. 0: never scanned. */
-  readonly epoch: number;
+  epoch: z.number(),
   /** Set by a delete: the last scan may have seen what it deleted. A scan clears only the token that it read. */
-  readonly dirtyToken: string | null;
+  dirtyToken: nullable(z.string()),
   /** Ids of reservations that need no further scan: {@link coveredBy}. */
-  readonly covered: ReadonlySet<string>;
+  covered: z.array(z.string()).transform((ids): ReadonlySet<string> => new Set(ids)),
   /**
    * Until then a PUT may end whose URL is of a reservation that the ledger has no more, because a scan saw all of its
    * objects. 0: there was none.
    */
-  readonly putsUntilMs: number;
+  putsUntilMs: z.number().default(0),
   /** Set while the repo is being deleted. It takes no batches until it is empty. */
-  readonly closedAtMs: number | null;
+  closedAtMs: nullable(z.number()),
   /** What was stored on some earlier days, the oldest first, so that growth can be told. Nothing is decided by it. */
-  readonly points?: readonly StoredPoint[] | undefined;
+  points: z.string().transform(pointsIn).optional(),
   /** When somebody created it. Without that it is there only while something is stored in it. */
-  readonly createdAtMs?: number | undefined;
+  createdAtMs: z.number().optional(),
   /** The same as its tenant's, before which it goes. Absent: its tenant's. */
-  readonly storageClass?: string | undefined;
+  storageClass: z.string().optional(),
   /** Set on a large repo: it is counted by shards, and the sums above are theirs. */
-  readonly large?: LargeRepo | undefined;
+  large: largeRepo.optional(),
   /** Set on one that is a large repo no longer, until its shards are removed: those of older epochs than this. */
-  readonly tidyBelowEpoch?: number | undefined;
+  tidyBelowEpoch: z.number().optional(),
   /** Set while the operator wants no shard of it to be scanned. */
-  readonly scanPausedAtMs?: number | undefined;
+  scanPausedAtMs: z.number().optional(),
   /** How often its count was paused, resumed or given up. Each of these names the version that it was made over. */
-  readonly steeringVersion?: number | undefined;
+  steeringVersion: z.number().optional(),
   /**
    * When the repo was closed before it was opened again. That closing may be written once more, and would empty the repo
    * anew.
    */
-  readonly endedClosingMs?: number | undefined;
+  endedClosingMs: z.number().optional(),
   /** The operator gave up a reconcile that began before this. */
-  readonly scanCancelledAtMs?: number | undefined;
+  scanCancelledAtMs: z.number().optional(),
   /** Set while batches note which objects they name, because a gc run is under way. */
-  readonly watch?: Watch | undefined;
+  watch: watchSchema.optional(),
   /** When the last watch was opened that has ended. No watch opens that is not newer. */
-  readonly endedWatchMs?: number | undefined;
+  endedWatchMs: z.number().optional(),
+});
+export type RepoRecord = Frozen<z.output<typeof repoSchema>>;
+
+/** What a scan found. */
+export type Scanned = Pick<RepoRecord, 'storedBytes' | 'objectCount' | 'scannedAtMs'>;
+
+/** What is not understood is left out: nothing is decided by it. */
+function pointsIn(text: string): readonly StoredPoint[] {
+  const found = text.matchAll(/(\d{4}-\d\d-\d\d) (\d+)/g);
+  return [...found].map(([, day = '', stored]) => ({ day, storedBytes: Number(stored) }));
 }
 
 /** A repo that no scan has counted. */
@@ -351,33 +398,6 @@ export function dirtyTokenOf(input: { random: string; isRecorded: boolean }): st
 /** Whether a repo changed in a way of which no record tells what it was. */
 export function isChangeUnknown({ dirtyToken }: Pick<RepoRecord, 'dirtyToken'>): boolean {
   return dirtyToken !== null && !dirtyToken.startsWith(removalTokenStart);
-}
-
-/** What the ledger knows of a large repo beside its shards: docs/how-it-works.md, "Large repos". */
-export interface LargeRepo {
-  /** Shards of older epochs are left over from when it was a large repo before. */
-  readonly sinceEpoch: number;
-  /** Shards that were counted before this are to be scanned. */
-  readonly rescanFromMs: number;
-  /**
-   * Set until every shard has been scanned once, which may take many reconciles. Until then the repo's numbers are
-   * those from before it became a large repo.
-   */
-  readonly isInitialScan?: true | undefined;
-  /** Set while all shards are being counted: for the first time, or because somebody asked for it. */
-  readonly progress?: ScanProgress | undefined;
-}
-
-/** How far a count of all shards of a large repo is, as the last reconcile left it. */
-export interface ScanProgress {
-  readonly beganMs: number;
-  readonly atMs: number;
-  /** Share of the names that are counted, from 0 to 1. Hashes are spread evenly, so it is that of the objects too. */
-  readonly share: number;
-  /** Objects that it has counted. */
-  readonly objectCount: number;
-  /** LIST requests that it has made. */
-  readonly listRequests: number;
 }
 
 /**

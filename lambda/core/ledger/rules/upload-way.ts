@@ -16,14 +16,14 @@ export interface Crowded {
 }
 
 /** What goes another way. */
-interface WayInput {
-  readonly tenant: string;
-  readonly repo: string;
-  /** oid → bytes. */
+export interface WayInput extends RepoPath {
+  /** oid → bytes, valid and distinct, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
-  /** Those of them that go this way. */
+  /** Those of them that go this way. Default: none. */
   readonly chunked?: ReadonlySet<string>;
+  /** Who asks: see {@link makerOf}. undefined: nobody who is held to account. */
   readonly madeBy?: string | undefined;
+  /** Its end ends what goes this way: see `lastingTokenId`. */
   readonly tokenId?: string | undefined;
 }
 

@@ -1,4 +1,6 @@
+import * as z from 'zod';
 import type { Settings } from '../../rules/settings.ts';
+import type { Frozen } from '../../rules/stored.ts';
 
 /**
  * While a repo has an open watch, each upload batch notes which objects it names: docs/how-it-works.md.
@@ -8,34 +10,36 @@ import type { Settings } from '../../rules/settings.ts';
  * Hence the order: open the watch, wait until pushes that began before it have ended (`gcWatchMs`), and only then
  * list the refs.
  */
-export interface Watch {
-  readonly id: string;
+export const watchSchema = z.object({
+  id: z.string(),
   /** Later than that of any watch which the repo had before. */
-  readonly openedAtMs: number;
+  openedAtMs: z.number(),
   /** It ends by itself then, in case that nobody ends it. */
-  readonly untilMs: number;
+  untilMs: z.number(),
   /**
    * Every batch that meets its deletions understands records by prefixes. Absent: a version that doesn't has opened it, and
    * may still run.
    */
-  readonly hasPrefixes?: boolean | undefined;
-}
+  hasPrefixes: z.boolean().optional(),
+});
+export type Watch = Frozen<z.output<typeof watchSchema>>;
 
 /** What makes a deletion one of a gc run. */
-export interface Sweep {
+export const sweepSchema = z.object({
   /** The deletion is void without this watch. */
-  readonly watchId: string;
+  watchId: z.string(),
   /** What batches have named since then is not deleted. All that they named before was looked at. */
-  readonly seenFromMs: number;
-}
+  seenFromMs: z.number(),
+});
 
 /** What one batch names. */
-export interface SeenNote {
+export const seenSchema = z.object({
   /** When the batch began, by its clock. */
-  readonly beganMs: number;
+  beganMs: z.number(),
   /** The first bytes of the oids: `prefixesOf`. */
-  readonly prefixes: string;
-}
+  prefixes: z.string(),
+});
+export type SeenNote = Frozen<z.output<typeof seenSchema>>;
 
 /** Whether a batch has to note what it names. */
 export function isNoting(watch: Watch | undefined, nowMs: number): watch is Watch {

@@ -74,27 +74,28 @@ export function withSent(address: EmailAddress, eventId: string): EmailAddress {
 }
 
 /** What is sent by e-mail besides alerts. Its id is that of one day, so that nobody gets it twice. */
-export type Notice =
-  | { readonly type: 'tokens.expiring'; readonly id: string; readonly tokens: readonly ExpiringToken[] }
-  | ({ readonly type: 'week.summary'; readonly id: string } & WeekSummary);
-
-interface ExpiringToken {
-  readonly tokenId: string;
-  readonly name: string | null;
-  readonly expiresAtMs: number;
-}
-
-interface WeekSummary {
-  readonly storedBytes: number;
-  readonly limitBytes: number | null;
-  readonly objectCount: number;
-  /** null: what was stored a week ago is not known. */
-  readonly addedBytes: number | null;
-  /** Batches of which something was refused. */
-  readonly refusals: number;
-  /** When the limit is reached at this pace, as a day. null: no forecast. */
-  readonly fullOn: string | null;
-}
+export const noticeSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('tokens.expiring'),
+    id: z.string(),
+    tokens: z.array(z.object({ tokenId: z.string(), name: z.string().nullable(), expiresAtMs: z.number() })),
+  }),
+  z.object({
+    type: z.literal('week.summary'),
+    id: z.string(),
+    storedBytes: z.number(),
+    limitBytes: z.number().nullable(),
+    objectCount: z.number(),
+    /** null: what was stored a week ago is not known. */
+    addedBytes: z.number().nullable(),
+    /** Batches of which something was refused. */
+    refusals: z.number(),
+    /** When the limit is reached at this pace, as a day. null: no forecast. */
+    fullOn: z.string().nullable(),
+  }),
+]);
+export type Notice = Frozen<z.output<typeof noticeSchema>>;
+type NoticeOf<Type extends Notice['type']> = Extract<Notice, { type: Type }>;
 
 /** The last seven days before a day, and what they lead to. @throws {LedgerUnavailableError} */
 export type Outlook = (of: {
@@ -103,7 +104,7 @@ export type Outlook = (of: {
   today: string;
 }) => Promise<WeekOutlook>;
 
-type WeekOutlook = Pick<WeekSummary, 'addedBytes' | 'refusals' | 'fullOn'>;
+type WeekOutlook = Pick<NoticeOf<'week.summary'>, 'addedBytes' | 'refusals' | 'fullOn'>;
 
 /** What is to be sent to a tenant's addresses. */
 export type EmailMessage =
@@ -145,7 +146,7 @@ export function isForPeople({ type, data }: AlertEvent): boolean {
 export function noticesOf(input: {
   tenant: TenantRecord;
   day: string;
-  tokens: readonly ExpiringToken[];
+  tokens: NoticeOf<'tokens.expiring'>['tokens'];
   week: WeekOutlook | undefined;
 }): Notice[] {
   const { tenant, day, tokens, week } = input;

@@ -1,6 +1,8 @@
+import * as z from 'zod';
 import { type Crowded, chunksMax, largerTimes } from '../../../core/ledger/rules/upload-way.ts';
 import { leaseMs } from '../../../core/rules/lease.ts';
 import type { Settings } from '../../../core/rules/settings.ts';
+import type { Frozen } from '../../../core/rules/stored.ts';
 import { ownFolders } from '../../../core/store/rules/own-folders.ts';
 
 /**
@@ -9,75 +11,65 @@ import { ownFolders } from '../../../core/store/rules/own-folders.ts';
  * counts them.
  */
 
-export interface UploadPath {
-  readonly tenant: string;
-  readonly repo: string;
-  readonly oid: string;
-  /** The id of the reservation that has the object's entry. */
-  readonly upload: string;
-}
-
 /** What an upload's id looks like: as that of a reservation. */
 export const uploadIdPattern = /^[0-9a-f]{32}$/;
 
-/** `stored`: the object is there. `wrong`: the bytes aren't the oid's. `ended`: it was given up. */
-export type UploadState = 'open' | 'assembling' | 'stored' | 'wrong' | 'ended';
-
-/** What a client of an upload shows. */
-interface UploadToken {
-  /** Of the token. */
-  readonly sha256: string;
-  readonly untilMs: number;
-  /** It's worth nothing without this token: see `lastingTokenId`. An older version didn't write it. */
-  readonly tokenId?: string | undefined;
-}
-
-interface Multipart {
-  readonly id: string;
-  readonly beganAtMs: number;
-  /** Begun before all chunks were proven, and nobody has assembled the object since. */
-  readonly isAhead?: boolean | undefined;
-}
-
-export interface ChunkedUpload extends UploadPath {
-  readonly sizeBytes: number;
+/** A chunked upload, as it is stored. */
+export const uploadSchema = z.object({
+  tenant: z.string(),
+  repo: z.string(),
+  oid: z.string(),
+  /** The id of the reservation that has the object's entry. */
+  upload: z.string(),
+  sizeBytes: z.number(),
   /** Of all chunks but the last one. */
-  readonly chunkBytes: number;
+  chunkBytes: z.number(),
   /** Whoever asked for it: see `makerOf` of reservations. */
-  readonly madeBy: string;
-  readonly state: UploadState;
+  madeBy: z.string(),
+  /** `stored`: the object is there. `wrong`: the bytes aren't the oid's. `ended`: it was given up. */
+  state: z.enum(['open', 'assembling', 'stored', 'wrong', 'ended']),
   /** Since when it is in this state. */
-  readonly stateAtMs: number;
-  /** The worker that assembles it has died if it's after this. 0: none does. */
-  readonly leaseUntilMs: number;
-  readonly createdAtMs: number;
+  stateAtMs: z.number(),
+  /** The worker that assembles it has died if it's after this. 0: none does, or an older version wrote none. */
+  leaseUntilMs: z.number().default(0),
+  createdAtMs: z.number(),
   /** It is given up after this. */
-  readonly activeUntilMs: number;
+  activeUntilMs: z.number(),
   /** No PUT of a chunk can land after this, by any clock. 0: no URL was issued. */
-  readonly putsUntilMs: number;
+  putsUntilMs: z.number(),
   /** When `assemble` was last queued by a client. */
-  readonly askedAtMs: number;
-  /** The newest last. */
-  readonly tokens: readonly UploadToken[];
-  /** The multipart upload of the object's key, once there is one. */
-  readonly multipart: Multipart | null;
+  askedAtMs: z.number(),
+  /**
+   * What its clients show, the newest last. One is worth nothing without the token `tokenId`: see `lastingTokenId`. An older
+   * version didn't write it.
+   */
+  tokens: z.array(z.object({ sha256: z.string(), untilMs: z.number(), tokenId: z.string().optional() })),
+  /**
+   * The multipart upload of the object's key, once there is one. Ahead: begun before all chunks were proven, and nobody has
+   * assembled the object since.
+   */
+  multipart: z.object({ id: z.string(), beganAtMs: z.number(), isAhead: z.boolean().optional() }).nullable(),
   /** Why a step failed that a retry doesn't help, if one did. The newest. */
-  readonly failure?: string | undefined;
+  failure: z.string().optional(),
   /** Of the object. Absent: the bucket's own. */
-  readonly storageClass?: string | undefined;
-}
+  storageClass: z.string().optional(),
+});
+export type ChunkedUpload = Frozen<z.output<typeof uploadSchema>>;
+export type UploadPath = Pick<ChunkedUpload, 'tenant' | 'repo' | 'oid' | 'upload'>;
+export type UploadState = ChunkedUpload['state'];
 
 /** What a worker found when it read a chunk. */
-export interface Proof {
+export const proofSchema = z.object({
   /** From 0. */
-  readonly chunk: number;
+  chunk: z.number(),
   /** SHA-256's states around the chunk. After the last one it's the digest of the whole. */
-  readonly before: string;
-  readonly after: string;
+  before: z.string(),
+  after: z.string(),
   /** Of the chunk that was read. */
-  readonly etag: string;
-  readonly sizeBytes: number;
-}
+  etag: z.string(),
+  sizeBytes: z.number(),
+});
+export type Proof = Frozen<z.output<typeof proofSchema>>;
 
 /** Where SHA-256 begins: FIPS 180-4, section 5.3.3. */
 export const initialState = '6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19';
@@ -197,7 +189,7 @@ export function renewed(upload: ChunkedUpload, nowMs: number): ChunkedUpload {
 /** With one more token: the newest ones count. */
 export function withToken(
   upload: ChunkedUpload,
-  token: Omit<UploadToken, 'untilMs'>,
+  token: Omit<ChunkedUpload['tokens'][number], 'untilMs'>,
   nowMs: number,
 ): ChunkedUpload {
   const tokens = [...upload.tokens, { ...token, untilMs: nowMs + tokenForMs }].slice(-tokensMax);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { sha256Hex } from '../../../core/rules/hash.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
 import { ownFolders } from '../../../core/store/rules/own-folders.ts';
-import type { PlanFigures } from './plan.ts';
+import { planFigures } from './plan.ts';
 import type { Way } from './settings.ts';
 
 /** What an export's id looks like: in hex the milliseconds of its beginning, and 48 random bits. Ids sort by time. */
@@ -37,19 +37,6 @@ const failure = z.object({
 });
 export type ExportFailure = Frozen<z.output<typeof failure>>;
 
-const figures: z.ZodType<PlanFigures> = z.object({
-  archiveBytes: z.number(),
-  throughBytes: z.number(),
-  copiedBytes: z.number(),
-  volumes: z.number(),
-  shards: z.number(),
-  gets: z.number(),
-  uploads: z.number(),
-  copies: z.number(),
-  // Older items don't have it.
-  hashedBytes: z.number().default(0),
-});
-
 /** One archive of an export: an object in the store, once it is complete. */
 const volume = z.object({
   key: z.string(),
@@ -73,7 +60,7 @@ const planned = z.object({
   missing: z.number(),
   /** Objects that were left out, because another has their oid and another size. */
   conflicts: z.number(),
-  figures,
+  figures: planFigures,
   requests: z.number(),
   dollars: z.number(),
   /** With all workers. */

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { ByteRange } from '../../../core/store/rules/archive-store.ts';
 import type { ArchiveFormat } from './archive-formats.ts';
 import {
@@ -213,22 +214,23 @@ function checkObjects(objects: readonly StoredObject[]): void {
 }
 
 /** What a plan asks of workers and store. */
-export interface PlanFigures {
-  archiveBytes: number;
+export const planFigures = z.object({
+  archiveBytes: z.number(),
   /** Bytes that workers upload. */
-  throughBytes: number;
+  throughBytes: z.number(),
   /** Bytes that the store copies from objects. */
-  copiedBytes: number;
-  volumes: number;
-  shards: number;
+  copiedBytes: z.number(),
+  volumes: z.number(),
+  shards: z.number(),
   /** GET requests: one for each object in each uploaded part. */
-  gets: number;
-  uploads: number;
+  gets: z.number(),
+  uploads: z.number(),
   /** Copied parts, those from shards too, and copies that only tell a CRC-32. Some stores are read for that, for less. */
-  copies: number;
-  /** Bytes of the objects of a zip whose CRC-32 wants more than the part with their head. */
-  hashedBytes: number;
-}
+  copies: z.number(),
+  /** Bytes of the objects of a zip whose CRC-32 wants more than the part with their head. Older items don't have it. */
+  hashedBytes: z.number().default(0),
+});
+export type PlanFigures = z.output<typeof planFigures>;
 
 /** What a plan takes: requests, dollars, and seconds until it is done, with all workers. */
 export function pricesOf(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { RepoPath } from '../../../core/ledger/rules/tenant.ts';
-import type { Watch } from '../../../core/ledger/rules/watch.ts';
+import { watchSchema } from '../../../core/ledger/rules/watch.ts';
 import { sha256Hex } from '../../../core/rules/hash.ts';
 import { prefixBytes, prefixesMax } from '../../../core/rules/prefix-set.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
@@ -124,12 +124,7 @@ export type GcFailure = Frozen<z.output<typeof failure>>;
 /** A gc run of one repo, from its watch to its end, as it is stored. A repo has one at a time. */
 export const gcSchema = z.object({
   repo: z.string(),
-  watch: z.object({
-    id: z.string(),
-    openedAtMs: z.number(),
-    untilMs: z.number(),
-    hasPrefixes: z.boolean().optional(),
-  }) satisfies z.ZodType<Watch>,
+  watch: watchSchema,
   /**
    * `watching`: batches note what they name, and somebody may ask for a run. `selecting`: a run looks for candidates.
    * `deleting`: they are deleted. The others are ends.

@@ -13,6 +13,7 @@ import { tidyUpload } from '../../../lambda/subjects/chunks/tidy.ts';
 import { wakeUploads } from '../../../lambda/subjects/chunks/wake.ts';
 import { wakeExports } from '../../../lambda/subjects/exports/start.ts';
 import { runExportStep } from '../../../lambda/subjects/exports/steps.ts';
+import { type Fill, minute, path, repo, tenant } from '../../support/fill.ts';
 import {
   ManualClock,
   memoryDeps,
@@ -24,9 +25,8 @@ import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { memoryTable } from '../../support/memory/table.ts';
 import { setRepoLimit } from '../../support/over-settings.ts';
 import { startExport } from '../../support/subjects/exports/start-export.ts';
+import * as fills from '../../support/subjects.ts';
 import { tokenRecord } from '../../support/token-record.ts';
-import { type Fill, minute, path, repo, tenant } from './fill.ts';
-import * as fills from './fills.ts';
 
 const [stored, marked, unsent] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];
 const day = 24 * 60 * minute;

@@ -24,10 +24,10 @@ import {
   createDynamoDbInvitations,
 } from '../../../../../lambda/subjects/invitations/invitation-store.ts';
 import { createDynamoDbUsers } from '../../../../../lambda/subjects/sign-in/user-store.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 import { callersOf } from '../../../syntax.ts';
-import { FakeTable } from './fake-table.ts';
 
 const client = new FakeTable();
 const table = { client, tableName: 'ledger' };

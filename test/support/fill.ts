@@ -1,4 +1,4 @@
-import type { Deps } from '../../../local/deps.ts';
+import type { Deps } from '../../local/deps.ts';
 
 export const [tenant, repo] = ['zebra', 'stripes'];
 export const path = { tenant, repo };

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { openGc } from '../../../../../lambda/subjects/gc/gc.ts';
+import { openGc } from '../../../../lambda/subjects/gc/gc.ts';
 import { type Fill, path } from '../../fill.ts';
 
 /** What the table keeps of this subject. */

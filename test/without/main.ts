@@ -45,7 +45,6 @@ const lists: readonly string[] = [
   'test/blackbox/subjects.ts',
   'test/contract/subjects.ts',
   'test/simulation/ports.ts',
-  'test/unit/docs/limits.ts',
   'test/support/subjects.ts',
 ];
 /** A file a function lists what the function needs. */

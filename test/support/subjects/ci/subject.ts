@@ -1,16 +1,19 @@
-import { type Fill, minute, repo, tenant } from '../../fill.ts';
+import { exchangeRulesMax } from '../../../../lambda/subjects/ci/rules/identities.ts';
+import { minute, repo, type TestedSubject, tenant } from '../../subject.ts';
 
-/** What the table keeps of this subject. */
-export const ciFill = {
-  exchangeRules: ({ exchangeRules }, createdAtMs) =>
-    exchangeRules.put({
-      id: 'rule',
-      tenant,
-      issuer: 'https://issuer.example',
-      match: { id: ['7'] },
-      scope: 'write',
-      repos: [repo],
-      lifetimeMs: minute,
-      createdAtMs,
-    }),
-} satisfies Fill;
+export const ci = {
+  fill: {
+    exchangeRules: ({ exchangeRules }, createdAtMs) =>
+      exchangeRules.put({
+        id: 'rule',
+        tenant,
+        issuer: 'https://issuer.example',
+        match: { id: ['7'] },
+        scope: 'write',
+        repos: [repo],
+        lifetimeMs: minute,
+        createdAtMs,
+      }),
+  },
+  limits: { 'A tenant': { 'CI rules': exchangeRulesMax } },
+} satisfies TestedSubject;

@@ -1,10 +1,42 @@
-import { type Fill, path, tenant } from '../../fill.ts';
+import { createDynamoDbHistory } from '../../../../lambda/subjects/history/history-store.ts';
+import { historyDaysMax } from '../../../../lambda/subjects/history/rules/history.ts';
+import { path, type TestedSubject, tenant } from '../../subject.ts';
 
-/** What the table keeps of this subject. */
-export const historyFill = {
-  history: async ({ history }, atMs) => {
-    const count = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: 1 };
-    await history.note({ ...count, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
-    await history.noteWeek({ ...path, epoch: 1, week: 2970, storedBytes: 1, atMs });
+export const history = {
+  fill: {
+    history: async ({ history }, atMs) => {
+      const count = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: 1 };
+      await history.note({ ...count, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
+      await history.noteWeek({ ...path, epoch: 1, week: 2970, storedBytes: 1, atMs });
+    },
   },
-} satisfies Fill;
+  limits: { 'What is kept': { 'History of usage': `${historyDaysMax} days` } },
+  kept: [
+    {
+      what: 'a day or a repo of the history, after as many days as are kept',
+      by: ['note', 'addRefusals', 'putSample', 'noteWeek'].map(
+        (name) => `lambda/subjects/history/history-store.ts ${name}`,
+      ),
+      async write({ table, tenant, atMs, second, day }) {
+        const history = createDynamoDbHistory(table);
+        const counts = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: null };
+        await history.note({ ...counts, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
+        const last = {
+          atMs,
+          repo: 'app',
+          user: null,
+          files: 1,
+          bytes: 1,
+          isAtLeast: false,
+          shortBytes: 1,
+          limit: 'tenant',
+        } as const;
+        await history.addRefusals({ ...counts, usedBytes: 1, count: 1, last });
+        await history.putSample({ tenant, days: [], atMs });
+        await history.noteWeek({ tenant, repo: 'app', epoch: 1, week: 2970, storedBytes: 1, atMs });
+        const ofDay = { pk: 'HISTORY#acme', sk: 'DAY#2026-11-22', end: second + 400 * day };
+        return [ofDay, ofDay, { ...ofDay, sk: 'SAMPLE' }, { ...ofDay, sk: 'REPO#app' }];
+      },
+    },
+  ],
+} satisfies TestedSubject;

@@ -1,10 +1,18 @@
-import { type Fill, path } from '../../fill.ts';
+import { lockPageMax, lockPathCharactersMax } from '../../../../lambda/subjects/locks/rules/locks.ts';
+import { path, type TestedSubject } from '../../subject.ts';
 
-/** What the table keeps of this subject. */
-export const locksFill = {
-  locks: ({ locks }, lockedAtMs) =>
-    locks.take({
-      ...path,
-      lock: { id: 'd'.repeat(52), path: 'a.psd', ownerId: 'o', ownerName: 'ada', lockedAtMs },
-    }),
-} satisfies Fill;
+export const locks = {
+  fill: {
+    locks: ({ locks }, lockedAtMs) =>
+      locks.take({
+        ...path,
+        lock: { id: 'd'.repeat(52), path: 'a.psd', ownerId: 'o', ownerName: 'ada', lockedAtMs },
+      }),
+  },
+  limits: {
+    'Push and fetch': {
+      'Characters in the path of a file lock': lockPathCharactersMax,
+      'File locks on a page': lockPageMax,
+    },
+  },
+} satisfies TestedSubject;

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { createDynamoDbWebhooks } from '../../../../lambda/subjects/alerts/webhook-store.ts';
 import { type TestedSubject, tenant } from '../../subject.ts';
 
@@ -43,4 +44,28 @@ export const alerts = {
       },
     },
   ],
+  functions: {
+    sendWebhook: {
+      timeoutSeconds: 30,
+      memoryMb: 256,
+      variables: ['TABLE', 'WEBHOOK_QUEUE_URL'],
+      writes: ['webhook-items'],
+    },
+    sendEmail: {
+      timeoutSeconds: 60,
+      memoryMb: 256,
+      variables: ['TABLE', 'EMAIL_CONFIGURATION_SET', 'EMAIL_FROM', 'EMAIL_QUEUE_URL', 'PUBLIC_URL'],
+      writes: ['email-items'],
+    },
+  },
+  variables: {
+    management: ['WEBHOOK_QUEUE_URL', 'EMAIL_QUEUE_URL'],
+    refresh: ['EVENT_BUS', 'WEBHOOK_QUEUE_URL', 'EMAIL_QUEUE_URL'],
+  },
+  older: {
+    read: async ({ alerts, webhooks }) => {
+      expect((await alerts.read('acme')).pending).toHaveLength(1);
+      expect(await webhooks.read('acme')).toMatchObject({ url: 'https://hooks.acme.example/quota' });
+    },
+  },
 } satisfies TestedSubject;

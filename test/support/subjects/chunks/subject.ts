@@ -1,4 +1,5 @@
 import { defaultSettings } from '../../../../lambda/core/rules/settings.ts';
+import { uploadNotFound } from '../../../../lambda/subjects/chunks/lfs-messages.ts';
 import { newUpload } from '../../../../lambda/subjects/chunks/rules/upload.ts';
 import { createDynamoDbChunkedUploads } from '../../../../lambda/subjects/chunks/upload-store.ts';
 import { path, type TestedSubject, unsent } from '../../subject.ts';
@@ -30,4 +31,25 @@ export const chunks = {
       },
     },
   ],
+  lfsMessages: [uploadNotFound],
+  functions: {
+    lfsChunks: {
+      timeoutSeconds: 25,
+      memoryMb: 512,
+      variables: ['BUCKET', 'S3_REGION', 'TABLE', 'CHUNK_QUEUE_URL'],
+      writes: ['upload-items'],
+      answers: {
+        method: 'GET',
+        path: '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}',
+        statusCode: 404,
+      },
+    },
+    assembleUpload: {
+      timeoutSeconds: 900,
+      memoryMb: 1_024,
+      variables: ['BUCKET', 'S3_REGION', 'QUEUE_URL', 'TABLE', 'CHUNK_QUEUE_URL'],
+      writes: ['assembled-items', 'upload-items'],
+    },
+  },
+  variables: { refresh: ['CHUNK_QUEUE_URL'] },
 } satisfies TestedSubject;

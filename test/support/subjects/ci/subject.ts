@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { exchangeRulesMax } from '../../../../lambda/subjects/ci/rules/identities.ts';
 import { minute, repo, type TestedSubject, tenant } from '../../subject.ts';
 
@@ -16,4 +17,10 @@ export const ci = {
       }),
   },
   limits: { 'A tenant': { 'CI rules': exchangeRulesMax } },
+  functions: {
+    exchangeToken: { timeoutSeconds: 15, memoryMb: 512, variables: ['TABLE'], writes: ['token-items'] },
+  },
+  older: {
+    read: async ({ exchangeRules }) => expect(await exchangeRules.list('acme')).toHaveLength(1),
+  },
 } satisfies TestedSubject;

@@ -1,12 +1,20 @@
+import { expect } from 'vitest';
 import { stored } from '../../../../lambda/core/table/stored-names.ts';
 import { createDynamoDbCopies } from '../../../../lambda/subjects/downloads/copy-store.ts';
 import {
   createDynamoDbDownloads,
   downloadsKeptMs,
 } from '../../../../lambda/subjects/downloads/download-store.ts';
+import {
+  anonymousLimitReached,
+  objectNotUpstream,
+  publicLimitReached,
+} from '../../../../lambda/subjects/downloads/lfs-messages.ts';
 import { createDynamoDbPublicReads } from '../../../../lambda/subjects/downloads/public-read-store.ts';
 import { publicReposMax } from '../../../../lambda/subjects/downloads/rules/public-reads.ts';
-import { path, minute, repo, type TestedSubject, tenant, unsent } from '../../subject.ts';
+import { minute, path, repo, type TestedSubject, tenant, unsent } from '../../subject.ts';
+
+const resetsAtMs = Date.parse('2026-11-26T19:30:00Z');
 
 export const downloads = {
   fill: {
@@ -72,4 +80,36 @@ export const downloads = {
       },
     },
   ],
+  lfsMessages: [
+    publicLimitReached({
+      tenant: 'acme',
+      repo: 'game',
+      lfsUrl: 'https://lfs.example.com/acme/game/info/lfs',
+      offeredBytes: 1.72 * 1024 ** 2,
+      limitBytes: 1.91 * 1024 ** 2,
+      askedBytes: 600_000,
+      resetsAtMs,
+    }),
+    anonymousLimitReached({ tenant: 'acme', resetsAtMs }),
+    ...(['absent', 'rejected', 'limited', 'unavailable'] as const).map((why) =>
+      objectNotUpstream({ host: 'github', why }),
+    ),
+  ],
+  functions: {
+    copyObject: {
+      timeoutSeconds: 900,
+      memoryMb: 512,
+      variables: ['TABLE', 'COPY_QUEUE_URL'],
+      writes: ['copy-items'],
+    },
+  },
+  variables: { lfsBatch: ['COPY_QUEUE_URL'] },
+  older: {
+    read: async ({ downloads, publicReads }) => {
+      const path = { tenant: 'acme', repo: 'game' };
+      expect(await publicReads.find(path)).toMatchObject({ monthlyLimitBytes: 500_000 });
+      expect(await downloads.month({ tenant: 'acme', month: '2026-11' })).toMatchObject({ bytes: 300 });
+      expect(await downloads.publicMonth({ ...path, month: '2026-11' })).toMatchObject({ objects: 1 });
+    },
+  },
 } satisfies TestedSubject;

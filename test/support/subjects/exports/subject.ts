@@ -1,12 +1,16 @@
 import { expect } from 'vitest';
 import { requestedObjectsMax } from '../../../../lambda/subjects/exports/contract.ts';
 import { createDynamoDbExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
-import { newExportJob } from '../../../../lambda/subjects/exports/rules/job.ts';
+import { newExportJob, requestKey } from '../../../../lambda/subjects/exports/rules/job.ts';
 import { exportLimitMs } from '../../../../lambda/subjects/exports/rules/settings.ts';
 import { startsPerDayMax } from '../../../../lambda/subjects/exports/start.ts';
 import { path, type TestedSubject } from '../../subject.ts';
 import { wholeTenant } from './export-request.ts';
 import { startExport } from './start-export.ts';
+
+const variables = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map(
+  (name) => `EXPORT_${name}`,
+);
 
 export const exports = {
   fill: {
@@ -45,4 +49,34 @@ export const exports = {
       },
     },
   ],
+  functions: {
+    exportArchive: {
+      timeoutSeconds: 300,
+      memoryMb: 2_048,
+      variables: ['BUCKET', 'S3_REGION', 'TABLE', ...variables],
+      writes: ['export-items', 'failure-item'],
+    },
+  },
+  variables: { management: variables, refresh: variables },
+  beside: {
+    folder: '_exports',
+    reached: [
+      ...['PutObject', 'DeleteObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'].map(
+        (action) => ['exportArchive', action, '_exports/*'] as const,
+      ),
+      ['management', 'PutObject', '_exports/*/*/work/request.json'],
+    ],
+    keys: [
+      [
+        requestKey({ tenant: 'acme', exportId: '019a9d3c2f805f0c1e2d3b4a' }),
+        /^_exports\/[^/]+\/[^/]+\/work\/request\.json$/,
+      ],
+    ],
+  },
+  older: {
+    read: async ({ exportJobs }) => {
+      const { jobs } = await exportJobs.list({ tenant: 'out', pageSize: 9 });
+      expect(jobs.map(({ state }) => state).sort()).toEqual(['cancelled', 'copying', 'copying', 'done']);
+    },
+  },
 } satisfies TestedSubject;

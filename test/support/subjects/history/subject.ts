@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { createDynamoDbHistory } from '../../../../lambda/subjects/history/history-store.ts';
 import { historyDaysMax } from '../../../../lambda/subjects/history/rules/history.ts';
 import { path, type TestedSubject, tenant } from '../../subject.ts';
@@ -39,4 +40,10 @@ export const history = {
       },
     },
   ],
+  older: {
+    read: async ({ history }) => {
+      const days = { tenant: 'acme', from: '2026-11-01', to: '2026-11-30' };
+      expect(await history.days(days)).toHaveLength(2);
+    },
+  },
 } satisfies TestedSubject;

@@ -1,3 +1,5 @@
+import { expect } from 'vitest';
+import { sha256Hex } from '../../../../lambda/core/rules/hash.ts';
 import { stored } from '../../../../lambda/core/table/stored-names.ts';
 import { createDynamoDbKeptGrants } from '../../../../lambda/subjects/hosts/grant-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../lambda/subjects/hosts/linked-repo-store.ts';
@@ -71,4 +73,10 @@ export const hosts = {
       },
     },
   ],
+  older: {
+    read: async ({ keptGrants, linkedRepos }) => {
+      expect(await keptGrants.find(sha256Hex('ada'))).toMatchObject({ grant: { access: 'write' } });
+      expect(await linkedRepos.find({ tenant: 'acme', repo: 'game' })).toMatchObject({ host: 'github' });
+    },
+  },
 } satisfies TestedSubject;

@@ -36,6 +36,7 @@ const lists: readonly string[] = [
   'console/src/addresses.ts',
   'console/src/overview-parts.ts',
   'console/src/subjects.ts',
+  'cost/subjects.ts',
   'lambda/contract.ts',
   'lambda/repo-contract.ts',
   'lambda/subjects.ts',
@@ -45,6 +46,7 @@ const lists: readonly string[] = [
   'test/blackbox/subjects.ts',
   'test/contract/subjects.ts',
   'test/simulation/ports.ts',
+  'test/simulation/subjects.ts',
   'test/support/subjects.ts',
 ];
 /** A file a function lists what the function needs. */

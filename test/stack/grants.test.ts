@@ -5,6 +5,7 @@ import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
 import { handlerFiles, ownScopes } from '../../lambda/routes.ts';
 import type { TestedSubject } from '../support/subject.ts';
 import * as subjects from '../support/subjects.ts';
+import { mayDo } from '../support/table-grants.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
 
@@ -299,6 +300,13 @@ describe('grants', () => {
       'reconcile',
       'signIn',
     ]);
+  });
+
+  it('let the black-box tests do on the table what AWS lets a function do', () => {
+    const [TableName, Key] = ['table', { pk: 'TENANT#acme', sk: 'TENANT' }];
+    expect(mayDo('storeEvents', 'PutItem', { TableName, Item: Key })).toBe(true);
+    expect(mayDo('storeEvents', 'DeleteItem', { TableName, Key })).toBe(false);
+    expect(mayDo('health', 'GetItem', { TableName, Key })).toBe(false);
   });
 
   it('differ from docs/security.md if one is widened', () => {

@@ -115,10 +115,7 @@ export function allSeamsOf(
     ...lfsSeamsOf({ ...deps, listeners, way }),
     ...managementSeamsOf(deps),
     listeners,
-    // Some are in both lists.
-    belongings: [...new Set([...Object.values(belongings), ...Object.values(ends)])].map((make) =>
-      make(deps),
-    ),
+    belongings: each({ ...ends, ...belongings }, deps),
     outlook: outlookOf(deps),
     way,
   };

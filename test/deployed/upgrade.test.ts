@@ -256,7 +256,7 @@ async function newerVersion(folder: string): Promise<string> {
   ])
     await cp(join(projectRoot, name), join(folder, name), { recursive: true });
   await symlink(join(projectRoot, 'node_modules'), join(folder, 'node_modules'));
-  const file = join(folder, 'lambda', 'table', 'table.ts');
+  const file = join(folder, 'lambda', 'core', 'table', 'table.ts');
   const [now, next] = ['knownFormat = 1;', 'knownFormat = 2;'];
   const text = await readFile(file, 'utf8');
   expect(text).toContain(now);

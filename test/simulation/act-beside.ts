@@ -1,4 +1,5 @@
 import type { Downloads } from '../../lambda/subjects/downloads/download-store.ts';
+import { downloadMeter } from '../../lambda/subjects/downloads/downloads.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { replacing } from './replacing.ts';
@@ -65,7 +66,8 @@ export async function download(world: TenantWorld, action: DownloadAction): Prom
       objects,
     };
     return (world.offerDownload ?? code.offerDownload)(
-      { ...deps, meters: [code.downloadMeter({ ...deps, downloads })] },
+      // The last release metered without being given a meter.
+      { ...deps, downloads, meters: [downloadMeter({ ...deps, downloads })] } as typeof deps,
       input,
     );
   });

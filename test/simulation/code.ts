@@ -14,7 +14,6 @@ import { proveChunk } from '../../lambda/subjects/chunks/prove.ts';
 import { findUpload, progressOf, serveChunks } from '../../lambda/subjects/chunks/serve.ts';
 import { tidyUpload } from '../../lambda/subjects/chunks/tidy.ts';
 import { wakeUploads } from '../../lambda/subjects/chunks/wake.ts';
-import { downloadMeter } from '../../lambda/subjects/downloads/downloads.ts';
 import { cancelExport } from '../../lambda/subjects/exports/start.ts';
 import { startExport } from '../support/subjects/exports/start-export.ts';
 import { Actor } from './actor.ts';
@@ -43,7 +42,6 @@ export const code = {
   getSubscription,
   limitRepo,
   markObject,
-  downloadMeter,
   offerDownload,
   progressOf,
   proveChunk,

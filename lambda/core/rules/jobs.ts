@@ -1,4 +1,5 @@
 import { type Clock, type Invocations, isCorrelationId, type Log } from './clock-and-log.ts';
+import type { Metrics } from './metrics.ts';
 import { parseJson } from './text.ts';
 
 /**
@@ -81,9 +82,11 @@ interface ConsumerDeps {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly log: Log;
   readonly invocations: Invocations;
+  /** Of a function that has some: what a job measured is sent before it ends. */
+  readonly metrics?: Pick<Metrics, 'flush'>;
 }
 
-/** Its log lines name the job, and the request that asked for it. */
+/** Its log lines and metrics name the job, and the request that asked for it. */
 export function consumerOf<J>(deps: ConsumerDeps, jobs: Jobs<J>): Consumer {
   return (delivery) => {
     const { body, messageId, functionRequestId, receiveCount, group, again } = delivery;
@@ -94,7 +97,8 @@ export function consumerOf<J>(deps: ConsumerDeps, jobs: Jobs<J>): Consumer {
       ...(functionRequestId && { functionRequestId }),
     };
     return deps.invocations.during(ids, async () => {
-      if (read) return runStep(deps, { ...delivery, jobs, job: read.job });
+      if (read)
+        return runStep(deps, { ...delivery, jobs, job: read.job }).finally(() => deps.metrics?.flush());
       // Not what it says: anybody who may send could have written anything.
       deps.log.error('unreadable message', { receiveCount, group });
       if (group !== undefined) await again(unreadableDelayMs);

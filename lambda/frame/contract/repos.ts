@@ -129,7 +129,7 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
       id: 'listRepos',
       summary: 'The repos of a tenant, by name',
       description:
-        "A page can be short without being the last: empty repos are only shown if they're public.",
+        "A page can be short without being the last. An empty repo is only shown if it's public, linked or being deleted, or has its own limit or storage class.",
       access: 'reader',
       query,
       answers: {

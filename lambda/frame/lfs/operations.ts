@@ -119,7 +119,7 @@ type Decoded<T> =
 const bad = (statusCode: number, message: string) => ({ ok: false, statusCode, message }) as const;
 
 /** The body of a request, or the query of a GET. It's JSON, whatever type it has: a browser's `fetch` says `text/plain`. */
-function textOf({ bodyBytesMax }: Settings, event: APIGatewayProxyEventV2): Decoded<string | object> {
+export function textOf({ bodyBytesMax }: Settings, event: APIGatewayProxyEventV2): Decoded<string | object> {
   if (!accepts(event, lfsMediaType)) return bad(406, invalid.accept(lfsMediaType));
   if (event.routeKey.startsWith('GET ')) return { ok: true, value: event.queryStringParameters ?? {} };
   // A browser adds a login that it knows to what another site's page sends as text, without a preflight.

@@ -2,14 +2,13 @@ import { reconcileMessage } from '../../core/ledger/reconcile-requests.ts';
 import { type RunReconcileDeps, runReconcile } from '../../core/ledger/run-reconcile.ts';
 import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
 import { consumerOf, longPause } from '../../core/rules/jobs.ts';
-import { withMetrics } from '../aws/function.ts';
 import { noteFailedReconcile, whyOf } from '../failures/failures.ts';
 import type { FailurePorts } from '../failures/ports.ts';
 
 /** Reconciles a tenant. What fails comes again, and after a few times is a dead letter. */
 export function create(deps: RunReconcileDeps & FailurePorts & FunctionPorts) {
   const { log, metrics } = deps;
-  const consume = consumerOf(deps, {
+  return consumerOf(deps, {
     schema: reconcileMessage,
     // To commit, and to hand over what is not done.
     reserveMs: 10_000,
@@ -24,5 +23,4 @@ export function create(deps: RunReconcileDeps & FailurePorts & FunctionPorts) {
       return noteFailedReconcile(deps, { tenant, tries, why: whyOf(error) });
     },
   });
-  return withMetrics(metrics, consume);
 }

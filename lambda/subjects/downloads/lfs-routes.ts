@@ -11,7 +11,7 @@ import {
 } from '../../frame/lfs/batch-routes.ts';
 import { lfs } from '../../frame/lfs/http.ts';
 import { invalid } from '../../frame/lfs/messages.ts';
-import { lfsOperations } from '../../frame/lfs/operations.ts';
+import { lfsOperations, textOf } from '../../frame/lfs/operations.ts';
 import {
   type AdmitCopiesDeps,
   type CopyVerdict,
@@ -83,9 +83,12 @@ export const lfsCopies = (deps: CopiesDeps, login: LfsLogin) =>
   lfsOperations<typeof lfsCopiesContract, CopiesDeps, Granted>(() => login, {
     'POST /{tenant}/{repo}/info/lfs/objects/copies': {
       takes: { schema: copiesRequestSchema, wrong: invalidCopies.request },
-      refusal: async (_, request) =>
-        (await pushRefusal(deps, request)) ??
-        (deps.copyQueue.isOn ? undefined : request.refuse(501, copiesNothing)),
+      refusal: async (_, request) => {
+        const sent = textOf(deps.settings, request.event);
+        if (!sent.ok) return request.refuse(sent.statusCode, sent.message);
+        const refused = await pushRefusal(deps, request);
+        return refused ?? (deps.copyQueue.isOn ? undefined : request.refuse(501, copiesNothing));
+      },
       async run(_, { asked, ...request }) {
         const copies = readCopies(deps.settings, asked);
         if (!copies) return request.refuse(422, invalidCopies.request('an oid is there twice'));

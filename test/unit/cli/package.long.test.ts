@@ -232,7 +232,7 @@ it('what npx runs from a file calls itself so that it can be pasted', async () =
 });
 
 describe('the command line of a checkout', { timeout: timeoutMs }, () => {
-  it.each(['.', 'cli/export'])('is found by npx in %s', async (below) => {
+  it.each(['.', 'cli/subjects/exports'])('is found by npx in %s', async (below) => {
     const ended = await run('npx', ['lfs-quota', '--version'], {
       cwd: path.join(root, below),
       env,

@@ -36,8 +36,13 @@ async function deliver(given: {
   };
   const { log, entries } = recordingLog();
   const scanned: string[] = [];
-  const metrics = { ...noMetrics, increment: (name: string) => void scanned.push(name) };
   const invocations = createInvocations();
+  const sent: (string | undefined)[] = [];
+  const metrics = {
+    ...noMetrics,
+    increment: (name: string) => void scanned.push(name),
+    flush: () => void sent.push(invocations.current()?.messageId),
+  };
   const deps = memoryDeps({
     ledger: given.ledger ?? new MemoryLedger(),
     clock: systemClock,
@@ -54,7 +59,7 @@ async function deliver(given: {
   const receiveCount = given.receiveCount ?? String(failed + 1);
   const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
   const answer = await handler(sqsEvent(body, { messageId: 'm1', receiveCount, group: 'acme' }), context);
-  return { answer, asked, entries, scanned, context, noted: await failures.list() };
+  return { answer, asked, entries, scanned, sent, context, noted: await failures.list() };
 }
 
 const returned = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
@@ -69,6 +74,12 @@ describe('a reconcile that fails', () => {
     const { answer, asked } = await deliver({ ledger: new AbsentTable(), failures });
     expect(answer).toEqual(returned);
     expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs }]);
+  });
+
+  it('has its metrics sent with its message, by which the runbook finds its tenant', async () => {
+    const { scanned, sent } = await deliver({ ledger: new AbsentTable() });
+    expect(scanned).toContain('ReconcilesFailed');
+    expect(sent).toEqual(['m1']);
   });
 
   it('is redelivered in time though the table does not take the note', async () => {

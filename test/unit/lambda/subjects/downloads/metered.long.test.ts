@@ -9,7 +9,7 @@ import {
   offerPublicly,
 } from '../../../../../lambda/subjects/downloads/downloads.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
-import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 import { Random } from '../../../../support/random.ts';
@@ -41,15 +41,14 @@ class World {
       this.#orFail(new StoreUnavailableError('Down.'), () => listPage(request));
     const goneOf = ledger.goneOf.bind(ledger);
     ledger.goneOf = (input) => this.#orFail(new Error('A mistake of ours.'), () => goneOf(input));
-    this.deps = {
-      ...deps,
+    this.deps = replacingDeps(deps, {
       downloads: this.#failingDownloads(),
       signer: {
         ...signer,
         signDownload: (input: Parameters<typeof signer.signDownload>[0]) =>
           this.#orFail(new Error('No credentials.'), () => signer.signDownload(input)),
       },
-    };
+    });
   }
 
   /** Writes fail before they take effect. One that is lost after it is repeated by the adapter, and counts once. */

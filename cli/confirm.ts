@@ -77,7 +77,7 @@ export async function requireYes(
 }
 
 /** The person did not say yes. */
-export function notConfirmed(message = 'Canceled. Nothing deleted.'): CliError {
+function notConfirmed(message = 'Canceled. Nothing deleted.'): CliError {
   return new CliError(message, { hint: 'Pass --yes to skip the prompt.' });
 }
 

@@ -4,6 +4,7 @@ import { listsToAsk } from '../lambda/core/scan/rules/known-objects.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 import type { DeploymentSettings } from '../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../lib/settings/stages.ts';
+import * as subjects from './subjects.ts';
 
 /**
  * Prices in US dollars: on demand, without what is free each month. Bytes have their tiers; no other amount here reaches a
@@ -139,8 +140,6 @@ const of = (name: FunctionName, takes: Partial<Operation>): Operation => {
 };
 
 export const operations = {
-  /** A push's first request. It notes that the token was used, as a request does once an hour. */
-  lookForLocks: of('lfsLocks', { reads: 4, writes: 1, waitMs: 30 }),
   uploadBatch: of('lfsBatch', { reads: 4, writes: 8, heads: 20, sends: 1, waitMs: 70, objects: 20 }),
   verify: of('lfsVerify', { reads: 1, heads: 1, sends: 1, waitMs: 40, objects: 1 }),
   /** After a push: lists the repo. */
@@ -163,6 +162,14 @@ export const operations = {
   /** A run of storeEvents looks up the tenant of an upload. */
   storeEvent: of('storeEvents', { reads: 3, sends: 1, waitMs: 40 }),
 };
+
+/** What a push asks of a subject before its batch. */
+export type FirstRequest = { readonly what: string; readonly function: FunctionName } & Partial<Operation>;
+
+export const firstRequests = Object.values<FirstRequest>(subjects).map(({ what, ...takes }) => ({
+  what,
+  operation: of(takes.function, takes),
+}));
 
 /** Requests for a listing of hashes, and how many pages are waited for in a row. The number of keys is known. */
 export function listingOf(objects: number): { lists: number; rounds: number } {
@@ -345,7 +352,7 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
     run('store: look up a tenant', pushes * eventRunsPerPush, operations.storeEvent),
   ];
   return [
-    run('push: look for file locks', pushes, operations.lookForLocks),
+    ...firstRequests.map(({ what, operation }) => run(what, pushes, operation)),
     run('push: batch', pushes, batchIn(objects, operations.uploadBatch)),
     line('push: PUT by the client', uploads, { store: prices.putOrList }),
     run('push: verify', pushes * verifies, operations.verify),

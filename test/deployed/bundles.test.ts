@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import { functionSpecs, handlerFiles } from '../../lambda/routes.ts';
 import { buildApp } from '../../lib/app.ts';
+import type { TestedSubject } from '../support/subject.ts';
+import * as subjects from '../support/subjects.ts';
 import { invokeBundle } from './runtime-emulator.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
@@ -31,23 +33,25 @@ const request = (method: string, path: string, pathParameters: Record<string, st
 });
 
 const repo = { tenant: 'acme', repo: 'game' };
-const cases: [FunctionName, unknown, object][] = [
+/** The emulator can't tell of what comes back of e-mails: the stage sends none. */
+const consumers = Object.entries(functionSpecs).filter(
+  ([name, { queues = {} }]) =>
+    name !== 'sendEmail' && Object.values(queues).some((uses) => uses.includes('receive')),
+);
+const ofSubjects = Object.values<TestedSubject>(subjects).flatMap((of) => Object.entries(of.functions ?? {}));
+const cases: [string, unknown, object][] = [
   ['console', request('GET', '/'), { statusCode: 200 }],
   ['health', request('GET', '/health'), { statusCode: 200 }],
   ['signIn', request('GET', '/openapi.json'), { statusCode: 200 }],
   ['notFound', request('GET', '/nowhere'), { statusCode: 404 }],
   ['lfsBatch', request('POST', '/{tenant}/{repo}/info/lfs/objects/batch', repo), { statusCode: 401 }],
   ['lfsVerify', request('POST', '/{tenant}/{repo}/info/lfs/verify', repo), { statusCode: 401 }],
-  ['lfsChunks', request('GET', '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}', repo), { statusCode: 404 }],
-  ['lfsLocks', request('POST', '/{tenant}/{repo}/info/lfs/locks', repo), { statusCode: 401 }],
   ['getSubscription', request('GET', '/v1/tenants/{tenant}/subscription', repo), { statusCode: 401 }],
   ['management', request('GET', '/v1/tenants'), { statusCode: 401 }],
-  ['reconcile', { Records: [] }, { batchItemFailures: [] }],
-  ['sendWebhook', { Records: [] }, { batchItemFailures: [] }],
-  ['exportArchive', { Records: [] }, { batchItemFailures: [] }],
-  ['assembleUpload', { Records: [] }, { batchItemFailures: [] }],
-  ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
-  ['copyObject', { Records: [] }, { batchItemFailures: [] }],
+  ...ofSubjects.flatMap(([name, { answers }]): typeof cases =>
+    answers ? [[name, request(answers.method, answers.path, repo), { statusCode: answers.statusCode }]] : [],
+  ),
+  ...consumers.map(([name]): (typeof cases)[0] => [name, { Records: [] }, { batchItemFailures: [] }]),
 ];
 
 describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
@@ -106,7 +110,6 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
   });
 
   it('is at most 720 kB, and at most 10 kB if it uses no service', () => {
-    // The stage sends no e-mail: the emulator can't tell of what comes back.
     const names = Object.keys(handlerFiles).filter((name) => name !== 'sendEmail');
     expect([...bundles.keys()].sort()).toEqual(names.sort());
     for (const [name, bundle] of bundles) {

@@ -18,13 +18,14 @@ import type { ExportMessage } from '../../lambda/subjects/exports/messages.ts';
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { storeCredentialsOf } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
-import type { Deps } from '../../local/deps.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { Turns } from '../../local/turns.ts';
 import { deliver } from '../support/delivery.ts';
 import { httpEvent } from '../support/http-event.ts';
 import { recordingLog } from '../support/recording-log.ts';
+import type { TestedSubject } from '../support/subject.ts';
+import * as subjects from '../support/subjects.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 
 /**
@@ -313,38 +314,18 @@ describe('what 272d26e stored', { timeout }, () => {
     expect((await allPages(ledger.shards({ tenant: 'big', repo: 'sky' }))).some(({ partOf }) => partOf)).toBe(
       true,
     );
-    const gcs = await gcsOf(deps);
-    expect(gcs.map(({ state }) => state)).toEqual(['selecting', 'done', 'cancelled', 'deleting', 'watching']);
-    const swept = gcs.find(({ repo }) => repo === 'swept');
-    const seen = await allPages(ledger.seen({ tenant: 'clean', watchId: swept?.watch.id ?? '', fromMs: 0 }));
-    expect(seen).toHaveLength(1);
     expect(await ledger.readRefreshState()).toBeDefined();
   });
 
   it('has items of each other kind, and each is read', async () => {
     const { deps } = await deployOver('272d26e');
-    const path = { tenant: 'acme', repo: 'game' };
-    const days = { tenant: 'acme', from: '2026-11-01', to: '2026-11-30' };
+    for (const { older } of Object.values<TestedSubject>(subjects)) await older?.read(deps);
     const tokens = await deps.tokens.list('acme');
     expect(tokens.map(({ scope }) => scope).sort()).toEqual(['manage', 'write']);
-    expect(await deps.exchangeRules.list('acme')).toHaveLength(1);
     expect(await deps.failures.list()).toHaveLength(1);
-    expect((await deps.alerts.read('acme')).pending).toHaveLength(1);
-    expect(await deps.webhooks.read('acme')).toMatchObject({ url: 'https://hooks.acme.example/quota' });
-    expect(await deps.keptGrants.find(sha256(Buffer.from('ada')))).toMatchObject({
-      grant: { access: 'write' },
-    });
-    const { jobs } = await deps.exportJobs.list({ tenant: 'out', pageSize: 9 });
-    expect(jobs.map(({ state }) => state).sort()).toEqual(['cancelled', 'copying', 'copying', 'done']);
     const session = itemsOf('272d26e').find(({ sk }) => String(sk).startsWith('SESSION#'));
     const key = { parentId: 'operator', sessionId: String(session?.['sessionId']) };
     expect(await deps.tokens.findSession(key)).toMatchObject(key);
-    expect((await deps.locks.listPage({ ...path, pageSize: 9 })).locks).toHaveLength(1);
-    expect(await deps.publicReads.find(path)).toMatchObject({ monthlyLimitBytes: 500_000 });
-    expect(await deps.linkedRepos.find(path)).toMatchObject({ host: 'github' });
-    expect(await deps.downloads.month({ tenant: 'acme', month: '2026-11' })).toMatchObject({ bytes: 300 });
-    expect(await deps.downloads.publicMonth({ ...path, month: '2026-11' })).toMatchObject({ objects: 1 });
-    expect(await deps.history.days(days)).toHaveLength(2);
     expect(await deps.ledger.goneOf({ tenant: 'clean', repo: 'done', oids: oidsGone() })).toHaveProperty(
       'size',
       2,
@@ -389,10 +370,8 @@ describe('what 272d26e stored', { timeout }, () => {
       expect([repo, await countOf(deployed, `ends/${repo}/`)]).toEqual([repo, count]);
     expect(await countOf(deployed, 'shut/')).toBe(0);
     for (const tenant of [...Object.keys(messages.tokens), 'shut']) await expectRest(deployed, tenant);
-    const gcs = await gcsOf(deps);
-    expect(gcs.map(({ dueAtMs }) => dueAtMs)).toEqual(gcs.map(() => null));
+    for (const { older } of Object.values<TestedSubject>(subjects)) await older?.rest?.(deps);
     expect(readdirSync(join(deployed.dataDir, 'store/multipart'))).toEqual([]);
-    expect(await countOf(deployed, '_gc/')).toBe(0);
     const { due } = await deps.ledger.dueTenants({ untilMs: Date.now(), tenantsMax: 99 });
     expect(due).toEqual([]);
     expectNoTrouble(deployed);
@@ -401,12 +380,6 @@ describe('what 272d26e stored', { timeout }, () => {
 
 const oidsGone = () =>
   itemsOf('272d26e').flatMap(({ pk, sk }) => (pk === 'GONE#clean#done' ? [String(sk)] : []));
-
-async function gcsOf({ ledger, gcRuns }: Pick<Deps, 'ledger' | 'gcRuns'>) {
-  const repos = await allPages(ledger.repos('clean'));
-  const gcs = await Promise.all(repos.map(({ repo }) => gcRuns.read({ tenant: 'clean', repo })));
-  return gcs.flatMap((gc) => gc ?? []);
-}
 
 describe('a push of what an older version marked', { timeout }, () => {
   it.each([

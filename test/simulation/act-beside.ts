@@ -1,67 +1,22 @@
-import { sha256Hex } from '../../lambda/core/rules/hash.ts';
-import { prefixesOf } from '../../lambda/core/rules/prefix-set.ts';
 import type { Downloads } from '../../lambda/subjects/downloads/download-store.ts';
 import { downloadMeter } from '../../lambda/subjects/downloads/downloads.ts';
-import { reachableSetKey } from '../../lambda/subjects/gc/rules/gc.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { replacing } from './replacing.ts';
 import type { DownloadAction, ExportAction, GcAction } from './scenario.ts';
+import type { GarbageWish, SimSubject } from './subject.ts';
+import * as subjects from './subjects.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
 /** What people do beside pushes: gc runs, exports and downloads. */
-const minute = 60_000;
-/** Attempts at a request. Then they give it up. */
-const attemptsMax = 10;
-
-async function untilAnswered<T>(
-  world: TenantWorld,
-  ask: () => Promise<T | undefined>,
-): Promise<T | undefined> {
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    await world.wait(world.random.int(1_000, 20_000));
-  }
-  return undefined;
-}
-
 export function cleanUp(world: TenantWorld, { repo, keep, isCancelled }: GcAction): Promise<void> {
   const oids = Array.from({ length: oidsMax }, (_, oid) => oidName(oid));
   return collectGarbage(world, { repo: repoName(repo), oids, keep: new Set(keep.map(oidName)), isCancelled });
 }
 
-/**
- * Somebody deletes what is not to be kept. Whoever is told afterwards that an object is stored relies on it.
- *
- * @param wish.oids all that the repo may have.
- */
-export async function collectGarbage(
-  world: TenantWorld,
-  wish: { repo: string; oids: readonly string[]; keep: ReadonlySet<string>; isCancelled: boolean },
-): Promise<void> {
-  const { tenant, invariants, scheduler, settings } = world;
-  const { repo, oids, keep } = wish;
-  const path = { tenant, repo };
-  const opened = await untilAnswered(world, async () => {
-    const result = await world.invoke((deps, code) => code.openGc(deps, path), { mayOutlive: false });
-    return typeof result === 'object' && result.answer.kind !== 'busy' ? result.answer : undefined;
-  });
-  if (opened?.kind !== 'open') return;
-  world.coverage.gcs += 1;
-  await world.wait(settings.gcWatchMs + 3 * settings.clockSkewMs);
-  for (const oid of oids) if (!keep.has(oid)) invariants.requestDeletion({ repo, oid }, scheduler.nowMs);
-  const bytes = prefixesOf([...keep]);
-  const reachableSha256 = sha256Hex(bytes);
-  await world.archives.put(reachableSetKey(path), bytes);
-  const run = { reachableCount: keep.size, reachableSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
-  await untilAnswered(world, async () => {
-    const result = await world.invoke((deps, code) => code.startRun(deps, { ...path, ...run }));
-    return typeof result === 'object' ? result.answer : undefined;
-  });
-  if (!wish.isCancelled) return;
-  await world.wait(world.random.int(0, 3 * minute));
-  await world.invoke((deps, code) => code.cancelGc(deps, path));
+/** Somebody deletes what is not to be kept. */
+export async function collectGarbage(world: TenantWorld, wish: GarbageWish): Promise<void> {
+  for (const subject of Object.values<SimSubject>(subjects)) await subject.collectGarbage?.(world, wish);
 }
 
 /** Those of a scenario, and what makes its repos large repos. */

@@ -15,10 +15,11 @@ import { findUpload, progressOf, serveChunks } from '../../lambda/subjects/chunk
 import { tidyUpload } from '../../lambda/subjects/chunks/tidy.ts';
 import { wakeUploads } from '../../lambda/subjects/chunks/wake.ts';
 import { cancelExport } from '../../lambda/subjects/exports/start.ts';
-import { cancelGc, openGc, startRun } from '../../lambda/subjects/gc/gc.ts';
 import { startExport } from '../support/subjects/exports/start-export.ts';
 import { Actor } from './actor.ts';
 import { bound, depsOf } from './ports.ts';
+import type { SimSubject } from './subject.ts';
+import * as subjects from './subjects.ts';
 
 /**
  * All that an invocation runs: its ports, and what it calls. A simulation of two versions loads this module of the other
@@ -33,7 +34,6 @@ export const code = {
   admitUpload,
   assembleUpload,
   cancelExport,
-  cancelGc,
   cancelReservations,
   createTenant,
   deleteRepo,
@@ -43,7 +43,6 @@ export const code = {
   limitRepo,
   markObject,
   offerDownload,
-  openGc,
   progressOf,
   proveChunk,
   recordStoreEvents,
@@ -51,11 +50,11 @@ export const code = {
   runReconcile,
   serveChunks,
   startExport,
-  startRun,
   tidyUpload,
   updateTenant,
   verifyUpload,
   wakeUploads,
+  ...(Object.assign({}, ...Object.values<SimSubject>(subjects).map((of) => of.code)) as object),
 };
 
 export type Code = typeof code;

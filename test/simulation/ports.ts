@@ -36,6 +36,8 @@ import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
 import { archivesOf } from './archives-port.ts';
 import { Violation } from './invariants.ts';
+import type { SimSubject } from './subject.ts';
+import * as subjects from './subjects.ts';
 import { tableOf } from './table.ts';
 
 /** The method of the ledger → what makes it and a few others. */
@@ -176,6 +178,9 @@ export type SimPorts = Omit<SimDeps, keyof ReturnType<typeof allSeamsOf>>;
 /** With the subjects, which get the same ports. */
 export const bound = (ports: SimPorts): SimDeps => ({ ...ports, ...allSeamsOf(ports) });
 
+const storesOfSubjects = (table: Table): Partial<SimPorts> =>
+  Object.assign({}, ...Object.values<SimSubject>(subjects).map((of) => of.stores?.(table)));
+
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
   const store = storeOf(actor, world);
@@ -197,7 +202,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),
     ledger: ledgerOf(actor, world),
-    gcRuns: stores.gcRuns(table),
+    ...storesOfSubjects(table),
     requestKeys: stores.requestKeys(table),
     tokens: stores.tokens(table),
     store,

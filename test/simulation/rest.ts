@@ -1,9 +1,9 @@
 import { shardsInForce } from '../../lambda/core/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
 import { dayOf } from '../../lambda/core/rules/dates.ts';
-import { createDynamoDbGcRuns } from '../../lambda/subjects/gc/gc-store.ts';
-import { isUnderWay } from '../../lambda/subjects/gc/rules/gc.ts';
 import { Violation } from './invariants.ts';
+import type { SimSubject } from './subject.ts';
+import * as subjects from './subjects.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
 /** Checks a tenant in which nothing happens any more. */
@@ -22,7 +22,7 @@ export async function checkRest(world: TenantWorld): Promise<void> {
     world.invariants.checkRest();
   }
   await checkDeletes(world, 'ended');
-  await checkGc(world);
+  for (const subject of Object.values<SimSubject>(subjects)) await subject.checkRest?.(world);
   world.metered.checkMonth(await meteredBytes(world));
   await checkRepos(world);
 }
@@ -55,15 +55,6 @@ async function checkRepos(world: TenantWorld): Promise<void> {
     const isUsed = [...truth.stored.keys()].some(isOf);
     if (!isUsed && createdAtMs === undefined && !limited?.has(repo))
       throw new Violation(`Repos: ${repo} has an item, and nothing needs it: ${JSON.stringify(record)}`);
-  }
-}
-
-/** A watch is over by now, and nothing of its gc run is left to be done. */
-async function checkGc({ tenant, truth, areFilesLost }: TenantWorld): Promise<void> {
-  for (const { repo } of await allPages(truth.ledger.repos(tenant))) {
-    const gc = await createDynamoDbGcRuns(truth.ledger.table).read({ tenant, repo });
-    if (gc && !areFilesLost && (isUnderWay(gc) || gc.dueAtMs !== null))
-      throw new Violation(`I8: a gc run is left ${gc.state}, due at ${gc.dueAtMs}`);
   }
 }
 

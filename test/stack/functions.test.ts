@@ -4,6 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
+import type { TestedFunction, TestedSubject } from '../support/subject.ts';
+import * as subjects from '../support/subjects.ts';
 import { backgroundFunctions, templateOf } from './stack-template.ts';
 
 interface FunctionProperties {
@@ -27,46 +29,42 @@ function functionsOf(template: Template): Map<string, FunctionProperties> {
   );
 }
 
-const store = ['LFS_QUOTA_BUCKET', 'LFS_QUOTA_S3_REGION'];
-const table = 'LFS_QUOTA_TABLE';
-const queue = 'LFS_QUOTA_QUEUE_URL';
-const exports = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map(
-  (name) => `LFS_QUOTA_EXPORT_${name}`,
-);
-const webhooks = 'LFS_QUOTA_WEBHOOK_QUEUE_URL';
-const chunks = 'LFS_QUOTA_CHUNK_QUEUE_URL';
-const emails = ['CONFIGURATION_SET', 'FROM', 'QUEUE_URL'].map((name) => `LFS_QUOTA_EMAIL_${name}`);
-const emailQueue = 'LFS_QUOTA_EMAIL_QUEUE_URL';
-const copies = 'LFS_QUOTA_COPY_QUEUE_URL';
 const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
-const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
+const store = ['BUCKET', 'S3_REGION'];
+const isOfExports = (variable: string) => variable.startsWith('LFS_QUOTA_EXPORT_');
 
-/** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
-const expected: Record<FunctionName, [number, number, string[]]> = {
-  console: [5, 256, []],
-  health: [5, 128, []],
-  notFound: [5, 128, []],
-  lfsBatch: [25, 1_024, [...store, queue, table, copies]],
-  lfsVerify: [25, 512, [...store, queue, table]],
-  lfsChunks: [25, 512, [...store, table, chunks]],
-  lfsLocks: [25, 512, [table]],
-  getSubscription: [29, 1_024, [admin, ...store, queue, table]],
-  exchangeToken: [15, 512, [table]],
-  signIn: [29, 512, [table]],
-  management: [
-    29,
-    512,
-    [admin, ...store, queue, table, ...exports, webhooks, emailQueue, 'LFS_QUOTA_GAUGED_QUEUES'],
-  ],
-  reconcile: [300, 512, [...store, queue, table]],
-  refresh: [300, 256, [queue, table, ...exports, chunks, 'LFS_QUOTA_EVENT_BUS', webhooks, emailQueue]],
-  sendWebhook: [30, 256, [table, webhooks]],
-  sendEmail: [60, 256, [table, ...emails, 'LFS_QUOTA_PUBLIC_URL']],
-  exportArchive: [300, 2_048, [...store, table, ...exports]],
-  assembleUpload: [900, 1_024, [...store, queue, table, chunks]],
-  storeEvents: [60, 256, [queue, table]],
-  copyObject: [900, 512, [table, copies]],
+/** Of those that are no subject's. What subjects add to them comes below. */
+const ofFrame: Readonly<Record<string, TestedFunction>> = {
+  console: { timeoutSeconds: 5, memoryMb: 256, variables: [] },
+  health: { timeoutSeconds: 5, memoryMb: 128, variables: [] },
+  notFound: { timeoutSeconds: 5, memoryMb: 128, variables: [] },
+  lfsBatch: { timeoutSeconds: 25, memoryMb: 1_024, variables: [...store, 'QUEUE_URL', 'TABLE'] },
+  lfsVerify: { timeoutSeconds: 25, memoryMb: 512, variables: [...store, 'QUEUE_URL', 'TABLE'] },
+  getSubscription: {
+    timeoutSeconds: 29,
+    memoryMb: 1_024,
+    variables: ['ADMIN_SECRET_ARN', ...store, 'QUEUE_URL', 'TABLE'],
+  },
+  signIn: { timeoutSeconds: 29, memoryMb: 512, variables: ['TABLE'] },
+  management: {
+    timeoutSeconds: 29,
+    memoryMb: 512,
+    variables: ['ADMIN_SECRET_ARN', ...store, 'QUEUE_URL', 'TABLE', 'GAUGED_QUEUES'],
+  },
+  reconcile: { timeoutSeconds: 300, memoryMb: 512, variables: [...store, 'QUEUE_URL', 'TABLE'] },
+  refresh: { timeoutSeconds: 300, memoryMb: 256, variables: ['QUEUE_URL', 'TABLE'] },
+  storeEvents: { timeoutSeconds: 60, memoryMb: 256, variables: ['QUEUE_URL', 'TABLE'] },
 };
+const bySubject = Object.values<TestedSubject>(subjects);
+const expected: Readonly<Record<string, TestedFunction>> = Object.assign(
+  {},
+  ofFrame,
+  ...bySubject.map((of) => of.functions),
+);
+const variablesOf = (name: string) => [
+  ...(expected[name]?.variables ?? []),
+  ...bySubject.flatMap((of) => of.variables?.[name] ?? []),
+];
 
 describe('the functions', () => {
   let template: Template;
@@ -79,6 +77,7 @@ describe('the functions', () => {
 
   it('are the functions of the route table', () => {
     expect([...functions.keys()].sort()).toEqual([...names].sort());
+    expect(Object.keys(expected).sort()).toEqual([...names].sort());
   });
 
   it('include storeEvents, sendEmail and copyObject only if the stage switches them on', () => {
@@ -94,7 +93,7 @@ describe('the functions', () => {
     const without = functionsOf(templateOf({ exports: { workers: 0 } }));
     expect([...without.keys()].sort()).toEqual(usual.filter((name) => name !== 'exportArchive').sort());
     const variables = [...without.values()].flatMap((built) => Object.keys(built.Environment.Variables));
-    expect(variables.filter((name) => exports.includes(name))).toEqual([]);
+    expect(variables.filter(isOfExports)).toEqual([]);
   });
 
   it('make exports as the stage says', () => {
@@ -122,12 +121,15 @@ describe('the functions', () => {
   });
 
   it.each(names)('%s has its timeout, its memory and only the variables that it needs', (name) => {
-    const [timeoutSeconds, memoryMb, variables] = expected[name];
     const built = functions.get(name);
-    expect(built?.Timeout).toBe(timeoutSeconds);
-    expect(built?.MemorySize).toBe(memoryMb);
+    expect(built?.Timeout).toBe(expected[name]?.timeoutSeconds);
+    expect(built?.MemorySize).toBe(expected[name]?.memoryMb);
     const own = Object.keys(built?.Environment.Variables ?? {}).filter((key) => key.startsWith('LFS_QUOTA_'));
-    expect(own.sort()).toEqual([...variables].sort());
+    expect(own.sort()).toEqual(
+      variablesOf(name)
+        .map((variable) => `LFS_QUOTA_${variable}`)
+        .sort(),
+    );
   });
 
   it('behind the API time out before API Gateway does', () => {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { handlerFiles } from '../../lambda/routes.ts';
-import { requestKey } from '../../lambda/subjects/exports/rules/job.ts';
-import { candidatesKey, reachableSetKey } from '../../lambda/subjects/gc/rules/gc.ts';
+import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
+import { handlerFiles, ownScopes } from '../../lambda/routes.ts';
+import type { TestedSubject } from '../support/subject.ts';
+import * as subjects from '../support/subjects.ts';
 import { mayDo } from '../support/table-grants.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
@@ -36,6 +37,9 @@ const itemKinds: Readonly<Record<string, string>> = {
   'export-items': 'EXPORTS#*',
   'failure-item': 'FAILURES',
 };
+
+const bySubject = Object.values<TestedSubject>(subjects);
+const besides = bySubject.flatMap((of) => of.beside ?? []);
 
 const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
@@ -202,10 +206,8 @@ describe('grants', () => {
     expect(JSON.stringify(policies)).not.toContain('"Allow"');
   });
 
-  const isOfExports = (line: string) => line.includes('/_exports/');
-  const isOfGc = (line: string) => line.includes('/_gc/');
-  const isOfChunks = (line: string) => line.includes('/_parts/');
-  const isOwn = (line: string) => isOfExports(line) || isOfGc(line) || isOfChunks(line);
+  const isOf = (folder: string) => (line: string) => line.includes(`/${folder}/`);
+  const isOwn = (line: string) => Object.values(ownFolders).some((folder) => isOf(folder)(line));
   const holdersOf = (isHeld: (line: string) => boolean) =>
     [...grants].filter(([, lines]) => lines.some(isHeld)).map(([name]) => name);
 
@@ -220,23 +222,22 @@ describe('grants', () => {
     ]);
   });
 
-  it('let only exportArchive make and remove archives, and management put no more than lists of objects', () => {
-    expect(holdersOf((line) => line.endsWith('/_exports/*'))).toEqual(['exportArchive']);
-    const [lines = []] = ['management'].map((name) => (grants.get(name) ?? []).filter(isOfExports));
-    expect(lines).toEqual(['s3:PutObject on ObjectStorageBucket/_exports/*/*/work/request.json']);
-    const { tenant, exportId } = { tenant: 'acme', exportId: '019a9d3c2f805f0c1e2d3b4a' };
-    expect(requestKey({ tenant, exportId })).toMatch(/^_exports\/[^/]+\/[^/]+\/work\/request\.json$/);
-  });
+  it.each(besides)(
+    'let only the functions of its subject reach $folder, and each only its part',
+    ({ folder, reached, keys }) => {
+      const lines = [...grants].flatMap(([name, held]) =>
+        held.filter(isOf(folder)).map((line) => `${name} ${line}`),
+      );
+      expect(lines.sort()).toEqual(
+        reached.map(([name, action, below]) => `${name} s3:${action} on ObjectStorageBucket/${below}`).sort(),
+      );
+      for (const [key, pattern] of keys) expect(key).toMatch(pattern);
+    },
+  );
 
-  it('let management put reachable sets of gc runs, and reconcile their candidates, and nobody anything else of them', () => {
-    const lines = [...grants].flatMap(([name, held]) => held.filter(isOfGc).map((line) => [name, line]));
-    expect(lines).toEqual([
-      ['management', 's3:PutObject on ObjectStorageBucket/_gc/*/*/keep-*'],
-      ['reconcile', 's3:PutObject on ObjectStorageBucket/_gc/*/*/*/candidates-*'],
-    ]);
-    const path = { tenant: 'acme', watchId: 'w' };
-    expect(reachableSetKey({ tenant: 'acme', repo: 'game/art' })).toMatch(/^_gc\/[^/]+\/[^/]+\/keep-/);
-    expect(candidatesKey(path, { folder: 'f', file: 0 })).toMatch(/^_gc\/[^/]+\/[^/]+\/[^/]+\/candidates-/);
+  it('name each folder beside objects', () => {
+    const folders = Object.values(ownScopes).map(({ below }) => below.split('/')[1]);
+    expect([...new Set(folders)].sort()).toEqual(Object.values(ownFolders).sort());
   });
 
   it('let only reconcile receive reconciles from the queue, and delay their redelivery', () => {
@@ -274,22 +275,16 @@ describe('grants', () => {
       });
       return wheres.length > 0 ? [[name, [...new Set(wheres)].sort()]] : [];
     });
+    const ofSubjects = bySubject.flatMap((of) => Object.entries(of.functions ?? {}));
     expect(Object.fromEntries(written)).toEqual({
       lfsBatch: ['push-items', 'token-use'],
-      lfsChunks: ['upload-items'],
-      lfsLocks: ['link-items', 'lock-items', 'lock-notes', 'token-use'],
       getSubscription: ['count-items', 'token-use'],
-      exchangeToken: ['token-items'],
       signIn: ['session-items', 'sign-in-items'],
       management: ['any'],
       reconcile: ['any'],
       refresh: ['alert-items', 'schedule-item'],
-      sendWebhook: ['webhook-items'],
-      sendEmail: ['email-items'],
-      exportArchive: ['export-items', 'failure-item'],
-      assembleUpload: ['assembled-items', 'upload-items'],
       storeEvents: ['tenant-items'],
-      copyObject: ['copy-items'],
+      ...Object.fromEntries(ofSubjects.map(([name, { writes }]) => [name, writes])),
     });
     // A token that manages a tenant is made by these alone.
     const makers = [...grants].filter(([, lines]) =>
@@ -307,6 +302,13 @@ describe('grants', () => {
     ]);
   });
 
+  it('let the black-box tests do on the table what AWS lets a function do', () => {
+    const [TableName, Key] = ['table', { pk: 'TENANT#acme', sk: 'TENANT' }];
+    expect(mayDo('storeEvents', 'PutItem', { TableName, Item: Key })).toBe(true);
+    expect(mayDo('storeEvents', 'DeleteItem', { TableName, Key })).toBe(false);
+    expect(mayDo('health', 'GetItem', { TableName, Key })).toBe(false);
+  });
+
   it('differ from docs/security.md if one is widened', () => {
     const widened = structuredClone(template.toJSON());
     const [, role] =
@@ -317,32 +319,6 @@ describe('grants', () => {
     expect(grantsOf(Template.fromJSON(widened)).get('lfsVerify')).not.toEqual(
       documentedGrants().get('lfsVerify'),
     );
-  });
-});
-
-describe('the grants of lfsLocks on items', () => {
-  const TableName = 'table';
-  const update = (pk: string, names: Record<string, string>) => ({
-    TableName,
-    Key: { pk, sk: 'TOKEN' },
-    UpdateExpression: '',
-    ExpressionAttributeNames: names,
-  });
-
-  it('let it take a lock, and note that a token was used', () => {
-    expect(mayDo('lfsLocks', 'PutItem', { TableName, Item: { pk: 'LOCKS#acme', sk: 'game#0' } })).toBe(true);
-    const use = update('TOKEN#a', { '#pk': 'pk', '#lastUsedAtMs': 'lastUsedAtMs' });
-    expect(mayDo('lfsLocks', 'UpdateItem', use)).toBe(true);
-    expect(mayDo('lfsLocks', 'GetItem', { TableName, Key: { pk: 'TENANT#acme', sk: 'TENANT' } })).toBe(true);
-  });
-
-  it('let it neither make a token nor change what one may do, nor reach a tenant or an index', () => {
-    expect(mayDo('lfsLocks', 'PutItem', { TableName, Item: { pk: 'TOKEN#a', sk: 'TOKEN' } })).toBe(false);
-    expect(mayDo('lfsLocks', 'UpdateItem', update('TOKEN#a', { '#scope': 'scope' }))).toBe(false);
-    expect(mayDo('lfsLocks', 'UpdateItem', update('TENANT#acme', { '#pk': 'pk' }))).toBe(false);
-    expect(mayDo('lfsLocks', 'DeleteItem', update('XLOCKS#acme', {}))).toBe(false);
-    const query = { TableName, IndexName: 'by-kind', KeyConditionExpression: '' };
-    expect(mayDo('lfsLocks', 'Query', query)).toBe(false);
   });
 });
 

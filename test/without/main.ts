@@ -36,6 +36,7 @@ const lists: readonly string[] = [
   'console/src/addresses.ts',
   'console/src/overview-parts.ts',
   'console/src/subjects.ts',
+  'cost/subjects.ts',
   'lambda/contract.ts',
   'lambda/repo-contract.ts',
   'lambda/subjects.ts',
@@ -45,8 +46,8 @@ const lists: readonly string[] = [
   'test/blackbox/subjects.ts',
   'test/contract/subjects.ts',
   'test/simulation/ports.ts',
-  'test/unit/docs/limits.ts',
-  'test/unit/lambda/fills.ts',
+  'test/simulation/subjects.ts',
+  'test/support/subjects.ts',
 ];
 /** A file a function lists what the function needs. */
 const isList = (file: string) => lists.includes(file) || /^lambda\/(functions|lists)\/[\w-]+\.ts$/.test(file);

@@ -1,7 +1,7 @@
 import type { ApiClient, Asking, BodyOf } from '../../api-client.ts';
 import { least, tableOf } from '../../columns.ts';
 import { actionCommand, type CliSubject, flag, group, listCommand, ofRepo, option } from '../../command.ts';
-import { notConfirmed, saysYes } from '../../confirm.ts';
+import { requireYes } from '../../confirm.ts';
 import type { CliContext } from '../../context.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { allItems, pageSizeMax } from '../../list-pages.ts';
@@ -69,8 +69,8 @@ type Which = Required<Pick<Asking<'releaseFileLocks'>, 'params' | 'query'>>;
  * @throws {UsageError} when there is no terminal. @throws {CliError} when the person does not confirm.
  */
 async function confirm(client: ApiClient, context: CliContext, which: Which): Promise<void> {
-  const { ask } = context;
-  if (ask === undefined) throw new UsageError("Can't prompt without a terminal. Pass --yes to unlock them.");
+  const withoutTerminal = "Can't prompt without a terminal. Pass --yes to unlock them.";
+  if (context.ask === undefined) throw new UsageError(withoutTerminal);
   const locks = await allItems(client, { route: 'listFileLocks', ...which, items: 'locks' });
   if (locks.length === 0)
     throw new CliError('Lock not found.', {
@@ -80,7 +80,7 @@ async function confirm(client: ApiClient, context: CliContext, which: Which): Pr
   context.err(renderLocks(locks, viewOf(context, 'err')));
   const question =
     locks.length === 1 ? 'Force-unlock it? [y/N] ' : `Force-unlock all ${locks.length}? [y/N] `;
-  if (!saysYes((await ask(question)).trim())) throw notConfirmed('Nothing was unlocked.');
+  await requireYes(context, { question, withoutTerminal, otherwise: 'Nothing was unlocked.' });
 }
 
 /** One request releases some. @returns the last answer, with how many it were in all. */

@@ -8,7 +8,7 @@ import { useRead } from '../requests.ts';
 import { dayText, percentText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
-import { usePages } from './pager.tsx';
+import { usePages } from './pages.tsx';
 import { subjectParts } from './subject-parts.ts';
 import './activity.css';
 

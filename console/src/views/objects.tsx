@@ -11,7 +11,7 @@ import { bytesText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { Ask, Done } from './dialog.tsx';
 import { useMarked, useObjects, type Where } from './objects-list.ts';
-import { usePages } from './pager.tsx';
+import { usePages } from './pages.tsx';
 import { type Column, Table } from './table.tsx';
 import './objects.css';
 

@@ -10,7 +10,7 @@ import { change, useList } from '../requests.ts';
 import { nameOf, scanText } from '../text.ts';
 import type { SubjectParts, ViewProps } from '../view-props.ts';
 import { type Question, useDialog } from './dialog.tsx';
-import { usePages } from './pager.tsx';
+import { usePages } from './pages.tsx';
 import { repoColumns } from './repo-columns.tsx';
 import { subjectParts } from './subject-parts.ts';
 import { type Column, Table } from './table.tsx';

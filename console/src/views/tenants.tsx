@@ -12,7 +12,7 @@ import type { ServiceViewProps, TenantsPart } from '../view-props.ts';
 import { Ask } from './dialog.tsx';
 import { limitOf, type TypedLimit } from './limit.ts';
 import { LimitField } from './limit-form.tsx';
-import { usePages } from './pager.tsx';
+import { usePages } from './pages.tsx';
 import { subjectParts } from './subject-parts.ts';
 import { type Column, Table } from './table.tsx';
 

@@ -7,7 +7,7 @@ import { scopeText, tokenName } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';
 import { grantBody, grantFields, usualGrant } from './grant.ts';
-import { usePages } from './pager.tsx';
+import { usePages } from './pages.tsx';
 import { actColumn, type Column, Table } from './table.tsx';
 import { expiryText } from './view-texts.ts';
 

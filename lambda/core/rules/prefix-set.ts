@@ -20,11 +20,6 @@ export function prefixText(oids: Iterable<string>): string {
   return prefixesOf(oids).toString('base64');
 }
 
-/** How many objects {@link prefixText} was made of. */
-export function countOf(text: string): number {
-  return Math.floor(Buffer.byteLength(text, 'base64') / prefixBytes);
-}
-
 /** Too many objects for one set. */
 export class TooManyPrefixesError extends Error {
   override readonly name = 'TooManyPrefixesError';

@@ -20,7 +20,7 @@ function formatTime(timeMs: number, nowMs: number): string {
   return date === today ? `${time} UTC` : `${date} ${time} UTC`;
 }
 
-export function isoMinute(timeMs: number): string[] {
+function isoMinute(timeMs: number): string[] {
   return new Date(timeMs).toISOString().slice(0, 16).split('T');
 }
 

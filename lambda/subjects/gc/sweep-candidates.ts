@@ -1,10 +1,10 @@
-import { type Deletion, isClaimable, namedCount, newDeletion } from '../../core/ledger/rules/deletion.ts';
+import { type Deletion, isClaimable, newDeletion } from '../../core/ledger/rules/deletion.ts';
 import { sumEntries } from '../../core/ledger/rules/reservation.ts';
 import type { RepoRecord } from '../../core/ledger/rules/tenant.ts';
 import { isRelied, seenAgainFromMs, type Watch } from '../../core/ledger/rules/watch.ts';
 import { runDeletion } from '../../core/ledger/run-deletions.ts';
 import { sparedBy } from '../../core/ledger/seams.ts';
-import type { PrefixSet } from '../../core/rules/prefix-set.ts';
+import { type PrefixSet, prefixBytes } from '../../core/rules/prefix-set.ts';
 import { type GcDeps, putGc, readSeen, tidyGc } from './gc.ts';
 import {
   type Candidate,
@@ -286,4 +286,9 @@ async function advance(
 /** Whether some clock may say that nobody notes what they name any more. */
 function isOver({ clock, settings }: Pick<GcDeps, 'clock' | 'settings'>, watch: Watch): boolean {
   return !isRelied(settings, watch, { watchId: watch.id, nowMs: clock.nowMs() });
+}
+
+/** How many objects it names. */
+function namedCount({ objects, prefixes = '' }: Deletion): number {
+  return objects.size + Math.floor(Buffer.byteLength(prefixes, 'base64') / prefixBytes);
 }

@@ -10,7 +10,7 @@ import { allPages } from '../../../lambda/core/rules/async.ts';
 import { defaultSettings, type Settings } from '../../../lambda/core/rules/settings.ts';
 import { type ObjectStore, StoreUnavailableError } from '../../../lambda/core/store/rules/store.ts';
 import { createTenant } from '../../../lambda/frame/access/tenants.ts';
-import { createDynamoDbGcRuns, type GcRuns } from '../../../lambda/subjects/gc/gc-store.ts';
+import { storesOn } from '../../../lambda/stores.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { ManualClock, memoryDeps, recordingQueue } from './deps.ts';
 import { MemoryLedger } from './ledger.ts';
@@ -24,8 +24,6 @@ export const oidOf = (index: number) => index.toString(16).padStart(64, '0');
 /** The production use cases over ports in memory, with a clock that the test moves. */
 export class MemoryStack {
   readonly ledger: MemoryLedger;
-  /** On the table of the ledger, which knows what is due. */
-  readonly gcRuns: GcRuns;
   readonly objects = new MemoryObjectStore();
   readonly tokens = new MemoryTokenStore();
   readonly deps: Deps;
@@ -37,7 +35,6 @@ export class MemoryStack {
   constructor(settings: Partial<Settings> = {}, ledger = new MemoryLedger()) {
     const { objects, tokens } = this;
     this.ledger = ledger;
-    this.gcRuns = createDynamoDbGcRuns(ledger.table);
     const store: ObjectStore = {
       head: (key) => objects.head(key),
       delete: async (keys) => {
@@ -55,8 +52,9 @@ export class MemoryStack {
       },
     };
     this.deps = memoryDeps({
+      // On the table of the ledger, which knows what is due.
+      ...storesOn(ledger.table),
       ledger,
-      gcRuns: this.gcRuns,
       objects,
       tokens,
       store,

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatReport as duReport } from '../../../cli/du/report.ts';
 import { formatPaths as duGitReport } from '../../../cli/du-git/report.ts';
-import { renderGc } from '../../../cli/subjects/gc/gc.ts';
 import { displayWidth, type View } from '../../../cli/terminal.ts';
 
 /** Tables of commands that ask no API, or more than one: see every-command.test.ts for the others. */
@@ -87,40 +86,5 @@ describe('the picture and the table of du --git', () => {
         for (const line of picture.slice(0, 1)) expect(displayWidth(line)).toBe(Math.min(width, 100));
       }),
     );
-  });
-});
-
-describe('the tables of a gc run', () => {
-  it.each([40, 60, 80, 120])('fit %i columns', (width) => {
-    const sum = { objectCount: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
-    const text = renderGc(
-      {
-        tenant: 'acme',
-        repo: 'game',
-        state: 'watching',
-        openedAt: '2026-11-20T05:00:00Z',
-        endedAt: null,
-        snapshotFrom: '2026-11-20T05:00:00Z',
-        mayRun: true,
-        run: { dryRun: true, force: false, minAgeDays: 7, startedAt: '2026-11-21T04:00:00Z' },
-        found: {
-          stored: sum,
-          kept: sum,
-          inUse: sum,
-          young: sum,
-          candidates: sum,
-          isMoreThanHalf: false,
-          largest: [{ oid: 'a'.repeat(64), sizeBytes: Number.MAX_SAFE_INTEGER }],
-          lists: [],
-        },
-        deleted: sum,
-        failure: null,
-      } as unknown as Parameters<typeof renderGc>[0],
-      view(width),
-    );
-    const [found = '', largest = ''] = text.split('\n\n');
-    fits(found.split('\n').slice(1), width);
-    fits(largest.split('\n').slice(0, 3), width);
-    expect(found.match(/9,007,199,254,740,991 objects, 8 PiB/g)).toHaveLength(5);
   });
 });

@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { assumedMs, batchIn, costOf, type Operation, operations, totalOf } from '../../../cost/operations.ts';
+import {
+  assumedMs,
+  batchIn,
+  costOf,
+  firstRequests,
+  type Operation,
+  operations,
+  totalOf,
+} from '../../../cost/operations.ts';
 import { recordStoreEvents, refresh } from '../../../lambda/core/ledger/reconcile-requests.ts';
 import type { ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { runReconcile } from '../../../lambda/core/ledger/run-reconcile.ts';
@@ -18,7 +26,6 @@ import { create as createVerify } from '../../../lambda/frame/lfs/verify.ts';
 import { create as createSubscription } from '../../../lambda/frame/management/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/functions/lfs-batch.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import { create as createLocks } from '../../../lambda/subjects/locks/handler.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
@@ -28,6 +35,8 @@ import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { memoryTable } from '../../support/memory/table.ts';
 import { Random } from '../../support/random.ts';
 import { runToEnd, Scheduler } from '../../support/scheduler.ts';
+import type { AskedFirst, TestedSubject } from '../../support/subject.ts';
+import * as subjects from '../../support/subjects.ts';
 import { tokenRecord } from '../../support/token-record.ts';
 
 type Measured = Omit<Operation, 'function' | 'objects'>;
@@ -193,23 +202,24 @@ function reconcile(meter: Meter, request: Pick<ReconcileRequest, 'full' | 'reaso
   return meter.measure(() => runReconcile(meter.deps, { request: { tenant, ...request }, deadlineMs }));
 }
 
-const routeKeys = {
-  batch: batchRoute,
-  locks: 'POST /{tenant}/{repo}/info/lfs/locks/verify',
-  verify: 'POST /{tenant}/{repo}/info/lfs/verify',
-  usage: 'GET /v1/tenants/{tenant}/subscription',
-};
-const handlers = { batch: createBatch, locks: createLocks, verify: createVerify, usage: createSubscription };
+const batch: AskedFirst = { create: createBatch, routeKey: batchRoute };
+const verifying: AskedFirst = { create: createVerify, routeKey: 'POST /{tenant}/{repo}/info/lfs/verify' };
+const usage: AskedFirst = { create: createSubscription, routeKey: 'GET /v1/tenants/{tenant}/subscription' };
+/** By the line of the model. */
+const askedFirst: Readonly<Record<string, AskedFirst>> = Object.assign(
+  {},
+  ...Object.values<TestedSubject>(subjects).map((of) => of.askedFirst),
+);
 
 async function ask(
   meter: Meter,
-  name: keyof typeof handlers,
+  { create, routeKey }: AskedFirst,
   body: object,
   { presented = token, answers = 200 }: { presented?: string; answers?: number } = {},
 ) {
   const event = httpEvent({
-    method: name === 'usage' ? 'GET' : 'POST',
-    routeKey: routeKeys[name],
+    method: routeKey.startsWith('GET') ? 'GET' : 'POST',
+    routeKey,
     headers: {
       'content-type': 'application/vnd.git-lfs+json',
       ...(presented !== '' && { authorization: `Bearer ${presented}` }),
@@ -217,7 +227,7 @@ async function ask(
     pathParameters: { tenant, repo: 'app.git' },
     body: JSON.stringify(body),
   });
-  const asked = await meter.measure(async () => handlers[name](meter.deps)(event, noContext));
+  const asked = await meter.measure(async () => create(meter.deps)(event, noContext));
   const { statusCode, body: answer } = asked.result as { statusCode: number; body: string };
   expect(statusCode).toBe(answers);
   return { ...asked, answer: JSON.parse(answer) };
@@ -230,12 +240,17 @@ async function measureAll() {
   const objects = batchOf(5000);
   const background = { full: false, reason: 'upload' } as const;
 
-  const lookForLocks = await ask(meter, 'locks', { ref: { name: 'refs/heads/main' } });
-  const uploadBatch = await ask(meter, 'batch', { operation: 'upload', objects });
+  const first = new Map<string, Measured>();
+  for (const { what } of firstRequests) {
+    const asked = askedFirst[what];
+    if (!asked) throw new Error(`No subject's test asks this first: ${what}.`);
+    first.set(what, (await ask(meter, asked, { ref: { name: 'refs/heads/main' } })).measured);
+  }
+  const uploadBatch = await ask(meter, batch, { operation: 'upload', objects });
   for (const { oid } of objects) meter.objects.put(`${tenant}/app/${oid}`, sizeBytes);
   const last = uploadBatch.answer.objects.at(-1);
   const presented = String(Object.values(last.actions.verify.header)[0]).replace(/^\w+ /, '');
-  const verify = await ask(meter, 'verify', { oid: last.oid, size: last.size }, { presented });
+  const verify = await ask(meter, verifying, { oid: last.oid, size: last.size }, { presented });
   await meter.pass(minute);
   const after = await reconcile(meter, background);
   const reconcileDeferred = await reconcile(meter, background);
@@ -244,22 +259,21 @@ async function measureAll() {
   await meter.pass(hour);
   await meter.run(() => refresh(deps));
   const reconcileDead = await reconcile(meter, { full: false, reason: 'schedule' });
-  const downloadBatch = await ask(meter, 'batch', { operation: 'download', objects });
+  const downloadBatch = await ask(meter, batch, { operation: 'download', objects });
   const anonymous = { presented: '', answers: 401 };
-  const withoutToken = await ask(meter, 'batch', { operation: 'download', objects }, anonymous);
+  const withoutToken = await ask(meter, batch, { operation: 'download', objects }, anonymous);
   await meter.pass(2 * hour);
-  const readUsage = await ask(meter, 'usage', {});
+  const readUsage = await ask(meter, usage, {});
   await meter.run(() => refresh(deps));
   await meter.pass(10 * minute);
   const schedule = await meter.measure(() => refresh(deps));
   await meter.pass(dayMs);
   const fullCount = await reconcile(meter, { full: true, reason: 'schedule' });
-  await ask(meter, 'batch', { operation: 'upload', objects: batchOf(6000) });
+  await ask(meter, batch, { operation: 'upload', objects: batchOf(6000) });
   const created = { tenant, repo: 'app', name: oidOf('app', 6000), sizeBytes, kind: 'created' as const };
   const changes = [{ ...created, atMs: deps.clock.nowMs() }];
   const storeEvent = await meter.measure(() => recordStoreEvents(deps, { tenant, changes }));
   const push = {
-    lookForLocks,
     uploadBatch,
     verify,
     reconcile: after,
@@ -267,7 +281,7 @@ async function measureAll() {
     reconcileDeferred,
     reconcileDead,
   };
-  return { ...push, downloadBatch, withoutToken, readUsage, schedule, fullCount, storeEvent };
+  return { first, ...push, downloadBatch, withoutToken, readUsage, schedule, fullCount, storeEvent };
 }
 
 function taken({ function: _, objects: __, ...measured }: Operation): Measured {
@@ -282,6 +296,10 @@ describe('what an operation takes is what the handlers do', () => {
 
   it.each(Object.keys(operations) as (keyof typeof operations)[])('%s', (name) => {
     expect(all[name].measured).toEqual(taken(operations[name]));
+  });
+
+  it.each(firstRequests)('$what', ({ what, operation }) => {
+    expect(all.first.get(what)).toEqual(taken(operation));
   });
 
   it('and each ends as the model has it', () => {
@@ -312,7 +330,7 @@ describe('a batch in a small repo lists it', () => {
     ['download', 0, operations.downloadBatch],
   ] as const)('to %s', async (operation, from, modelled) => {
     const meter = await inUse(900);
-    const { measured } = await ask(meter, 'batch', { operation, objects: batchOf(from) });
+    const { measured } = await ask(meter, batch, { operation, objects: batchOf(from) });
     // It's the first request for hours, so it notes that the token was used.
     const writes = operation === 'upload' ? measured.writes - 1 : measured.writes;
     expect({ ...measured, writes }).toEqual(taken(batchIn(900, modelled)));

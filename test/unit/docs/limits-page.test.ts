@@ -16,25 +16,14 @@ import { auditKeptMs } from '../../../lambda/frame/access/rules/audit.ts';
 import { sessionLifetimeMs } from '../../../lambda/frame/access/rules/tokens.ts';
 import { sessionsMax } from '../../../lambda/frame/access/token-store.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/frame/contract/tokens.ts';
-import { downloadsKeptMs } from '../../../lambda/subjects/downloads/download-store.ts';
-import { publicReposMax } from '../../../lambda/subjects/downloads/rules/public-reads.ts';
-import { requestedObjectsMax } from '../../../lambda/subjects/exports/contract.ts';
-import { exportLimitMs } from '../../../lambda/subjects/exports/rules/settings.ts';
-import { startsPerDayMax } from '../../../lambda/subjects/exports/start.ts';
-import {
-  gitHostsMax,
-  linkedReposMax,
-  pinnedReposMax,
-} from '../../../lambda/subjects/hosts/rules/git-hosts.ts';
-import * as subjects from './limits.ts';
+import type { Limits, TestedSubject } from '../../support/subject.ts';
+import * as subjects from '../../support/subjects.ts';
 
 const days = (ms: number) => `${ms / 86_400_000} days`;
 const hours = (ms: number) => `${ms / 3_600_000} h`;
 const MiB = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
 
-type Limits = Readonly<Record<string, Readonly<Record<string, number | string>>>>;
-
-const bySubject = Object.values<Limits>(subjects);
+const bySubject = Object.values<TestedSubject>(subjects).map((of) => of.limits ?? {});
 
 /** What somebody who uses or runs the service can meet, and no setting changes. */
 const limits: Limits = {
@@ -45,9 +34,6 @@ const limits: Limits = {
   'A tenant': {
     Repos: reposMax,
     'Repos with their own limit': repoLimitsMax,
-    'Public repos': publicReposMax,
-    'Repos linked to git hosts': linkedReposMax,
-    'Repos used by a link of the tenant': pinnedReposMax,
     'Objects reserved for uploads': tenantEntriesMax,
     '… between two reconciles': entriesBetweenMax,
     '… from one token or user, at a reconcile': crowdedEntries,
@@ -61,19 +47,14 @@ const limits: Limits = {
     'Sessions of a token': sessionsMax,
   },
   'Exports and garbage collection': {
-    'Exports started in 24 hours': startsPerDayMax,
-    'Objects listed in one export': requestedObjectsMax,
-    'Longest export': hours(exportLimitMs),
     'Objects that garbage collection keeps': prefixesMax,
     'Longest garbage collection': days(defaultSettings.gcLimitMs),
   },
   'What is kept': {
     'Audit log': days(auditKeptMs),
-    Downloads: days(downloadsKeptMs),
     'Idempotency-Key': hours(keyLifetimeMs),
   },
   'A deployment': {
-    'Git hosts': gitHostsMax,
     'Adopted repos': adoptedReposMax,
   },
 };

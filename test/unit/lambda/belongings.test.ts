@@ -8,7 +8,6 @@ import { expiring } from '../../../lambda/core/table/table.ts';
 import { createTenant } from '../../../lambda/frame/access/tenants.ts';
 import * as stores from '../../../lambda/lists/stores.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import { newUpload } from '../../../lambda/subjects/chunks/rules/upload.ts';
 import { tidyUpload } from '../../../lambda/subjects/chunks/tidy.ts';
 import { wakeUploads } from '../../../lambda/subjects/chunks/wake.ts';
 import { wakeExports } from '../../../lambda/subjects/exports/start.ts';
@@ -23,22 +22,15 @@ import { MemoryLedger } from '../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { memoryTable } from '../../support/memory/table.ts';
 import { setRepoLimit } from '../../support/over-settings.ts';
-import { startExport } from '../../support/subjects/exports/start-export.ts';
+import { type Fill, minute, path, repo, type TestedSubject, tenant, unsent } from '../../support/subject.ts';
+import * as subjects from '../../support/subjects.ts';
 import { tokenRecord } from '../../support/token-record.ts';
-import { type Fill, minute, path, repo, tenant } from './fill.ts';
-import * as fills from './fills.ts';
 
-const [stored, marked, unsent] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];
+const [stored, marked] = ['a', 'b'].map((digit) => digit.repeat(64)) as [string, string];
 const day = 24 * 60 * minute;
 
-/** Of what is no subject's with a list of its own. */
+/** Of what is no subject's. */
 const fill: Fill = {
-  alerts: ({ alerts }, atMs) =>
-    alerts.raiseFull({
-      tenant,
-      day: '2027-01-15',
-      alert: { kind: 'limit_reached', atMs, storedBytes: 1, limitBytes: 1 },
-    }),
   audit: ({ audit }, atMs) =>
     audit.begin({
       tenant,
@@ -53,39 +45,8 @@ const fill: Fill = {
       before: null,
       after: null,
     }),
-  chunkedUploads: ({ chunkedUploads, settings }, nowMs) =>
-    chunkedUploads.put(
-      newUpload(settings, { ...path, oid: unsent, upload: 'u', sizeBytes: 100, madeBy: 'ada', nowMs }),
-    ),
-  copies: ({ copies }, nowMs) => copies.claim({ ...path, oid: unsent, nowMs, untilMs: nowMs + minute }),
-  downloads: async ({ downloads }, atMs) => {
-    const offer = { ...path, writeId: 'w', bytes: 1, objects: 1, tokenId: 't', atMs };
-    await downloads.meter({ ...offer, limitBytes: null });
-    await downloads.addToDay(offer);
-    await downloads.meterPublic({ ...offer, limitBytes: 100 });
-  },
-  emails: ({ emails }, atMs) =>
-    emails.change({
-      tenant,
-      change: (before) => ({
-        ...before,
-        addresses: [
-          { address: 'a@b.example', key: 'k', addedAtMs: atMs, confirmedAtMs: atMs, ended: null, sent: [] },
-        ],
-      }),
-    }),
-  exportJobs: async (deps) => {
-    const wish = { ...path, format: 'tar', isDryRun: false } as const;
-    expect((await startExport(deps, wish)).kind).toBe('started');
-  },
   failures: ({ failures }, atMs) =>
     failures.note({ kind: 'reconcile', tenant, atMs, sinceMs: atMs, tries: 1, why: 'store' }),
-  keptGrants: ({ keptGrants }, nowMs) =>
-    keptGrants.keep({
-      key: tenant,
-      grant: { hostUser: { id: 'github:1', login: 'ada' }, access: 'read' },
-      untilMs: nowMs + minute,
-    }),
   ledger: async (deps) => {
     const record = await deps.ledger.readTenant(tenant);
     if (!record) throw new Error('There is no tenant.');
@@ -94,10 +55,6 @@ const fill: Fill = {
     await markObject(deps, { ...path, oid: marked, dryRun: false });
     await deps.ledger.noteGone({ ...path, oids: [marked], atMs: deps.clock.nowMs() });
   },
-  linkedRepos: ({ linkedRepos }, sinceMs) =>
-    linkedRepos.put({ tenant, mark: { repo, host: 'github', name: 'a/b', linkedId: '7', sinceMs } }),
-  publicReads: ({ publicReads }, sinceMs) =>
-    publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs } }),
   requestKeys: ({ requestKeys }, beganAtMs) =>
     requestKeys.begin({
       id: `${tenant} key`,
@@ -107,51 +64,10 @@ const fill: Fill = {
       isDone: false,
       expiresAtMs: beganAtMs + minute,
     }),
-  tenantLinks: async ({ tenantLinks }, sinceMs) => {
-    await tenantLinks.change(tenant, () => ({
-      host: 'github',
-      organization: 'a',
-      organizationId: '1',
-      publicRead: null,
-      sinceMs,
-      pinnedCount: 1,
-    }));
-    await tenantLinks.changePin(path, () => ({
-      linkedId: '7',
-      linkSinceMs: sinceMs,
-      isPublic: false,
-      saidMs: sinceMs,
-      askAgainMs: sinceMs,
-      sinceMs,
-    }));
-  },
   tokens: ({ tokens }) => tokens.put(tokenRecord('a token', { tenant, repos: [repo] })),
-  users: ({ users }, sinceMs) =>
-    users.allow({
-      tenant,
-      host: 'github',
-      organizationId: '1',
-      name: 'a',
-      owners: 'manage',
-      members: null,
-      collaborators: false,
-      sinceMs,
-    }),
-  webhooks: ({ webhooks }, atMs) =>
-    webhooks.put({
-      tenant,
-      webhook: {
-        url: 'https://hooks.example/a',
-        secret: 's',
-        previousSecret: null,
-        last: null,
-        createdAtMs: atMs,
-        secretChangedAtMs: atMs,
-      },
-    }),
 };
 
-const fillAll: Fill = Object.assign({}, fill, ...Object.values(fills));
+const fillAll: Fill = Object.assign({}, fill, ...Object.values<TestedSubject>(subjects).map((of) => of.fill));
 
 /** A tenant on one table, of which each store keeps something. */
 class World {

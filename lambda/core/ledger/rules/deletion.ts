@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { isOid } from '../../rules/names.ts';
-import { countOf } from '../../rules/prefix-set.ts';
 import type { Settings } from '../../rules/settings.ts';
 import type { Frozen } from '../../rules/stored.ts';
 import type { RepoRecord } from './tenant.ts';
@@ -77,11 +76,6 @@ export interface RemovedObject {
 export function oidsOf(removal: Removal): Map<string, number> {
   const oids = [...removal.objects].filter(([name]) => isOid(name));
   return new Map(oids.map(([oid, { sizeBytes }]) => [oid, sizeBytes]));
-}
-
-/** How many objects it names. */
-export function namedCount({ objects, prefixes }: Deletion): number {
-  return objects.size + (prefixes === undefined ? 0 : countOf(prefixes));
 }
 
 /**

@@ -4,7 +4,7 @@ import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/core/le
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { stored } from '../../../../../lambda/core/table/stored-names.ts';
 import { byDueIndex, byKindIndex } from '../../../../../lambda/core/table/table.ts';
-import { FakeTable } from '../table/fake-table.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 
 const tenant = 'acme';
 const path = { tenant, repo: 'app' };

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/core/ledger/ledger.ts';
 import { unscannedShard } from '../../../../../lambda/core/ledger/rules/shard.ts';
 import { stored } from '../../../../../lambda/core/table/stored-names.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 import { tenantCommit } from '../../../../support/ledger-records.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
-import { FakeTable } from '../table/fake-table.ts';
 
 const tenant = 'acme';
 const table = new FakeTable();

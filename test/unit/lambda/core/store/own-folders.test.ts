@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
 import { deleteRepo, deleteTenant } from '../../../../../lambda/core/ledger/deletes.ts';
 import { cancelReservations } from '../../../../../lambda/core/ledger/reservations.ts';
-import { sha256Hex } from '../../../../../lambda/core/rules/hash.ts';
-import { ownFolders } from '../../../../../lambda/core/store/rules/own-folders.ts';
 import type { SignUploadInput } from '../../../../../lambda/core/store/rules/store.ts';
+import { ownScopes } from '../../../../../lambda/routes.ts';
 import type { ChunkMessage } from '../../../../../lambda/subjects/chunks/messages.ts';
 import { serveChunks } from '../../../../../lambda/subjects/chunks/serve.ts';
 import { tidyUpload } from '../../../../../lambda/subjects/chunks/tidy.ts';
@@ -14,16 +13,19 @@ import { wakeUploads } from '../../../../../lambda/subjects/chunks/wake.ts';
 import type { ExportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
 import { cancelExport, wakeExports } from '../../../../../lambda/subjects/exports/start.ts';
 import { runExportStep } from '../../../../../lambda/subjects/exports/steps.ts';
-import { cancelGc, openGc, signReachableSet, startRun } from '../../../../../lambda/subjects/gc/gc.ts';
 import { recordingChunkQueue, recordingExportQueue } from '../../../../support/memory/deps.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
+import type { TestedSubject } from '../../../../support/subject.ts';
 import { startExport } from '../../../../support/subjects/exports/start-export.ts';
+import * as subjects from '../../../../support/subjects.ts';
 
 const hour = 60 * minute;
 const day = 24 * hour;
 const repo = 'app';
 const path = { tenant, repo };
-const own = Object.values(ownFolders);
+/** Those that subjects write to. */
+const own = new Set(Object.values(ownScopes).map(({ below }) => below.split('/')[1]));
+const writers = Object.values<TestedSubject>(subjects).flatMap((of) => of.writer ?? []);
 const [old, large] = ['a'.repeat(64), 'b'.repeat(64)];
 const folderOf = (key: string) => key.slice(0, key.indexOf('/'));
 
@@ -82,13 +84,11 @@ class World extends MemoryStack {
     const bytes = Buffer.alloc(8);
     await deps.archives.put(`${tenant}/${repo}/${old}`, bytes);
     await this.create();
-    await openGc(deps, path);
+    for (const { begin } of writers) await begin(deps, path);
     const named = { tenant, repo, format: 'tar', isDryRun: false } as const;
     const done = await startExport(deps, named);
     await this.rest(hour, 20 * minute);
-    const set = { reachableCount: 1, reachableSha256: sha256Hex(bytes) };
-    await signReachableSet(deps, { ...path, ...set });
-    await startRun(deps, { ...path, ...set, isDryRun: true, isForced: false, minAgeMs: 0 });
+    for (const { write } of writers) await write(deps, path, bytes);
     const record = await this.record();
     const chunked = new Set([large]);
     const objects = new Map([[large, 200]]);
@@ -105,7 +105,7 @@ class World extends MemoryStack {
 
 /** Gc run, export and upload end by themselves. */
 async function endRuns({ deps }: World, { exportIds }: { exportIds: readonly string[] }): Promise<void> {
-  await cancelGc(deps, path);
+  for (const { end } of writers) await end(deps, path);
   for (const exportId of exportIds) await cancelExport(deps, { tenant, exportId });
   await cancelReservations(deps, { tenant });
 }

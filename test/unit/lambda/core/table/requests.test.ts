@@ -16,8 +16,8 @@ import {
   untilWritten,
   updateItem,
 } from '../../../../../lambda/core/table/requests.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 import { memoryTable } from '../../../../support/memory/table.ts';
-import { FakeTable } from './fake-table.ts';
 
 describe('pages', () => {
   const client = new FakeTable();

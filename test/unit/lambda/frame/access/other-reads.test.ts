@@ -7,7 +7,7 @@ import { createDynamoDbAlerts } from '../../../../../lambda/subjects/alerts/aler
 import { createDynamoDbDownloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../../lambda/subjects/hosts/linked-repo-store.ts';
-import { FakeTable } from '../../core/table/fake-table.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 
 const client = new FakeTable();
 const table = { client, tableName: 'ledger' };

@@ -1,22 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Refusal } from '../../../../../lambda/core/ledger/rules/limits.ts';
-import * as common from '../../../../../lambda/frame/lfs/messages.ts';
-import * as ofChunks from '../../../../../lambda/subjects/chunks/lfs-messages.ts';
-import * as ofDownloads from '../../../../../lambda/subjects/downloads/lfs-messages.ts';
-import * as ofLocks from '../../../../../lambda/subjects/locks/lfs-messages.ts';
-
-const messages = { ...common, ...ofChunks, ...ofDownloads, ...ofLocks };
+import * as messages from '../../../../../lambda/frame/lfs/messages.ts';
+import type { TestedSubject } from '../../../../support/subject.ts';
+import * as subjects from '../../../../support/subjects.ts';
 
 const nowMs = Date.parse('2026-11-26T19:30:00Z');
 const mib = 1024 ** 2;
 const consoleUrl = 'https://lfs.example.com/#acme';
-const lock = { ownerName: 'ada', path: 'art/hero.psd', lockedAtMs: nowMs };
-const downloads = {
-  offeredBytes: 1.72 * mib,
-  limitBytes: 1.91 * mib,
-  askedBytes: 600_000,
-  resetsAtMs: nowMs,
-};
 const refusal = {
   oids: ['b', 'c'],
   askedCount: 3,
@@ -38,7 +28,7 @@ const overLimit = (more: Partial<Refusal> = {}, oid = 'b') =>
     consoleUrl,
   });
 
-/** Each text that git prints, with values as long as they get in practice. */
+/** Each text that git prints and no subject has, with values as long as they get in practice. */
 const texts = [
   overLimit(),
   overLimit({}, 'c'),
@@ -55,14 +45,13 @@ const texts = [
   messages.diskFull({ size: 1.5 * mib, freeBytes: 0 }),
   messages.restored({ tenant: 'acme', untilMs: nowMs + 86_400_000, nowMs, seconds: 240 }),
   messages.restored({ tenant: 'acme', untilMs: nowMs - 1, nowMs, seconds: 10 }),
-  messages.downloadLimitReached({ tenant: 'acme', ...downloads }),
-  messages.publicLimitReached({
+  messages.downloadLimitReached({
     tenant: 'acme',
-    repo: 'game',
-    lfsUrl: 'https://lfs.example.com/acme/game/info/lfs',
-    ...downloads,
+    offeredBytes: 1.72 * mib,
+    limitBytes: 1.91 * mib,
+    askedBytes: 600_000,
+    resetsAtMs: nowMs,
   }),
-  messages.anonymousLimitReached({ tenant: 'acme', resetsAtMs: nowMs }),
   messages.authenticationRequired([]),
   messages.authenticationRequired(['github', 'forge']),
   messages.tokenInvalid([], 'acme game'),
@@ -81,36 +70,31 @@ const texts = [
   messages.invalid.tooManyObjects(1001, 1000),
   messages.tooManyRepos('acme', 100_000),
   messages.objectNotFound,
-  ...(['absent', 'rejected', 'limited', 'unavailable'] as const).map((why) =>
-    messages.objectNotUpstream({ host: 'github', why }),
-  ),
   messages.objectDeleted({ oid: 'ab'.repeat(32), atMs: nowMs }),
   messages.sizeMismatch(10, 12),
   messages.uploadMissing,
   messages.chunksNeeded({ bytes: 12 * 1024 ** 3, putBytesMax: 5 * 1024 ** 3, place: 'acme game' }),
   messages.uploadInTheWay({}, nowMs),
   messages.uploadInTheWay({ ownUntilMs: nowMs + 40 * 60_000 }, nowMs),
-  messages.uploadNotFound,
-  messages.lockedBy(lock),
-  messages.lockOfAnother(lock),
-  messages.lockNotFound,
-  messages.tooManyLocks,
-  messages.repoForLockMissing('acme', 'game'),
   messages.fileOf('ab'.repeat(32)),
 ];
+
+const bySubject = Object.entries<TestedSubject>(subjects).flatMap(([name, { lfsMessages }]) =>
+  lfsMessages ? [{ name, lfsMessages }] : [],
+);
 
 describe('what git prints', () => {
   it('is this', async () => {
     await expect(`${texts.join('\n')}\n`).toMatchFileSnapshot('messages.txt');
   });
 
-  it('is at most 300 characters long, with the file of an object', () => {
-    const ends = ` ${messages.fileOf('ab'.repeat(32))}`;
-    expect(texts.map((text) => text + ends).filter(({ length }) => length > 300)).toEqual([]);
+  it.each(bySubject)('of $name is this', async ({ name, lfsMessages }) => {
+    await expect(`${lfsMessages.join('\n')}\n`).toMatchFileSnapshot(`../../subjects/${name}/messages.txt`);
   });
 
-  it('has no control characters of a lock’s path or owner', () => {
-    const hidden = { ...lock, ownerName: 'a\u202eda', path: 'x\u0007.psd' };
-    expect(messages.lockOfAnother(hidden)).toMatch(/^ada locked x\.psd on .* git lfs unlock --force x\.psd$/);
+  it('is at most 300 characters long, with the file of an object', () => {
+    const ends = ` ${messages.fileOf('ab'.repeat(32))}`;
+    const all = [...texts, ...bySubject.flatMap(({ lfsMessages }) => lfsMessages)];
+    expect(all.map((text) => text + ends).filter(({ length }) => length > 300)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createDynamoDbExchangeRules } from '../../../../../lambda/subjects/ci/rule-store.ts';
-import { FakeTable } from '../../core/table/fake-table.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 
 it('rules are listed consistently, by one request', async () => {
   const client = new FakeTable();

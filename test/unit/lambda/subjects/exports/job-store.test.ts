@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 import { memoryTable } from '../../../../support/memory/table.ts';
 import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
-import { FakeTable } from '../../core/table/fake-table.ts';
 
 const client = new FakeTable();
 const jobs = createDynamoDbExportJobs({ client, tableName: 'table' });

@@ -30,6 +30,10 @@ export class GcWorld extends MemoryStack {
     this.objects.put(`${tenant}/${repo}/${oidAt(index)}`, index + 1, undefined, this.nowMs - ageMs);
   }
 
+  get gcRuns() {
+    return this.deps.gcRuns;
+  }
+
   async open(): Promise<Gc> {
     const opened = await openGc(this.deps, path);
     if (opened.kind !== 'open') throw new Error(opened.kind);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createDynamoDbHistory } from '../../../../../lambda/subjects/history/history-store.ts';
-import { FakeTable } from '../../core/table/fake-table.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 
 const client = new FakeTable();
 const history = createDynamoDbHistory({ client, tableName: 'table' });

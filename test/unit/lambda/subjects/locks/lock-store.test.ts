@@ -7,8 +7,8 @@ import {
   lockHashOf,
   locksPerSliceMax,
 } from '../../../../../lambda/subjects/locks/rules/locks.ts';
+import { FakeTable } from '../../../../support/fake-table.ts';
 import { memoryTable } from '../../../../support/memory/table.ts';
-import { FakeTable } from '../../core/table/fake-table.ts';
 
 const client = new FakeTable();
 const locks = createDynamoDbLocks({ client, tableName: 'table' });

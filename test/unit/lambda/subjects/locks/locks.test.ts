@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { lockOfAnother } from '../../../../../lambda/subjects/locks/lfs-messages.ts';
 import { locksBeforePushMax, releaseLock, takeLock } from '../../../../../lambda/subjects/locks/locks.ts';
 import { lockHashOf, lockIdPattern } from '../../../../../lambda/subjects/locks/rules/locks.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
@@ -185,4 +186,9 @@ describe('a lock that an older version took of a path that is none today', () =>
       expect(await releaseLock(deps, request)).toEqual({ kind: 'released', lock });
     },
   );
+});
+
+it('of another is told without control characters of its path or owner', () => {
+  const lock = { ownerName: 'a\u202eda', path: 'x\u0007.psd', lockedAtMs: 0 };
+  expect(lockOfAnother(lock)).toMatch(/^ada locked x\.psd on .* git lfs unlock --force x\.psd$/);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sha256Hex } from '../../../../../../lambda/core/rules/hash.ts';
+import { sha256Hex } from '../../../../../lambda/core/rules/hash.ts';
 import {
   PrefixSet,
   prefixBytes,
@@ -7,7 +7,7 @@ import {
   prefixesOf,
   prefixText,
   TooManyPrefixesError,
-} from '../../../../../../lambda/core/rules/prefix-set.ts';
+} from '../../../../../lambda/core/rules/prefix-set.ts';
 
 const oids = Array.from({ length: 1000 }, (_, index) => sha256Hex(`object ${index}`));
 const [first = '', second = ''] = oids;

@@ -1,4 +1,4 @@
-import type { TableClient } from '../../../../../lambda/core/table/table.ts';
+import type { TableClient } from '../../lambda/core/table/table.ts';
 
 type Operation = Parameters<TableClient['send']>[0];
 

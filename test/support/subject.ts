@@ -1,0 +1,104 @@
+import type { Table } from '../../lambda/core/table/requests.ts';
+import type { HttpHandler } from '../../lambda/frame/aws/function.ts';
+import type { Deps } from '../../local/deps.ts';
+import type { FakeTable } from './fake-table.ts';
+
+/** What a subject has for tests that know no subject. */
+export interface TestedSubject {
+  readonly fill?: Fill;
+  /** What docs/limits.md says of it. */
+  readonly limits?: Limits;
+  readonly kept?: readonly KeptRow[];
+  /** Each text of it that git prints, with values as long as they get in practice. */
+  readonly lfsMessages?: readonly string[];
+  /** Its own functions. */
+  readonly functions?: Readonly<Record<string, TestedFunction>>;
+  /** What it adds to the variables of others' functions. */
+  readonly variables?: Readonly<Record<string, readonly string[]>>;
+  /** What it writes beside objects. */
+  readonly beside?: {
+    readonly folder: string;
+    /** Function, action, and the keys that it can reach. */
+    readonly reached: readonly (readonly [string, string, string])[];
+    /** Keys that it makes, and what each must be like. */
+    readonly keys: readonly (readonly [string, RegExp])[];
+  };
+  /** What a push asks it before its batch, by the line of the cost model. */
+  readonly askedFirst?: Readonly<Record<string, AskedFirst>>;
+  /** What is read of test/fixtures/272d26e, and what is so once everything of it rests. */
+  readonly older?: {
+    readonly read: (deps: Deps) => Promise<unknown>;
+    readonly rest?: (deps: Deps) => Promise<unknown>;
+  };
+  readonly writer?: Writer;
+}
+
+export interface TestedFunction {
+  readonly timeoutSeconds: number;
+  readonly memoryMb: number;
+  /** Without `LFS_QUOTA_`. */
+  readonly variables: readonly string[];
+  /** Kinds of items, as docs/security.md names them. */
+  readonly writes?: readonly string[];
+  /** What its bundle answers, without credentials. */
+  readonly answers?: { readonly method: string; readonly path: string; readonly statusCode: number };
+}
+
+export interface AskedFirst {
+  readonly create: (deps: Deps) => HttpHandler;
+  readonly routeKey: string;
+}
+
+/** Writes beside objects, below each of its subject's folders. */
+interface Writer {
+  readonly begin: (deps: Deps, path: RepoPath) => Promise<unknown>;
+  /** An hour later. @param bytes of what it sends to the store. */
+  readonly write: (deps: Deps, path: RepoPath, bytes: Uint8Array) => Promise<unknown>;
+  readonly end: (deps: Deps, path: RepoPath) => Promise<unknown>;
+}
+
+interface RepoPath {
+  readonly tenant: string;
+  readonly repo: string;
+}
+
+export const [tenant, repo] = ['zebra', 'stripes'];
+export const path = { tenant, repo };
+export const minute = 60_000;
+/** Of an object that nobody has sent. */
+export const unsent = 'c'.repeat(64);
+
+/** How each store gets something of the tenant, and of the repo if it keeps something of repos. */
+export type Fill = Readonly<Record<string, (deps: Deps, nowMs: number) => Promise<unknown>>>;
+
+/** Title of a section → what → how much. */
+export type Limits = Readonly<Record<string, Readonly<Record<string, number | string>>>>;
+
+/** An item, and when the table may remove it. null: never. */
+export interface Written {
+  readonly pk: unknown;
+  readonly sk: unknown;
+  readonly end: unknown;
+}
+
+export interface KeptRow {
+  readonly what: string;
+  /** The functions that write it, each with an end. */
+  readonly by: readonly string[];
+  /** Lets each of them write. @returns what they must have written. */
+  readonly write: (of: typeof kept & KeptOn) => Promise<readonly Written[]>;
+}
+
+interface KeptOn {
+  readonly table: Table;
+  readonly client: FakeTable;
+}
+
+export const kept = {
+  tenant: 'acme',
+  oid: 'f'.repeat(64),
+  atMs: Date.parse('2026-11-22T10:00:00.001Z'),
+  /** The table's times are whole seconds, never too early. */
+  second: Date.parse('2026-11-22T10:00:01Z') / 1000,
+  day: 24 * 60 * 60,
+};

@@ -1,0 +1,82 @@
+import { expect } from 'vitest';
+import { requestedObjectsMax } from '../../../../lambda/subjects/exports/contract.ts';
+import { createDynamoDbExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
+import { newExportJob, requestKey } from '../../../../lambda/subjects/exports/rules/job.ts';
+import { exportLimitMs } from '../../../../lambda/subjects/exports/rules/settings.ts';
+import { startsPerDayMax } from '../../../../lambda/subjects/exports/start.ts';
+import { path, type TestedSubject } from '../../subject.ts';
+import { wholeTenant } from './export-request.ts';
+import { startExport } from './start-export.ts';
+
+const variables = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map(
+  (name) => `EXPORT_${name}`,
+);
+
+export const exports = {
+  fill: {
+    exportJobs: async (deps) => {
+      const wish = { ...path, format: 'tar', isDryRun: false } as const;
+      expect((await startExport(deps, wish)).kind).toBe('started');
+    },
+  },
+  limits: {
+    'Exports and garbage collection': {
+      'Exports started in 24 hours': startsPerDayMax,
+      'Objects listed in one export': requestedObjectsMax,
+      'Longest export': `${exportLimitMs / 3_600_000} h`,
+    },
+  },
+  kept: [
+    {
+      what: 'an export a week after its archive is removed',
+      by: ['lambda/subjects/exports/job-store.ts create'],
+      async write({ table, client, tenant, atMs, second, day }) {
+        const jobs = createDynamoDbExportJobs(table);
+        const made = newExportJob({
+          tenant,
+          exportId: 'e',
+          request: wholeTenant,
+          nowMs: 1,
+          limitMs: 2,
+        });
+        const job = { ...made, expiresAtMs: atMs };
+        await jobs.create(job, { placesMax: 1, nowMs: 1 });
+        const item = { ...(client.asked().at(-1)?.['Item'] as object), version: 1 };
+        client.on('GetItem').resolves({ Item: item });
+        await jobs.change(job, (found) => ({ ...found, expiresAtMs: atMs + 60_000 }));
+        const record = { pk: 'EXPORTS#acme', sk: 'EXPORT#e', end: second + 7 * day };
+        return [{ ...record, sk: 'PLACES', end: null }, record, { ...record, end: record.end + 60 }];
+      },
+    },
+  ],
+  functions: {
+    exportArchive: {
+      timeoutSeconds: 300,
+      memoryMb: 2_048,
+      variables: ['BUCKET', 'S3_REGION', 'TABLE', ...variables],
+      writes: ['export-items', 'failure-item'],
+    },
+  },
+  variables: { management: variables, refresh: variables },
+  beside: {
+    folder: '_exports',
+    reached: [
+      ...['PutObject', 'DeleteObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'].map(
+        (action) => ['exportArchive', action, '_exports/*'] as const,
+      ),
+      ['management', 'PutObject', '_exports/*/*/work/request.json'],
+    ],
+    keys: [
+      [
+        requestKey({ tenant: 'acme', exportId: '019a9d3c2f805f0c1e2d3b4a' }),
+        /^_exports\/[^/]+\/[^/]+\/work\/request\.json$/,
+      ],
+    ],
+  },
+  older: {
+    read: async ({ exportJobs }) => {
+      const { jobs } = await exportJobs.list({ tenant: 'out', pageSize: 9 });
+      expect(jobs.map(({ state }) => state).sort()).toEqual(['cancelled', 'copying', 'copying', 'done']);
+    },
+  },
+} satisfies TestedSubject;

@@ -1,0 +1,49 @@
+import { expect } from 'vitest';
+import { createDynamoDbHistory } from '../../../../lambda/subjects/history/history-store.ts';
+import { historyDaysMax } from '../../../../lambda/subjects/history/rules/history.ts';
+import { path, type TestedSubject, tenant } from '../../subject.ts';
+
+export const history = {
+  fill: {
+    history: async ({ history }, atMs) => {
+      const count = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: 1 };
+      await history.note({ ...count, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
+      await history.noteWeek({ ...path, epoch: 1, week: 2970, storedBytes: 1, atMs });
+    },
+  },
+  limits: { 'What is kept': { 'History of usage': `${historyDaysMax} days` } },
+  kept: [
+    {
+      what: 'a day or a repo of the history, after as many days as are kept',
+      by: ['note', 'addRefusals', 'putSample', 'noteWeek'].map(
+        (name) => `lambda/subjects/history/history-store.ts ${name}`,
+      ),
+      async write({ table, tenant, atMs, second, day }) {
+        const history = createDynamoDbHistory(table);
+        const counts = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: null };
+        await history.note({ ...counts, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
+        const last = {
+          atMs,
+          repo: 'app',
+          user: null,
+          files: 1,
+          bytes: 1,
+          isAtLeast: false,
+          shortBytes: 1,
+          limit: 'tenant',
+        } as const;
+        await history.addRefusals({ ...counts, usedBytes: 1, count: 1, last });
+        await history.putSample({ tenant, days: [], atMs });
+        await history.noteWeek({ tenant, repo: 'app', epoch: 1, week: 2970, storedBytes: 1, atMs });
+        const ofDay = { pk: 'HISTORY#acme', sk: 'DAY#2026-11-22', end: second + 400 * day };
+        return [ofDay, ofDay, { ...ofDay, sk: 'SAMPLE' }, { ...ofDay, sk: 'REPO#app' }];
+      },
+    },
+  ],
+  older: {
+    read: async ({ history }) => {
+      const days = { tenant: 'acme', from: '2026-11-01', to: '2026-11-30' };
+      expect(await history.days(days)).toHaveLength(2);
+    },
+  },
+} satisfies TestedSubject;

@@ -1,7 +1,0 @@
-import { exchangeRulesMax } from '../../../../../lambda/subjects/ci/rules/identities.ts';
-
-export const ciLimits = {
-  'A tenant': {
-    'CI rules': exchangeRulesMax,
-  },
-};

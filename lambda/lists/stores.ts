@@ -1,7 +1,6 @@
 import type { Table } from '../core/table/requests.ts';
 import { createDynamoDbTokenStore } from '../frame/access/token-store.ts';
-import { ruleVouches } from '../subjects/ci/rule-store.ts';
-import { organizationVouches } from '../subjects/sign-in/user-store.ts';
+import * as vouchers from './vouchers.ts';
 
 /**
  * What the table keeps, each store by its name in `Deps`. Import it as a namespace: a bundle then has only the stores
@@ -34,4 +33,4 @@ export { createDynamoDbLocks as locks } from '../subjects/locks/lock-store.ts';
 export { createDynamoDbUsers as users } from '../subjects/sign-in/user-store.ts';
 
 /** Tokens, and who vouches for those of its kind. */
-export const tokens = (table: Table) => createDynamoDbTokenStore(table, [ruleVouches, organizationVouches]);
+export const tokens = (table: Table) => createDynamoDbTokenStore(table, Object.values(vouchers));

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isTenantName } from '../../../lambda/core/rules/names.ts';
 import { handlerFiles, queueNames, routes } from '../../../lambda/routes.ts';
-import { gaugedQueues } from '../../../lambda/subjects/status/rules/status.ts';
+import { gaugedQueues } from '../../../lambda/frame/gauges/gauges.ts';
 
 const handlersFolder = join(import.meta.dirname, '../../../lambda/functions');
 

@@ -12,7 +12,7 @@ import {
   createSqsRedelivery,
 } from '../../../../../lambda/frame/aws/sqs.ts';
 import { type ExportMessage, exportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
-import { createSqsQueueGauge } from '../../../../../lambda/subjects/status/queue-gauge.ts';
+import { createSqsQueueGauge } from '../../../../../lambda/frame/aws/queue-gauge.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 

@@ -17,7 +17,7 @@ import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
 import { alertsOfLimits } from '../subjects/alerts/seams.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
 import { managementSeamsOf } from '../subjects.ts';
-import { issuers } from './ci/issuers.ts';
+import { issuers } from './ci/parts.ts';
 import {
   admin,
   adoptedRepos,

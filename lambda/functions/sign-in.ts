@@ -8,7 +8,7 @@ import * as stores from '../lists/stores.ts';
 import { openApiDocument } from '../openapi.ts';
 import type { RouteKey } from '../routes.ts';
 import { common, gitHosts, publicUrl, table } from './parts.ts';
-import { signInHosts } from './sign-in/hosts.ts';
+import { signInHosts } from './sign-in/parts.ts';
 
 /** The description of the API, for programs. It is for everybody, so nothing is checked. */
 async function describeApi({ publicUrl }: { publicUrl?: string | undefined }, event: APIGatewayProxyEventV2) {

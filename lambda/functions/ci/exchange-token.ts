@@ -4,7 +4,7 @@ import * as stores from '../../lists/stores.ts';
 import { create } from '../../subjects/ci/handler.ts';
 import { createIdentityVerifier } from '../../subjects/ci/identity-verifier.ts';
 import { common, publicUrl, table } from '../parts.ts';
-import { issuers } from './issuers.ts';
+import { issuers } from './parts.ts';
 
 export function exchangeDeps() {
   const tables = table();

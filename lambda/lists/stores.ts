@@ -25,10 +25,8 @@ export { createDynamoDbHistory as history } from '../subjects/history/history-st
 export { createDynamoDbKeptGrants as keptGrants } from '../subjects/hosts/grant-store.ts';
 export { createDynamoDbLinkedRepos as linkedRepos } from '../subjects/hosts/linked-repo-store.ts';
 export { createDynamoDbTenantLinks as tenantLinks } from '../subjects/hosts/tenant-link-store.ts';
-export {
-  createDynamoDbDevices as devices,
-  createDynamoDbInvitations as invitations,
-} from '../subjects/invitations/invitation-store.ts';
+export { createDynamoDbDevices as devices } from '../subjects/invitations/device-store.ts';
+export { createDynamoDbInvitations as invitations } from '../subjects/invitations/invitation-store.ts';
 export { createDynamoDbLocks as locks } from '../subjects/locks/lock-store.ts';
 export { createDynamoDbUsers as users } from '../subjects/sign-in/user-store.ts';
 

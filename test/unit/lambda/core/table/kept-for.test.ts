@@ -19,10 +19,8 @@ import { newGc } from '../../../../../lambda/subjects/gc/rules/gc.ts';
 import { createDynamoDbHistory } from '../../../../../lambda/subjects/history/history-store.ts';
 import { createDynamoDbKeptGrants } from '../../../../../lambda/subjects/hosts/grant-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../../lambda/subjects/hosts/linked-repo-store.ts';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../../../../lambda/subjects/invitations/invitation-store.ts';
+import { createDynamoDbDevices } from '../../../../../lambda/subjects/invitations/device-store.ts';
+import { createDynamoDbInvitations } from '../../../../../lambda/subjects/invitations/invitation-store.ts';
 import { createDynamoDbUsers } from '../../../../../lambda/subjects/sign-in/user-store.ts';
 import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
@@ -326,7 +324,7 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a command line that waits once it is over, and what is counted of them when its time is over',
-    by: ['deviceFields', 'count'].map((name) => `lambda/subjects/invitations/invitation-store.ts ${name}`),
+    by: ['deviceFields', 'count'].map((name) => `lambda/subjects/invitations/device-store.ts ${name}`),
     async write() {
       const devices = createDynamoDbDevices(table);
       const record = { userCodeSha256: 'abcdef', tokenId: 't', secretSha256: '', machine: 'm' };

@@ -3,11 +3,11 @@ import type { UnionToIntersection } from './core/rules/types.ts';
 import type { RouteContract } from './frame/contract/contract.ts';
 import { subscriptionContractWith } from './frame/contract/tenants.ts';
 import * as contracts from './lists/contracts.ts';
+import * as fields from './lists/subscription-fields.ts';
 import { repos } from './repo-contract.ts';
 import type { RouteKey } from './routes.ts';
-import { outlookFields } from './subjects/history/contract.ts';
 
-const subscription = subscriptionContractWith({ repo: repos.repoSchema, ...outlookFields });
+const subscription = subscriptionContractWith(repos.repoSchema, Object.values(fields));
 
 export type RepoBody = z.output<typeof repos.repoSchema>;
 export type SubscriptionBody = z.output<typeof subscription.subscriptionSchema>;

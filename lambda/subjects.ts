@@ -1,36 +1,33 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import type { NeedsOfAll } from './core/rules/types.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
-import type { ManagementPorts } from './frame/management/seams.ts';
+import * as auditParts from './lists/audit-parts.ts';
 import * as batching from './lists/batching.ts';
 import * as belongings from './lists/belongings.ts';
 import * as chores from './lists/chores.ts';
 import * as counting from './lists/counting.ts';
 import * as ends from './lists/ends.ts';
+import * as failureKinds from './lists/failure-kinds.ts';
 import * as holds from './lists/holds.ts';
+import * as offered from './lists/offered.ts';
+import * as outlook from './lists/outlook.ts';
 import * as repoParts from './lists/repo-parts.ts';
-import type { AlertPorts } from './subjects/alerts/ports.ts';
+import * as subscriptionParts from './lists/subscription-parts.ts';
+import * as userEnds from './lists/user-ends.ts';
 import { alertsOfLimits } from './subjects/alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
 import { downloadMeter } from './subjects/downloads/downloads.ts';
 import type { DownloadPorts } from './subjects/downloads/ports.ts';
 import { publicAccess, readThrough } from './subjects/downloads/seams.ts';
-import { exportEnds, exportFailures } from './subjects/exports/seams.ts';
-import type { OfferedPorts } from './subjects/history/ports.ts';
-import { outlookPart } from './subjects/history/routes.ts';
-import { outlookOf } from './subjects/history/seams.ts';
 import { hostLogin, publicByHost } from './subjects/hosts/seams.ts';
-import { invitationsEnd } from './subjects/invitations/seams.ts';
-import type { SignInPorts } from './subjects/sign-in/ports.ts';
-import type { StatusPorts } from './subjects/status/ports.ts';
 
 type Make = (deps: never) => unknown;
 type Needs<F extends Make> = Parameters<F>[0];
 /** What each of a list makes, by name: Node sorts the names of a namespace, and bundlers don't. */
 export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
-  Object.entries(list)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, make]) => make(deps as never)) as ReturnType<L[keyof L]>[];
+  Object.keys(list)
+    .sort()
+    .map((name) => (list[name] as Make)(deps as never)) as ReturnType<L[keyof L]>[];
 
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
@@ -69,30 +66,24 @@ export function lfsSeamsOf(
   };
 }
 
-type ManagementSeams = ManagementPorts &
-  Pick<CoreDeps, 'belongings'> &
-  Pick<StatusPorts, 'failureKinds'> &
-  Pick<SignInPorts, 'userEnds'> &
-  OfferedPorts;
-
 /** What they have for the management API. */
 export function managementSeamsOf(
   deps: NeedsOfAll<typeof repoParts> &
+    NeedsOfAll<typeof subscriptionParts> &
+    NeedsOfAll<typeof auditParts> &
     NeedsOfAll<typeof ends> &
-    Needs<typeof outlookPart> &
-    Needs<typeof exportEnds> &
-    Needs<typeof exportFailures> &
-    Needs<typeof invitationsEnd> &
-    Pick<DownloadPorts, 'downloads'>,
-): ManagementSeams {
+    NeedsOfAll<typeof userEnds> &
+    NeedsOfAll<typeof failureKinds> &
+    NeedsOfAll<typeof offered>,
+) {
   return {
     repoParts: each(repoParts, deps),
-    subscriptionParts: [outlookPart(deps)],
-    auditParts: [exportEnds(deps)],
+    subscriptionParts: each(subscriptionParts, deps),
+    auditParts: each(auditParts, deps),
     belongings: each(ends, deps),
-    userEnds: [invitationsEnd(deps)],
-    failureKinds: [exportFailures(deps)],
-    offered: (of) => deps.downloads.months(of),
+    userEnds: each(userEnds, deps),
+    failureKinds: each(failureKinds, deps),
+    offered: each(offered, deps)[0] ?? (async () => []),
   };
 }
 
@@ -101,13 +92,9 @@ export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
-    Needs<typeof outlookOf> &
+    NeedsOfAll<typeof outlook> &
     Needs<typeof chunkedWay>,
-): ReturnType<typeof seamsOf> &
-  Pick<CoreDeps, 'way'> &
-  Pick<AlertPorts, 'outlook'> &
-  ReturnType<typeof lfsSeamsOf> &
-  ManagementSeams {
+) {
   const listeners = [...each(batching, deps), alertsOfLimits(deps)];
   const way = chunkedWay(deps);
   return {
@@ -116,7 +103,7 @@ export function allSeamsOf(
     ...managementSeamsOf(deps),
     listeners,
     belongings: each({ ...ends, ...belongings }, deps),
-    outlook: outlookOf(deps),
+    outlook: each(outlook, deps)[0],
     way,
   };
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { sha256Hex } from '../lambda/core/rules/hash.ts';
 import type { Consumer } from '../lambda/core/rules/jobs.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/core/rules/packed-console.ts';
+import type { NeedsOfAll, UnionToIntersection } from '../lambda/core/rules/types.ts';
 import { ScanListing } from '../lambda/core/scan/list-objects.ts';
 import { createPathScan } from '../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../lambda/core/scan/rules/known-objects.ts';
@@ -23,19 +23,17 @@ import type { ObjectStore, UrlSigner } from '../lambda/core/store/rules/store.ts
 import { createArchiveStore } from '../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
+import { createStoreProbe } from '../lambda/frame/gauges/gauges.ts';
 import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
 import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from '../lambda/subjects/alerts/webhook-sender.ts';
-import { createIdentityVerifier } from '../lambda/subjects/ci/identity-verifier.ts';
 import { createCopier } from '../lambda/subjects/downloads/copier.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
 import { createHostClient } from '../lambda/subjects/hosts/git-hosts.ts';
 import { KnownHostUsers } from '../lambda/subjects/hosts/rules/host-client.ts';
-import { createSignInHosts } from '../lambda/subjects/sign-in/sign-in-hosts.ts';
-import { createStoreProbe } from '../lambda/subjects/status/status.ts';
-import { allSeamsOf } from '../lambda/subjects.ts';
+import { allSeamsOf, each } from '../lambda/subjects.ts';
 import { exportWorkers, type QueueName, type Queues } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
@@ -43,6 +41,7 @@ import type { Deps } from './deps.ts';
 import type { HttpFunctions } from './front.ts';
 import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
+import * as subjectPorts from './ports.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
 import type { Turns } from './turns.ts';
@@ -132,7 +131,8 @@ export function embeddedStore(
 /** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  Pick<Deps, 'issuers' | 'gitHosts'> & { metrics?: Deps['metrics'] | undefined };
+  NeedsOfAll<typeof subjectPorts> &
+  Pick<Deps, 'gitHosts'> & { metrics?: Deps['metrics'] | undefined };
 
 interface ComposeInput extends Given {
   readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;
@@ -145,6 +145,10 @@ interface ComposeInput extends Given {
   readonly adoptedRepos: readonly AdoptedRepo[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
 }
+
+type SubjectPorts = (typeof subjectPorts)[keyof typeof subjectPorts];
+const portsOf = (given: NeedsOfAll<typeof subjectPorts>) =>
+  Object.assign({}, ...each(subjectPorts, given)) as UnionToIntersection<ReturnType<SubjectPorts>>;
 
 /** The embedded store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
 const busyFactor = 3;
@@ -173,14 +177,10 @@ export function composeEmbedded({
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
+    ...portsOf(given),
     metrics,
     hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
-    signInHosts: createSignInHosts({
-      nowMs: clock.nowMs,
-      secretOf: async ({ signIn }) => (await readFile(signIn.clientSecretArn, 'utf8')).trim(),
-    }),
     knownHostUsers: new KnownHostUsers(),
-    identities: createIdentityVerifier(given.issuers),
     eventBus: { publish: async () => undefined },
     ...outgoing(allowsLoopbackWebhooks),
     admin: { sha256s: async () => [adminSha256] },

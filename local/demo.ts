@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dayAfter, dayOf } from '../lambda/core/rules/dates.ts';
+import { demoTenant } from '../lambda/core/rules/names.ts';
 import { formatBytes } from '../lambda/core/rules/sizes.ts';
+import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import { createTenant } from '../lambda/frame/access/tenants.ts';
 import { createToken } from '../lambda/frame/access/tokens.ts';
-import { demoTenant, type HistoryDay } from '../lambda/subjects/history/rules/history.ts';
+import { each } from '../lambda/subjects.ts';
+import * as samples from './demo-samples.ts';
 import type { Deps } from './deps.ts';
 import { readIfThere, writeDurably } from './system/durable-file.ts';
 
@@ -122,10 +124,8 @@ type Demo =
  * before its first day, which is shown as sample data.
  */
 export async function ensureDemo(
-  deps: Pick<
-    Deps,
-    'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings' | 'tokens' | 'ids' | 'history'
-  >,
+  deps: NeedsOfAll<typeof samples> &
+    Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings' | 'tokens' | 'ids'>,
   place: { folder: string; apiUrl: string },
 ): Promise<Demo> {
   const credentialFile = join(place.folder, 'demo.git-credentials');
@@ -136,10 +136,9 @@ export async function ensureDemo(
     return { kind: 'kept', credentialFile };
   }
   const made = await createTenant(deps, { tenant: demoTenant, plan: null, limitBytes: demoLimitBytes });
-  const atMs = deps.clock.nowMs();
   // Somebody else's tenant may have this name: it gets nothing that it didn't store.
   if (made.kind === 'created')
-    await deps.history.putSample({ tenant: demoTenant, days: sampleDays(dayOf(atMs)), atMs });
+    for (const put of each(samples, deps)) await put({ tenant: demoTenant, limitBytes: demoLimitBytes });
   const { token } = await createToken(deps, {
     tenant: demoTenant,
     scope: 'write',
@@ -150,25 +149,4 @@ export async function ensureDemo(
   url.password = token;
   await writeDurably(credentialFile, `${url.href.replace(/\/$/, '')}\n`);
   return { kind: 'created', token, credentialFile };
-}
-
-const sampleDayCount = 365;
-const mib = 1024 ** 2;
-
-/** The year before a day: pushes on most days, two clean-ups, and a limit that was raised. */
-function sampleDays(before: string): HistoryDay[] {
-  return Array.from({ length: sampleDayCount }, (_, index) => {
-    const pushedMiB = 120 + 18 * Math.floor(index / 7) + 3 * Math.min(index % 7, 5);
-    const deletedMiB = (index < 150 ? 0 : 170) + (index < 280 ? 0 : 160);
-    const storedBytes = (pushedMiB - deletedMiB) * mib;
-    return {
-      day: dayAfter(before, index - sampleDayCount),
-      storedBytes,
-      objectCount: 3 * (pushedMiB - deletedMiB),
-      maxStoredBytes: storedBytes,
-      limitBytes: index < 200 ? demoLimitBytes / 2 : demoLimitBytes,
-      refusals: 0,
-      repoRefusals: 0,
-    };
-  });
 }

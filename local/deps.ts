@@ -1,6 +1,7 @@
 import type { CoreDeps } from '../lambda/core/ledger/core-deps.ts';
 import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import type { FilePorts } from '../lambda/core/store/rules/file-ports.ts';
+import type { GaugePorts } from '../lambda/frame/gauges/gauges.ts';
 import type { allSeamsOf } from '../lambda/subjects.ts';
 import type * as httpHandlers from './http-handlers.ts';
 import type * as workers from './workers.ts';
@@ -14,4 +15,5 @@ export type Deps = Omit<Needs, 'publicUrl'> &
   Parameters<typeof allSeamsOf>[0] &
   ReturnType<typeof allSeamsOf> &
   CoreDeps &
-  FilePorts;
+  FilePorts &
+  GaugePorts;

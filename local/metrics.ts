@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, Summary } from 'prom-client';
 import { type MetricName, type Metrics, metricUnits } from '../lambda/core/rules/metrics.ts';
 import { release } from '../lambda/core/rules/release.ts';
-import { isFull } from '../lambda/subjects/status/rules/disk.ts';
-import { readUncounted } from '../lambda/subjects/status/uncounted.ts';
+import { isFull } from '../lambda/frame/gauges/disk.ts';
+import { readUncounted } from '../lambda/frame/gauges/uncounted.ts';
 import type { Deps } from './deps.ts';
 
 /** Tenants whose figures are shown; the first by name. More would be too many series. */

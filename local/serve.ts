@@ -9,7 +9,6 @@ import {
   storageClassesIn,
 } from '../lambda/core/store/rules/storage-class.ts';
 import { gitHostIdPattern } from '../lambda/frame/access/rules/host-user.ts';
-import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/subjects/ci/rules/identities.ts';
 import { exportStoreKindOf } from '../lambda/subjects/exports/rules/settings.ts';
 import {
   type GitHost,
@@ -22,6 +21,7 @@ import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';
 import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
+import * as options from './options.ts';
 import { openProbes } from './probes.ts';
 import { readPublicUrl, readTrustedProxies } from './reach.ts';
 import { createSmtpMailer } from './smtp.ts';
@@ -158,28 +158,23 @@ function becomeService(log: Log): void {
   });
 }
 
+/** What subjects read of it. */
+const readOptions = (settings: Pick<ServeSettings, 'issuer'>) =>
+  Object.fromEntries(Object.entries(options).map(([name, read]) => [name, read(settings)])) as {
+    readonly [Name in keyof typeof options]: ReturnType<(typeof options)[Name]>;
+  };
+
 /** Whom this server trusts, besides its tenants. @throws {StartupError} */
 export function readOutsiders(
   settings: Pick<ServeSettings, 'gitHost' | 'issuer' | 'adopt' | 'loopbackWebhooks'>,
 ) {
-  const { gitHost = [], issuer = [], adopt, loopbackWebhooks = false } = settings;
+  const { gitHost = [], adopt, loopbackWebhooks = false } = settings;
   return {
     gitHosts: readGitHosts(gitHost),
-    issuers: issuer.length > 0 ? issuer.map(readIssuer) : publicIssuers,
+    ...readOptions(settings),
     adoptedRepos: adopt === undefined ? [] : readAdoptedRepos(adopt),
     allowsLoopbackWebhooks: loopbackWebhooks,
   };
-}
-
-function readIssuer(text: string): IdentityIssuer {
-  const [name, issuer = '', jwksUri = '', ...rest] = text.split(',');
-  const kind = issuerKinds.find((each) => each === name);
-  const areAddresses = [issuer, jwksUri].every(
-    (address) => /^https?:/.test(address) && URL.canParse(address),
-  );
-  if (kind && areAddresses && rest.length === 0) return { kind, issuer, jwksUri };
-  const example = 'gitlab,https://git.example.com,https://git.example.com/oauth/discovery/keys';
-  throw new StartupError(`--issuer takes KIND,ISSUER,JWKS such as ${example}.`);
 }
 
 function readGitHosts(texts: readonly string[]): readonly GitHost[] {

@@ -1,15 +1,14 @@
 import { join, resolve } from 'node:path';
 import type { Invocations, Log } from '../lambda/core/rules/clock-and-log.ts';
+import { demoTenant } from '../lambda/core/rules/names.ts';
 import { defaultSettings, type Settings } from '../lambda/core/rules/settings.ts';
 import type { AdoptedRepo } from '../lambda/core/store/rules/adopted-repos.ts';
 import type { Table } from '../lambda/core/table/requests.ts';
 import { systemClock, systemIds } from '../lambda/frame/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/frame/aws/invocation-log.ts';
+import { isFull } from '../lambda/frame/gauges/disk.ts';
 import type { Mailer } from '../lambda/subjects/alerts/rules/email.ts';
-import { type IdentityIssuer, publicIssuers } from '../lambda/subjects/ci/rules/identities.ts';
-import { demoTenant } from '../lambda/subjects/history/rules/history.ts';
 import type { GitHost } from '../lambda/subjects/hosts/rules/git-hosts.ts';
-import { isFull } from '../lambda/subjects/status/rules/disk.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/queues.ts';
 import { countdown, startExpirySweep, systemTimers } from './background/schedule.ts';
@@ -30,6 +29,7 @@ import {
 } from './front.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
+import * as subjectOptions from './options.ts';
 import type { Reach } from './reach.ts';
 import { createTakeSpace, readDisk } from './space.ts';
 import type { DamagedFile } from './store/damage.ts';
@@ -63,7 +63,12 @@ export class Cleanup {
   }
 }
 
-interface EmbeddedStackOptions {
+/** Those that subjects read. */
+type SubjectOptions = {
+  readonly [Name in keyof typeof subjectOptions]?: ReturnType<(typeof subjectOptions)[Name]>;
+};
+
+interface EmbeddedStackOptions extends SubjectOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly dataDir: string;
@@ -75,8 +80,6 @@ interface EmbeddedStackOptions {
   readonly queueTiming?: Partial<QueueTiming>;
   /** Default: the disks of these folders. */
   readonly diskOf?: typeof readDisk;
-  /** Whose identity tokens are taken. Default: GitHub Actions and gitlab.com. */
-  readonly issuers?: readonly IdentityIssuer[];
   /** Repos whose objects lie in the store where another server put them. Default: none. */
   readonly adoptedRepos?: readonly AdoptedRepo[];
   /** Whose people may use the repos that tenants map to them. Default: nobody's. */
@@ -150,6 +153,10 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
   }
 }
 
+/** Those that somebody has set. */
+const optionsOf = (given: SubjectOptions): SubjectOptions =>
+  Object.fromEntries(Object.entries(given).filter(([name]) => name in subjectOptions));
+
 async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
   const { onProgress = () => {}, createDemo: createsDemo = true, metrics } = options;
   const graceLeftMs = countdown(options.graceMs ?? usualGraceMs);
@@ -182,7 +189,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
-    issuers: options.issuers ?? publicIssuers,
+    ...optionsOf(options),
     gitHosts: options.gitHosts ?? [],
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,

@@ -7,24 +7,25 @@ import { ask, listeners } from './api.ts';
 import { Door, useDoor } from './door.tsx';
 import { Console } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
-import { finishSignIn, type Return, signInAgain, takeArrival } from './subjects/sign-in/git-sign-in.tsx';
 import { fetchAhead, loadView } from './views.ts';
+import * as waysIn from './ways-in.ts';
 import './print.css';
 
 const againMs = 5_000;
 
 /** Before anything else: a code must not stay in the address. */
-const arrival = takeArrival();
+const arrivals = Object.values(waysIn).map((way) => way.takeArrival());
 
 /** Who has signed in. undefined: not known yet. null: nobody. `ended`: nobody any more, and not because they signed out. */
 type Whose = SessionBody | 'ended' | null | undefined;
 
 function App() {
   const [session, setSession] = useState<Whose>();
-  const [back, setBack] = useState<Return>();
   useEffect(() => {
     listeners.signedOut = (hasEnded) => setSession((before) => (hasEnded || before ? 'ended' : null));
-    listeners.signInAgain = () => void signInAgain();
+    listeners.signInAgain = () => {
+      for (const way of Object.values(waysIn)) void way.signInAgain();
+    };
     let timer: ReturnType<typeof setTimeout> | undefined;
     const find = async () => {
       const outcome = await ask('GET /v1/session', {});
@@ -32,7 +33,7 @@ function App() {
       else if (outcome.kind !== 'signed-out') timer = setTimeout(() => void find(), againMs);
     };
     const start = async () => {
-      if (arrival) setBack(await finishSignIn(arrival));
+      for (const finish of arrivals) await finish?.();
       await find();
     };
     void start();
@@ -41,7 +42,7 @@ function App() {
   const door = useDoor();
   if (session === undefined) return null;
   const isOut = session === 'ended' || session === null;
-  const signIn = <SignIn onSignedIn={setSession} back={back} hasEnded={session === 'ended'} />;
+  const signIn = <SignIn onSignedIn={setSession} hasEnded={session === 'ended'} />;
   if (door !== undefined)
     return (
       <Door key={door} door={door} session={isOut ? null : session} signIn={signIn} onSignedIn={setSession} />

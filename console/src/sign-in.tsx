@@ -2,8 +2,8 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import { ask } from './api.ts';
 import { Alone, Problem } from './parts.tsx';
-import { GitHosts, type Return } from './subjects/sign-in/git-sign-in.tsx';
 import { tokenIn } from './text.ts';
+import * as waysIn from './ways-in.ts';
 
 const messages = {
   ended: "You're signed out: your session or token expired or was revoked.",
@@ -14,12 +14,8 @@ const messages = {
 } as const;
 
 /** Asks for a token, once: the browser keeps a session instead. */
-export function SignIn(props: {
-  onSignedIn: (session: SessionBody) => void;
-  back: Return | undefined;
-  hasEnded: boolean;
-}) {
-  const { onSignedIn, back, hasEnded } = props;
+export function SignIn(props: { onSignedIn: (session: SessionBody) => void; hasEnded: boolean }) {
+  const { onSignedIn, hasEnded } = props;
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string>();
   const [isAsking, setIsAsking] = useState(false);
@@ -36,7 +32,9 @@ export function SignIn(props: {
   };
   return (
     <Alone title="Sign in">
-      <GitHosts back={back} />
+      {Object.entries(waysIn).map(([name, { Buttons }]) => (
+        <Buttons key={name} />
+      ))}
       <form onSubmit={(event) => void submit(event)}>
         <label for="token">Access token</label>
         <input

@@ -3,8 +3,8 @@ import { warmUpTableAndScan } from '../frame/aws/function.ts';
 import { create } from '../frame/management/get-subscription.ts';
 import * as counting from '../lists/counting.ts';
 import * as stores from '../lists/stores.ts';
+import * as subscriptionParts from '../lists/subscription-parts.ts';
 import { publicRepoPart } from '../subjects/downloads/repo-parts.ts';
-import { outlookPart } from '../subjects/history/routes.ts';
 import { each } from '../subjects.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from './parts.ts';
 
@@ -24,7 +24,7 @@ export function subscriptionDeps() {
         downloads: stores.downloads(tables),
       }),
     ],
-    subscriptionParts: [outlookPart(deps)],
+    subscriptionParts: each(subscriptionParts, deps),
     tokens: stores.tokens(tables),
     admin: admin(),
     queue: queue(),

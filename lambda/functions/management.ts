@@ -1,26 +1,23 @@
-import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
 import { parseJson } from '../core/rules/text.ts';
-import type { UnionToIntersection } from '../core/rules/types.ts';
 import { ScanListing } from '../core/scan/list-objects.ts';
 import { adoptedListing } from '../core/store/adopted.ts';
 import type { BucketClient, S3Settings } from '../core/store/bucket-client.ts';
 import { createTextFiles } from '../core/store/object-store.ts';
-import { problem, respondProblem } from '../frame/api/problems.ts';
 import { deployed } from '../frame/aws/deployed.ts';
-import { guard, type HttpHandler, warmUpTable } from '../frame/aws/function.ts';
-import type { Operation } from '../frame/management/operations.ts';
+import { warmUpTable } from '../frame/aws/function.ts';
+import { createSqsQueueGauge } from '../frame/aws/queue-gauge.ts';
+import { createStoreProbe, type GaugedQueue, gaugedQueues, type QueueGauge } from '../frame/gauges/gauges.ts';
+import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
-import * as lists from '../lists/operations.ts';
+import * as operations from '../lists/operations.ts';
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
 import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
 import { alertsOfLimits } from '../subjects/alerts/seams.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { createSqsQueueGauge } from '../subjects/status/queue-gauge.ts';
-import { type GaugedQueue, gaugedQueues, type QueueGauge } from '../subjects/status/rules/status.ts';
-import { createStoreProbe } from '../subjects/status/status.ts';
 import { managementSeamsOf } from '../subjects.ts';
+import { issuers } from './ci/parts.ts';
 import {
   admin,
   adoptedRepos,
@@ -31,7 +28,6 @@ import {
   emailQueue,
   exportsOfDeployment,
   gitHosts,
-  issuers,
   limitContactUrl,
   objectStore,
   publicUrl,
@@ -44,29 +40,12 @@ import {
   webhookQueue,
 } from './parts.ts';
 
-/** Those of repos with what subjects say of them. */
-const all = { ...lists, repos: repoOperations(repoContract) };
-type All = typeof all;
-
-/** All that one of them needs. */
-type Needs = UnionToIntersection<NeedsOf<All[keyof All]>>;
-type NeedsOf<Operations> = Operations extends unknown
-  ? { [K in keyof Operations]: Operations[K] extends Operation<infer D> ? D : never }[keyof Operations]
-  : never;
-/** The type makes the compiler check that each route has its operation. */
-const operations: Readonly<Record<RouteKey<'management'>, Operation<Needs>>> = Object.assign(
-  {},
-  ...Object.values(all),
-) as UnionToIntersection<All[keyof All]>;
-const byRouteKey: ReadonlyMap<string, Operation<Needs>> = new Map(Object.entries(operations));
-
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
-export function create(deps: Needs & FunctionPorts): HttpHandler {
-  return guard(deps, respondProblem, async (event) => {
-    const operation = byRouteKey.get(event.routeKey);
-    return operation ? operation(deps, event) : problem('not-found', 'Route not found.');
-  });
-}
+export const create = answering<RouteKey<'management'>>()({
+  ...operations,
+  // With what subjects say of repos.
+  repos: repoOperations(repoContract),
+});
 
 /** The store itself, whatever lies in it. Somebody waits for the answer. */
 function storeProbe(client: BucketClient, { bucket, endpoint }: S3Settings) {

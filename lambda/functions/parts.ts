@@ -27,7 +27,6 @@ import * as stores from '../lists/stores.ts';
 import type { EmailMessage } from '../subjects/alerts/rules/email.ts';
 import type { WebhookMessage } from '../subjects/alerts/rules/webhook-delivery.ts';
 import type { ChunkMessage } from '../subjects/chunks/messages.ts';
-import { issuersFromJson } from '../subjects/ci/rules/identities.ts';
 import type { ExportMessage, ExportQueue } from '../subjects/exports/messages.ts';
 import {
   type ExportSettings,
@@ -51,7 +50,6 @@ import { KnownHostUsers } from '../subjects/hosts/rules/host-client.ts';
 declare const stageJson: {
   readonly protocol: string | undefined;
   readonly adoptedRepos: string | undefined;
-  readonly identityIssuers: string | undefined;
   readonly gitHosts: string | undefined;
   readonly limitContactUrl: string | undefined;
   readonly storageClasses: string | undefined;
@@ -93,8 +91,6 @@ export const metrics = () =>
     invocations,
   });
 
-const role = () => roleCredentials(process.env);
-
 /** The ledger's table, and the client with its connections. A function has one. */
 export function table() {
   return { client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') };
@@ -105,11 +101,11 @@ const sqs = once(() => createSqsClient());
 
 export const quickSqs = once(() => createSqsClient(quickLimits));
 
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    made ??= make();
+    return made;
   };
 }
 
@@ -187,7 +183,7 @@ export function bucketPlace(): S3Settings {
     bucket: required('LFS_QUOTA_BUCKET'),
     region: required('LFS_QUOTA_S3_REGION'),
     ...(endpoint && { endpoint, forcePathStyle: true }),
-    credentials: secretArn ? storeCredentials(secret(secretArn)) : async () => role(),
+    credentials: secretArn ? storeCredentials(secret(secretArn)) : async () => roleCredentials(process.env),
   };
 }
 
@@ -214,9 +210,6 @@ export function scanning(client: BucketClient) {
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());
   return { listing, scan: createPathScan({ listing, clock, settings: settings(), log: log() }) };
 }
-
-/** Whose identity tokens the stage takes. */
-export const issuers = () => issuersFromJson(stageJson.identityIssuers);
 
 /** Whose people the stage lets in. */
 export const gitHosts = () => gitHostsFromJson(stageJson.gitHosts);

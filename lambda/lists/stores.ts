@@ -1,7 +1,6 @@
 import type { Table } from '../core/table/requests.ts';
 import { createDynamoDbTokenStore } from '../frame/access/token-store.ts';
-import { ruleVouches } from '../subjects/ci/rule-store.ts';
-import { organizationVouches } from '../subjects/sign-in/user-store.ts';
+import * as vouchers from './vouchers.ts';
 
 /**
  * What the table keeps, each store by its name in `Deps`. Import it as a namespace: a bundle then has only the stores
@@ -26,12 +25,10 @@ export { createDynamoDbHistory as history } from '../subjects/history/history-st
 export { createDynamoDbKeptGrants as keptGrants } from '../subjects/hosts/grant-store.ts';
 export { createDynamoDbLinkedRepos as linkedRepos } from '../subjects/hosts/linked-repo-store.ts';
 export { createDynamoDbTenantLinks as tenantLinks } from '../subjects/hosts/tenant-link-store.ts';
-export {
-  createDynamoDbDevices as devices,
-  createDynamoDbInvitations as invitations,
-} from '../subjects/invitations/invitation-store.ts';
+export { createDynamoDbDevices as devices } from '../subjects/invitations/device-store.ts';
+export { createDynamoDbInvitations as invitations } from '../subjects/invitations/invitation-store.ts';
 export { createDynamoDbLocks as locks } from '../subjects/locks/lock-store.ts';
 export { createDynamoDbUsers as users } from '../subjects/sign-in/user-store.ts';
 
 /** Tokens, and who vouches for those of its kind. */
-export const tokens = (table: Table) => createDynamoDbTokenStore(table, [ruleVouches, organizationVouches]);
+export const tokens = (table: Table) => createDynamoDbTokenStore(table, Object.values(vouchers));

@@ -26,7 +26,6 @@ import {
   queueSpecs,
   routeKeys,
 } from '../../lambda/routes.ts';
-import { issuersToJson } from '../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportStoreKind } from '../../lambda/subjects/exports/rules/settings.ts';
 import { gitHostsToJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import type { Cdn } from '../cdn.ts';
@@ -36,6 +35,7 @@ import { ownRelease } from '../release.ts';
 import { workersOf } from '../settings/concurrency.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
+import * as subjectsJson from './stage-json.ts';
 
 /**
  * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/functions/parts.ts` reads
@@ -44,10 +44,14 @@ import { settingsOf } from '../settings/protocol-settings.ts';
  */
 export function stageJson(settings: DeploymentSettings): Record<string, string> {
   const { objectStore } = settings;
+  const ofSubjects = Object.entries(subjectsJson).map(([name, toJson]) => [
+    name,
+    toJson(settings[name as keyof typeof subjectsJson]),
+  ]);
   const json: Readonly<Record<string, string | undefined>> = {
     protocol: settingsToJson(settingsOf(settings.protocol)),
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),
-    identityIssuers: issuersToJson(settings.identityIssuers),
+    ...Object.fromEntries(ofSubjects),
     gitHosts: gitHostsToJson(settings.gitHosts),
     limitContactUrl: settings.limitContactUrl,
     // S3 has all of them.

@@ -10,9 +10,9 @@ import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
 import { gitHostIdPattern } from '../../lambda/frame/access/rules/host-user.ts';
 import { type FunctionName, functionSpecs, type QueueName, queueSpecs } from '../../lambda/routes.ts';
-import { issuerKinds, publicIssuers } from '../../lambda/subjects/ci/rules/identities.ts';
 import { gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
+import * as ofSubjects from './subjects.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z
@@ -225,20 +225,6 @@ const emailOfDeployment = z
   .optional()
   .describe('E-mail alerts by Amazon SES. Default: none are sent.');
 
-const identityIssuer = z.strictObject({
-  issuer: z
-    .string()
-    .max(512)
-    .regex(/^https:\/\/[^\s?#]+[^\s?#/]$/, 'must be a URL that starts with https, without a trailing slash')
-    .describe('The claim `iss`, such as https://gitlab.example.com.'),
-  jwksUri: z
-    .string()
-    .max(512)
-    .regex(/^https:\/\/\S+$/, 'must start with https')
-    .describe('URL of its public keys, such as https://gitlab.example.com/oauth/discovery/keys.'),
-  kind: z.enum(issuerKinds).describe('Which claims it uses.'),
-});
-
 const adoptedRepo = z.strictObject({
   tenant: z
     .string()
@@ -421,17 +407,7 @@ export const everySetting = z.strictObject({
   copyWorkers: workers('copies', 'Concurrent functions that copy objects from Git hosts.'),
   alerts: alertsOfDeployment,
   email: emailOfDeployment,
-  identityIssuers: z
-    .array(identityIssuer)
-    .max(20)
-    .refine(
-      (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
-      'has an issuer twice',
-    )
-    .default(publicIssuers.map((issuer) => ({ ...issuer })))
-    .describe(
-      'Issuers of CI identity tokens: docs/team-admins.md#ci-without-a-stored-secret. Default: GitHub Actions and gitlab.com. []: none.',
-    ),
+  ...ofSubjects,
   gitHosts: z
     .array(gitHost)
     .max(gitHostsMax)

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer } from '../../lambda/core/rules/jobs.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
+import type { QueueGauge } from '../../lambda/frame/gauges/gauges.ts';
 import { inState } from '../../lambda/subjects/chunks/rules/upload.ts';
 import type { ChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
 import type { ExportJobs } from '../../lambda/subjects/exports/job-store.ts';
-import type { QueueGauge } from '../../lambda/subjects/status/rules/status.ts';
 import { createInbox, pollInbox } from './inbox.ts';
 import { Leader, type Term } from './leader.ts';
 import type { Around, Pump, TenantMessage } from './pump.ts';

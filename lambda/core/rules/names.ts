@@ -11,6 +11,9 @@ export const tenantPattern = /^(?!(?:v1|health|assets|sign-in)$)[a-z0-9](?:[a-z0
 export const repoPattern = /^(?!.*\.[gG][iI][tT]$)[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/;
 export const oidPattern = /^[0-9a-f]{64}$/;
 
+/** The tenant that a first start of `serve` creates. The one that can have sample data. */
+export const demoTenant = 'demo';
+
 /** The rule for a tenant's name, for error messages. */
 export const tenantNameRule =
   '1 to 40 of a-z, 0-9 and -, beginning and ending with a letter or digit; not v1, health, assets or sign-in';

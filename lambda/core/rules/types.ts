@@ -11,3 +11,8 @@ export type NeedsOfAll<L> = [
 ] extends [(deps: infer D) => void]
   ? D
   : never;
+
+/** What all of a list have in a field. */
+export type AllOf<P extends readonly unknown[], K extends keyof P[number]> = [P[number]] extends [never]
+  ? Readonly<Record<never, never>>
+  : UnionToIntersection<P[number][K]>;

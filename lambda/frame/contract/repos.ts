@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { repoPattern } from '../../core/rules/names.ts';
-import type { UnionToIntersection } from '../../core/rules/types.ts';
+import type { AllOf } from '../../core/rules/types.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import {
   bytes,
@@ -95,10 +95,6 @@ export interface RepoFields {
   readonly problems: readonly ProblemCode[];
 }
 
-/** All that {@link RepoFields} of several subjects have. */
-type AllOf<P extends readonly RepoFields[], K extends 'shown' | 'set' | 'query'> = [P[number]] extends [never]
-  ? Readonly<Record<never, never>>
-  : UnionToIntersection<P[number][K]>;
 /** What is said of a repo, and what of it can be set. */
 function schemasWith<const P extends readonly RepoFields[]>(parts: P) {
   const all = (which: 'shown' | 'set' | 'query'): z.ZodRawShape =>

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { tenantNameRule, tenantPattern } from '../../core/rules/names.ts';
+import type { AllOf } from '../../core/rules/types.ts';
 import { answer, type Contract } from './contract.ts';
 import {
   bytes,
@@ -213,23 +214,25 @@ export interface SubscriptionFields {
   readonly emptyExample: object;
 }
 
-/** A tenant's limit and usage. @param more.repo a repo, with what subjects say of it. */
-export function subscriptionContractWith<R extends z.ZodType, S extends z.ZodRawShape>(
-  more: Omit<SubscriptionFields, 'shown'> & { readonly repo: R; readonly shown: S },
+/** A tenant's limit and usage. @param repo with what subjects say of it. @param parts what they say of the tenant. */
+export function subscriptionContractWith<R extends z.ZodType, P extends readonly SubscriptionFields[]>(
+  repoSchema: R,
+  parts: P,
 ) {
-  const subscriptionSchema = z
-    .object({
-      ...account,
-      usage: usageSchema.nullable().describe("null: never scanned, which isn't zero."),
-      ...more.shown,
-      repos: z.array(more.repo).describe('By name. At most the 1,000 largest.'),
-      reposTruncated: onlyTrue.describe(
-        'Only if `repos` is incomplete. `GET /v1/tenants/{tenant}/repos` lists all.',
-      ),
-      refreshing: z.boolean().describe('A scan is in progress. Poll again.'),
-      deleting,
-    })
-    .meta({ id: 'Subscription' });
+  const all = (which: keyof SubscriptionFields) => Object.assign({}, ...parts.map((part) => part[which]));
+  const counted = { usage: usageSchema.nullable().describe("null: never scanned, which isn't zero.") };
+  const more = {
+    repos: z.array(repoSchema).describe('By name. At most the 1,000 largest.'),
+    reposTruncated: onlyTrue.describe(
+      'Only if `repos` is incomplete. `GET /v1/tenants/{tenant}/repos` lists all.',
+    ),
+    refreshing: z.boolean().describe('A scan is in progress. Poll again.'),
+    deleting,
+  };
+  const schema = z.object({ ...account, ...counted, ...all('shown'), ...more }).meta({ id: 'Subscription' });
+  const subscriptionSchema = schema as unknown as z.ZodObject<
+    typeof account & typeof counted & AllOf<P, 'shown'> & typeof more
+  >;
   const routes = {
     'GET /v1/tenants/{tenant}/subscription': {
       id: 'getSubscription',
@@ -250,7 +253,7 @@ export function subscriptionContractWith<R extends z.ZodType, S extends z.ZodRaw
             downloadLimitBytes: null,
             reposMustExist: false,
             usage: { ...usage, olderThanYear: { bytes: 4_200_000, at: '2026-11-21T02:00:00Z' } },
-            ...more.example,
+            ...all('example'),
             repos: [repo],
             refreshing: false,
           },
@@ -263,7 +266,7 @@ export function subscriptionContractWith<R extends z.ZodType, S extends z.ZodRaw
           downloadLimitBytes: null,
           reposMustExist: false,
           usage: null,
-          ...more.emptyExample,
+          ...all('emptyExample'),
           repos: [],
           refreshing: true,
         }),
@@ -275,7 +278,5 @@ export function subscriptionContractWith<R extends z.ZodType, S extends z.ZodRaw
 
 /** As the frame knows it. */
 export type SubscriptionBody = z.output<
-  ReturnType<
-    typeof subscriptionContractWith<z.ZodType<RepoBody>, Readonly<Record<never, never>>>
-  >['subscriptionSchema']
+  ReturnType<typeof subscriptionContractWith<z.ZodType<RepoBody>, readonly []>>['subscriptionSchema']
 >;

@@ -3,7 +3,8 @@ import { warmUpTable } from '../../frame/aws/function.ts';
 import * as stores from '../../lists/stores.ts';
 import { create } from '../../subjects/ci/handler.ts';
 import { createIdentityVerifier } from '../../subjects/ci/identity-verifier.ts';
-import { common, issuers, publicUrl, table } from '../parts.ts';
+import { common, publicUrl, table } from '../parts.ts';
+import { issuers } from './parts.ts';
 
 export function exchangeDeps() {
   const tables = table();

@@ -55,6 +55,9 @@ export const publicAccess =
     };
   };
 
+/** How much was offered. */
+export const offeredMonths = ({ downloads }: Pick<DownloadPorts, 'downloads'>) => downloads.months;
+
 /** What is missing here is downloaded from the git host that the repo is linked to, and copied. */
 export function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>): ReadThrough {
   return {

@@ -2,9 +2,9 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { Counted, Forgotten, Refused, RepoCounted } from '../../core/ledger/seams.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../core/rules/dates.ts';
+import { demoTenant } from '../../core/rules/names.ts';
 import type { HistoryPorts, OfferedMonth, OfferedPorts, OfferedSum } from './ports.ts';
 import {
-  demoTenant,
   type Forecast,
   forecastDays,
   forecastOf,

@@ -1,4 +1,5 @@
-import type { Devices, Invitations } from './invitation-store.ts';
+import type { Devices } from './device-store.ts';
+import type { Invitations } from './invitation-store.ts';
 
 /** Who is invited, and the machines that ask to log in. */
 export interface InvitationPorts {

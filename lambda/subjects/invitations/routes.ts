@@ -4,9 +4,23 @@ import { baseUrl, json, noContent } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { isManager } from '../../frame/management/access.ts';
-import { operationsFor, pathId } from '../../frame/management/operations.ts';
+import {
+  jsonBody,
+  type Operation,
+  operationsFor,
+  pathId,
+  readRequestKey,
+} from '../../frame/management/operations.ts';
+import { tokenBody } from '../../frame/management/tokens.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from './contract.ts';
-import { approveDevice, deviceGrant, findDevice, invite } from './invitations.ts';
+import {
+  acceptInvitation,
+  approveDevice,
+  deviceGrant,
+  findDevice,
+  invite,
+  startDevice,
+} from './invitations.ts';
 import type { InvitationPorts } from './ports.ts';
 import { type InvitationRecord, isKept, isWithin } from './rules/invitations.ts';
 
@@ -88,6 +102,49 @@ export const invitationOperations = operationsFor<Needs>()(invitationContract, {
     };
   },
 });
+
+/** A command line asks so often whether it's approved. */
+const intervalSeconds = 5;
+
+type AcceptNeeds = Parameters<typeof acceptInvitation>[0] &
+  Parameters<typeof startDevice>[0] &
+  Pick<CoreDeps, 'settings'>;
+
+/** What somebody without a token can do to get one. */
+export const acceptOperations = {
+  /** The same words for each refusal. Of the request nothing is logged: it may hold somebody's secret. */
+  'POST /v1/invitations/accept': async (deps, event) => {
+    const decoded = jsonBody(deps, event, invitationContract['POST /v1/invitations/accept'].body);
+    if (!decoded.ok) return decoded.response;
+    const key = readRequestKey(event);
+    if (!key.ok) return key.response;
+    const { secret, user = null } = decoded.body;
+    const { requestKey } = key;
+    const { requestId } = event.requestContext;
+    const outcome = await acceptInvitation(deps, { secret, user, requestKey, requestId });
+    if (outcome.kind === 'rejected') {
+      deps.log.info('invitation rejected', { reason: outcome.reason });
+      const detail = 'The link is wrong, used, expired or revoked. Ask for a new invitation.';
+      return problem('invitation-not-found', detail);
+    }
+    const { token, record } = outcome;
+    deps.log.info('invitation accepted', { tenant: record.tenant, tokenId: record.tokenId });
+    return json(201, { ...tokenBody(record), tenant: record.tenant, token });
+  },
+
+  'POST /v1/device': async (deps, event) => {
+    const decoded = jsonBody(deps, event, invitationContract['POST /v1/device'].body);
+    if (!decoded.ok) return decoded.response;
+    const address = event.requestContext.http.sourceIp;
+    const outcome = await startDevice(deps, { ...decoded.body, address });
+    if (outcome.kind === 'full') {
+      const detail = 'Too many logins are waiting. Retry in a minute, or paste a token.';
+      return problem('devices-full', detail, { 'retry-after': '60' });
+    }
+    const { userCode, secret: token, expiresAtMs } = outcome;
+    return json(201, { userCode, token, expiresAt: iso(expiresAtMs), intervalSeconds });
+  },
+} satisfies Readonly<Record<string, Operation<AcceptNeeds>>>;
 
 const ownOnly =
   'You can approve your own machines with up to your rights, but not from a login that was approved so. Ask a tenant admin.';

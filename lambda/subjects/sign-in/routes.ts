@@ -13,8 +13,7 @@ import { loginKeptMs, loginPattern } from './rules/sign-in.ts';
 import { finishSignIn, type SignInDeps, type SignInOutcome, startSignIn } from './sign-in.ts';
 
 /** What these routes need. */
-export type HostSignInDeps = SignInDeps &
-  Pick<CoreDeps, 'settings'> & { readonly publicUrl?: string | undefined };
+type HostSignInDeps = SignInDeps & Pick<CoreDeps, 'settings'> & { readonly publicUrl?: string | undefined };
 
 /**
  * Where a host sends the browser back to. It knows it. Each has its own: what another host has sent doesn't reach it.
@@ -23,11 +22,7 @@ export type HostSignInDeps = SignInDeps &
 const redirectUriOf = (event: APIGatewayProxyEventV2, host: string, publicUrl?: string) =>
   `${baseUrl(event, publicUrl)}/sign-in/${host}`;
 
-/** POST /v1/sign-in: the console sends somebody to a git host. Anybody may ask. */
-export async function startHostSignIn(
-  deps: HostSignInDeps,
-  event: APIGatewayProxyEventV2,
-): Promise<Response> {
+async function startHostSignIn(deps: HostSignInDeps, event: APIGatewayProxyEventV2): Promise<Response> {
   const decoded = jsonBody(deps, event, signInContract['POST /v1/sign-in'].body);
   if (!decoded.ok) return decoded.response;
   if (!isFromConsole(event)) return rejected(deps, event, "the request isn't from the console");
@@ -45,11 +40,7 @@ export async function startHostSignIn(
   };
 }
 
-/** POST /v1/sign-in/finish: somebody comes back from there. */
-export async function finishHostSignIn(
-  deps: HostSignInDeps,
-  event: APIGatewayProxyEventV2,
-): Promise<Response> {
+async function finishHostSignIn(deps: HostSignInDeps, event: APIGatewayProxyEventV2): Promise<Response> {
   const decoded = jsonBody(deps, event, signInContract['POST /v1/sign-in/finish'].body);
   if (!decoded.ok) return decoded.response;
   const cookie = isFromConsole(event) ? cookieOf(event, '-login') : undefined;
@@ -78,6 +69,14 @@ export async function finishHostSignIn(
     return problem('git-host-unavailable', "The Git host doesn't respond. Sign in again in a minute.");
   }
 }
+
+/** What anybody may ask. */
+export const hostSignInOperations = {
+  /** The console sends somebody to a git host. */
+  'POST /v1/sign-in': startHostSignIn,
+  /** Somebody comes back from there. */
+  'POST /v1/sign-in/finish': finishHostSignIn,
+};
 
 function answerOf(
   { log }: Pick<CoreDeps, 'log'>,

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { answer, type Contract } from '../../frame/contract/contract.ts';
 import { count, stringOrNull, time, timeOrNull } from '../../frame/contract/fields.ts';
 import { failureReasons } from '../../frame/failures/rules/failures.ts';
-import { gaugedQueues, statusParts } from './rules/status.ts';
+import { gaugedQueues } from '../../frame/gauges/gauges.ts';
+import { statusParts } from './rules/status.ts';
 
 const partSchema = z.object({
   part: z.enum(statusParts),

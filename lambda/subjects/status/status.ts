@@ -1,28 +1,25 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { NewerFormatError } from '../../core/rules/errors.ts';
 import { errorChain, redactText } from '../../core/rules/text.ts';
-import type { ObjectListing } from '../../core/store/rules/store.ts';
 import type { Failure } from '../../frame/failures/rules/failures.ts';
+import type { GaugedQueue, QueueLevel, StoreProbe } from '../../frame/gauges/gauges.ts';
+import { readUncounted } from '../../frame/gauges/uncounted.ts';
 import type { StatusPorts } from './ports.ts';
 import { diskPart } from './rules/disk.ts';
 import {
   type Finding,
   failuresPart,
-  type GaugedQueue,
   type Overdue,
   overdueMs,
   overdueTenantsMax,
-  type QueueLevel,
   queuePart,
   type ShownFailure,
   type StatusPart,
-  type StoreProbe,
   schedulePart,
   storePart,
   tenantsPart,
 } from './rules/status.ts';
-import { readUncounted, uncountedPart } from './uncounted.ts';
+import { uncountedPart } from './uncounted.ts';
 
 type StatusDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'> & StatusPorts;
 
@@ -146,21 +143,4 @@ async function find<T>(clock: CoreDeps['clock'], look: () => Promise<T>): Promis
 function whyText(error: unknown): string {
   const text = redactText(errorChain(error));
   return text.length <= whyCharactersMax ? text : `${text.slice(0, whyCharactersMax)}…`;
-}
-
-/** No tenant has this name, so there is nothing to be listed. */
-const prefix = 'v1/';
-const answerMs = 6_000;
-
-/** Lists nothing: one LIST, which takes the bucket, the credentials and the right to list. */
-export function createStoreProbe(
-  { listing, clock }: { listing: Pick<ObjectListing, 'listPage'>; clock: Pick<Clock, 'nowMs'> },
-  place: Omit<StoreProbe, 'probe'>,
-): StoreProbe {
-  return {
-    ...place,
-    async probe() {
-      await listing.listPage({ prefix, maxKeys: 1, deadlineMs: clock.nowMs() + answerMs });
-    },
-  };
 }

@@ -1,33 +1,8 @@
-import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
-import { ownFolders } from '../../core/store/rules/own-folders.ts';
-import { listPages } from '../../core/store/rules/store.ts';
+import type { readUncounted } from '../../frame/gauges/uncounted.ts';
 import { type Finding, fine, type StatusPart, unknown } from './rules/status.ts';
 
-/** LIST requests for one folder: 10,000 files. */
-const pagesMax = 10;
-
-/** What lies below one of the service's own folders. `isCut`: there's more. */
-interface FolderSum {
-  readonly folder: string;
-  readonly bytes: number;
-  readonly isCut: boolean;
-}
-
-/** What the service stores beside objects, which no usage counts. @throws {StoreUnavailableError} */
-export function readUncounted({ listing }: Pick<CoreDeps, 'listing'>): Promise<FolderSum[]> {
-  const read = async (folder: string): Promise<FolderSum> => {
-    let [pages, bytes, isCut] = [0, 0, false];
-    for await (const page of listPages(listing, { prefix: `${folder}/` })) {
-      [pages, bytes, isCut] = [pages + 1, bytes + page.totalBytes, page.isTruncated];
-      if (pages === pagesMax) break;
-    }
-    return { folder, bytes, isCut };
-  };
-  return Promise.all(Object.values(ownFolders).map(read));
-}
-
-export function uncountedPart(found: Finding<readonly FolderSum[]>): StatusPart {
+export function uncountedPart(found: Finding<Awaited<ReturnType<typeof readUncounted>>>): StatusPart {
   if (!found.ok)
     return unknown(
       'uncounted',

@@ -11,19 +11,22 @@ interface Arrival {
   readonly iss?: string;
 }
 
-/** What a host has sent back. It's taken out of the address at once. */
-export function takeArrival(): Arrival | undefined {
+/** What a host has sent back. It's taken out of the address at once. @returns what finishes the sign-in by it. */
+function takeArrival(): (() => Promise<void>) | undefined {
   const host = /^\/sign-in\/([a-z0-9-]+)$/.exec(location.pathname)?.[1];
   if (host === undefined) return undefined;
   const query = new URLSearchParams(location.search);
   history.replaceState(null, '', `/${sessionStorage['door'] ?? ''}`);
   sessionStorage.removeItem('door');
   const [code, state, iss] = ['code', 'state', 'iss'].map((name) => query.get(name) ?? '');
-  return { host, code: code ?? '', state: state ?? '', ...(iss && { iss }) };
+  const arrival = { host, code: code ?? '', state: state ?? '', ...(iss && { iss }) };
+  return async () => {
+    back = await finishSignIn(arrival);
+  };
 }
 
 /** What came of it: a session for the view that was wanted, a choice of tenants, or a refusal. */
-export async function finishSignIn(arrival: Arrival): Promise<Return> {
+async function finishSignIn(arrival: Arrival): Promise<Return> {
   const outcome = await ask('POST /v1/sign-in/finish', { body: arrival });
   if (outcome.kind !== 'ok')
     return { problem: "Couldn't sign you in. Retry, or use an access token.", tenants: [] };
@@ -45,22 +48,24 @@ async function openHost(host: string, next: string): Promise<boolean> {
 }
 
 /** Sends a user of a host there once more, and back to this view. */
-export async function signInAgain(): Promise<void> {
+async function signInAgain(): Promise<void> {
   const whose = await ask('GET /v1/session', {});
   const [host] = (whose.kind === 'ok' && whose.body.hostUser?.split(':')) || [];
   if (host !== undefined) await openHost(host, location.hash);
 }
 
-export interface Return {
+interface Return {
   readonly problem: string | undefined;
   /** To choose from, as a session is for one. */
   readonly tenants: readonly string[];
 }
 
+let back: Return | undefined;
+
 const names = { github: 'GitHub', gitlab: 'GitLab', gitea: 'Gitea' } as const;
 
 /** A button for each host. None: nothing. */
-export function GitHosts({ back }: { back: Return | undefined }) {
+function GitHosts() {
   const [hosts, setHosts] = useState<readonly { id: string; kind: keyof typeof names }[]>([]);
   const [problem, setProblem] = useState(back?.problem);
   const [tenant, setTenant] = useState(back?.tenants[0] ?? '');
@@ -100,3 +105,5 @@ export function GitHosts({ back }: { back: Return | undefined }) {
     </div>
   );
 }
+
+export const gitHosts = { takeArrival, signInAgain, Buttons: GitHosts };

@@ -5,9 +5,6 @@ import type { Frozen } from '../../../core/rules/stored.ts';
 /** Days are kept for so long, the current one included. */
 export const historyDaysMax = 400;
 
-/** The one tenant that can have days that never were. */
-export const demoTenant = 'demo';
-
 /** What is noted of a day, in UTC. */
 export const daySchema = z.object({
   /** What the last reconcile of the day found. */

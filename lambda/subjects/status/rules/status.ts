@@ -1,4 +1,10 @@
 import type { Failure, FailureReason } from '../../../frame/failures/rules/failures.ts';
+import {
+  type GaugedQueue,
+  gaugedQueues,
+  type QueueLevel,
+  type StoreDamage,
+} from '../../../frame/gauges/gauges.ts';
 
 /** What the operator sees of a stage: facts, whether something is to be done about them, and what. */
 
@@ -6,18 +12,6 @@ import type { Failure, FailureReason } from '../../../frame/failures/rules/failu
 export type Finding<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string };
-
-/** Queues that the operator can look at. */
-export const gaugedQueues = [
-  'reconciles',
-  'webhooks',
-  'emails',
-  'exports',
-  'chunks',
-  'copies',
-  'store-events',
-] as const;
-export type GaugedQueue = (typeof gaugedQueues)[number];
 
 export const statusParts = [
   'store',
@@ -51,16 +45,6 @@ export const overdueMs = hourMs;
 export const overdueActMs = 12 * hourMs;
 /** Overdue tenants that are looked for. */
 export const overdueTenantsMax = 100;
-
-/** What the store of `serve` found in its folder. */
-export interface StoreDamage {
-  /** Objects that couldn't be read, and weren't stored again since. */
-  readonly lost: number;
-  /** Files in the folder `set-aside`. */
-  readonly damaged: number;
-  /** Files that aren't of the store. They harm nothing. */
-  readonly foreign: number;
-}
 
 const noDamage: StoreDamage = { lost: 0, damaged: 0, foreign: 0 };
 
@@ -259,37 +243,4 @@ export function ageText(ms: number): string {
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
-}
-
-/** How full a queue is, as it says itself: it may be some seconds behind, and count roughly. */
-export interface QueueLevel {
-  /** Messages that wait, also those whose time has not come. */
-  readonly waiting: number;
-  /** Messages that are delivered and not done. */
-  readonly running: number;
-  /** When the one was sent that has waited longest. null: none waits, or the queue does not tell. */
-  readonly oldestAtMs: number | null;
-  /** Messages that failed too often. null: the queue keeps none. */
-  readonly deadLetters: number | null;
-  /** Where those are: the URL of a queue, or the tenants that they are of. null: the queue has or keeps none. */
-  readonly deadLettersAt: string | null;
-}
-
-/** One queue of this stack. */
-export interface QueueGauge {
-  readonly queue: GaugedQueue;
-  /** @throws when the queue does not answer. */
-  read(): Promise<QueueLevel>;
-}
-
-/** The object store, as the operator looks at it. */
-export interface StoreProbe {
-  readonly kind: 's3' | 'external' | 'embedded';
-  /** Its base URL. null: that of S3 in its region. */
-  readonly endpoint: string | null;
-  readonly bucket: string;
-  /** What is wrong in its folder, if this process has that. */
-  readonly damage?: { read(): Promise<StoreDamage>; onLoss: (key: string) => void };
-  /** One cheap request, with the credentials of the service. @throws {StoreUnavailableError | Error} if it is not served. */
-  probe(): Promise<void>;
 }

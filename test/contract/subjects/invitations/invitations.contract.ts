@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../../../lambda/subjects/invitations/invitation-store.ts';
+import { createDynamoDbDevices } from '../../../../lambda/subjects/invitations/device-store.ts';
+import { createDynamoDbInvitations } from '../../../../lambda/subjects/invitations/invitation-store.ts';
 import type {
   DeviceRecord,
   InvitationRecord,

@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../../../lambda/subjects/invitations/invitation-store.ts';
+import { createDynamoDbDevices } from '../../../../lambda/subjects/invitations/device-store.ts';
+import { createDynamoDbInvitations } from '../../../../lambda/subjects/invitations/invitation-store.ts';
 import { invitationsMax } from '../../../../lambda/subjects/invitations/rules/invitations.ts';
 import { minute, repo, type TestedSubject, tenant } from '../../subject.ts';
 
@@ -54,7 +52,7 @@ export const invitations = {
     },
     {
       what: 'a command line that waits once it is over, and what is counted of them when its time is over',
-      by: ['deviceFields', 'count'].map((name) => `lambda/subjects/invitations/invitation-store.ts ${name}`),
+      by: ['deviceFields', 'count'].map((name) => `lambda/subjects/invitations/device-store.ts ${name}`),
       async write({ table, tenant, atMs, second, day }) {
         const devices = createDynamoDbDevices(table);
         const record = { userCodeSha256: 'abcdef', tokenId: 't', secretSha256: '', machine: 'm' };

@@ -6,13 +6,13 @@ import {
 import { runReconcile } from '../../../../../lambda/core/ledger/run-reconcile.ts';
 import { readJob } from '../../../../../lambda/core/rules/jobs.ts';
 import { createInvocations } from '../../../../../lambda/frame/aws/invocation-log.ts';
+import { createSqsQueueGauge } from '../../../../../lambda/frame/aws/queue-gauge.ts';
 import {
   createSqsJobQueue,
   createSqsReconcileQueue,
   createSqsRedelivery,
 } from '../../../../../lambda/frame/aws/sqs.ts';
 import { type ExportMessage, exportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
-import { createSqsQueueGauge } from '../../../../../lambda/subjects/status/queue-gauge.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 

@@ -5,6 +5,7 @@ import type { TenantRecord } from '../../../../../lambda/core/ledger/rules/tenan
 import { runReconcile } from '../../../../../lambda/core/ledger/run-reconcile.ts';
 import type { Refused } from '../../../../../lambda/core/ledger/seams.ts';
 import { dayAfter, dayOf } from '../../../../../lambda/core/rules/dates.ts';
+import { demoTenant } from '../../../../../lambda/core/rules/names.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
 import { noteFull } from '../../../../../lambda/subjects/alerts/alerts.ts';
 import {
@@ -18,7 +19,7 @@ import {
   readWeeks,
 } from '../../../../../lambda/subjects/history/history.ts';
 import { createDynamoDbHistory, type History } from '../../../../../lambda/subjects/history/history-store.ts';
-import { demoTenant, RefusalTally, weekOf } from '../../../../../lambda/subjects/history/rules/history.ts';
+import { RefusalTally, weekOf } from '../../../../../lambda/subjects/history/rules/history.ts';
 import { ManualClock, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { MemoryAlerts, MemoryDownloads, storeClass } from '../../../../support/memory/stores.ts';

@@ -3,10 +3,8 @@ import { AuditUnavailableError, LedgerUnavailableError } from '../../../../../la
 import { signedInMs, type TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
 import { authenticateToken, createToken } from '../../../../../lambda/frame/access/tokens.ts';
 import { systemIds } from '../../../../../lambda/frame/aws/clock-and-ids.ts';
-import {
-  createDynamoDbDevices,
-  createDynamoDbInvitations,
-} from '../../../../../lambda/subjects/invitations/invitation-store.ts';
+import { createDynamoDbDevices } from '../../../../../lambda/subjects/invitations/device-store.ts';
+import { createDynamoDbInvitations } from '../../../../../lambda/subjects/invitations/invitation-store.ts';
 import {
   acceptInvitation,
   approveDevice,

@@ -3,9 +3,9 @@ import { noRefreshState } from '../../../../../lambda/core/ledger/rules/reconcil
 import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/core/rules/errors.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
 import { noteFailedReconcile, noteFailure, whyOf } from '../../../../../lambda/frame/failures/failures.ts';
+import { createStoreProbe, type QueueGauge } from '../../../../../lambda/frame/gauges/gauges.ts';
 import type { ExportRequest } from '../../../../../lambda/subjects/exports/rules/job.ts';
-import type { QueueGauge } from '../../../../../lambda/subjects/status/rules/status.ts';
-import { createStoreProbe, readStatus } from '../../../../../lambda/subjects/status/status.ts';
+import { readStatus } from '../../../../../lambda/subjects/status/status.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { largeRepoStack, repo } from '../../../../support/memory/large-repo-stack.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';

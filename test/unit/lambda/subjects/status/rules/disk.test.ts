@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { diskPart, isFull } from '../../../../../../lambda/subjects/status/rules/disk.ts';
+import { isFull } from '../../../../../../lambda/frame/gauges/disk.ts';
+import { diskPart } from '../../../../../../lambda/subjects/status/rules/disk.ts';
 
 const mib = 1024 ** 2;
 const gib = 1024 * mib;

@@ -1,0 +1,6 @@
+import { issuersFromJson } from '../../subjects/ci/rules/identities.ts';
+
+declare const stageJson: { readonly identityIssuers: string | undefined };
+
+/** Whose identity tokens the stage takes. */
+export const issuers = () => issuersFromJson(stageJson.identityIssuers);

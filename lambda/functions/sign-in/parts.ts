@@ -1,0 +1,18 @@
+import { createSecretsClient, createTextSecret } from '../../frame/aws/secrets.ts';
+import { signInHostsOf } from '../../subjects/hosts/rules/git-hosts.ts';
+import { createSignInHosts } from '../../subjects/sign-in/sign-in-hosts.ts';
+import { clock, gitHosts } from '../parts.ts';
+
+/** Those of the stage that users sign in with, each by its app's secret. */
+export function signInHosts() {
+  const client = createSecretsClient();
+  const secrets = new Map(
+    signInHostsOf(gitHosts()).map(({ id, signIn: { clientSecretArn: secretArn } }) => [
+      id,
+      createTextSecret({ client, secretArn, nowMs: clock.nowMs }),
+    ]),
+  );
+  const secretOf = ({ id }: { id: string }) =>
+    secrets.get(id)?.() ?? Promise.reject(new Error(`${id} has no secret.`));
+  return createSignInHosts({ nowMs: clock.nowMs, secretOf });
+}

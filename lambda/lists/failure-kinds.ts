@@ -1,0 +1,3 @@
+/** What tells whether a failure is over. Of reconciles, the status knows it. */
+
+export { exportFailures as exports } from '../subjects/exports/seams.ts';

@@ -1,0 +1,8 @@
+/** What is said of repos beside what the ledger knows. */
+
+export {
+  copiedRepoFields as copies,
+  publicRepoFields as downloads,
+} from '../subjects/downloads/repo-contract.ts';
+export { weekFields as history } from '../subjects/history/repo-contract.ts';
+export { linkedRepoFields as hosts } from '../subjects/hosts/repo-contract.ts';

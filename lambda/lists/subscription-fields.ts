@@ -1,0 +1,3 @@
+/** What a subscription has beside what the ledger knows. */
+
+export { outlookFields as history } from '../subjects/history/contract.ts';

@@ -1,0 +1,3 @@
+/** What of {@link stageJson} each subject has, by the name of its setting. */
+
+export { issuersToJson as identityIssuers } from '../../lambda/subjects/ci/rules/identities.ts';

@@ -1,0 +1,3 @@
+/** What each subject has among the settings of a stage, by the name of the setting. */
+
+export { identityIssuers } from './ci/identity-issuers.ts';

@@ -1,0 +1,3 @@
+/** Whom this server trusts, as its options say it: by name. */
+
+export { readIssuers as issuers } from './ci/identities.ts';

@@ -1,4 +1,4 @@
-/** What ends at once when a repo or a tenant is closed. */
+/** What ends at once when a repo or a tenant is closed: the management function has it. `belongings.ts` is asked by reconciles. */
 
 export { accessBelongings as access } from '../frame/access/seams.ts';
 export { ciBelongings as ci } from '../subjects/ci/seams.ts';

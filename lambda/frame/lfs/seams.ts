@@ -95,7 +95,7 @@ export type UpstreamVerdict =
       /** Whether the request needs no login beside its headers. */
       readonly isAuthenticated: boolean;
     }
-  /** @param message undefined: nobody else was asked. */
+  /** Without a message, nobody else was asked. */
   | { readonly kind: 'missing'; readonly message?: string };
 
 export type OfferDownloadOutcome =

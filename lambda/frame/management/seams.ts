@@ -19,7 +19,7 @@ export interface RepoPart {
   /**
    * Asked beside the read of a page of repos, or of all of them for a subscription.
    *
-   * @returns what it says of one. undefined: nothing. Of whom something is said is shown, though it's empty.
+   * @returns what it says of one. undefined: nothing. A repo of which something is said is shown, though it's empty.
    */
   readonly ofMany?: (input: {
     tenant: string;
@@ -77,5 +77,5 @@ export type AuditPart = (input: {
   entries: readonly AuditEntry[];
 }) => Promise<readonly AuditEntry[]>;
 
-/** {@link ManagementPorts} for what only reads or only changes repos. */
+/** What a part needs to find a repo, and to mark it. */
 export type RepoDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'>;

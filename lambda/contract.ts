@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { UnionToIntersection } from './core/rules/types.ts';
+import { type UnionToIntersection, valuesOf } from './core/rules/types.ts';
 import type { RouteContract } from './frame/contract/contract.ts';
 import { subscriptionContractWith } from './frame/contract/tenants.ts';
 import * as contracts from './lists/contracts.ts';
@@ -7,7 +7,7 @@ import * as fields from './lists/subscription-fields.ts';
 import { repos } from './repo-contract.ts';
 import type { RouteKey } from './routes.ts';
 
-const subscription = subscriptionContractWith(repos.repoSchema, Object.values(fields));
+const subscription = subscriptionContractWith(repos.repoSchema, valuesOf(fields));
 
 export type RepoBody = z.output<typeof repos.repoSchema>;
 export type SubscriptionBody = z.output<typeof subscription.subscriptionSchema>;

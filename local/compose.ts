@@ -148,7 +148,7 @@ interface ComposeInput extends Given {
 
 type SubjectPorts = (typeof subjectPorts)[keyof typeof subjectPorts];
 const portsOf = (given: NeedsOfAll<typeof subjectPorts>) =>
-  Object.assign({}, ...each(subjectPorts, given)) as UnionToIntersection<ReturnType<SubjectPorts>>;
+  Object.assign({}, ...each(subjectPorts, given)) as object & UnionToIntersection<ReturnType<SubjectPorts>>;
 
 /** The embedded store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
 const busyFactor = 3;

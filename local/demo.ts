@@ -112,6 +112,8 @@ export function shellQuoted(text: string): string {
 
 const demoLimitBytes = 1024 ** 3;
 
+type PutSample = (of: { tenant: string; limitBytes: number }) => Promise<void>;
+
 type Demo =
   | { readonly kind: 'created'; readonly token: string; readonly credentialFile: string }
   /** Created at an earlier start. Its token may have been revoked since. */
@@ -138,7 +140,8 @@ export async function ensureDemo(
   const made = await createTenant(deps, { tenant: demoTenant, plan: null, limitBytes: demoLimitBytes });
   // Somebody else's tenant may have this name: it gets nothing that it didn't store.
   if (made.kind === 'created')
-    for (const put of each(samples, deps)) await put({ tenant: demoTenant, limitBytes: demoLimitBytes });
+    for (const put of each(samples, deps) as readonly PutSample[])
+      await put({ tenant: demoTenant, limitBytes: demoLimitBytes });
   const { token } = await createToken(deps, {
     tenant: demoTenant,
     scope: 'write',

@@ -160,7 +160,12 @@ function becomeService(log: Log): void {
 
 /** What subjects read of it. */
 const readOptions = (settings: Pick<ServeSettings, 'issuer'>) =>
-  Object.fromEntries(Object.entries(options).map(([name, read]) => [name, read(settings)])) as {
+  Object.fromEntries(
+    Object.entries<(given: typeof settings) => unknown>(options).map(([name, read]) => [
+      name,
+      read(settings),
+    ]),
+  ) as {
     readonly [Name in keyof typeof options]: ReturnType<(typeof options)[Name]>;
   };
 

@@ -6,7 +6,7 @@ import { parseAddress } from './address.ts';
 import { ask, listeners } from './api.ts';
 import { Door, useDoor } from './door.tsx';
 import { Console } from './shell.tsx';
-import { SignIn } from './sign-in.tsx';
+import { SignIn, type WayIn } from './sign-in.tsx';
 import { fetchAhead, loadView } from './views.ts';
 import * as waysIn from './ways-in.ts';
 import './print.css';
@@ -14,7 +14,7 @@ import './print.css';
 const againMs = 5_000;
 
 /** Before anything else: a code must not stay in the address. */
-const arrivals = Object.values(waysIn).map((way) => way.takeArrival());
+const arrivals = Object.values<WayIn>(waysIn).map((way) => way.takeArrival());
 
 /** Who has signed in. undefined: not known yet. null: nobody. `ended`: nobody any more, and not because they signed out. */
 type Whose = SessionBody | 'ended' | null | undefined;
@@ -24,7 +24,7 @@ function App() {
   useEffect(() => {
     listeners.signedOut = (hasEnded) => setSession((before) => (hasEnded || before ? 'ended' : null));
     listeners.signInAgain = () => {
-      for (const way of Object.values(waysIn)) void way.signInAgain();
+      for (const way of Object.values<WayIn>(waysIn)) void way.signInAgain();
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
     const find = async () => {

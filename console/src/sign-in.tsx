@@ -1,9 +1,17 @@
+import type { FunctionComponent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 import { ask } from './api.ts';
 import { Alone, Problem } from './parts.tsx';
 import { tokenIn } from './text.ts';
 import * as waysIn from './ways-in.ts';
+
+/** Beside a token. */
+export interface WayIn {
+  takeArrival(): (() => Promise<void>) | undefined;
+  signInAgain(): Promise<void>;
+  readonly Buttons: FunctionComponent;
+}
 
 const messages = {
   ended: "You're signed out: your session or token expired or was revoked.",
@@ -32,7 +40,7 @@ export function SignIn(props: { onSignedIn: (session: SessionBody) => void; hasE
   };
   return (
     <Alone title="Sign in">
-      {Object.entries(waysIn).map(([name, { Buttons }]) => (
+      {Object.entries<WayIn>(waysIn).map(([name, { Buttons }]) => (
         <Buttons key={name} />
       ))}
       <form onSubmit={(event) => void submit(event)}>

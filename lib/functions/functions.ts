@@ -44,10 +44,9 @@ import * as subjectsJson from './stage-json.ts';
  */
 export function stageJson(settings: DeploymentSettings): Record<string, string> {
   const { objectStore } = settings;
-  const ofSubjects = Object.entries(subjectsJson).map(([name, toJson]) => [
-    name,
-    toJson(settings[name as keyof typeof subjectsJson]),
-  ]);
+  const ofSubjects = Object.entries<(value: never) => string | undefined>(subjectsJson).map(
+    ([name, toJson]) => [name, toJson(settings[name as keyof typeof subjectsJson] as never)],
+  );
   const json: Readonly<Record<string, string | undefined>> = {
     protocol: settingsToJson(settingsOf(settings.protocol)),
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),

@@ -16,3 +16,6 @@ export type NeedsOfAll<L> = [
 export type AllOf<P extends readonly unknown[], K extends keyof P[number]> = [P[number]] extends [never]
   ? Readonly<Record<never, never>>
   : UnionToIntersection<P[number][K]>;
+
+/** The values of a list, which may be empty. */
+export const valuesOf = <L extends object>(list: L) => Object.values(list) as L[keyof L][];

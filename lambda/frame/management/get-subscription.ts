@@ -27,12 +27,12 @@ export function create(
     if (!reader.ok) return reader.response;
     const accessEndedMs = deps.clock.nowMs();
     const { name } = reader;
-    const [record, repos, ofRepo, ...ofTenant] = await Promise.all([
+    const [record, repos, ofRepo, , ...ofTenant] = await Promise.all([
       deps.ledger.readTenant(name),
       allPages(deps.ledger.repos(name)),
       partsOfMany(deps.repoParts, { tenant: name, in: 'subscription' }),
-      ...deps.subscriptionParts.map((part) => part({ tenant: name, nowMs: beganMs })),
       noteUse(deps, reader),
+      ...deps.subscriptionParts.map((part) => part({ tenant: name, nowMs: beganMs })),
     ]);
     const access = readableTenant(record, reader);
     if (!access.ok) return access.response;
@@ -61,7 +61,7 @@ export function create(
     });
     const isShown = (repo: string) => seesRepo(reader, repo);
     const seen = subscription.repos.filter(({ repo }) => isShown(repo));
-    const said = ofTenant.map((of) => of?.(subscription.tenant, isShown));
+    const said = ofTenant.map((of) => of(subscription.tenant, isShown));
     const body = subscriptionBody(
       { ...subscription, repos: seen },
       { ofTenant: Object.assign({}, ...said), ofRepo, today: dayOf(beganMs) },

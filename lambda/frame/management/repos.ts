@@ -148,7 +148,8 @@ async function withMore(
 ): Promise<RepoBody[]> {
   const { tenant, asked } = input;
   const repos = input.repos.map(({ repo }) => repo);
-  const records = input.records.filter(({ repo }) => repos.includes(repo));
+  const names = new Set(repos);
+  const records = input.records.filter(({ repo }) => names.has(repo));
   const all = await Promise.all(repoParts.map((part) => part.ofShown?.({ tenant, repos, records, asked })));
   return input.repos.map((body) => ({ ...body, ...joined(all.map((of) => of?.get(body.repo))) }));
 }

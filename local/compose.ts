@@ -23,7 +23,7 @@ import type { ObjectStore, UrlSigner } from '../lambda/core/store/rules/store.ts
 import { createArchiveStore } from '../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
-import { createStoreProbe } from '../lambda/frame/gauges/gauges.ts';
+import { createStoreProbe } from '../lambda/frame/gauges/rules/gauges.ts';
 import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';

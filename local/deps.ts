@@ -1,7 +1,7 @@
 import type { CoreDeps } from '../lambda/core/ledger/core-deps.ts';
 import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import type { FilePorts } from '../lambda/core/store/rules/file-ports.ts';
-import type { GaugePorts } from '../lambda/frame/gauges/gauges.ts';
+import type { GaugePorts } from '../lambda/frame/gauges/rules/gauges.ts';
 import type { allSeamsOf } from '../lambda/subjects.ts';
 import type * as httpHandlers from './http-handlers.ts';
 import type * as workers from './workers.ts';

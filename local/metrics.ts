@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, Summary } from 'prom-client';
 import { type MetricName, type Metrics, metricUnits } from '../lambda/core/rules/metrics.ts';
 import { release } from '../lambda/core/rules/release.ts';
-import { isFull } from '../lambda/frame/gauges/disk.ts';
+import { isFull } from '../lambda/frame/gauges/rules/disk.ts';
 import { readUncounted } from '../lambda/frame/gauges/uncounted.ts';
 import type { Deps } from './deps.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ObjectStore } from '../lambda/core/store/rules/store.ts';
-import { type DiskLevel, keptFreeBytes } from '../lambda/frame/gauges/disk.ts';
+import { type DiskLevel, keptFreeBytes } from '../lambda/frame/gauges/rules/disk.ts';
 
 /** The fullest of the disks that some folders are on. */
 export function readDisk(...folders: readonly string[]): DiskLevel {

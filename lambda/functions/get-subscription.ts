@@ -4,9 +4,9 @@ import { create } from '../frame/management/get-subscription.ts';
 import * as counting from '../lists/counting.ts';
 import * as stores from '../lists/stores.ts';
 import * as subscriptionParts from '../lists/subscription-parts.ts';
+import { admin, bucketClient, heard, objectStore, queue, scanning, table } from '../parts.ts';
 import { publicRepoPart } from '../subjects/downloads/repo-parts.ts';
 import { each } from '../subjects.ts';
-import { admin, bucketClient, heard, objectStore, queue, scanning, table } from './parts.ts';
 
 export function subscriptionDeps() {
   const [tables, client] = [table(), bucketClient()];

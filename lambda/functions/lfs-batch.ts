@@ -14,10 +14,6 @@ import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
 import * as batching from '../lists/batching.ts';
 import * as stores from '../lists/stores.ts';
-import { chunkedWay } from '../subjects/chunks/seams.ts';
-import { type CopiesDeps, lfsCopies } from '../subjects/downloads/lfs-routes.ts';
-import type { CopyMessage } from '../subjects/downloads/messages.ts';
-import { each, lfsSeamsOf } from '../subjects.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -35,7 +31,11 @@ import {
   storageClasses,
   table,
   urlSigner,
-} from './parts.ts';
+} from '../parts.ts';
+import { chunkedWay } from '../subjects/chunks/seams.ts';
+import { type CopiesDeps, lfsCopies } from '../subjects/downloads/lfs-routes.ts';
+import type { CopyMessage } from '../subjects/downloads/messages.ts';
+import { each, lfsSeamsOf } from '../subjects.ts';
 
 /** The LFS Batch API, and copies from other servers. */
 export function create(

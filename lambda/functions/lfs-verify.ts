@@ -2,7 +2,7 @@ import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTable } from '../frame/aws/function.ts';
 import { create } from '../frame/lfs/verify.ts';
 import * as stores from '../lists/stores.ts';
-import { bucketClient, common, objectStore, queue, table } from './parts.ts';
+import { bucketClient, common, objectStore, queue, table } from '../parts.ts';
 
 export function verifyDeps() {
   const store = objectStore(bucketClient());

@@ -6,18 +6,15 @@ import { createTextFiles } from '../core/store/object-store.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTable } from '../frame/aws/function.ts';
 import { createSqsQueueGauge } from '../frame/aws/queue-gauge.ts';
-import { createStoreProbe, type GaugedQueue, gaugedQueues, type QueueGauge } from '../frame/gauges/gauges.ts';
+import {
+  createStoreProbe,
+  type GaugedQueue,
+  gaugedQueues,
+  type QueueGauge,
+} from '../frame/gauges/rules/gauges.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
 import * as operations from '../lists/operations.ts';
-import { repoContract } from '../repo-contract.ts';
-import type { RouteKey } from '../routes.ts';
-import { storesOn } from '../stores.ts';
-import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
-import { alertsOfLimits } from '../subjects/alerts/seams.ts';
-import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { managementSeamsOf } from '../subjects.ts';
-import { issuers } from './ci/parts.ts';
 import {
   admin,
   adoptedRepos,
@@ -38,7 +35,15 @@ import {
   table,
   urlSigner,
   webhookQueue,
-} from './parts.ts';
+} from '../parts.ts';
+import { repoContract } from '../repo-contract.ts';
+import type { RouteKey } from '../routes.ts';
+import { storesOn } from '../stores.ts';
+import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
+import { alertsOfLimits } from '../subjects/alerts/seams.ts';
+import { chunkClaims } from '../subjects/chunks/seams.ts';
+import { managementSeamsOf } from '../subjects.ts';
+import { issuers } from './ci/parts.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({

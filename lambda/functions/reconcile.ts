@@ -3,8 +3,8 @@ import { warmUpScan } from '../frame/aws/function.ts';
 import { deployedConsumer } from '../frame/aws/jobs.ts';
 import { create } from '../frame/work/reconcile.ts';
 import * as stores from '../lists/stores.ts';
+import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from '../parts.ts';
 import { seamsOf } from '../subjects.ts';
-import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from './parts.ts';
 
 export function reconcileDeps() {
   const [client, tables] = [bucketClient(), table()];

@@ -7,9 +7,6 @@ import { withInvocation, withMetrics } from '../frame/aws/function.ts';
 import * as beats from '../lists/beats.ts';
 import * as outlook from '../lists/outlook.ts';
 import * as stores from '../lists/stores.ts';
-import { createEventBridge } from '../subjects/alerts/event-bus.ts';
-import type { EventBus } from '../subjects/alerts/rules/alerts.ts';
-import { each } from '../subjects.ts';
 import {
   chunkQueue,
   emailQueue,
@@ -19,7 +16,10 @@ import {
   queue,
   table,
   webhookQueue,
-} from './parts.ts';
+} from '../parts.ts';
+import { createEventBridge } from '../subjects/alerts/event-bus.ts';
+import type { EventBus } from '../subjects/alerts/rules/alerts.ts';
+import { each } from '../subjects.ts';
 
 /** The schedule's target. */
 export function create(

@@ -6,8 +6,8 @@ import { answering } from '../frame/management/handler.ts';
 import * as operations from '../lists/sign-in.ts';
 import * as stores from '../lists/stores.ts';
 import { openApiDocument } from '../openapi.ts';
+import { common, gitHosts, publicUrl, table } from '../parts.ts';
 import type { RouteKey } from '../routes.ts';
-import { common, gitHosts, publicUrl, table } from './parts.ts';
 import { signInHosts } from './sign-in/parts.ts';
 
 /** The description of the API, for programs. It is for everybody, so nothing is checked. */

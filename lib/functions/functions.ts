@@ -38,7 +38,7 @@ import { settingsOf } from '../settings/protocol-settings.ts';
 import * as subjectsJson from './stage-json.ts';
 
 /**
- * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/functions/parts.ts` reads
+ * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/parts.ts` reads
  * them. A bundle has those that its function uses, and a change of one is a change of the code: Lambda never runs a
  * function with the code of one deployment and the settings of another.
  */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer } from '../../lambda/core/rules/jobs.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
-import type { QueueGauge } from '../../lambda/frame/gauges/gauges.ts';
+import type { QueueGauge } from '../../lambda/frame/gauges/rules/gauges.ts';
 import { inState } from '../../lambda/subjects/chunks/rules/upload.ts';
 import type { ChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
 import type { ExportJobs } from '../../lambda/subjects/exports/job-store.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { forEachLimited } from '../../lambda/core/rules/async.ts';
 import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/core/rules/clock-and-log.ts';
 import type { Consumer } from '../../lambda/core/rules/jobs.ts';
-import type { GaugedQueue, QueueGauge } from '../../lambda/frame/gauges/gauges.ts';
+import type { GaugedQueue, QueueGauge } from '../../lambda/frame/gauges/rules/gauges.ts';
 import type { Job, Kept } from './kept.ts';
 import { settledWithin, type Timers } from './schedule.ts';
 

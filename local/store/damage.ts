@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { StoreDamage } from '../../lambda/frame/gauges/gauges.ts';
+import type { StoreDamage } from '../../lambda/frame/gauges/rules/gauges.ts';
 import { errorCode } from '../system/durable-file.ts';
 import { DamagedFileError } from './object-file.ts';
 

@@ -1,6 +1,6 @@
 import { GetQueueAttributesCommand, type QueueAttributeName, type SQSClient } from '@aws-sdk/client-sqs';
 import { calling } from '../../core/table/sdk.ts';
-import type { GaugedQueue, QueueGauge } from '../gauges/gauges.ts';
+import type { GaugedQueue, QueueGauge } from '../gauges/rules/gauges.ts';
 
 /** SQS writes numbers as text. @throws {Error} if one is missing. */
 async function readLevel(client: SQSClient, QueueUrl: string) {

@@ -1,8 +1,8 @@
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
 import * as stores from '../../lists/stores.ts';
+import { common, redelivery, required, table } from '../../parts.ts';
 import { create } from '../../subjects/alerts/email-handler.ts';
 import { createSesMailer } from '../../subjects/alerts/ses.ts';
-import { common, redelivery, required, table } from '../parts.ts';
 
 export function emailDeps() {
   const configurationSet = required('LFS_QUOTA_EMAIL_CONFIGURATION_SET');

@@ -1,8 +1,8 @@
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
 import * as stores from '../../lists/stores.ts';
+import { common, redelivery, table } from '../../parts.ts';
 import { create } from '../../subjects/alerts/webhook-handler.ts';
 import { createWebhookSender } from '../../subjects/alerts/webhook-sender.ts';
-import { common, redelivery, table } from '../parts.ts';
 
 export function webhookDeps() {
   return {

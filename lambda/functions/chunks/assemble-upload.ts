@@ -1,7 +1,6 @@
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
 import * as stores from '../../lists/stores.ts';
-import { create } from '../../subjects/chunks/assemble-handler.ts';
 import {
   archiveStore,
   bucketPlace,
@@ -11,7 +10,8 @@ import {
   redelivery,
   storageClasses,
   table,
-} from '../parts.ts';
+} from '../../parts.ts';
+import { create } from '../../subjects/chunks/assemble-handler.ts';
 
 export function assembleDeps() {
   const [place, tables] = [bucketPlace(), table()];

@@ -2,8 +2,16 @@ import { ScanListing } from '../../core/scan/list-objects.ts';
 import { adoptedListing } from '../../core/store/adopted.ts';
 import { deployed } from '../../frame/aws/deployed.ts';
 import * as stores from '../../lists/stores.ts';
+import {
+  adoptedRepos,
+  bucketClient,
+  bucketPlace,
+  chunkQueue,
+  common,
+  table,
+  urlSigner,
+} from '../../parts.ts';
 import { create } from '../../subjects/chunks/lfs-handler.ts';
-import { adoptedRepos, bucketClient, bucketPlace, chunkQueue, common, table, urlSigner } from '../parts.ts';
 
 export function chunksDeps() {
   const [tables, place] = [table(), bucketPlace()];

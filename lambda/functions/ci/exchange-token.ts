@@ -1,9 +1,9 @@
 import { deployed } from '../../frame/aws/deployed.ts';
 import { warmUpTable } from '../../frame/aws/function.ts';
 import * as stores from '../../lists/stores.ts';
+import { common, publicUrl, table } from '../../parts.ts';
 import { create } from '../../subjects/ci/handler.ts';
 import { createIdentityVerifier } from '../../subjects/ci/identity-verifier.ts';
-import { common, publicUrl, table } from '../parts.ts';
 import { issuers } from './parts.ts';
 
 export function exchangeDeps() {

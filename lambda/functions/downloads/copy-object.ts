@@ -1,9 +1,9 @@
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
 import * as stores from '../../lists/stores.ts';
+import { common, redelivery, table } from '../../parts.ts';
 import { createCopier } from '../../subjects/downloads/copier.ts';
 import { create } from '../../subjects/downloads/copy-handler.ts';
-import { common, redelivery, table } from '../parts.ts';
 
 export function copyDeps() {
   return {

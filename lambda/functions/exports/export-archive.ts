@@ -3,7 +3,6 @@ import { adoptedListing } from '../../core/store/adopted.ts';
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
 import { deployedConsumer } from '../../frame/aws/jobs.ts';
 import * as stores from '../../lists/stores.ts';
-import { create } from '../../subjects/exports/handler.ts';
 import {
   adoptedRepos,
   archiveStore,
@@ -13,7 +12,8 @@ import {
   exportsOfDeployment,
   redelivery,
   table,
-} from '../parts.ts';
+} from '../../parts.ts';
+import { create } from '../../subjects/exports/handler.ts';
 
 export function exportDeps() {
   const [place, tables] = [bucketPlace(), table()];

@@ -1,9 +1,9 @@
 import { deployed } from '../../frame/aws/deployed.ts';
 import { warmUpTable } from '../../frame/aws/function.ts';
 import * as stores from '../../lists/stores.ts';
+import { common, hostUsers, table } from '../../parts.ts';
 import { hostLogin } from '../../subjects/hosts/seams.ts';
 import { create } from '../../subjects/locks/handler.ts';
-import { common, hostUsers, table } from '../parts.ts';
 
 export function locksDeps() {
   const tables = table();

@@ -1,7 +1,7 @@
 import { createSecretsClient, createTextSecret } from '../../frame/aws/secrets.ts';
+import { clock, gitHosts } from '../../parts.ts';
 import { signInHostsOf } from '../../subjects/hosts/rules/git-hosts.ts';
 import { createSignInHosts } from '../../subjects/sign-in/sign-in-hosts.ts';
-import { clock, gitHosts } from '../parts.ts';
 
 /** Those of the stage that users sign in with, each by its app's secret. */
 export function signInHosts() {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { answer, type Contract } from '../../frame/contract/contract.ts';
 import { count, stringOrNull, time, timeOrNull } from '../../frame/contract/fields.ts';
 import { failureReasons } from '../../frame/failures/rules/failures.ts';
-import { gaugedQueues } from '../../frame/gauges/gauges.ts';
+import { gaugedQueues } from '../../frame/gauges/rules/gauges.ts';
 import { statusParts } from './rules/status.ts';
 
 const partSchema = z.object({

@@ -2,7 +2,7 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { NewerFormatError } from '../../core/rules/errors.ts';
 import { errorChain, redactText } from '../../core/rules/text.ts';
 import type { Failure } from '../../frame/failures/rules/failures.ts';
-import type { GaugedQueue, QueueLevel, StoreProbe } from '../../frame/gauges/gauges.ts';
+import type { GaugedQueue, QueueLevel, StoreProbe } from '../../frame/gauges/rules/gauges.ts';
 import { readUncounted } from '../../frame/gauges/uncounted.ts';
 import type { StatusPorts } from './ports.ts';
 import { diskPart } from './rules/disk.ts';

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isTenantName } from '../../../lambda/core/rules/names.ts';
-import { gaugedQueues } from '../../../lambda/frame/gauges/gauges.ts';
+import { gaugedQueues } from '../../../lambda/frame/gauges/rules/gauges.ts';
 import { handlerFiles, queueNames, routes } from '../../../lambda/routes.ts';
 
 const handlersFolder = join(import.meta.dirname, '../../../lambda/functions');

@@ -1,5 +1,5 @@
 import { formatBytes } from '../../../core/rules/sizes.ts';
-import { type DiskLevel, type DiskState, isFull, keptFreeBytes } from '../../../frame/gauges/disk.ts';
+import { type DiskLevel, type DiskState, isFull, keptFreeBytes } from '../../../frame/gauges/rules/disk.ts';
 import { act, fine, type StatusPart } from './status.ts';
 
 const lowBytes = (disk: DiskLevel) =>

@@ -4,7 +4,7 @@ import {
   gaugedQueues,
   type QueueLevel,
   type StoreDamage,
-} from '../../../frame/gauges/gauges.ts';
+} from '../../../frame/gauges/rules/gauges.ts';
 
 /** What the operator sees of a stage: facts, whether something is to be done about them, and what. */
 

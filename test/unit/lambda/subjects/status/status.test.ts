@@ -3,7 +3,7 @@ import { noRefreshState } from '../../../../../lambda/core/ledger/rules/reconcil
 import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/core/rules/errors.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
 import { noteFailedReconcile, noteFailure, whyOf } from '../../../../../lambda/frame/failures/failures.ts';
-import { createStoreProbe, type QueueGauge } from '../../../../../lambda/frame/gauges/gauges.ts';
+import { createStoreProbe, type QueueGauge } from '../../../../../lambda/frame/gauges/rules/gauges.ts';
 import type { ExportRequest } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import { readStatus } from '../../../../../lambda/subjects/status/status.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isFull } from '../../../../../../lambda/frame/gauges/disk.ts';
+import { isFull } from '../../../../../../lambda/frame/gauges/rules/disk.ts';
 import { diskPart } from '../../../../../../lambda/subjects/status/rules/disk.ts';
 
 const mib = 1024 ** 2;

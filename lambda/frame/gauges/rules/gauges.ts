@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/rules/clock-and-log.ts';
-import type { ObjectListing } from '../../core/store/rules/store.ts';
+import type { Clock } from '../../../core/rules/clock-and-log.ts';
+import type { ObjectListing } from '../../../core/store/rules/store.ts';
 import type { DiskState } from './disk.ts';
 
 /** Queues that the operator can look at. */

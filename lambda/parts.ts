@@ -1,42 +1,42 @@
-import { serviceName } from '../core/rules/metrics.ts';
-import { settingsFromJson } from '../core/rules/settings.ts';
-import { ScanListing } from '../core/scan/list-objects.ts';
-import { createPathScan } from '../core/scan/path-scan.ts';
-import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../core/store/adopted.ts';
-import { ArchiveClient } from '../core/store/archive-client.ts';
-import { BucketClient, type S3Settings } from '../core/store/bucket-client.ts';
-import { createObjectStore } from '../core/store/object-store.ts';
-import { AdoptedRepos, adoptedReposFromJson } from '../core/store/rules/adopted-repos.ts';
-import { storageClasses as everyClass, storageClassesIn } from '../core/store/rules/storage-class.ts';
-import { createArchiveStore } from '../core/store/s3-archives.ts';
-import { createUrlSigner } from '../core/store/signing.ts';
-import { createDynamoDb } from '../core/table/client.ts';
-import { systemClock, systemIds } from '../frame/aws/clock-and-ids.ts';
-import { roleCredentials } from '../frame/aws/function-environment.ts';
-import { createInvocationLog, createInvocations } from '../frame/aws/invocation-log.ts';
-import { createPowertoolsLog, createPowertoolsMetrics } from '../frame/aws/powertools.ts';
-import { createAdminSecret, createSecretsClient, storeCredentials } from '../frame/aws/secrets.ts';
+import { serviceName } from './core/rules/metrics.ts';
+import { settingsFromJson } from './core/rules/settings.ts';
+import { ScanListing } from './core/scan/list-objects.ts';
+import { createPathScan } from './core/scan/path-scan.ts';
+import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './core/store/adopted.ts';
+import { ArchiveClient } from './core/store/archive-client.ts';
+import { BucketClient, type S3Settings } from './core/store/bucket-client.ts';
+import { createObjectStore } from './core/store/object-store.ts';
+import { AdoptedRepos, adoptedReposFromJson } from './core/store/rules/adopted-repos.ts';
+import { storageClasses as everyClass, storageClassesIn } from './core/store/rules/storage-class.ts';
+import { createArchiveStore } from './core/store/s3-archives.ts';
+import { createUrlSigner } from './core/store/signing.ts';
+import { createDynamoDb } from './core/table/client.ts';
+import { systemClock, systemIds } from './frame/aws/clock-and-ids.ts';
+import { roleCredentials } from './frame/aws/function-environment.ts';
+import { createInvocationLog, createInvocations } from './frame/aws/invocation-log.ts';
+import { createPowertoolsLog, createPowertoolsMetrics } from './frame/aws/powertools.ts';
+import { createAdminSecret, createSecretsClient, storeCredentials } from './frame/aws/secrets.ts';
 import {
   createSqsClient,
   createSqsJobQueue,
   createSqsReconcileQueue,
   createSqsRedelivery,
   quickLimits,
-} from '../frame/aws/sqs.ts';
-import * as stores from '../lists/stores.ts';
-import type { EmailMessage } from '../subjects/alerts/rules/email.ts';
-import type { WebhookMessage } from '../subjects/alerts/rules/webhook-delivery.ts';
-import type { ChunkMessage } from '../subjects/chunks/messages.ts';
-import type { ExportMessage, ExportQueue } from '../subjects/exports/messages.ts';
+} from './frame/aws/sqs.ts';
+import * as stores from './lists/stores.ts';
+import type { EmailMessage } from './subjects/alerts/rules/email.ts';
+import type { WebhookMessage } from './subjects/alerts/rules/webhook-delivery.ts';
+import type { ChunkMessage } from './subjects/chunks/messages.ts';
+import type { ExportMessage, ExportQueue } from './subjects/exports/messages.ts';
 import {
   type ExportSettings,
   type ExportStoreKind,
   exportSettingsFor,
   exportStoreKinds,
-} from '../subjects/exports/rules/settings.ts';
-import { createHostClient } from '../subjects/hosts/git-hosts.ts';
-import { gitHostsFromJson } from '../subjects/hosts/rules/git-hosts.ts';
-import { KnownHostUsers } from '../subjects/hosts/rules/host-client.ts';
+} from './subjects/exports/rules/settings.ts';
+import { createHostClient } from './subjects/hosts/git-hosts.ts';
+import { gitHostsFromJson } from './subjects/hosts/rules/git-hosts.ts';
+import { KnownHostUsers } from './subjects/hosts/rules/host-client.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only

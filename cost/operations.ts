@@ -4,6 +4,7 @@ import { listsToAsk } from '../lambda/core/scan/rules/known-objects.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 import type { DeploymentSettings } from '../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../lib/settings/stages.ts';
+import type { FirstRequest, Operation } from './operation.ts';
 import * as subjects from './subjects.ts';
 
 /**
@@ -98,26 +99,6 @@ export type StoreName = 's3' | 'r2';
 
 export const pricesOf = (store: StoreName) => (store === 's3' ? s3Prices : r2Prices);
 
-/**
- * What an operation takes: with 20 objects of a repo of 1,000, in a tenant that has four such repos.
- * `test/unit/cost/operations.test.ts` runs the handlers over a table in memory and measures exactly this.
- */
-export interface Operation {
-  readonly function: FunctionName;
-  /** Units of the table. The writes include those of its indexes. */
-  readonly reads: number;
-  readonly writes: number;
-  /** Requests to the store. */
-  readonly heads: number;
-  readonly lists: number;
-  /** Requests that send messages to the FIFO queue. */
-  readonly sends: number;
-  /** Time that the function waits for table, store and queue if each request takes its {@link assumedMs}. */
-  readonly waitMs: number;
-  /** Objects that it asks the store for. */
-  readonly objects: number;
-}
-
 /** Not measured on AWS. */
 export const assumedMs = {
   /** A request to table or queue. */
@@ -162,9 +143,6 @@ export const operations = {
   /** A run of storeEvents looks up the tenant of an upload. */
   storeEvent: of('storeEvents', { reads: 3, sends: 1, waitMs: 40 }),
 };
-
-/** What a push asks of a subject before its batch. */
-export type FirstRequest = { readonly what: string; readonly function: FunctionName } & Partial<Operation>;
 
 export const firstRequests = Object.values<FirstRequest>(subjects).map(({ what, ...takes }) => ({
   what,

@@ -85,7 +85,7 @@ const log = () => createInvocationLog(createPowertoolsLog(), invocations);
 
 export const common = () => ({ clock, ids, settings: settings(), invocations, log: log() });
 
-export const metrics = () =>
+const metrics = () =>
   createPowertoolsMetrics({
     namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? serviceName,
     invocations,

@@ -412,7 +412,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.open(at.fixture.usual.manageToken);
     const target = `${at.fixture.stack.url}/v1/tenants/northlight`;
     const cookies: (string | undefined)[] = [];
-    const other = createServer((request, response) => {
+    const other = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
       cookies.push(request.headers.cookie);
       response.setHeader('content-type', 'text/html');
       response.end('<title>other</title>');

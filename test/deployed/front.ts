@@ -21,7 +21,7 @@ export class Front {
   static start(input: { apiUrl: string; emulator: Emulator }): Promise<Front> {
     const ca = readFileSync(input.emulator.certificateFile);
     return new Promise((resolve, reject) => {
-      const server = createServer((incoming, outgoing) => {
+      const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
         pass(incoming, { ...input, ca, ownUrl: front?.url ?? '' })
           .then((answer) => respond(outgoing, answer))
           .catch((error: unknown) => outgoing.destroy(error instanceof Error ? error : undefined));

@@ -27,7 +27,7 @@ describeWithGitLfs('tokens, as docs/team-admins.md shows them', () => {
     stack = await Stack.start({ flags: ['--issuer', `${kind},${iss},${jwksUri}`] });
     await stack.cliJson('tenant', 'create', 'acme');
     // What GitHub answers to a job that asks for its identity token.
-    host = createServer((request, response) => {
+    host = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
       const { searchParams } = new URL(request.url ?? '', 'http://host');
       const isJob = request.headers.authorization === 'Bearer the-job';
       const value = issuer.issuer.token({ ...claims, aud: searchParams.get('audience') });

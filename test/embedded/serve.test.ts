@@ -19,7 +19,7 @@ afterEach(async () => {
 /** A reverse proxy that says who asked, and calls the server by its own name. */
 async function openProxy() {
   let target = 0;
-  const server: Server = createServer((incoming, outgoing) => {
+  const server: Server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
     const forwarded = [incoming.headers['x-forwarded-for'], incoming.socket.remoteAddress];
     const headers = {
       ...incoming.headers,
@@ -162,7 +162,7 @@ describe('a server behind a proxy', () => {
   });
 
   it('refuses a store that does not keep its promises', async () => {
-    const accepting = createServer((incoming, outgoing) => {
+    const accepting = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
       incoming.resume().on('end', () => outgoing.writeHead(200, { etag: '"0"' }).end());
     });
     await once(accepting.listen(0, '127.0.0.1'), 'listening');

@@ -18,8 +18,8 @@ import { cancelExport } from '../../lambda/subjects/exports/start.ts';
 import { startExport } from '../support/subjects/exports/start-export.ts';
 import { Actor } from './actor.ts';
 import { bound, depsOf } from './ports.ts';
-import type { SimSubject } from './subject.ts';
-import * as subjects from './subjects.ts';
+import type { SubjectCode } from './subject-code.ts';
+import * as subjects from './subjects-code.ts';
 
 /**
  * All that an invocation runs: its ports, and what it calls. A simulation of two versions loads this module of the other
@@ -54,7 +54,7 @@ export const code = {
   updateTenant,
   verifyUpload,
   wakeUploads,
-  ...(Object.assign({}, ...Object.values<SimSubject>(subjects).map((of) => of.code)) as object),
+  ...(Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.code)) as object),
 };
 
 export type Code = typeof code;

@@ -36,8 +36,8 @@ import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
 import { archivesOf } from './archives-port.ts';
 import { Violation } from './invariants.ts';
-import type { SimSubject } from './subject.ts';
-import * as subjects from './subjects.ts';
+import type { SubjectCode } from './subject-code.ts';
+import * as subjects from './subjects-code.ts';
 import { tableOf } from './table.ts';
 
 /** The method of the ledger → what makes it and a few others. */
@@ -179,7 +179,7 @@ export type SimPorts = Omit<SimDeps, keyof ReturnType<typeof allSeamsOf>>;
 export const bound = (ports: SimPorts): SimDeps => ({ ...ports, ...allSeamsOf(ports) });
 
 const storesOfSubjects = (table: Table): Partial<SimPorts> =>
-  Object.assign({}, ...Object.values<SimSubject>(subjects).map((of) => of.stores?.(table)));
+  Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.stores(table)));
 
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): SimPorts {

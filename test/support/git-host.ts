@@ -287,7 +287,9 @@ export async function startStandInHost(
 ): Promise<{ host: StandInHost; setting: GitHost; withSignIn: GitHost; close: () => Promise<void> }> {
   const host = new StandInHost(kind);
   const answer = (request: IncomingMessage, response: ServerResponse) => void host.answer(request, response);
-  const server = tls ? createSecureServer(tls, answer) : createServer(answer);
+  const server = tls
+    ? createSecureServer({ ...tls, keepAliveTimeout: 60_000 }, answer)
+    : createServer({ keepAliveTimeout: 60_000 }, answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const folder = mkdtempSync(join(tmpdir(), 'stand-in-host-'));

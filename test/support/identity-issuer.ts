@@ -67,7 +67,9 @@ export async function startTestIssuer(tls?: { readonly key: Buffer; readonly cer
   const answer = (_request: IncomingMessage, response: ServerResponse) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(issuer.jwks()));
   };
-  const server = tls ? createSecureServer(tls, answer) : createServer(answer);
+  const server = tls
+    ? createSecureServer({ ...tls, keepAliveTimeout: 60_000 }, answer)
+    : createServer({ keepAliveTimeout: 60_000 }, answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer = new TestIssuer(url);

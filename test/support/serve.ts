@@ -27,7 +27,7 @@ export async function close(server: Server): Promise<void> {
 
 /** Serves on loopback until the test is over. @returns the URL. */
 export async function serve(listener: RequestListener): Promise<string> {
-  return `http://127.0.0.1:${await listen(createServer(listener))}`;
+  return `http://127.0.0.1:${await listen(createServer({ keepAliveTimeout: 60_000 }, listener))}`;
 }
 
 /** A client, until the test is over, of the bucket `objects` at a server of the test. Its requests are sent again without pauses. */

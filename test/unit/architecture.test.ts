@@ -92,14 +92,14 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('invitations', []),
   ...subject('locks', ['aws-lambda']),
   ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
-  ...subject('status', ['@aws-sdk/client-sqs']),
+  ...subject('status', []),
   // The lists of what the subjects have. Their order is that of the lists.
   'lambda/lists': {
     imports: ['contract', 'lambda/core/ledger', 'lambda/core/table', 'lambda/frame', 'lambda/subjects/**'],
     packages: [],
   },
   'lambda/routes.ts': { imports: ['lambda/frame', 'lambda/lists'], packages: [] },
-  'lambda/repo-contract.ts': { imports: ['contract'], packages: [] },
+  'lambda/repo-contract.ts': { imports: ['contract', 'lambda/lists', 'rules'], packages: [] },
   'lambda/contract.ts': {
     imports: ['contract', 'lambda/lists', 'lambda/repo-contract.ts', 'lambda/routes.ts', 'rules'],
     packages: ['zod'],
@@ -114,7 +114,11 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: [],
   },
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
-  'lambda/functions': { imports: ['contract', 'lambda/**', 'rules'], packages: ['aws-lambda'] },
+  'lambda/functions': { imports: ['lambda/**', 'rules'], packages: ['aws-lambda'] },
+  'lambda/parts.ts': {
+    imports: ['lambda/core/**', 'lambda/frame', 'lambda/lists', 'lambda/subjects/**', 'rules'],
+    packages: [],
+  },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
   'console/src': { imports: ['cli', 'contract', 'lambda/contract.ts', 'rules'], packages: ['preact'] },
   // What packs it.
@@ -388,7 +392,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(frame\/(api|aws|lfs|management)|functions|core\/(store|table))\/|^lambda\/(core\/scan\/list-objects|subjects\/(hosts\/git-hosts|ci\/identity-verifier|alerts\/webhook-sender|downloads\/copier))\.ts$/;
+      /^lambda\/(frame\/(api|aws|lfs|management)|functions|core\/(store|table))\/|^lambda\/(parts|core\/scan\/list-objects|subjects\/(hosts\/git-hosts|ci\/identity-verifier|alerts\/webhook-sender|downloads\/copier))\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(
@@ -396,6 +400,18 @@ describe('the architecture', () => {
     );
     const found = inner.filter(([, text]) => ambient.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
     expect(found.map(([file]) => file)).toEqual([]);
+  });
+
+  it('lets no server of a test close a connection that a client, on a busy machine, is about to send on', () => {
+    const tests = [...sources].filter(
+      ([file]) => isOf(file, 'test') && file !== 'test/unit/architecture.test.ts',
+    );
+    const http = tests.filter(([, text]) => /create\w*Server\b[^;]* from 'node:https?'/.test(text));
+    const made = http.flatMap(([file, text]) =>
+      (text.match(/\bcreate(Secure)?Server\([^;]{0,120}/g) ?? []).map((call) => ({ file, call })),
+    );
+    expect(made.length).toBeGreaterThan(20);
+    expect(made.filter(({ call }) => !call.includes('keepAliveTimeout'))).toEqual([]);
   });
 
   it('spreads no fresh object literal: that switches the check for unknown fields off', () => {

@@ -1,4 +1,4 @@
-import type { FirstRequest } from '../../operations.ts';
+import type { FirstRequest } from '../../operation.ts';
 
 /** A push's first request. It notes that the token was used, as a request does once an hour. */
 export const lookForLocks = {

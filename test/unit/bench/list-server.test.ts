@@ -62,7 +62,7 @@ describe('computed keys', () => {
 describe('the list server', () => {
   it('is counted exactly, whatever the strategy', async () => {
     const server = new ListServer();
-    const endpoint = `http://127.0.0.1:${await listen(createServer(server.answer))}`;
+    const endpoint = `http://127.0.0.1:${await listen(createServer({ keepAliveTimeout: 60_000 }, server.answer))}`;
     const place = { bucket: 'n30000', region: 'us-east-1', endpoint, forcePathStyle: true };
     const client = new BucketClient({
       ...place,

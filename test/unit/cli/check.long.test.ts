@@ -21,7 +21,7 @@ type Change = (asked: {
 let change: Change | undefined;
 
 /** A proxy before the stack, which the test changes. By itself it passes all on, and says who asked. */
-const proxy = createServer((incoming, outgoing) => {
+const proxy = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
   const { method = '', url: path = '' } = incoming;
   const headers = { ...incoming.headers, 'x-forwarded-for': '192.0.2.7' };
   const changed = change?.({ method, path, headers });

@@ -29,7 +29,7 @@ export interface TestServer {
 /** A loopback HTTP server that answers each request with what `answer` says, and remembers the requests. */
 export async function startServer(answer: (asked: Asked) => Answer): Promise<TestServer> {
   const asked: Asked[] = [];
-  const server = createServer(async (request, response) => {
+  const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
@@ -45,8 +45,6 @@ export async function startServer(answer: (asked: Asked) => Answer): Promise<Tes
     response.writeHead(status, { 'content-type': type ?? 'application/json' });
     response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
   });
-  // Many commands of a file ask the same server: on a busy machine, it must not close what the next one is sent on.
-  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

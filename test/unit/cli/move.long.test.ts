@@ -144,7 +144,7 @@ describe('import', () => {
     let tellOfLogin = (): void => undefined;
     const withLogin = new Promise<void>((tell) => (tellOfLogin = tell));
     let withoutLogin = 0;
-    const server = createServer(async (request, response) => {
+    const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
       if (request.headers.authorization) tellOfLogin();
       else if (withoutLogin++ > 0) await withLogin;
       response.writeHead(request.headers.authorization ? 200 : 401).end('{"objects":[]}');

@@ -31,7 +31,10 @@ export class OtherServer {
   readonly verified: string[] = [];
   /** Requests whose bodies came in pieces, without a length. */
   piecemeal = 0;
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #server = createServer(
+    { keepAliveTimeout: 60_000 },
+    (request, response) => void this.#answer(request, response),
+  );
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;

@@ -1,14 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  assumedMs,
-  batchIn,
-  costOf,
-  firstRequests,
-  type Operation,
-  operations,
-  totalOf,
-} from '../../../cost/operations.ts';
+import type { Operation } from '../../../cost/operation.ts';
+import { assumedMs, batchIn, costOf, firstRequests, operations, totalOf } from '../../../cost/operations.ts';
 import { recordStoreEvents, refresh } from '../../../lambda/core/ledger/reconcile-requests.ts';
 import type { ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { runReconcile } from '../../../lambda/core/ledger/run-reconcile.ts';

@@ -109,7 +109,7 @@ describe('a deployed function', () => {
     ]),
   )('reaches what stands in for $service, by $name', async ({ scope, call, name, general }) => {
     const seen: (string | undefined)[] = [];
-    const server = createServer((request, response) => {
+    const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
       seen.push(request.headers.authorization);
       response.writeHead(403).end('{"__type":"AccessDenied","message":"by the stand-in"}');
     });
@@ -217,7 +217,7 @@ describe('a deployed function', () => {
   it('signs objects for CloudFront if the stage has it, by their key in the bucket, and says if the key is a wrong one', async () => {
     const pair = newCdnKey();
     let text = pair.privateKey;
-    const server = createServer((_request, response) => {
+    const server = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' });
       response.end(JSON.stringify({ SecretString: text }));
     });

@@ -21,7 +21,7 @@ const busyMs = 11_000;
 
 it('waits for its own store while this process is busy', { timeout: busyMs + 10_000 }, async () => {
   let requests = 0;
-  const server = createServer(async (_request, response) => {
+  const server = createServer({ keepAliveTimeout: 60_000 }, async (_request, response) => {
     requests += 1;
     await delay(busyMs);
     response.writeHead(204).end();

@@ -23,7 +23,7 @@ describeWithGitLfs('people with their tokens for a git host', () => {
   let remote: string;
   let workTree: string;
   const missing = bytesOf('c', 200_000);
-  const upstream = createServer((_, response) => void response.end(missing));
+  const upstream = createServer({ keepAliveTimeout: 60_000 }, (_, response) => void response.end(missing));
   const lfsUrl = () => `${stack.url}/acme/game/info/lfs`;
 
   beforeAll(async () => {

@@ -26,7 +26,7 @@ class Receiver {
   readonly #server: Server;
 
   constructor() {
-    this.#server = createServer(async (request, response) => {
+    this.#server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const text = Buffer.concat(chunks).toString('utf8');

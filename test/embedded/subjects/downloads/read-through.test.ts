@@ -29,7 +29,7 @@ describe('a repo that reads through to its git host', () => {
   const wrong = randomBytes(500_000);
   const oidOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
   /** It has the first, and lies of the other. */
-  const upstream = createServer(({ url }, response) => {
+  const upstream = createServer({ keepAliveTimeout: 60_000 }, ({ url }, response) => {
     const bytes = url?.includes(oidOf(right)) ? right : Buffer.alloc(wrong.length);
     response.writeHead(200, { 'content-length': bytes.length }).end(bytes);
   });

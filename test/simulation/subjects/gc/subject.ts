@@ -1,21 +1,20 @@
 import { allPages } from '../../../../lambda/core/rules/async.ts';
 import { sha256Hex } from '../../../../lambda/core/rules/hash.ts';
 import { prefixesOf } from '../../../../lambda/core/rules/prefix-set.ts';
-import { cancelGc, openGc, startRun } from '../../../../lambda/subjects/gc/gc.ts';
 import { createDynamoDbGcRuns } from '../../../../lambda/subjects/gc/gc-store.ts';
 import { isUnderWay, reachableSetKey } from '../../../../lambda/subjects/gc/rules/gc.ts';
 import type { Code } from '../../code.ts';
 import { Violation } from '../../invariants.ts';
 import type { GarbageWish, SimSubject } from '../../subject.ts';
 import type { TenantWorld } from '../../tenant-world.ts';
+import type { gc as gcCode } from './code.ts';
 
 const minute = 60_000;
 /** Attempts at a request. Then they give it up. */
 const attemptsMax = 10;
 
-const code = { cancelGc, openGc, startRun };
 /** Of the version that is invoked. */
-const its = (version: Code) => version as Code & typeof code;
+const its = (version: Code) => version as Code & (typeof gcCode)['code'];
 
 async function untilAnswered<T>(
   world: TenantWorld,
@@ -67,8 +66,6 @@ async function checkRest({ tenant, truth, areFilesLost }: TenantWorld): Promise<
 }
 
 export const gc = {
-  code,
-  stores: (table) => ({ gcRuns: createDynamoDbGcRuns(table) }),
   collectGarbage,
   checkRest,
 } satisfies SimSubject;

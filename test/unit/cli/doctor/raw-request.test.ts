@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 async function ask(answer: (response: ServerResponse) => void, signal?: AbortSignal) {
-  const server = createServer((_request, response) => answer(response));
+  const server = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => answer(response));
   ends.push(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const href = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;

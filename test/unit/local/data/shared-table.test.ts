@@ -39,7 +39,7 @@ async function serviceOf(client: TableClient) {
     const output = await client.send(operation as 'UpdateItem', given as never);
     return { ...output, ...(output.Attributes && { Attributes: mapped(output.Attributes, wire) }) };
   };
-  const server = createServer((message, response) => {
+  const server = createServer({ keepAliveTimeout: 60_000 }, (message, response) => {
     const chunks: Buffer[] = [];
     message.on('data', (chunk) => chunks.push(chunk));
     message.on('end', async () => {

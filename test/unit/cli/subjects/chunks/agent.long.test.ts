@@ -316,7 +316,7 @@ describe('a large object', () => {
     [503, 'The server returned 503. Push again: it continues.'],
   ])('fails with what to do if the server answers %i', async (status, message) => {
     let strangers = 0;
-    const stranger = createServer((_, response) => {
+    const stranger = createServer({ keepAliveTimeout: 60_000 }, (_, response) => {
       strangers += 1;
       response.end();
     });
@@ -489,7 +489,9 @@ describe('a large object', () => {
       proven: { chunks: 0, sha256State: null },
       unproven: [],
     };
-    const liar = createServer((_, response) => response.end(JSON.stringify({ ...status, ...lie })));
+    const liar = createServer({ keepAliveTimeout: 60_000 }, (_, response) =>
+      response.end(JSON.stringify({ ...status, ...lie })),
+    );
     await new Promise<void>((resolve) => liar.listen(0, '127.0.0.1', resolve));
     const href = server.action.href.replace(/:\d+/, `:${(liar.address() as AddressInfo).port}`);
     expect(await new GitLfs().push({ action: { href } })).toEqual(
@@ -499,7 +501,7 @@ describe('a large object', () => {
   });
 
   it('ends a server that answers without an end, and one whose headers are none', async () => {
-    const endless = createServer((_, response) => {
+    const endless = createServer({ keepAliveTimeout: 60_000 }, (_, response) => {
       const write = () => {
         while (response.write(Buffer.alloc(100_000, ' ')));
       };

@@ -48,7 +48,10 @@ export class FakeChunks {
   readonly #oid: string;
   readonly #size: number;
   readonly #chunkBytes: number;
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #server = createServer(
+    { keepAliveTimeout: 60_000 },
+    (request, response) => void this.#answer(request, response),
+  );
 
   constructor({ oid, size, chunkBytes }: { oid: string; size: number; chunkBytes: number }) {
     this.#oid = oid;

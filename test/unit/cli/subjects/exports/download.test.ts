@@ -95,7 +95,7 @@ async function serve(conducts: readonly Conduct[], archives = 1, user = '', job:
     }));
     response.end(JSON.stringify(done('', { archives: list, ...job })));
   };
-  const server = createServer(onRequest).listen(0, '127.0.0.1');
+  const server = createServer({ keepAliveTimeout: 60_000 }, onRequest).listen(0, '127.0.0.1');
   await once(server, 'listening');
   opened.push({
     close: () => {

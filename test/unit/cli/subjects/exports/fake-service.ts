@@ -45,7 +45,7 @@ export class FakeService {
   batches = 0;
   lists = 0;
   #url = '';
-  readonly #server = createServer((request, response) => {
+  readonly #server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     this.#answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
 

@@ -43,7 +43,10 @@ describeWith({ title: 'over TLS', found: opensslVersion(), missing: 'It needs op
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '1'];
     const key = ['-newkey', 'rsa:2048', '-noenc', '-keyout', keyFile, '-out', certFile];
     execFileSync('openssl', ['req', '-x509', ...key, ...subject], { stdio: 'pipe' });
-    const server = createServer({ key: await readFile(keyFile), cert: await readFile(certFile) }, listener);
+    const server = createServer(
+      { key: await readFile(keyFile), cert: await readFile(certFile), keepAliveTimeout: 60_000 },
+      listener,
+    );
     const port = await listen(server);
     const trusting = { NODE_EXTRA_CA_CERTS: certFile };
     const ask = async (env: NodeJS.ProcessEnv, ...origins: string[]) => {

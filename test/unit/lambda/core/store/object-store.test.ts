@@ -250,7 +250,7 @@ describe('errors', () => {
 
   describe.each(ways)('$way', ({ ask, attempts }) => {
     test('reports an unreachable store as unavailable, with the cause', async () => {
-      const server = createServer();
+      const server = createServer({ keepAliveTimeout: 60_000 });
       const port = await listen(server);
       await close(server);
       const error = await thrownBy(ask(adapters(`http://127.0.0.1:${port}`)));

@@ -18,7 +18,7 @@ export class ScriptedStore {
   readonly requests: ScriptedRequest[] = [];
   readonly connections = new Set<Socket>();
   readonly #script: readonly Conduct[];
-  readonly #server = createServer(async (message, response) => {
+  readonly #server = createServer({ keepAliveTimeout: 60_000 }, async (message, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of message) chunks.push(chunk);
     const { method = '', url = '', headers } = message;

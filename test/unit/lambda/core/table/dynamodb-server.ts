@@ -34,7 +34,7 @@ interface Seen {
 export function useDynamoDbServer() {
   const requests: Seen[] = [];
   let conducts: readonly Conduct[] = [];
-  const server = createServer(async (request, response) => {
+  const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     requests.push({ headers: request.headers, body: await text(request) });
     conducts[Math.min(requests.length, conducts.length) - 1]?.(response);
   });

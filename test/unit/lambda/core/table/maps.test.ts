@@ -6,11 +6,12 @@ import { sources } from '../../../import-graph.ts';
  * choose are pairs (`namedFields` in `lambda/core/ledger/items.ts`).
  */
 const maps: Readonly<Record<string, string>> = {
-  'lambda/core/ledger/items.ts: untilMsOf': 'ids of tokens and rules',
-  'lambda/core/ledger/items.ts: intents': 'random ids',
-  'lambda/core/ledger/items.ts: entries': 'oids',
   'lambda/core/ledger/items.ts: chunked': 'oids',
   'lambda/core/ledger/items.ts: objects': 'other names are pairs',
+  'lambda/core/ledger/rules/reservation.ts: entries': 'oids',
+  'lambda/core/ledger/rules/tenant.ts: crowd': 'ids of tokens and rules',
+  'lambda/core/ledger/rules/tenant.ts: intents': 'random ids',
+  'lambda/core/ledger/rules/tenant.ts: makers': 'ids of tokens and rules',
   'lambda/subjects/ci/rules/identities.ts: match': 'claims: the contract wants a letter or digit first',
   'lambda/frame/access/rules/audit.ts: fields': 'fields of our own answers',
   'lambda/subjects/alerts/webhooks.ts: ': 'fields of our own events',
@@ -24,7 +25,7 @@ describe('a map of an item', () => {
       .flatMap(([path, text]) =>
         text
           .split('\n')
-          .filter((line) => line.includes('z.record('))
+          .filter((line) => /\b(z\.record|mapOf)\(/.test(line))
           .map((line) => `${path}: ${/^\s*(?:const )?(\w+)( =|:)/.exec(line)?.[1] ?? ''}`),
       );
     expect(found.sort()).toEqual(Object.keys(maps).sort());

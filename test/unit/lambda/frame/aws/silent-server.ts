@@ -17,7 +17,10 @@ export class SilentServer {
   readonly requests: number[] = [];
   readonly #connections: Socket[] = [];
   readonly #fateOf: (request: { index: number; connection: number }) => Fate;
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  readonly #server = createServer(
+    { keepAliveTimeout: 60_000 },
+    (request, response) => void this.#serve(request, response),
+  );
 
   constructor(fateOf: (request: { index: number; connection: number }) => Fate) {
     this.#fateOf = fateOf;

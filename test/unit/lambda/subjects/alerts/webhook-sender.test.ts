@@ -77,7 +77,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A receiver on this machine that has the certificate of the name. */
 async function receiver(answer: RequestListener) {
   const asked: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
-  const server = createServer(pair, async (request, response) => {
+  const server = createServer({ ...pair, keepAliveTimeout: 60_000 }, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = '', url = '', headers } = request;

@@ -28,7 +28,7 @@ describe('the keys of an issuer', () => {
   });
 
   it('are not had from nowhere, nor after a few seconds of silence', async () => {
-    const server = createServer(() => undefined);
+    const server = createServer({ keepAliveTimeout: 60_000 }, () => undefined);
     const uri = `http://127.0.0.1:${await listen(server)}/`;
     await expect(fetchKeys(uri)).rejects.toThrow(IssuerUnavailableError);
     await close(server);

@@ -313,7 +313,7 @@ describe('what a git host says of a person', () => {
   });
 
   it('is unknown if nothing is there', async () => {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 60_000 });
     const url = `http://127.0.0.1:${await listen(server)}`;
     await close(server);
     const client = createHostClient({ nowMs: () => nowMs });

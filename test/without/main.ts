@@ -52,6 +52,7 @@ const lists: readonly string[] = [
   'test/blackbox/subjects.ts',
   'test/contract/subjects.ts',
   'test/simulation/ports.ts',
+  'test/simulation/subjects-code.ts',
   'test/simulation/subjects.ts',
   'test/support/subjects.ts',
 ];

@@ -1,5 +1,7 @@
+import type { SwitchedQueue } from './core/rules/jobs.ts';
 import { serviceName } from './core/rules/metrics.ts';
 import { settingsFromJson } from './core/rules/settings.ts';
+import { type UnionToIntersection, valuesOf } from './core/rules/types.ts';
 import { ScanListing } from './core/scan/list-objects.ts';
 import { createPathScan } from './core/scan/path-scan.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './core/store/adopted.ts';
@@ -23,10 +25,8 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from './frame/aws/sqs.ts';
+import * as queues from './lists/queues.ts';
 import * as stores from './lists/stores.ts';
-import type { EmailMessage } from './subjects/alerts/rules/email.ts';
-import type { WebhookMessage } from './subjects/alerts/rules/webhook-delivery.ts';
-import type { ChunkMessage } from './subjects/chunks/messages.ts';
 import type { ExportMessage, ExportQueue } from './subjects/exports/messages.ts';
 import {
   type ExportSettings,
@@ -150,23 +150,21 @@ function count(name: string): number {
   return value;
 }
 
-/** The queue of chunked uploads. */
-export const chunkQueue = () =>
-  createSqsJobQueue<ChunkMessage>(queueAt(required('LFS_QUOTA_CHUNK_QUEUE_URL')));
-
-/** The queue of what is to be sent to webhooks. */
-export const webhookQueue = () =>
-  createSqsJobQueue<WebhookMessage>(queueAt(required('LFS_QUOTA_WEBHOOK_QUEUE_URL')));
-
-/** A queue that not every stage has. Without it, nothing is done of what it's for. */
-export function optionalQueue<M extends object>(variable: string) {
-  const queueUrl = optional(variable);
-  if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
-  return { isOn: true, ...createSqsJobQueue<M>(queueAt(queueUrl)) };
+/** A queue of jobs, by the kind in its spec. It's off where the stage, or the function, has none. */
+export function jobQueue(kind: string): SwitchedQueue<object> {
+  const queueUrl = optional(`LFS_QUOTA_${kind.toUpperCase()}_QUEUE_URL`);
+  if (queueUrl === undefined)
+    return { isOn: false, send: () => Promise.reject(new Error(`This function has no queue ${kind}.`)) };
+  return { isOn: true, ...createSqsJobQueue(queueAt(queueUrl)) };
 }
 
-/** The queue of what is to be e-mailed. */
-export const emailQueue = () => optionalQueue<EmailMessage>('LFS_QUOTA_EMAIL_QUEUE_URL');
+/** All of them. */
+export const jobQueues = () =>
+  Object.fromEntries(
+    valuesOf(queues).flatMap((ports) => Object.entries(ports).map(([port, kind]) => [port, jobQueue(kind)])),
+  ) as Readonly<
+    Record<keyof UnionToIntersection<(typeof queues)[keyof typeof queues]>, SwitchedQueue<object>>
+  >;
 
 /** How a secret is read. */
 export function secret(secretArn: string) {

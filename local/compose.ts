@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { request } from 'node:http';
-import { setFlagsFromString } from 'node:v8';
 import { sha256Hex } from '../lambda/core/rules/hash.ts';
 import type { Consumer } from '../lambda/core/rules/jobs.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/core/rules/packed-console.ts';
@@ -25,6 +24,8 @@ import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
 import { createStoreProbe } from '../lambda/frame/gauges/rules/gauges.ts';
 import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
+import { create as reconcile } from '../lambda/frame/work/reconcile.ts';
+import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
 import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
@@ -34,18 +35,19 @@ import { type ExportStoreKind, exportSettingsFor } from '../lambda/subjects/expo
 import { createHostClient } from '../lambda/subjects/hosts/git-hosts.ts';
 import { KnownHostUsers } from '../lambda/subjects/hosts/rules/host-client.ts';
 import { allSeamsOf, each } from '../lambda/subjects.ts';
-import { exportWorkers, type QueueName, type Queues } from './background/queues.ts';
+import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
 import type { Deps } from './deps.ts';
+import { exportWorkers } from './exports/queues.ts';
 import type { HttpFunctions } from './front.ts';
 import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
 import * as subjectPorts from './ports.ts';
+import type * as subjectQueues from './queues.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
 import type { Turns } from './turns.ts';
-import * as workers from './workers.ts';
 
 /** For tests and development: what is on this machine is reached by plain HTTP. All else as it always is. */
 function loopbackOptions(url: string): SenderOptions | undefined {
@@ -233,18 +235,6 @@ interface Functions {
   readonly consumers: Readonly<Record<QueueName, Consumer>>;
 }
 
-/**
- * For what gigabytes pass through. They have V8 mark its small heap several times a second, which takes a third of this process's
- * CPU: with room for twice as much garbage as it keeps, it marks seldom. A server that does no such
- * work keeps its smaller heap. Functions mark theirs at once, `markHeapAtOnce`: here people would wait for it.
- */
-function withRoom(consume: Consumer): Consumer {
-  return (delivery) => {
-    setFlagsFromString('--heap-growing-percent=200');
-    return consume(delivery);
-  };
-}
-
 /** What each of them makes. */
 function made<H extends Readonly<Record<string, (deps: D) => R>>, D, R>(all: H, deps: D) {
   return Object.fromEntries(Object.entries(all).map(([name, create]) => [name, create(deps)])) as Readonly<
@@ -255,17 +245,12 @@ function made<H extends Readonly<Record<string, (deps: D) => R>>, D, R>(all: H, 
 /** @param publicUrl where e-mails lead to. */
 export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions {
   const { notFound, ...rest } = httpHandlers;
-  const { refresh, ...consumers } = workers;
+  const toCreate = Object.fromEntries(queuesOfSubjects.map(([name, { create }]) => [name, create])) as {
+    [N in keyof typeof subjectQueues]: (typeof subjectQueues)[N]['create'];
+  };
   return {
     http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys) },
     refresh: refresh(deps),
-    consumers: {
-      reconciles: consumers.reconcile(deps),
-      exports: withRoom(consumers.exportArchive(deps)),
-      chunks: withRoom(consumers.assembleUpload(deps)),
-      copies: withRoom(consumers.copyObject(deps)),
-      webhooks: consumers.sendWebhook(deps),
-      emails: consumers.sendEmail({ ...deps, publicUrl }),
-    },
+    consumers: { ...made(toCreate, { ...deps, publicUrl }), reconciles: reconcile(deps) },
   };
 }

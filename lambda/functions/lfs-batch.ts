@@ -20,9 +20,9 @@ import {
   bucketPlace,
   heard,
   hostUsers,
+  jobQueues,
   objectStore,
   optional,
-  optionalQueue,
   publicUrl,
   queue,
   required,
@@ -34,7 +34,6 @@ import {
 } from '../parts.ts';
 import { chunkedWay } from '../subjects/chunks/seams.ts';
 import { type CopiesDeps, lfsCopies } from '../subjects/downloads/lfs-routes.ts';
-import type { CopyMessage } from '../subjects/downloads/messages.ts';
 import { each, lfsSeamsOf } from '../subjects.ts';
 
 /** The LFS Batch API, and copies from other servers. */
@@ -80,7 +79,7 @@ export function batchDeps() {
     storageClasses: storageClasses(),
     queue: queue(),
     copies: stores.copies(tables),
-    copyQueue: optionalQueue<CopyMessage>('LFS_QUOTA_COPY_QUEUE_URL'),
+    ...jobQueues(),
   };
   return { ...all, ...lfsSeamsOf(all) };
 }

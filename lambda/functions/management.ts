@@ -22,9 +22,9 @@ import {
   bucketPlace,
   clock,
   common,
-  emailQueue,
   exportsOfDeployment,
   gitHosts,
+  jobQueues,
   limitContactUrl,
   objectStore,
   publicUrl,
@@ -34,7 +34,6 @@ import {
   storageClasses,
   table,
   urlSigner,
-  webhookQueue,
 } from '../parts.ts';
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
@@ -89,8 +88,7 @@ export function managementDeps() {
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
     claims: chunkClaims({ clock, ...stores }),
-    webhookQueue: webhookQueue(),
-    emailQueue: emailQueue(),
+    ...jobQueues(),
     webhookUrls: (url: string) => isWebhookUrl(url),
     issuers: issuers(),
     gitHosts: gitHosts(),

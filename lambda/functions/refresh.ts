@@ -7,16 +7,7 @@ import { withInvocation, withMetrics } from '../frame/aws/function.ts';
 import * as beats from '../lists/beats.ts';
 import * as outlook from '../lists/outlook.ts';
 import * as stores from '../lists/stores.ts';
-import {
-  chunkQueue,
-  emailQueue,
-  exportsOfDeployment,
-  heard,
-  optional,
-  queue,
-  table,
-  webhookQueue,
-} from '../parts.ts';
+import { exportsOfDeployment, heard, jobQueues, optional, queue, table } from '../parts.ts';
 import { createEventBridge } from '../subjects/alerts/event-bus.ts';
 import type { EventBus } from '../subjects/alerts/rules/alerts.ts';
 import { each } from '../subjects.ts';
@@ -50,13 +41,11 @@ export function refreshDeps() {
     emails: stores.emails(tables),
     tokens: stores.tokens(tables),
     outlook: each(outlook, deps)[0],
-    webhookQueue: webhookQueue(),
-    emailQueue: emailQueue(),
+    ...jobQueues(),
     queue: queue(),
     ...exportsOfDeployment(),
     exportJobs: stores.exportJobs(tables),
     chunkedUploads: stores.chunkedUploads(tables),
-    chunkQueue: chunkQueue(),
   };
 }
 

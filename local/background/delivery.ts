@@ -15,6 +15,7 @@ import {
   type Queues,
   type QueueTiming,
   queuesBy,
+  queuesOfSubjects,
 } from './queues.ts';
 import { countdown, type Repeated, type ScheduledFunction, startSchedule } from './schedule.ts';
 
@@ -114,12 +115,13 @@ export function ownDelivery(around: Shared): Delivery {
  */
 export function sharedDelivery(around: Shared): Delivery {
   const idle = createPumps(around);
-  const { copies } = idle;
+  const own = queuesOfSubjects.flatMap(([name, { isOwn, port }]) => (isOwn ? [{ name, port }] : []));
+  const isOwn = (queue: string) => own.some(({ name }) => name === queue);
   let pumps = idle;
   const begin = async (work: Work, term: Term): Promise<Repeated> => {
-    const own = createPumps(around, term);
-    const delivery = await startDelivery(own, { ...around, ...work }, term);
-    pumps = own;
+    const ofTerm = createPumps(around, term);
+    const delivery = await startDelivery(ofTerm, { ...around, ...work }, term);
+    pumps = ofTerm;
     return {
       async close(graceMs) {
         await delivery.close(graceMs);
@@ -128,17 +130,20 @@ export function sharedDelivery(around: Shared): Delivery {
     };
   };
   return {
-    queues: { ...createInbox(around.table, around.invocations), copyQueue: queuesOf(idle).copyQueue },
+    queues: Object.assign(
+      createInbox(around.table, around.invocations),
+      ...own.map(({ port }) => ({ [port]: queuesOf(idle)[port as keyof Queues] })),
+    ),
     gauges: Object.values(idle).map(({ gauge: { queue } }) => ({
       queue,
-      read: () => (queue === 'copies' ? copies : pumps[queue as QueueName]).gauge.read(),
+      read: () => (isOwn(queue) ? idle : pumps)[queue as QueueName].gauge.read(),
     })),
     async start(work) {
-      await copies.deliverTo(work.consumers.copies);
+      for (const { name } of own) await idle[name].deliverTo(work.consumers[name]);
       const leader = new Leader({ ...around, owner: randomUUID(), begin: (term) => begin(work, term) });
       return {
         async close(graceMs) {
-          await Promise.all([leader.close(graceMs), copies.close(graceMs)]);
+          await Promise.all([leader.close(graceMs), ...own.map(({ name }) => idle[name].close(graceMs))]);
         },
       };
     },

@@ -5,47 +5,40 @@ import {
   urgencyOf,
 } from '../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { isCorrelationId } from '../../lambda/core/rules/clock-and-log.ts';
+import type { SwitchedQueue } from '../../lambda/core/rules/jobs.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
-import type { EmailMessage, EmailQueue } from '../../lambda/subjects/alerts/rules/email.ts';
-import type { WebhookMessage, WebhookQueue } from '../../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import type { ChunkMessage, ChunkQueue } from '../../lambda/subjects/chunks/messages.ts';
-import type { CopyMessage, CopyQueue } from '../../lambda/subjects/downloads/messages.ts';
-import type { ExportMessage, ExportQueue } from '../../lambda/subjects/exports/messages.ts';
+import * as subjectQueues from '../queues.ts';
 import { type Codec, type Fence, type Job, type KeptItem, openKept, queuePartitions } from './kept.ts';
 import { type Around, Pump, type QueueSpec, type TenantMessage } from './pump.ts';
+import type { SubjectQueue } from './subject-queue.ts';
+
+type SubjectQueues = typeof subjectQueues;
+/** Those of this server. */
+export type QueueName = 'reconciles' | keyof SubjectQueues;
 
 /** The queues as the functions know them. */
-export interface Queues {
-  readonly queue: ReconcileQueue;
-  readonly exportQueue: ExportQueue;
-  readonly chunkQueue: ChunkQueue;
-  readonly copyQueue: CopyQueue;
-  readonly webhookQueue: WebhookQueue;
-  readonly emailQueue: EmailQueue;
-}
+export type Queues = { readonly queue: ReconcileQueue } & Readonly<
+  Record<SubjectQueues[keyof SubjectQueues]['port'], SwitchedQueue<TenantMessage>>
+>;
 
-export type Pumps = ReturnType<typeof createPumps>;
-export type QueueName = keyof Pumps;
+/** By name. Node sorts the names of a namespace, and bundlers don't. */
+export const queuesOfSubjects = Object.entries<SubjectQueue>(subjectQueues).sort(([a], [b]) =>
+  a < b ? -1 : 1,
+) as [keyof SubjectQueues, SubjectQueue][];
 
 /** @param send by the name of a queue. */
 export function queuesBy(
   send: (name: QueueName, messages: readonly TenantMessage[]) => Promise<void>,
 ): Queues {
-  const to = (name: QueueName) => ({
-    isOn: true,
-    send: (jobs: readonly TenantMessage[]) => send(name, jobs),
+  const sent = queuesOfSubjects.map(([name, { port }]) => {
+    const queue: SwitchedQueue<TenantMessage> = { isOn: true, send: (jobs) => send(name, jobs) };
+    return [port, queue];
   });
-  return {
-    queue: {
-      request: (request) => send('reconciles', [request]),
-      requestAll: (requests) => send('reconciles', requests),
-    },
-    exportQueue: to('exports'),
-    chunkQueue: to('chunks'),
-    copyQueue: to('copies'),
-    webhookQueue: to('webhooks'),
-    emailQueue: to('emails'),
+  const queue: ReconcileQueue = {
+    request: (request) => send('reconciles', [request]),
+    requestAll: (requests) => send('reconciles', requests),
   };
+  return { ...Object.fromEntries(sent), queue } as Queues;
 }
 
 export const defaultQueueTiming = {
@@ -146,46 +139,27 @@ export const sentCodec: Codec<never> = {
   },
 };
 
-/** Steps of exports that run at a time. */
-export const exportWorkers = 2;
-const attemptsMax = 20;
-
-/**
- * Exports and chunked uploads need no item: they go on from their records, and the schedule asks for those that nothing moves.
- * Of copies, a stop loses what waits: whoever pulls its object again asks for it again.
- */
-const inMemory = {
-  atOnce: 4,
-  waitingMax: 10_000,
-  attemptsMax,
-  idOf: (message: object) => JSON.stringify(message),
-};
-const sent = { atOnce: 4, waitingMax: 2_000, attemptsMax };
-
 /** @param leader where processes share the table. */
 export function createPumps(
   { table, timing, ...around }: Around & { readonly table: Table; readonly timing: QueueTiming },
   leader?: Fence,
 ) {
-  const { reconciles, deadReconciles, webhooks, emails } = queuePartitions;
+  const { reconciles, deadReconciles } = queuePartitions;
   const kept = <M>(pk: string, codec: Codec<M>) => openKept(table, pk, codec, leader);
-  const pump = <M extends TenantMessage>(spec: QueueSpec<M>) => new Pump(spec, around);
+  const ofSubjects = queuesOfSubjects.map(([name, { partition, ...spec }]) => {
+    const jobs = partition === undefined ? {} : { kept: kept<TenantMessage>(partition, sentCodec) };
+    return [name, new Pump({ ...spec, name, ...jobs }, around)];
+  });
   return {
-    reconciles: pump({
-      ...reconcilesBy(timing),
-      kept: kept(reconciles, reconcileCodec),
-      dead: kept(deadReconciles, reconcileCodec),
-    }),
-    webhooks: pump<WebhookMessage>({ ...sent, name: 'webhooks', kept: kept(webhooks, sentCodec) }),
-    emails: pump<EmailMessage>({ ...sent, name: 'emails', kept: kept(emails, sentCodec) }),
-    // As many wait as the exports under way have steps.
-    exports: pump<ExportMessage>({
-      ...inMemory,
-      name: 'exports',
-      atOnce: exportWorkers,
-      waitingMax: Number.MAX_SAFE_INTEGER,
-    }),
-    chunks: pump<ChunkMessage>({ ...inMemory, name: 'chunks' }),
-    copies: pump<CopyMessage>({ ...inMemory, name: 'copies' }),
+    reconciles: new Pump(
+      {
+        ...reconcilesBy(timing),
+        kept: kept(reconciles, reconcileCodec),
+        dead: kept(deadReconciles, reconcileCodec),
+      },
+      around,
+    ),
+    ...(Object.fromEntries(ofSubjects) as Readonly<Record<keyof SubjectQueues, Pump<TenantMessage>>>),
   };
 }
+export type Pumps = ReturnType<typeof createPumps>;

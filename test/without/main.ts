@@ -48,7 +48,7 @@ const lists: readonly string[] = [
   'local/http-handlers.ts',
   'local/options.ts',
   'local/ports.ts',
-  'local/workers.ts',
+  'local/queues.ts',
   'test/blackbox/subjects.ts',
   'test/contract/subjects.ts',
   'test/simulation/ports.ts',

@@ -4,8 +4,8 @@ import * as stores from '../../lists/stores.ts';
 import {
   archiveStore,
   bucketPlace,
-  chunkQueue,
   common,
+  jobQueue,
   queue,
   redelivery,
   storageClasses,
@@ -21,7 +21,7 @@ export function assembleDeps() {
     archives: archiveStore(place),
     ledger: stores.ledger(tables),
     chunkedUploads: stores.chunkedUploads(tables),
-    chunkQueue: chunkQueue(),
+    chunkQueue: jobQueue('Chunk'),
     storageClasses: storageClasses(),
     queue: queue(),
   };

@@ -2,15 +2,7 @@ import { ScanListing } from '../../core/scan/list-objects.ts';
 import { adoptedListing } from '../../core/store/adopted.ts';
 import { deployed } from '../../frame/aws/deployed.ts';
 import * as stores from '../../lists/stores.ts';
-import {
-  adoptedRepos,
-  bucketClient,
-  bucketPlace,
-  chunkQueue,
-  common,
-  table,
-  urlSigner,
-} from '../../parts.ts';
+import { adoptedRepos, bucketClient, bucketPlace, common, jobQueue, table, urlSigner } from '../../parts.ts';
 import { create } from '../../subjects/chunks/lfs-handler.ts';
 
 export function chunksDeps() {
@@ -18,7 +10,7 @@ export function chunksDeps() {
   return {
     ...common(),
     chunkedUploads: stores.chunkedUploads(tables),
-    chunkQueue: chunkQueue(),
+    chunkQueue: jobQueue('Chunk'),
     tokens: stores.tokens(tables),
     listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
     signer: urlSigner(place),

@@ -142,7 +142,8 @@ async function handOver(deps: HandOverDeps, tenant: string): Promise<number> {
   await eventBus.publish(events);
   // Whether the tenant has a webhook, or addresses, is looked at when it is sent.
   await webhookQueue.send(events.map((event) => ({ tenant, event })));
-  await emailQueue.send(events.filter(isForPeople).map((event) => ({ kind: 'alert', tenant, event })));
+  if (emailQueue.isOn)
+    await emailQueue.send(events.filter(isForPeople).map((event) => ({ kind: 'alert', tenant, event })));
   await alerts.settle({ tenant, seq: last.seq });
   for (const { id, type, data } of events) log.info('alert', { ...data, id, type });
   return events.length;

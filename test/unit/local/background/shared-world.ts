@@ -4,11 +4,11 @@ import type { Consumer } from '../../../../lambda/core/rules/jobs.ts';
 import type { Fields } from '../../../../lambda/core/table/expressions.ts';
 import type { Operations, TableClient } from '../../../../lambda/core/table/table.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import type { AlertEvent } from '../../../../lambda/subjects/alerts/rules/alerts.ts';
 import type { ChunkedUploads } from '../../../../lambda/subjects/chunks/upload-store.ts';
 import type { ExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
 import { sharedDelivery } from '../../../../local/background/delivery.ts';
 import { queuePartitions } from '../../../../local/background/kept.ts';
+import type { TenantMessage } from '../../../../local/background/pump.ts';
 import { defaultQueueTiming, type Queues } from '../../../../local/background/queues.ts';
 import type { Timers } from '../../../../local/background/schedule.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
@@ -141,12 +141,14 @@ export class SharedWorld {
     const of = (sent: Promise<void>, name = what) => [name, sent] as const;
     switch (this.random.int(0, 5)) {
       case 0:
-        return of(queues.webhookQueue.send([{ tenant, event: { id: what } as unknown as AlertEvent }]));
+        return of(queues.webhookQueue.send([{ tenant, event: { id: what } } as TenantMessage]));
       case 1:
-        return of(queues.emailQueue.send([{ kind: 'confirm', tenant, key: what }]));
+        return of(queues.emailQueue.send([{ kind: 'confirm', tenant, key: what } as TenantMessage]));
       case 2:
         this.#openExports.add(what);
-        return of(queues.exportQueue.send([{ tenant, exportId: what, step: { kind: 'advance' } }]));
+        return of(
+          queues.exportQueue.send([{ tenant, exportId: what, step: { kind: 'advance' } } as TenantMessage]),
+        );
       default: {
         const reason = this.random.pick(['upload', 'manual', 'manual'] as const);
         return of(queues.queue.request({ tenant, reason, full: this.random.chance(0.2) }), tenant);

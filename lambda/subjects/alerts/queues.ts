@@ -1,0 +1,1 @@
+export const alertQueues = { webhookQueue: 'Webhook', emailQueue: 'Email' } as const;

@@ -1,0 +1,1 @@
+export const chunkQueues = { chunkQueue: 'Chunk' } as const;

@@ -1,0 +1,1 @@
+export const copyQueues = { copyQueue: 'Copy' } as const;

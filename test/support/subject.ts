@@ -33,6 +33,8 @@ export interface TestedSubject {
   readonly writer?: Writer;
   /** Its settings of a stage: at their longest, as little as there can be, and of one that takes over a GitLab. */
   readonly settings?: { readonly most?: object; readonly least?: object; readonly ofGitLab?: object };
+  /** By entrance: which repo it takes a text for. undefined: none. */
+  readonly repoIn?: Readonly<Record<string, (text: string) => string | undefined>>;
   /** By setting: what becomes code. */
   readonly code?: Readonly<Record<string, InCode>>;
 }

@@ -55,6 +55,7 @@ const lists: readonly string[] = [
   'test/simulation/ports.ts',
   'test/simulation/subjects-code.ts',
   'test/simulation/subjects.ts',
+  'test/support/memory/subjects.ts',
   'test/support/subjects.ts',
 ];
 /** A file a function lists what the function needs. */

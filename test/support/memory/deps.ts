@@ -2,6 +2,7 @@ import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/core/ledg
 import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
+import { type UnionToIntersection, valuesOf } from '../../../lambda/core/rules/types.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts';
@@ -11,7 +12,6 @@ import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { storesOn } from '../../../lambda/stores.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/messages.ts';
-import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/subjects/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client.ts';
@@ -21,10 +21,17 @@ import { noMetrics } from '../../../local/lambda-context.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';
+import * as subjects from './subjects.ts';
 import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
+
+type OfSubject = (typeof subjects)[keyof typeof subjects];
+const portsOfSubjects = () =>
+  Object.assign({}, ...valuesOf(subjects).map((make) => make())) as UnionToIntersection<
+    ReturnType<OfSubject>
+  >;
 
 /**
  * All that use cases depend on, in memory. A test passes the parts that it looks at, or that must behave in a special
@@ -37,8 +44,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
-    identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
-    issuers: publicIssuers,
+    ...portsOfSubjects(),
     adoptedRepos: new AdoptedRepos([]),
     gitHosts: [],
     signInHosts: {

@@ -31,6 +31,17 @@ export interface TestedSubject {
     readonly rest?: (deps: Deps) => Promise<unknown>;
   };
   readonly writer?: Writer;
+  /** Its settings of a stage: at their longest, as little as there can be, and of one that takes over a GitLab. */
+  readonly settings?: { readonly most?: object; readonly least?: object; readonly ofGitLab?: object };
+  /** By setting: what becomes code. */
+  readonly code?: Readonly<Record<string, InCode>>;
+}
+
+interface InCode {
+  readonly set: unknown;
+  /** Reads what the functions have. */
+  readonly read: (json: string | undefined) => unknown;
+  readonly functions: readonly string[];
 }
 
 export interface TestedFunction {

@@ -23,7 +23,6 @@ import {
   clock,
   common,
   exportsOfDeployment,
-  gitHosts,
   jobQueues,
   limitContactUrl,
   objectStore,
@@ -41,8 +40,9 @@ import { storesOn } from '../stores.ts';
 import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
 import { alertsOfLimits } from '../subjects/alerts/seams.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { managementSeamsOf } from '../subjects.ts';
+import { allOf, managementSeamsOf } from '../subjects.ts';
 import { issuers } from './ci/parts.ts';
+import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({
@@ -91,7 +91,7 @@ export function managementDeps() {
     ...jobQueues(),
     webhookUrls: (url: string) => isWebhookUrl(url),
     issuers: issuers(),
-    gitHosts: gitHosts(),
+    ...allOf(parts, {}),
     admin: admin(),
     queue: queue(),
     ...exportsOfDeployment(),

@@ -12,7 +12,7 @@ import { type LfsAccessDeps, lfsLogin } from '../frame/lfs/access.ts';
 import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
-import * as batching from '../lists/batching.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
 import {
   adoptedRepos,
@@ -69,7 +69,7 @@ export function batchDeps() {
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    listeners: each(batching, deps),
+    listeners: each(listeners, deps),
     way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
     downloads: stores.downloads(tables),
     publicReads: stores.publicReads(tables),

@@ -2,14 +2,13 @@ import type { CoreDeps } from './core/ledger/core-deps.ts';
 import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
 import * as auditParts from './lists/audit-parts.ts';
-import * as batching from './lists/batching.ts';
 import * as belongings from './lists/belongings.ts';
 import * as chores from './lists/chores.ts';
-import * as counting from './lists/counting.ts';
 import * as downloading from './lists/downloading.ts';
 import * as ends from './lists/ends.ts';
 import * as failureKinds from './lists/failure-kinds.ts';
 import * as holds from './lists/holds.ts';
+import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
 import * as offered from './lists/offered.ts';
 import * as outlook from './lists/outlook.ts';
@@ -17,7 +16,6 @@ import * as publicWays from './lists/public-ways.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as userEnds from './lists/user-ends.ts';
-import { alertsOfLimits } from './subjects/alerts/seams.ts';
 import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
 
 type Make = (deps: never) => unknown;
@@ -34,16 +32,18 @@ export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: N
 
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
-  deps: NeedsOfAll<typeof counting> &
+  deps: NeedsOfAll<typeof listening> &
     NeedsOfAll<typeof belongings> &
     NeedsOfAll<typeof holds> &
     Needs<typeof chunkClaims> &
     Omit<NeedsOfAll<typeof chores>, 'holds'>,
-): Pick<CoreDeps, 'listeners' | 'belongings' | 'holds' | 'chores' | 'claims'> {
-  const held = each(holds, deps);
+): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
+  readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
+} {
+  const [held, listeners] = [each(holds, deps), each(listening, deps)];
   return {
-    listeners: each(counting, deps),
-    belongings: each(belongings, deps),
+    listeners,
+    belongings: [...listeners, ...each(belongings, deps)],
     holds: held,
     chores: each(chores, { ...deps, holds: held }),
     claims: chunkClaims(deps),
@@ -95,14 +95,13 @@ export function allSeamsOf(
     NeedsOfAll<typeof outlook> &
     Needs<typeof chunkedWay>,
 ) {
-  const listeners = [...each(batching, deps), alertsOfLimits(deps)];
+  const seams = seamsOf(deps);
   const way = chunkedWay(deps);
   return {
-    ...seamsOf(deps),
-    ...lfsSeamsOf({ ...deps, listeners, way }),
+    ...seams,
+    ...lfsSeamsOf({ ...deps, ...seams, way }),
     ...managementSeamsOf(deps),
-    listeners,
-    belongings: each({ ...ends, ...belongings }, deps),
+    belongings: [...seams.listeners, ...each({ ...ends, ...belongings }, deps)],
     outlook: each(outlook, deps)[0],
     way,
   };

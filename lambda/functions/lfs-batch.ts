@@ -14,7 +14,7 @@ import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
 import * as batchRoutes from '../lists/batch-routes.ts';
-import * as batching from '../lists/batching.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
 import {
   adoptedRepos,
@@ -74,7 +74,7 @@ export function batchDeps() {
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    listeners: each(batching, deps),
+    listeners: each(listeners, deps),
     way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
     tokens: stores.tokens(tables),
     store: objectStore(client),

@@ -14,6 +14,7 @@ import {
 } from '../frame/gauges/rules/gauges.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as operations from '../lists/operations.ts';
 import {
   admin,
@@ -37,10 +38,8 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
-import { alertsOfLimits } from '../subjects/alerts/seams.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { allOf, managementSeamsOf } from '../subjects.ts';
+import { allOf, each, managementSeamsOf } from '../subjects.ts';
 import { issuers } from './ci/parts.ts';
 import * as parts from './lists/management.ts';
 
@@ -75,6 +74,8 @@ function queueGauges(): QueueGauge[] {
   });
 }
 
+const noMetrics = { increment: () => undefined, measure: () => undefined, flush: () => undefined };
+
 export function managementDeps() {
   const [stores, place] = [storesOn(table()), bucketPlace()];
   const client = bucketClient(place);
@@ -89,7 +90,6 @@ export function managementDeps() {
     store: objectStore(client),
     claims: chunkClaims({ clock, ...stores }),
     ...jobQueues(),
-    webhookUrls: (url: string) => isWebhookUrl(url),
     issuers: issuers(),
     ...allOf(parts, {}),
     admin: admin(),
@@ -104,7 +104,8 @@ export function managementDeps() {
   return {
     ...deps,
     ...managementSeamsOf(deps),
-    listeners: [alertsOfLimits(deps)],
+    // It only changes limits: nothing that is counted.
+    listeners: each(listeners, { ...deps, metrics: noMetrics }),
   };
 }
 

@@ -13,8 +13,6 @@ export function reconcileDeps() {
     ...scanning(client),
     store: objectStore(client),
     gcRuns: stores.gcRuns(tables),
-    webhooks: stores.webhooks(tables),
-    emails: stores.emails(tables),
     exportJobs: stores.exportJobs(tables),
     locks: stores.locks(tables),
     publicReads: stores.publicReads(tables),

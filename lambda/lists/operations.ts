@@ -9,11 +9,7 @@ export { scanOperations as scan } from '../frame/management/scans.ts';
 export { sessionOperations as session } from '../frame/management/sessions.ts';
 export { tenantOperations as tenant } from '../frame/management/tenants.ts';
 export { tokenOperations as token } from '../frame/management/tokens.ts';
-export {
-  emailLinkOperations as emailLink,
-  emailOperations as email,
-} from '../subjects/alerts/email-routes.ts';
-export { webhookOperations as webhook } from '../subjects/alerts/webhook-routes.ts';
+export { alertOperations as alerts } from '../subjects/alerts/routes.ts';
 export { exchangeOperations as exchange } from '../subjects/ci/routes.ts';
 export { downloadOperations as download } from '../subjects/downloads/routes.ts';
 export { exportOperations as export } from '../subjects/exports/routes.ts';

@@ -4,14 +4,16 @@ import { type DeploymentSettings, usualConcurrency } from './deployment-settings
 /** Lambda runs a queue by two or more. */
 const least = 2;
 
+type Workers = Partial<Readonly<Record<QueueName, number>>>;
+
 /** The queues that a stage has, and how many functions at once receive from each. */
-export function workersOf(settings: DeploymentSettings) {
+export function workersOf(settings: DeploymentSettings): Workers {
   const { accountConcurrency, reconcile, exports, chunkWorkers, copyWorkers } = settings;
   const { email, gitHosts, storeEvents } = settings;
   const part = Math.min(1, accountConcurrency / usualConcurrency);
   const or = (given: number | undefined, name: QueueName) =>
     given ?? Math.max(least, Math.floor((queueSpecs[name].usualWorkers ?? 0) * part));
-  return {
+  const all: Readonly<Record<string, number>> = {
     reconciles: or(reconcile.concurrency, 'reconciles'),
     webhooks: least,
     chunks: or(chunkWorkers, 'chunks'),
@@ -19,7 +21,8 @@ export function workersOf(settings: DeploymentSettings) {
     ...(exports.workers !== 0 && { exports: or(exports.workers, 'exports') }),
     ...(gitHosts.length > 0 && { copies: or(copyWorkers, 'copies') }),
     ...(storeEvents && { 'store-events': least }),
-  } satisfies Partial<Record<QueueName, number>>;
+  };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name in queueSpecs)) as Workers;
 }
 
 /** Functions that may run at once without a request: those, and the schedule's. */

@@ -40,7 +40,6 @@ import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
 import { chunkClaims } from '../subjects/chunks/seams.ts';
 import { allOf, each, managementSeamsOf } from '../subjects.ts';
-import { issuers } from './ci/parts.ts';
 import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
@@ -90,7 +89,6 @@ export function managementDeps() {
     store: objectStore(client),
     claims: chunkClaims({ clock, ...stores }),
     ...jobQueues(),
-    issuers: issuers(),
     ...allOf(parts, {}),
     admin: admin(),
     queue: queue(),

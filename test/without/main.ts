@@ -59,7 +59,8 @@ const lists: readonly string[] = [
   'test/support/subjects.ts',
 ];
 /** A file a function lists what the function needs. */
-const isList = (file: string) => lists.includes(file) || /^lambda\/(functions|lists)\/[\w-]+\.ts$/.test(file);
+const isList = (file: string) =>
+  lists.includes(file) || /^lambda\/(functions|functions\/lists|lists)\/[\w-]+\.ts$/.test(file);
 const isTest = ({ file }: { file: string }) => file.startsWith('test/');
 
 /** Each is a command that must succeed in the copy. */

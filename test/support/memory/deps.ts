@@ -2,7 +2,6 @@ import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/core/ledg
 import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
-import { type UnionToIntersection, valuesOf } from '../../../lambda/core/rules/types.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts';
@@ -15,7 +14,7 @@ import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/m
 import type { ExportMessage, ExportQueue } from '../../../lambda/subjects/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client.ts';
-import { allSeamsOf } from '../../../lambda/subjects.ts';
+import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
 import { Random } from '../random.ts';
@@ -26,12 +25,6 @@ import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
-
-type OfSubject = (typeof subjects)[keyof typeof subjects];
-const portsOfSubjects = () =>
-  Object.assign({}, ...valuesOf(subjects).map((make) => make())) as UnionToIntersection<
-    ReturnType<OfSubject>
-  >;
 
 /**
  * All that use cases depend on, in memory. A test passes the parts that it looks at, or that must behave in a special
@@ -44,7 +37,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
-    ...portsOfSubjects(),
+    ...allOf(subjects, {}),
     adoptedRepos: new AdoptedRepos([]),
     gitHosts: [],
     signInHosts: {

@@ -14,13 +14,13 @@ import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/m
 import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/subjects/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
-import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client.ts';
-import { allSeamsOf } from '../../../lambda/subjects.ts';
+import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';
+import * as portsOfSubjects from './ports.ts';
 import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
@@ -40,18 +40,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
     issuers: publicIssuers,
     adoptedRepos: new AdoptedRepos([]),
-    gitHosts: [],
-    signInHosts: {
-      trade: async () => undefined,
-      identify: async () => ({ kind: 'refused', reason: 'there is none' }),
-      accessTo: async () => new Map(),
-      revoke: async () => undefined,
-    },
-    hostClient: {
-      ask: async () => ({ kind: 'refused', reason: 'token-rejected' }),
-      look: async () => ({ linkedId: null }),
-    },
-    knownHostUsers: new KnownHostUsers(),
+    ...allOf(portsOfSubjects, {}),
     eventBus: { publish: async () => undefined },
     webhookQueue: recordingWebhookQueue().queue,
     copyQueue: { isOn: false, send: async () => undefined },

@@ -1,0 +1,4 @@
+/** What subjects need beside stores, in memory. */
+
+export { hostPorts as hosts } from './hosts/ports.ts';
+export { signInPorts as signIn } from './sign-in/ports.ts';

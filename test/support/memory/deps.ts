@@ -13,14 +13,13 @@ import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/aler
 import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/messages.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/subjects/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
-import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client.ts';
 import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import * as subjects from './subjects.ts';
+import * as portsOfSubjects from './ports.ts';
 import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
@@ -37,20 +36,8 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
-    ...allOf(subjects, {}),
     adoptedRepos: new AdoptedRepos([]),
-    gitHosts: [],
-    signInHosts: {
-      trade: async () => undefined,
-      identify: async () => ({ kind: 'refused', reason: 'there is none' }),
-      accessTo: async () => new Map(),
-      revoke: async () => undefined,
-    },
-    hostClient: {
-      ask: async () => ({ kind: 'refused', reason: 'token-rejected' }),
-      look: async () => ({ linkedId: null }),
-    },
-    knownHostUsers: new KnownHostUsers(),
+    ...allOf(portsOfSubjects, {}),
     eventBus: { publish: async () => undefined },
     webhookQueue: recordingWebhookQueue().queue,
     copyQueue: { isOn: false, send: async () => undefined },

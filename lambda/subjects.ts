@@ -1,10 +1,13 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
+import { onePutEach } from './core/ledger/rules/upload-way.ts';
+import { noClaims } from './core/ledger/seams.ts';
 import type { NeedsOfAll } from './core/rules/types.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
 import * as auditParts from './lists/audit-parts.ts';
 import * as batching from './lists/batching.ts';
 import * as belongings from './lists/belongings.ts';
 import * as chores from './lists/chores.ts';
+import * as claims from './lists/claims.ts';
 import * as counting from './lists/counting.ts';
 import * as ends from './lists/ends.ts';
 import * as failureKinds from './lists/failure-kinds.ts';
@@ -14,8 +17,8 @@ import * as outlook from './lists/outlook.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as userEnds from './lists/user-ends.ts';
+import * as ways from './lists/ways.ts';
 import { alertsOfLimits } from './subjects/alerts/seams.ts';
-import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
 import { downloadMeter } from './subjects/downloads/downloads.ts';
 import type { DownloadPorts } from './subjects/downloads/ports.ts';
 import { publicAccess, readThrough } from './subjects/downloads/seams.ts';
@@ -29,12 +32,16 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
     .sort()
     .map((name) => (list[name] as Make)(deps as never)) as ReturnType<L[keyof L]>[];
 
+export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
+
+export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
+
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
   deps: NeedsOfAll<typeof counting> &
     NeedsOfAll<typeof belongings> &
     NeedsOfAll<typeof holds> &
-    Needs<typeof chunkClaims> &
+    NeedsOfAll<typeof claims> &
     Omit<NeedsOfAll<typeof chores>, 'holds'>,
 ): Pick<CoreDeps, 'listeners' | 'belongings' | 'holds' | 'chores' | 'claims'> {
   const held = each(holds, deps);
@@ -43,7 +50,7 @@ export function seamsOf(
     belongings: each(belongings, deps),
     holds: held,
     chores: each(chores, { ...deps, holds: held }),
-    claims: chunkClaims(deps),
+    claims: claimsOf(deps),
   };
 }
 
@@ -93,10 +100,10 @@ export function allSeamsOf(
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
     NeedsOfAll<typeof outlook> &
-    Needs<typeof chunkedWay>,
+    NeedsOfAll<typeof ways>,
 ) {
   const listeners = [...each(batching, deps), alertsOfLimits(deps)];
-  const way = chunkedWay(deps);
+  const way = wayOf(deps);
   return {
     ...seamsOf(deps),
     ...lfsSeamsOf({ ...deps, listeners, way }),

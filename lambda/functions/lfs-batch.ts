@@ -14,6 +14,7 @@ import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
 import * as batching from '../lists/batching.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -32,9 +33,8 @@ import {
   table,
   urlSigner,
 } from '../parts.ts';
-import { chunkedWay } from '../subjects/chunks/seams.ts';
 import { type CopiesDeps, lfsCopies } from '../subjects/downloads/lfs-routes.ts';
-import { each, lfsSeamsOf } from '../subjects.ts';
+import { each, lfsSeamsOf, wayOf } from '../subjects.ts';
 
 /** The LFS Batch API, and copies from other servers. */
 export function create(
@@ -70,7 +70,10 @@ export function batchDeps() {
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     listeners: each(batching, deps),
-    way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
+    way: wayOf({
+      ...deps,
+      chunkedUploads: workStores.chunkedUploads(tables),
+    }),
     downloads: stores.downloads(tables),
     publicReads: stores.publicReads(tables),
     tokens: stores.tokens(tables),

@@ -40,8 +40,7 @@ import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
 import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
 import { alertsOfLimits } from '../subjects/alerts/seams.ts';
-import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { managementSeamsOf } from '../subjects.ts';
+import { claimsOf, managementSeamsOf } from '../subjects.ts';
 import { issuers } from './ci/parts.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
@@ -87,7 +86,7 @@ export function managementDeps() {
     listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
-    claims: chunkClaims({ clock, ...stores }),
+    claims: claimsOf({ clock, ...stores }),
     ...jobQueues(),
     webhookUrls: (url: string) => isWebhookUrl(url),
     issuers: issuers(),

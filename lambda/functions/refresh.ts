@@ -7,7 +7,9 @@ import { withInvocation, withMetrics } from '../frame/aws/function.ts';
 import * as beats from '../lists/beats.ts';
 import * as outlook from '../lists/outlook.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import { exportsOfDeployment, heard, jobQueues, optional, queue, table } from '../parts.ts';
+import { storesOf } from '../stores.ts';
 import { createEventBridge } from '../subjects/alerts/event-bus.ts';
 import type { EventBus } from '../subjects/alerts/rules/alerts.ts';
 import { each } from '../subjects.ts';
@@ -44,8 +46,7 @@ export function refreshDeps() {
     ...jobQueues(),
     queue: queue(),
     ...exportsOfDeployment(),
-    exportJobs: stores.exportJobs(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
+    ...storesOf(workStores, tables),
   };
 }
 

@@ -32,6 +32,7 @@ const notYet: readonly string[] = [
 /** Outside of a subject's folders, all of them in lists: of the product, and of the tests. */
 const linesMax = { product: 12, tests: 6 };
 const lists: readonly string[] = [
+  'cli/alone.ts',
   'cli/subjects.ts',
   'console/src/addresses.ts',
   'console/src/overview-parts.ts',
@@ -51,6 +52,7 @@ const lists: readonly string[] = [
   'local/queues.ts',
   'test/blackbox/subjects.ts',
   'test/contract/subjects.ts',
+  'test/simulation/focuses.ts',
   'test/simulation/ports.ts',
   'test/simulation/subjects-code.ts',
   'test/simulation/subjects.ts',

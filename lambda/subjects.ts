@@ -1,9 +1,12 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
+import { onePutEach } from './core/ledger/rules/upload-way.ts';
+import { noClaims } from './core/ledger/seams.ts';
 import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
 import * as auditParts from './lists/audit-parts.ts';
 import * as belongings from './lists/belongings.ts';
 import * as chores from './lists/chores.ts';
+import * as claims from './lists/claims.ts';
 import * as downloading from './lists/downloading.ts';
 import * as ends from './lists/ends.ts';
 import * as failureKinds from './lists/failure-kinds.ts';
@@ -16,7 +19,7 @@ import * as publicWays from './lists/public-ways.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as userEnds from './lists/user-ends.ts';
-import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
+import * as ways from './lists/ways.ts';
 
 type Make = (deps: never) => unknown;
 type Needs<F extends Make> = Parameters<F>[0];
@@ -30,12 +33,16 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
 export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
   Object.assign({}, ...each(list, deps)) as object & UnionToIntersection<ReturnType<L[keyof L]>>;
 
+export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
+
+export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
+
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
   deps: NeedsOfAll<typeof listening> &
     NeedsOfAll<typeof belongings> &
     NeedsOfAll<typeof holds> &
-    Needs<typeof chunkClaims> &
+    NeedsOfAll<typeof claims> &
     Omit<NeedsOfAll<typeof chores>, 'holds'>,
 ): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
   readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
@@ -46,7 +53,7 @@ export function seamsOf(
     belongings: [...listeners, ...each(belongings, deps)],
     holds: held,
     chores: each(chores, { ...deps, holds: held }),
-    claims: chunkClaims(deps),
+    claims: claimsOf(deps),
   };
 }
 
@@ -93,10 +100,10 @@ export function allSeamsOf(
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
     NeedsOfAll<typeof outlook> &
-    Needs<typeof chunkedWay>,
+    NeedsOfAll<typeof ways>,
 ) {
   const seams = seamsOf(deps);
-  const way = chunkedWay(deps);
+  const way = wayOf(deps);
   return {
     ...seams,
     ...lfsSeamsOf({ ...deps, ...seams, way }),

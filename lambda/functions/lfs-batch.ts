@@ -16,6 +16,7 @@ import { byRoute } from '../frame/lfs/operations.ts';
 import * as batchRoutes from '../lists/batch-routes.ts';
 import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -33,8 +34,7 @@ import {
   table,
   urlSigner,
 } from '../parts.ts';
-import { chunkedWay } from '../subjects/chunks/seams.ts';
-import { allOf, each, lfsSeamsOf } from '../subjects.ts';
+import { allOf, each, lfsSeamsOf, wayOf } from '../subjects.ts';
 import * as batchParts from './lists/batch.ts';
 import * as loginParts from './lists/logins.ts';
 
@@ -75,7 +75,10 @@ export function batchDeps() {
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     listeners: each(listeners, deps),
-    way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
+    way: wayOf({
+      ...deps,
+      chunkedUploads: workStores.chunkedUploads(tables),
+    }),
     tokens: stores.tokens(tables),
     store: objectStore(client),
     signer: objectSigner(place),

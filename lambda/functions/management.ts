@@ -38,8 +38,7 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { allOf, each, managementSeamsOf } from '../subjects.ts';
+import { allOf, claimsOf, each, managementSeamsOf } from '../subjects.ts';
 import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
@@ -87,7 +86,7 @@ export function managementDeps() {
     listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
-    claims: chunkClaims({ clock, ...stores }),
+    claims: claimsOf({ clock, ...stores }),
     ...jobQueues(),
     ...allOf(parts, {}),
     admin: admin(),

@@ -9,7 +9,9 @@ import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
 import * as outlook from '../lists/outlook.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import { exportsOfDeployment, heard, jobQueues, optional, queue, table } from '../parts.ts';
+import { storesOf } from '../stores.ts';
 import { each } from '../subjects.ts';
 
 /** The schedule's target. */
@@ -46,8 +48,7 @@ export function refreshDeps() {
     ...jobQueues(),
     queue: queue(),
     ...exportsOfDeployment(),
-    exportJobs: stores.exportJobs(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
+    ...storesOf(workStores, tables),
   };
 }
 

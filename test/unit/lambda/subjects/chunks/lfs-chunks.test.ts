@@ -16,7 +16,7 @@ import {
 } from '../../../../../lambda/subjects/chunks/rules/upload.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
-import { ManualClock, memoryDeps, recordingChunkQueue } from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, recordingJobs } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
@@ -60,7 +60,7 @@ let tokenTable: Table;
 beforeEach(async () => {
   const [ledger, tokens] = [new MemoryLedger(), new MemoryTokenStore()];
   tokenTable = tokens.table;
-  const chunks = recordingChunkQueue();
+  const chunks = recordingJobs<ChunkMessage>();
   [clock, objects, messages] = [new ManualClock(), new MemoryObjectStore(), chunks.messages];
   const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: clock.nowMs() };
   const account = { tenant, plan: null, limitBytes: 20 * gib, createdAtMs: 1, scanned, dueAtMs: 1 };

@@ -12,10 +12,10 @@ import {
   gaugedQueues,
   type QueueGauge,
 } from '../frame/gauges/rules/gauges.ts';
+import { frameOperations } from '../frame/management/frame-operations.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
 import * as listeners from '../lists/listeners.ts';
-import * as operations from '../lists/operations.ts';
 import {
   admin,
   adoptedRepos,
@@ -38,12 +38,13 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { allOf, claimsOf, each, managementSeamsOf } from '../subjects.ts';
+import { allOf, claimsOf, each, managementRoutes, managementSeamsOf } from '../subjects.ts';
 import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({
-  ...operations,
+  ...managementRoutes(),
+  frame: frameOperations,
   // With what subjects say of repos.
   repos: repoOperations(repoContract),
 });

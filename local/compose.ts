@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { request } from 'node:http';
 import { sha256Hex } from '../lambda/core/rules/hash.ts';
 import type { Consumer } from '../lambda/core/rules/jobs.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/core/rules/packed-console.ts';
@@ -23,13 +22,10 @@ import { createArchiveStore } from '../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
 import { createStoreProbe } from '../lambda/frame/gauges/rules/gauges.ts';
-import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
 import { create as reconcile } from '../lambda/frame/work/reconcile.ts';
 import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
-import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import { createWebhookSender } from '../lambda/subjects/alerts/webhook-sender.ts';
 import { createCopier } from '../lambda/subjects/downloads/copier.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
 import { createHostClient } from '../lambda/subjects/hosts/git-hosts.ts';
@@ -43,32 +39,12 @@ import { exportWorkers } from './exports/queues.ts';
 import type { HttpFunctions } from './front.ts';
 import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
+import { optionsFor } from './outgoing.ts';
 import * as subjectPorts from './ports.ts';
 import type * as subjectQueues from './queues.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
 import type { Turns } from './turns.ts';
-
-/** For tests and development: what is on this machine is reached by plain HTTP. All else as it always is. */
-function loopbackOptions(url: string): SenderOptions | undefined {
-  const { protocol, hostname, port } = new URL(url);
-  if (protocol !== 'http:' || !isLoopbackHost(hostname)) return undefined;
-  return {
-    resolve: async () => [hostname.replace(/^\[|\]$/g, '')],
-    isPublic: () => true,
-    request: (options) => request({ ...options, port: port || 80 }),
-  };
-}
-
-/** What reaches addresses that others name. */
-function outgoing(allowsLoopback: boolean): Pick<Deps, 'webhookSender' | 'webhookUrls' | 'copier'> {
-  const optionsFor = (url: string) => (allowsLoopback ? loopbackOptions(url) : undefined);
-  return {
-    webhookSender: { post: (input) => createWebhookSender(optionsFor(input.url)).post(input) },
-    webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
-    copier: { copy: (input) => createCopier(optionsFor(input.from)).copy(input) },
-  };
-}
 
 /** Signatures that are made in one piece: about two milliseconds. */
 const signaturesAtOnce = 128;
@@ -160,7 +136,7 @@ export function composeEmbedded({
   database,
   store,
   url,
-  allowsLoopbackWebhooks,
+  allowsLoopbackWebhooks: allowsLoopback,
   adminToken,
   adoptedRepos: adopted,
   turns,
@@ -184,7 +160,8 @@ export function composeEmbedded({
     hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
     knownHostUsers: new KnownHostUsers(),
     eventBus: { publish: async () => undefined },
-    ...outgoing(allowsLoopbackWebhooks),
+    allowsLoopback,
+    copier: { copy: (input) => createCopier(optionsFor(input.from, allowsLoopback)).copy(input) },
     admin: { sha256s: async () => [adminSha256] },
     store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
     listing,

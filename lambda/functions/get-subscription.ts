@@ -1,29 +1,21 @@
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTableAndScan } from '../frame/aws/function.ts';
 import { create } from '../frame/management/get-subscription.ts';
-import * as counting from '../lists/counting.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
 import * as subscriptionParts from '../lists/subscription-parts.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from '../parts.ts';
-import { publicRepoPart } from '../subjects/downloads/repo-parts.ts';
 import { each } from '../subjects.ts';
+import * as repoParts from './lists/subscription.ts';
 
 export function subscriptionDeps() {
   const [tables, client] = [table(), bucketClient()];
-  const deps = heard(tables);
+  const deps = { ...heard(tables), ...scanning(client) };
   return {
     ...deps,
-    ...scanning(client),
     store: objectStore(client),
-    listeners: each(counting, deps),
-    repoParts: [
-      publicRepoPart({
-        ...deps,
-        ...scanning(client),
-        publicReads: stores.publicReads(tables),
-        downloads: stores.downloads(tables),
-      }),
-    ],
+    listeners: each(listeners, deps),
+    repoParts: each(repoParts, { ...deps, tables }),
     subscriptionParts: each(subscriptionParts, deps),
     tokens: stores.tokens(tables),
     admin: admin(),

@@ -14,6 +14,7 @@ import {
 } from '../frame/gauges/rules/gauges.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as operations from '../lists/operations.ts';
 import {
   admin,
@@ -23,7 +24,6 @@ import {
   clock,
   common,
   exportsOfDeployment,
-  gitHosts,
   jobQueues,
   limitContactUrl,
   objectStore,
@@ -38,10 +38,9 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
-import { alertsOfLimits } from '../subjects/alerts/seams.ts';
-import { claimsOf, managementSeamsOf } from '../subjects.ts';
+import { allOf, claimsOf, each, managementSeamsOf } from '../subjects.ts';
 import { issuers } from './ci/parts.ts';
+import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({
@@ -74,6 +73,8 @@ function queueGauges(): QueueGauge[] {
   });
 }
 
+const noMetrics = { increment: () => undefined, measure: () => undefined, flush: () => undefined };
+
 export function managementDeps() {
   const [stores, place] = [storesOn(table()), bucketPlace()];
   const client = bucketClient(place);
@@ -88,9 +89,8 @@ export function managementDeps() {
     store: objectStore(client),
     claims: claimsOf({ clock, ...stores }),
     ...jobQueues(),
-    webhookUrls: (url: string) => isWebhookUrl(url),
     issuers: issuers(),
-    gitHosts: gitHosts(),
+    ...allOf(parts, {}),
     admin: admin(),
     queue: queue(),
     ...exportsOfDeployment(),
@@ -103,7 +103,8 @@ export function managementDeps() {
   return {
     ...deps,
     ...managementSeamsOf(deps),
-    listeners: [alertsOfLimits(deps)],
+    // It only changes limits: nothing that is counted.
+    listeners: each(listeners, { ...deps, metrics: noMetrics }),
   };
 }
 

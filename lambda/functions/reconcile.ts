@@ -15,8 +15,6 @@ export function reconcileDeps() {
     ...scanning(client),
     store: objectStore(client),
     gcRuns: stores.gcRuns(tables),
-    webhooks: stores.webhooks(tables),
-    emails: stores.emails(tables),
     locks: stores.locks(tables),
     publicReads: stores.publicReads(tables),
     linkedRepos: stores.linkedRepos(tables),

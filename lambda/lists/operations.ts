@@ -9,11 +9,7 @@ export { scanOperations as scan } from '../frame/management/scans.ts';
 export { sessionOperations as session } from '../frame/management/sessions.ts';
 export { tenantOperations as tenant } from '../frame/management/tenants.ts';
 export { tokenOperations as token } from '../frame/management/tokens.ts';
-export {
-  emailLinkOperations as emailLink,
-  emailOperations as email,
-} from '../subjects/alerts/email-routes.ts';
-export { webhookOperations as webhook } from '../subjects/alerts/webhook-routes.ts';
+export { alertOperations as alerts } from '../subjects/alerts/routes.ts';
 export { exchangeOperations as exchange } from '../subjects/ci/routes.ts';
 export { downloadOperations as download } from '../subjects/downloads/routes.ts';
 export { exportOperations as export } from '../subjects/exports/routes.ts';
@@ -22,6 +18,5 @@ export { historyOperations as history } from '../subjects/history/routes.ts';
 export { tenantLinkOperations as tenantLink } from '../subjects/hosts/routes.ts';
 export { invitationOperations as invitation } from '../subjects/invitations/routes.ts';
 export { lockOperations as lock } from '../subjects/locks/routes.ts';
-export { signInHostOperations as signInHosts } from '../subjects/sign-in/routes.ts';
-export { userOperations as user } from '../subjects/sign-in/user-routes.ts';
+export { signInOperations as signIn } from '../subjects/sign-in/user-routes.ts';
 export { statusOperations as status } from '../subjects/status/routes.ts';

@@ -26,6 +26,7 @@ import {
 import type { Table } from '../../lambda/core/table/requests.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import * as stores from '../../lambda/lists/stores.ts';
+import { storesOfListeners } from '../../lambda/stores.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
@@ -205,8 +206,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     ...unused,
     log: { ...unused.log, warn: noted, error: noted },
     // Nothing is decided by these, and no run is to differ because another was before it.
-    history: stores.history(memoryTable()),
-    alerts: stores.alerts(memoryTable()),
+    ...storesOfListeners(memoryTable()),
     listingPace: new ListingPace(),
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),

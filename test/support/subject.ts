@@ -34,6 +34,19 @@ export interface TestedSubject {
   readonly writer?: Writer;
   /** By their names in local/queues.ts. */
   readonly queues?: Readonly<Record<string, TestedQueue>>;
+  /** Its settings of a stage: at their longest, as little as there can be, and of one that takes over a GitLab. */
+  readonly settings?: { readonly most?: object; readonly least?: object; readonly ofGitLab?: object };
+  /** By entrance: which repo it takes a text for. undefined: none. */
+  readonly repoIn?: Readonly<Record<string, (text: string) => string | undefined>>;
+  /** By setting: what becomes code. */
+  readonly code?: Readonly<Record<string, InCode>>;
+}
+
+interface InCode {
+  readonly set: unknown;
+  /** Reads what the functions have. */
+  readonly read: (json: string | undefined) => unknown;
+  readonly functions: readonly string[];
 }
 
 export interface TestedFunction {
@@ -52,7 +65,7 @@ export interface AskedFirst {
   readonly routeKey: string;
 }
 
-export interface TestedQueue {
+interface TestedQueue {
   /** Its name in `Deps`. */
   readonly port: string;
   /** What reads its jobs, those of older versions too. */

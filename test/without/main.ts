@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { removeSubject } from './remove-subject.ts';
+import { type Rest, removeSubject } from './remove-subject.ts';
 
 /**
  * `npm run without -- SUBJECT…`: in a copy of the checkout, deletes the folders of a subject and its lines in the lists, and checks
@@ -32,6 +32,7 @@ const notYet: readonly string[] = [
 /** Outside of a subject's folders, all of them in lists: of the product, and of the tests. */
 const linesMax = { product: 12, tests: 6 };
 const lists: readonly string[] = [
+  'package.json',
   'cli/alone.ts',
   'cli/subjects.ts',
   'console/src/addresses.ts',
@@ -56,6 +57,7 @@ const lists: readonly string[] = [
   'test/simulation/ports.ts',
   'test/simulation/subjects-code.ts',
   'test/simulation/subjects.ts',
+  'test/support/memory/subjects.ts',
   'test/support/subjects.ts',
 ];
 /** A file a function lists what the function needs. */
@@ -84,6 +86,27 @@ function filesOf(): string[] {
   return listed.filter((file) => !missing.has(file));
 }
 
+/** The lines of package.json with what only a subject needed. */
+function packagesOfNone(sources: ReadonlyMap<string, string>, { deleted, changed }: Rest) {
+  const lines = readFileSync(path.join(root, 'package.json'), 'utf8').split('\n');
+  const own = deleted.map((file) => sources.get(file)).join('\n');
+  const gone = new Set(deleted);
+  const left = [...sources]
+    .map(([file, text]) => (gone.has(file) ? '' : (changed.get(file) ?? text)))
+    .join('\n');
+  const isImported = (name: string, text: string) =>
+    ["from '", "import '", "import('"].some((before) =>
+      ["'", '/'].some((after) => text.includes(before + name + after)),
+    );
+  const removed = lines.flatMap((text, index) => {
+    const [, name] = /^ {4}"(@?[\w./-]+)": "\d[^"]*",?$/.exec(text) ?? [];
+    const isOfNone = name !== undefined && isImported(name, own) && !isImported(name, left);
+    return isOfNone ? [{ file: 'package.json', line: index + 1, text: text.trim() }] : [];
+  });
+  const isLeft = (_: string, index: number) => removed.every(({ line }) => line !== index + 1);
+  return { removed, rest: lines.filter(isLeft).join('\n') };
+}
+
 /** Makes the copy, and prints each line that it lacks. @returns whether these are few, and in lists. */
 function copyWithout(subject: string, copy: string): boolean {
   const files = filesOf();
@@ -93,16 +116,22 @@ function copyWithout(subject: string, copy: string): boolean {
       /\.(ts|tsx|mjs)$/.test(file) ? readFileSync(path.join(root, file), 'utf8') : '',
     ]),
   );
-  const { deleted, removed, changed } = removeSubject(sources, subject);
+  const found = removeSubject(sources, subject);
+  const { deleted, changed } = found;
+  const packages = packagesOfNone(sources, found);
+  const removed = [...found.removed, ...packages.removed];
   const gone = new Set(deleted);
   for (const file of files) {
     if (gone.has(file)) continue;
     const to = path.join(copy, file);
     mkdirSync(path.dirname(to), { recursive: true });
-    const text = changed.get(file);
+    const text = file === 'package.json' ? packages.rest : changed.get(file);
     if (text === undefined) cpSync(path.join(root, file), to, { verbatimSymlinks: true });
     else writeFileSync(to, text);
   }
+  // What only its own file needs now may stay exported.
+  const knip = JSON.parse(readFileSync(path.join(root, 'knip.json'), 'utf8')) as object;
+  writeFileSync(path.join(copy, 'knip.json'), JSON.stringify({ ...knip, ignoreExportsUsedInFile: true }));
   symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
   for (const { file, line, text } of removed)
     print(`  ${file}:${line}  ${text}${isList(file) ? '' : '  (not a list)'}`);

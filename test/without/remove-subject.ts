@@ -10,7 +10,7 @@ interface RemovedLine {
   readonly text: string;
 }
 
-interface Rest {
+export interface Rest {
   /** The files that were in the subject's folders. */
   readonly deleted: readonly string[];
   /** In other files. */

@@ -3,6 +3,7 @@ import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.t
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import type { JobQueue } from '../../../lambda/core/rules/jobs.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
+import { type UnionToIntersection, valuesOf } from '../../../lambda/core/rules/types.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts';
@@ -11,7 +12,6 @@ import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { storesOn } from '../../../lambda/stores.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client.ts';
 import { allSeamsOf } from '../../../lambda/subjects.ts';
@@ -23,10 +23,17 @@ import * as subjectQueues from '../../../local/queues.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';
+import * as subjects from './subjects.ts';
 import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
+
+type OfSubject = (typeof subjects)[keyof typeof subjects];
+const portsOfSubjects = () =>
+  Object.assign({}, ...valuesOf(subjects).map((make) => make())) as UnionToIntersection<
+    ReturnType<OfSubject>
+  >;
 
 /**
  * All that use cases depend on, in memory. A test passes the parts that it looks at, or that must behave in a special
@@ -39,8 +46,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
-    identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
-    issuers: publicIssuers,
+    ...portsOfSubjects(),
     adoptedRepos: new AdoptedRepos([]),
     gitHosts: [],
     signInHosts: {
@@ -57,8 +63,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     eventBus: { publish: async () => undefined },
     ...queues(),
     copier: { copy: async () => ({ kind: 'failed', reason: 'there is none' }) },
-    webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
-    webhookUrls: () => true,
+    allowsLoopback: true,
     mailer: { send: async () => undefined },
     admin: { sha256s: async () => [sha256Hex(adminToken)] },
     store: objects,

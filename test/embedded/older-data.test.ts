@@ -15,6 +15,7 @@ import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import { create as createStoreEvents } from '../../lambda/frame/work/store-events.ts';
 import type { WebhookMessage } from '../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import type { ExportMessage } from '../../lambda/subjects/exports/messages.ts';
+import { queuesBy } from '../../local/background/queues.ts';
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { storeCredentialsOf } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
@@ -119,13 +120,13 @@ async function deployOver(commit: string) {
     database,
     store: embeddedStore(store, { bucket, credentials }),
     url: store.url,
+    ...queuesBy(
+      async (name, jobs) => void queued[name as 'exports' | 'webhooks']?.push(...(jobs as never[])),
+    ),
     queue: {
       request: async (request) => void queued.recounts.push(request),
       requestAll: async (requests) => void queued.recounts.push(...requests),
     },
-    exportQueue: { isOn: true, send: async (sent) => void queued.exports.push(...(sent as never[])) },
-    chunkQueue: { isOn: true, send: async () => undefined },
-    webhookQueue: { isOn: true, send: async (sent) => void queued.webhooks.push(...(sent as never[])) },
     emailQueue: { isOn: false, send: async () => undefined },
     copyQueue: { isOn: false, send: async () => undefined },
     mailer: { send: async () => undefined },

@@ -65,7 +65,7 @@ export interface AskedFirst {
   readonly routeKey: string;
 }
 
-export interface TestedQueue {
+interface TestedQueue {
   /** Its name in `Deps`. */
   readonly port: string;
   /** What reads its jobs, those of older versions too. */

@@ -77,7 +77,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // Each subject stands alone on the core and the frame, but for what is nothing without another.
   ...subject('alerts', ['@aws-sdk/client-sesv2', 'node:http', 'node:https', 'zod']),
-  ...subject('chunks', ['aws-lambda', 'hash-wasm', 'zod']),
+  ...subject('chunks', ['aws-lambda', 'hash-wasm', 'node:timers/promises', 'zod']),
   ...subject('ci', ['aws-jwt-verify']),
   ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts']),
   ...subject('exports', ['aws-lambda', 'zod']),

@@ -9,7 +9,6 @@ import * as failureKinds from './lists/failure-kinds.ts';
 import * as holds from './lists/holds.ts';
 import * as listening from './lists/listeners.ts';
 import * as offered from './lists/offered.ts';
-import * as outlook from './lists/outlook.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as userEnds from './lists/user-ends.ts';
@@ -92,7 +91,6 @@ export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
-    NeedsOfAll<typeof outlook> &
     Needs<typeof chunkedWay>,
 ) {
   const seams = seamsOf(deps);
@@ -102,7 +100,6 @@ export function allSeamsOf(
     ...lfsSeamsOf({ ...deps, ...seams, way }),
     ...managementSeamsOf(deps),
     belongings: [...seams.listeners, ...each({ ...ends, ...belongings }, deps)],
-    outlook: each(outlook, deps)[0],
     way,
   };
 }

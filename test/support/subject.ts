@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { Table } from '../../lambda/core/table/requests.ts';
 import type { HttpHandler } from '../../lambda/frame/aws/function.ts';
 import type { Deps } from '../../local/deps.ts';
@@ -31,6 +32,19 @@ export interface TestedSubject {
     readonly rest?: (deps: Deps) => Promise<unknown>;
   };
   readonly writer?: Writer;
+  /** Puts what it keeps of a tenant in use, for the cost model. */
+  readonly inUse?: (deps: Deps, of: { tenant: string; nowMs: number }) => Promise<unknown>;
+  /** What its queues' messages are read by, by the queue. */
+  readonly messages?: Readonly<Record<string, z.ZodType>>;
+  /** What pages have of it, as code. */
+  readonly blocks?: TestedBlocks;
+}
+
+interface TestedBlocks {
+  /** Whether a value is one of its messages to others. @throws if it's a wrong one. */
+  readonly json: (value: Readonly<Record<string, unknown>>) => boolean;
+  /** Checks what the functions of a program do. */
+  readonly js: (functions: object) => void;
 }
 
 export interface TestedFunction {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { answer, type Contract } from '../../frame/contract/contract.ts';
 import { bytes, bytesOrNull, count, day, onlyTrue } from '../../frame/contract/fields.ts';
 import { forecastSchema, lastRefusalsSchema } from '../../frame/contract/outlook.ts';
-import type { SubscriptionFields } from '../../frame/contract/tenants.ts';
+import type { SubscriptionFields } from '../../frame/contract/repos.ts';
 
 const historySchema = z
   .object({

@@ -1,15 +1,17 @@
 import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
+import type { SwitchedQueue } from '../../../lambda/core/rules/jobs.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
+import { type UnionToIntersection, valuesOf } from '../../../lambda/core/rules/types.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts';
 import { storageClasses } from '../../../lambda/core/store/rules/storage-class.ts';
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
+import * as queues from '../../../lambda/lists/queues.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/messages.ts';
 import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/subjects/exports/messages.ts';
@@ -53,11 +55,9 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     },
     knownHostUsers: new KnownHostUsers(),
     eventBus: { publish: async () => undefined },
-    webhookQueue: recordingWebhookQueue().queue,
-    copyQueue: { isOn: false, send: async () => undefined },
+    ...silentQueues(),
     copier: { copy: async () => ({ kind: 'failed', reason: 'there is none' }) },
     allowsLoopback: true,
-    emailQueue: { isOn: false, send: async () => undefined },
     mailer: { send: async () => undefined },
     admin: { sha256s: async () => [sha256Hex(adminToken)] },
     store: objects,
@@ -67,7 +67,6 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     knownObjects: new KnownObjects(),
     archives: new MemoryArchiveStore({ objects }),
     exportQueue: recordingExportQueue().queue,
-    chunkQueue: recordingChunkQueue().queue,
     exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     storageClasses,
@@ -133,6 +132,16 @@ export function recordingQueue(): { queue: ReconcileQueue; requests: ReconcileRe
   return { queue, requests };
 }
 
+type Ports = UnionToIntersection<(typeof queues)[keyof typeof queues]>;
+
+const silent: SwitchedQueue<object> = { isOn: false, send: async () => undefined };
+
+/** Queues of subjects that deliver nothing. */
+const silentQueues = () =>
+  Object.fromEntries(
+    valuesOf(queues).flatMap((ports) => Object.keys(ports).map((port) => [port, silent])),
+  ) as Readonly<Record<keyof Ports, typeof silent>>;
+
 /** A queue of steps that delivers nothing, and the steps that it got. */
 export function recordingExportQueue(): { queue: ExportQueue; messages: ExportMessage[] } {
   const messages: ExportMessage[] = [];
@@ -142,12 +151,6 @@ export function recordingExportQueue(): { queue: ExportQueue; messages: ExportMe
 /** The same for chunked uploads. */
 export function recordingChunkQueue(): { queue: ChunkQueue; messages: ChunkMessage[] } {
   const messages: ChunkMessage[] = [];
-  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
-}
-
-/** A queue that delivers nothing, and the messages that it got. */
-export function recordingWebhookQueue(): { queue: WebhookQueue; messages: WebhookMessage[] } {
-  const messages: WebhookMessage[] = [];
   return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
 }
 

@@ -5,8 +5,6 @@ import { createDynamoDbRequestKeys } from '../../../lambda/frame/access/request-
 import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/frame/access/rules/audit.ts';
 import { createDynamoDbFailures } from '../../../lambda/frame/failures/failure-store.ts';
 import * as stores from '../../../lambda/lists/stores.ts';
-import { createDynamoDbAlerts } from '../../../lambda/subjects/alerts/alert-store.ts';
-import { createDynamoDbWebhooks } from '../../../lambda/subjects/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/subjects/downloads/download-store.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/subjects/downloads/public-read-store.ts';
 import {
@@ -62,8 +60,6 @@ export class MemoryRequestKeys extends storeClass(createDynamoDbRequestKeys) {}
 export class MemoryTokenStore extends storeClass(stores.tokens) {}
 export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
-export class MemoryAlerts extends storeClass(createDynamoDbAlerts) {}
-export class MemoryWebhooks extends storeClass(createDynamoDbWebhooks) {}
 export class MemoryFailures extends storeClass(createDynamoDbFailures) {}
 
 export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {

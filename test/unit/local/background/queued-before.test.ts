@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { decodeStoreEvents, reconcileMessage } from '../../../../lambda/core/ledger/reconcile-requests.ts';
 import { readJob } from '../../../../lambda/core/rules/jobs.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import { emailWork } from '../../../../lambda/subjects/alerts/emails.ts';
-import { alertMessage } from '../../../../lambda/subjects/alerts/webhooks.ts';
 import { chunkMessage } from '../../../../lambda/subjects/chunks/messages.ts';
 import { copyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
 import { exportMessage } from '../../../../lambda/subjects/exports/messages.ts';
@@ -13,6 +11,8 @@ import { createPumps, defaultQueueTiming, type QueueName } from '../../../../loc
 import type { Item } from '../../../../local/table/expression.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
+import type { TestedSubject } from '../../../support/subject.ts';
+import * as subjects from '../../../support/subjects.ts';
 import { FakeTime } from './fake-time.ts';
 
 interface Queued {
@@ -31,8 +31,7 @@ const schemas = {
   exports: exportMessage,
   chunks: chunkMessage,
   copies: copyMessage,
-  webhooks: alertMessage,
-  emails: emailWork,
+  ...Object.assign({}, ...Object.values<TestedSubject>(subjects).map(({ messages }) => messages)),
 };
 const names = Object.keys(schemas) as QueueName[];
 const cause = 'JKJaXmPLvHcESHA=';
@@ -80,7 +79,7 @@ async function deliveredFrom(items: readonly Item[], { isShared }: { isShared: b
   const dead = (await pumps.reconciles.gauge.read()).deadLettersAt;
   for (let turn = 0; turn < 60; turn += 1) await time.advance(1_000);
   const left = [...table.store.all()].map(({ pk }) => pk);
-  return { of: (name: QueueName) => delivered.get(name) ?? [], dead, left };
+  return { of: (name: string) => delivered.get(name as QueueName) ?? [], dead, left };
 }
 
 const withoutCause = ({ correlationId, ...message }: Record<string, unknown>) => message;

@@ -35,9 +35,6 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from './subjects/exports/rules/settings.ts';
-import { createHostClient } from './subjects/hosts/git-hosts.ts';
-import { gitHostsFromJson } from './subjects/hosts/rules/git-hosts.ts';
-import { KnownHostUsers } from './subjects/hosts/rules/host-client.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only
@@ -51,7 +48,6 @@ import { KnownHostUsers } from './subjects/hosts/rules/host-client.ts';
 declare const stageJson: {
   readonly protocol: string | undefined;
   readonly adoptedRepos: string | undefined;
-  readonly gitHosts: string | undefined;
   readonly limitContactUrl: string | undefined;
   readonly storageClasses: string | undefined;
 };
@@ -209,19 +205,6 @@ export function scanning(client: BucketClient) {
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());
   return { listing, scan: createPathScan({ listing, clock, settings: settings(), log: log() }) };
 }
-
-/** Whose people the stage lets in. */
-export const gitHosts = () => gitHostsFromJson(stageJson.gitHosts);
-
-/** How people are asked for at their git hosts. */
-export const hostUsers = (tables: ReturnType<typeof table>) => ({
-  gitHosts: gitHosts(),
-  hostClient: createHostClient(clock),
-  linkedRepos: stores.linkedRepos(tables),
-  tenantLinks: stores.tenantLinks(tables),
-  keptGrants: stores.keptGrants(tables),
-  knownHostUsers: new KnownHostUsers(),
-});
 
 /** Where people ask the operator for a higher limit. */
 export const limitContactUrl = () => stageJson.limitContactUrl;

@@ -1,22 +1,24 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
-import type { NeedsOfAll } from './core/rules/types.ts';
+import { onePutEach } from './core/ledger/rules/upload-way.ts';
+import { noClaims } from './core/ledger/seams.ts';
+import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
 import * as auditParts from './lists/audit-parts.ts';
 import * as belongings from './lists/belongings.ts';
 import * as chores from './lists/chores.ts';
+import * as claims from './lists/claims.ts';
+import * as downloading from './lists/downloading.ts';
 import * as ends from './lists/ends.ts';
 import * as failureKinds from './lists/failure-kinds.ts';
 import * as holds from './lists/holds.ts';
 import * as listening from './lists/listeners.ts';
+import * as logins from './lists/logins.ts';
 import * as offered from './lists/offered.ts';
+import * as publicWays from './lists/public-ways.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as userEnds from './lists/user-ends.ts';
-import { chunkClaims, chunkedWay } from './subjects/chunks/seams.ts';
-import { downloadMeter } from './subjects/downloads/downloads.ts';
-import type { DownloadPorts } from './subjects/downloads/ports.ts';
-import { publicAccess, readThrough } from './subjects/downloads/seams.ts';
-import { hostLogin, publicByHost } from './subjects/hosts/seams.ts';
+import * as ways from './lists/ways.ts';
 
 type Make = (deps: never) => unknown;
 type Needs<F extends Make> = Parameters<F>[0];
@@ -26,12 +28,20 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
     .sort()
     .map((name) => (list[name] as Make)(deps as never)) as ReturnType<L[keyof L]>[];
 
+/** The same in one: what each makes has other names. */
+export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
+  Object.assign({}, ...each(list, deps)) as object & UnionToIntersection<ReturnType<L[keyof L]>>;
+
+export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
+
+export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
+
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
   deps: NeedsOfAll<typeof listening> &
     NeedsOfAll<typeof belongings> &
     NeedsOfAll<typeof holds> &
-    Needs<typeof chunkClaims> &
+    NeedsOfAll<typeof claims> &
     Omit<NeedsOfAll<typeof chores>, 'holds'>,
 ): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
   readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
@@ -42,26 +52,23 @@ export function seamsOf(
     belongings: [...listeners, ...each(belongings, deps)],
     holds: held,
     chores: each(chores, { ...deps, holds: held }),
-    claims: chunkClaims(deps),
+    claims: claimsOf(deps),
   };
 }
 
 /** What they have for the LFS API. */
 export function lfsSeamsOf(
-  deps: Needs<typeof hostLogin> &
-    Needs<typeof publicByHost> &
-    Needs<typeof downloadMeter> &
-    Needs<typeof readThrough> &
-    Omit<Needs<typeof publicAccess>, 'meters' | 'publicWays'>,
-): LfsPorts & Pick<DownloadPorts, 'publicWays'> {
-  const meters = [downloadMeter(deps)];
-  const publicWays = [publicByHost(deps)];
+  deps: NeedsOfAll<typeof logins> &
+    NeedsOfAll<typeof publicWays> &
+    Omit<NeedsOfAll<typeof downloading>, 'publicWays'>,
+) {
+  const ways = each(publicWays, deps);
+  const nothing: Omit<LfsPorts, 'logins'> = { meters: [] };
   return {
-    logins: [hostLogin(deps)],
-    meters,
-    publicWays,
-    publicAccess: publicAccess({ ...deps, meters, publicWays }),
-    readThrough: readThrough(deps),
+    logins: each(logins, deps),
+    publicWays: ways,
+    ...nothing,
+    ...each(downloading, { ...deps, publicWays: ways })[0],
   };
 }
 
@@ -91,10 +98,10 @@ export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
-    Needs<typeof chunkedWay>,
+    NeedsOfAll<typeof ways>,
 ) {
   const seams = seamsOf(deps);
-  const way = chunkedWay(deps);
+  const way = wayOf(deps);
   return {
     ...seams,
     ...lfsSeamsOf({ ...deps, ...seams, way }),

@@ -210,6 +210,7 @@ interface Functions {
   readonly http: HttpFunctions;
   readonly refresh: ScheduledFunction;
   readonly consumers: Readonly<Record<QueueName, Consumer>>;
+  readonly resume: (queues: Queues, isAlone: boolean) => Promise<void>;
 }
 
 /** What each of them makes. */
@@ -229,5 +230,8 @@ export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions 
     http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys) },
     refresh: refresh(deps),
     consumers: { ...made(toCreate, { ...deps, publicUrl }), reconciles: reconcile(deps) },
+    async resume(queues, isAlone) {
+      for (const [, { resume }] of queuesOfSubjects) await resume?.({ ...deps, ...queues } as never, isAlone);
+    },
   };
 }

@@ -5,25 +5,17 @@ import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
 import * as subscriptionParts from '../lists/subscription-parts.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from '../parts.ts';
-import { publicRepoPart } from '../subjects/downloads/repo-parts.ts';
 import { each } from '../subjects.ts';
+import * as repoParts from './lists/subscription.ts';
 
 export function subscriptionDeps() {
   const [tables, client] = [table(), bucketClient()];
-  const deps = heard(tables);
+  const deps = { ...heard(tables), ...scanning(client) };
   return {
     ...deps,
-    ...scanning(client),
     store: objectStore(client),
     listeners: each(listeners, deps),
-    repoParts: [
-      publicRepoPart({
-        ...deps,
-        ...scanning(client),
-        publicReads: stores.publicReads(tables),
-        downloads: stores.downloads(tables),
-      }),
-    ],
+    repoParts: each(repoParts, { ...deps, tables }),
     subscriptionParts: each(subscriptionParts, deps),
     tokens: stores.tokens(tables),
     admin: admin(),

@@ -1,4 +1,5 @@
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import type { NeedsOfAll } from '../core/rules/types.ts';
 import { KnownObjects, ListingPace } from '../core/scan/rules/known-objects.ts';
 import { adoptedSigner } from '../core/store/adopted.ts';
 import type { S3Settings } from '../core/store/bucket-client.ts';
@@ -12,14 +13,15 @@ import { type LfsAccessDeps, lfsLogin } from '../frame/lfs/access.ts';
 import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
+import * as batchRoutes from '../lists/batch-routes.ts';
 import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import {
   adoptedRepos,
   bucketClient,
   bucketPlace,
   heard,
-  hostUsers,
   jobQueues,
   objectStore,
   optional,
@@ -32,16 +34,19 @@ import {
   table,
   urlSigner,
 } from '../parts.ts';
-import { chunkedWay } from '../subjects/chunks/seams.ts';
-import { type CopiesDeps, lfsCopies } from '../subjects/downloads/lfs-routes.ts';
-import { each, lfsSeamsOf } from '../subjects.ts';
+import { allOf, each, lfsSeamsOf, wayOf } from '../subjects.ts';
+import * as batchParts from './lists/batch.ts';
+import * as loginParts from './lists/logins.ts';
 
-/** The LFS Batch API, and copies from other servers. */
+/** The LFS Batch API, and what subjects answer beside it. */
 export function create(
-  deps: BatchDeps & CopiesDeps & Omit<LfsAccessDeps, 'rejectedLogins'> & FunctionPorts,
+  deps: BatchDeps &
+    Omit<NeedsOfAll<typeof batchRoutes>, 'login'> &
+    Omit<LfsAccessDeps, 'rejectedLogins'> &
+    FunctionPorts,
 ): HttpHandler {
   const login = lfsLogin(deps);
-  const answer = byRoute(lfsBatch(deps, login), lfsCopies(deps, login));
+  const answer = byRoute(lfsBatch(deps, login), ...each(batchRoutes, { ...deps, login }));
   return guard(deps, respondLfsError, withMetrics(deps.metrics, answer));
 }
 
@@ -61,24 +66,24 @@ export function batchDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
   const deps = heard(tables);
-  const hosts = hostUsers(tables);
   const all = {
     ...deps,
-    ...hosts,
+    ...allOf(loginParts, tables),
+    ...allOf(batchParts, tables),
     publicUrl: publicUrl(),
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     listeners: each(listeners, deps),
-    way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
-    downloads: stores.downloads(tables),
-    publicReads: stores.publicReads(tables),
+    way: wayOf({
+      ...deps,
+      chunkedUploads: workStores.chunkedUploads(tables),
+    }),
     tokens: stores.tokens(tables),
     store: objectStore(client),
     signer: objectSigner(place),
     storageClasses: storageClasses(),
     queue: queue(),
-    copies: stores.copies(tables),
     ...jobQueues(),
   };
   return { ...all, ...lfsSeamsOf(all) };

@@ -24,7 +24,6 @@ import {
   clock,
   common,
   exportsOfDeployment,
-  gitHosts,
   jobQueues,
   limitContactUrl,
   objectStore,
@@ -39,9 +38,8 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { each, managementSeamsOf } from '../subjects.ts';
-import { issuers } from './ci/parts.ts';
+import { allOf, claimsOf, each, managementSeamsOf } from '../subjects.ts';
+import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({
@@ -74,7 +72,9 @@ function queueGauges(): QueueGauge[] {
   });
 }
 
-const noMetrics = { increment: () => undefined, measure: () => undefined, flush: () => undefined };
+const noMetrics = {
+  metrics: { increment: () => undefined, measure: () => undefined, flush: () => undefined },
+};
 
 export function managementDeps() {
   const [stores, place] = [storesOn(table()), bucketPlace()];
@@ -88,10 +88,9 @@ export function managementDeps() {
     listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
-    claims: chunkClaims({ clock, ...stores }),
+    claims: claimsOf({ clock, ...stores }),
     ...jobQueues(),
-    issuers: issuers(),
-    gitHosts: gitHosts(),
+    ...allOf(parts, {}),
     admin: admin(),
     queue: queue(),
     ...exportsOfDeployment(),
@@ -105,7 +104,7 @@ export function managementDeps() {
     ...deps,
     ...managementSeamsOf(deps),
     // It only changes limits: nothing that is counted.
-    listeners: each(listeners, { ...deps, metrics: noMetrics }),
+    listeners: each(listeners, { ...deps, ...noMetrics }),
   };
 }
 

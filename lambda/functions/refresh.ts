@@ -8,7 +8,9 @@ import { withInvocation, withMetrics } from '../frame/aws/function.ts';
 import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import { exportsOfDeployment, heard, jobQueues, optional, queue, table } from '../parts.ts';
+import { storesOf } from '../stores.ts';
 
 /** The schedule's target. */
 export function create(
@@ -42,8 +44,7 @@ export function refreshDeps() {
     ...jobQueues(),
     queue: queue(),
     ...exportsOfDeployment(),
-    exportJobs: stores.exportJobs(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
+    ...storesOf(workStores, tables),
   };
 }
 

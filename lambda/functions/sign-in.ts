@@ -6,9 +6,10 @@ import { answering } from '../frame/management/handler.ts';
 import * as operations from '../lists/sign-in.ts';
 import * as stores from '../lists/stores.ts';
 import { openApiDocument } from '../openapi.ts';
-import { common, gitHosts, publicUrl, table } from '../parts.ts';
+import { common, publicUrl, table } from '../parts.ts';
 import type { RouteKey } from '../routes.ts';
-import { signInHosts } from './sign-in/parts.ts';
+import { allOf } from '../subjects.ts';
+import * as parts from './lists/sign-in.ts';
 
 /** The description of the API, for programs. It is for everybody, so nothing is checked. */
 async function describeApi({ publicUrl }: { publicUrl?: string | undefined }, event: APIGatewayProxyEventV2) {
@@ -27,15 +28,11 @@ export function signInDeps() {
   return {
     ...common(),
     publicUrl: publicUrl(),
-    gitHosts: gitHosts(),
-    signInHosts: signInHosts(),
-    users: stores.users(tables),
+    ...allOf(parts, tables),
     tokens: stores.tokens(tables),
     // It knows no operator: nobody's session of theirs counts here.
     admin: { sha256s: async () => [] },
     ledger: stores.ledger(tables),
-    linkedRepos: stores.linkedRepos(tables),
-    tenantLinks: stores.tenantLinks(tables),
     invitations: stores.invitations(tables),
     devices: stores.devices(tables),
     requestKeys: stores.requestKeys(tables),

@@ -22,6 +22,5 @@ export { historyContract as history } from '../subjects/history/contract.ts';
 export { tenantLinkContract as tenantLink } from '../subjects/hosts/contract.ts';
 export { invitationContract as invitation } from '../subjects/invitations/contract.ts';
 export { lockContracts as lock } from '../subjects/locks/contracts.ts';
-export { signInContract as signIn } from '../subjects/sign-in/contract.ts';
-export { userContract as user } from '../subjects/sign-in/user-contract.ts';
+export { signInContracts as signIn } from '../subjects/sign-in/contracts.ts';
 export { statusContract as status } from '../subjects/status/contract.ts';

@@ -18,6 +18,5 @@ export { historyOperations as history } from '../subjects/history/routes.ts';
 export { tenantLinkOperations as tenantLink } from '../subjects/hosts/routes.ts';
 export { invitationOperations as invitation } from '../subjects/invitations/routes.ts';
 export { lockOperations as lock } from '../subjects/locks/routes.ts';
-export { signInHostOperations as signInHosts } from '../subjects/sign-in/routes.ts';
-export { userOperations as user } from '../subjects/sign-in/user-routes.ts';
+export { signInOperations as signIn } from '../subjects/sign-in/user-routes.ts';
 export { statusOperations as status } from '../subjects/status/routes.ts';

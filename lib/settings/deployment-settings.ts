@@ -9,7 +9,14 @@ import {
 import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
 import { gitHostIdPattern } from '../../lambda/frame/access/rules/host-user.ts';
-import { type FunctionName, functionSpecs, type QueueName, queueSpecs } from '../../lambda/routes.ts';
+import {
+  type FunctionName,
+  functionSpecs,
+  type QueueName,
+  queueNames,
+  queueSpecs,
+  type WorkersSetting,
+} from '../../lambda/routes.ts';
 import { gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 import * as ofSubjects from './subjects.ts';
@@ -125,6 +132,15 @@ const workers = (name: QueueName, what: string, least = 2) =>
     .describe(
       `${what} Default: ${queueSpecs[name].usualWorkers}, or fewer with a low \`accountConcurrency\`.`,
     );
+
+const workersOfQueues = Object.fromEntries(
+  queueNames.flatMap((name) => {
+    const { workersIn = '', workersDo } = queueSpecs[name];
+    return workersDo === undefined
+      ? []
+      : [[workersIn, workers(name, `Concurrent functions that ${workersDo}.`)]];
+  }),
+) as Readonly<Record<WorkersSetting, ReturnType<typeof workers>>>;
 
 const reservedConcurrency = section(
   {
@@ -403,8 +419,7 @@ export const everySetting = z.strictObject({
   reservedConcurrency,
   reconcile,
   exports: exportsOfDeployment,
-  chunkWorkers: workers('chunks', 'Concurrent functions that check and assemble files uploaded in chunks.'),
-  copyWorkers: workers('copies', 'Concurrent functions that copy objects from Git hosts.'),
+  ...workersOfQueues,
   alerts: alertsOfDeployment,
   email: emailOfDeployment,
   ...ofSubjects,

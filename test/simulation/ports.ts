@@ -9,6 +9,7 @@ import { counterMethods } from '../../lambda/core/ledger/tenant-counter-store.ts
 import { tenantMethods } from '../../lambda/core/ledger/tenant-store.ts';
 import { watchMethods } from '../../lambda/core/ledger/watch-store.ts';
 import type { Clock, Log } from '../../lambda/core/rules/clock-and-log.ts';
+import type { SwitchedQueue } from '../../lambda/core/rules/jobs.ts';
 import type { Metrics } from '../../lambda/core/rules/metrics.ts';
 import type { Settings } from '../../lambda/core/rules/settings.ts';
 import { createPathScan } from '../../lambda/core/scan/path-scan.ts';
@@ -26,7 +27,6 @@ import type { Table } from '../../lambda/core/table/requests.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import * as stores from '../../lambda/lists/stores.ts';
 import { storesOfListeners } from '../../lambda/stores.ts';
-import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
@@ -144,7 +144,7 @@ interface WorldPorts {
   readonly archives: MemoryArchiveStore;
   onCreated(upload: MultipartUpload): void;
   onMade(upload: MultipartUpload): Promise<void>;
-  sendChunkMessages(messages: readonly ChunkMessage[]): void;
+  sendJobs(port: string, jobs: readonly object[]): void;
   /** Whether files come back cut. */
   readonly areFilesLost: boolean;
   readonly signer: UrlSigner;
@@ -182,6 +182,15 @@ export const bound = (ports: SimPorts): SimDeps => ({ ...ports, ...allSeamsOf(po
 const storesOfSubjects = (table: Table): Partial<SimPorts> =>
   Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.stores(table)));
 
+function queuesOfSubjects(actor: Actor, world: WorldPorts): Partial<SimPorts> {
+  const ports = Object.values<SubjectCode>(subjects).flatMap(({ queues = [] }) => queues);
+  const queueOf = (port: string): SwitchedQueue<object> => ({
+    isOn: true,
+    send: (jobs) => actor.operation('queue', async () => world.sendJobs(port, jobs)),
+  });
+  return Object.fromEntries(ports.map((port) => [port, queueOf(port)]));
+}
+
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
   const store = storeOf(actor, world);
@@ -211,10 +220,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     archives: archivesOf(actor, world),
     downloads: stores.downloads(table),
     exportJobs: stores.exportJobs(table),
-    chunkedUploads: stores.chunkedUploads(table),
-    chunkQueue: {
-      send: (messages) => actor.operation('queue', async () => world.sendChunkMessages(messages)),
-    },
+    ...queuesOfSubjects(actor, world),
     signer,
     queue: {
       request: (request) => {

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { adoptedPathCharactersMax } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { type DeploymentSettingsInput, everySetting } from '../../lib/settings/deployment-settings.ts';
 import { newCdnKey } from '../support/cdn.ts';
+import { listOf, longestHost } from '../support/longest.ts';
+import type { TestedSubject } from '../support/subject.ts';
+import * as subjects from '../support/subjects.ts';
 
 /** Settings of stages that stand for all: what holds for their templates holds for those of any stage. */
 interface DeploymentFixture {
@@ -9,17 +12,15 @@ interface DeploymentFixture {
   readonly settings: DeploymentSettingsInput;
 }
 
+const ofSubjects = Object.values<TestedSubject>(subjects);
+
 /** The longest name that a stage can have. */
 export const longestStage = 's'.repeat(20);
 
-/** The longest domain name: labels of up to 63 characters, 253 in all. */
-const longestHost = `${`${'h'.repeat(62)}.`.repeat(4).slice(0, -5)}.com`;
 const longestOrigin = `https://${longestHost}:65535`;
 const arn = (place: string, rest: string) => `arn:aws:${place}:111122223333:${rest}`;
 const certificateArn = arn('acm:ap-southeast-1', `certificate/${'0'.repeat(36)}`);
 const credentialsSecretArn = arn('secretsmanager:ap-southeast-1', `secret:${'n'.repeat(505)}-AbCdEf`);
-const listOf = <T>(length: number, of: (index: string) => T): T[] =>
-  Array.from({ length }, (_, index) => of(String(index).padStart(2, '0')));
 
 const externalStore = {
   kind: 'external',
@@ -35,11 +36,6 @@ const adoptedRepos = listOf(20, (index) => ({
   repo: `${'r'.repeat(98)}${index}`,
   path: `${'p'.repeat(adoptedPathCharactersMax - 3)}${index}/`,
   names: 'oid' as const,
-}));
-const identityIssuers = listOf(20, (index) => ({
-  issuer: `https://${longestHost}/${'i'.repeat(245)}${index}`,
-  jwksUri: `https://${longestHost}/${'k'.repeat(245)}${index}`,
-  kind: 'gitlab' as const,
 }));
 const gitHosts = listOf(8, (index) => ({
   id: `${'g'.repeat(18)}${index}`,
@@ -88,8 +84,8 @@ const most: DeploymentSettingsInput = {
   logLevel: 'ERROR',
   logRetentionDays: 3_653,
   adoptedRepos,
-  identityIssuers,
   gitHosts,
+  ...Object.assign({}, ...ofSubjects.map(({ settings }) => settings?.most)),
 };
 
 export const fixtures: readonly DeploymentFixture[] = [
@@ -110,7 +106,7 @@ export const fixtures: readonly DeploymentFixture[] = [
     settings: {
       exports: { workers: 0 },
       alerts: { eventBus: false },
-      identityIssuers: [],
+      ...Object.assign({}, ...ofSubjects.map(({ settings }) => settings?.least)),
     },
   },
   {
@@ -142,13 +138,7 @@ export const fixtures: readonly DeploymentFixture[] = [
         path: `lfs-objects/${index}/`,
         names: 'ab/cd/rest' as const,
       })),
-      identityIssuers: [
-        {
-          issuer: 'https://gitlab.example.com',
-          jwksUri: 'https://gitlab.example.com/oauth/discovery/keys',
-          kind: 'gitlab',
-        },
-      ],
+      ...Object.assign({}, ...ofSubjects.map(({ settings }) => settings?.ofGitLab)),
       gitHosts: [{ id: 'gitlab', kind: 'gitlab', url: 'https://gitlab.example.com' }],
       protocol: { objectMaxMiB: 5_120, putMinBytesPerSecond: 100_000 },
       storeEvents: true,

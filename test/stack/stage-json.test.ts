@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { build } from 'esbuild';
@@ -8,19 +9,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { defaultSettings, settingsFromJson } from '../../lambda/core/rules/settings.ts';
 import { adoptedReposFromJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
-import { issuersFromJson } from '../../lambda/subjects/ci/rules/identities.ts';
 import { gitHostsFromJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { HandlerFunction, stageJson } from '../../lib/functions/functions.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
+import type { TestedSubject } from '../support/subject.ts';
+import * as subjects from '../support/subjects.ts';
 
 const gitea = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' } as const;
-const gitLab = {
-  issuer: 'https://gitlab.example.com',
-  // What a shell would take for its own.
-  jwksUri: 'https://gitlab.example.com/keys?a="$(exit)`exit`\'&b=%20',
-  kind: 'gitlab',
-} as const;
 const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' } as const;
 const objectStore = {
   kind: 'external',
@@ -33,11 +29,13 @@ const objectStore = {
 const stage = {
   protocol: { urlLifetimeMinutes: 15, objectMaxMiB: 100 },
   adoptedRepos: [gitea],
-  identityIssuers: [gitLab],
   gitHosts: [gitHost],
-  limitContactUrl: 'https://support.example.com/?a=$(b)',
+  // What a shell would take for its own.
+  limitContactUrl: `https://of-this-stage.example/?a=$(exit)\`exit\`&b=%20`,
   objectStore: { ...objectStore, storageClasses: [...objectStore.storageClasses] },
 } satisfies DeploymentSettingsInput;
+
+const code = Object.values<TestedSubject>(subjects).flatMap((each) => Object.entries(each.code ?? {}));
 
 const jsonOf = (settings: DeploymentSettingsInput) => stageJson(parseDeploymentSettings('test', settings));
 /** The text that an expression stands for. */
@@ -53,17 +51,23 @@ describe('the settings that become code', () => {
       objectBytesMax: 104_857_600,
     });
     expect(adoptedReposFromJson(text(json['stageJson.adoptedRepos']))).toEqual([gitea]);
-    expect(issuersFromJson(text(json['stageJson.identityIssuers']))).toEqual([gitLab]);
     expect(gitHostsFromJson(text(json['stageJson.gitHosts']))).toEqual([gitHost]);
-    expect(text(json['stageJson.limitContactUrl'])).toBe('https://support.example.com/?a=$(b)');
+    expect(text(json['stageJson.limitContactUrl'])).toBe(stage.limitContactUrl);
     expect(text(json['stageJson.storageClasses'])).toBe('STANDARD,STANDARD_IA');
     const none = jsonOf({ objectStore: { ...stage.objectStore, storageClasses: undefined } });
     expect(text(none['stageJson.storageClasses'])).toBe('');
   });
 
+  it.each(code)('are read as they were set: %s', (name, { set, read }) => {
+    expect(read(text(jsonOf({ [name]: set })[`stageJson.${name}`]))).toEqual(set);
+  });
+
   it('are undefined where a stage has the defaults', () => {
-    expect(Object.values(jsonOf({}))).toEqual(Array(6).fill('undefined'));
-    expect(text(jsonOf({ identityIssuers: [] })['stageJson.identityIssuers'])).toBe('[]');
+    expect(new Set(Object.values(jsonOf({})))).toEqual(new Set(['undefined']));
+  });
+
+  it.each(code)('are in code where a stage wants none: %s', (name) => {
+    expect(text(jsonOf({ [name]: [] })[`stageJson.${name}`])).toBe('[]');
   });
 
   it('are in the bundles of all functions that use them, and in no other', async () => {
@@ -109,7 +113,7 @@ describe('the settings that become code', () => {
     expect(functionsWith('stageJson.adoptedRepos')).toEqual(
       composed.filter((name) => !withoutKeys.includes(name)),
     );
-    expect(functionsWith('stageJson.identityIssuers')).toEqual(['management', 'exchangeToken']);
+    for (const [name, { functions }] of code) expect(functionsWith(`stageJson.${name}`)).toEqual(functions);
     expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'signIn', 'management', 'lfsLocks']);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
     expect(functionsWith('stageJson.storageClasses')).toEqual(['lfsBatch', 'management', 'assembleUpload']);
@@ -121,12 +125,12 @@ describe('a function', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-stage-json-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Bundles the function that exchanges tokens as a deployment does. @returns its code. */
+  /** Bundles the operator's API as a deployment does. @returns its code. */
   function bundled(settings: DeploymentSettingsInput): { asset: string; code: string } {
     const app = new App({ analyticsReporting: false, outdir: mkdtempSync(join(folder, 'cdk-')) });
     const stack = new Stack(app, 'stack');
-    new HandlerFunction(stack, 'exchangeToken', {
-      file: handlerFiles.exchangeToken,
+    new HandlerFunction(stack, 'management', {
+      file: handlerFiles.management,
       description: '',
       timeout: Duration.seconds(3),
       memoryMb: 128,
@@ -149,11 +153,20 @@ describe('a function', () => {
     return { asset, code: readFileSync(join(app.outdir, `asset.${asset}`, 'index.mjs'), 'utf8') };
   }
 
-  it('is deployed anew when one of its settings changes, and has it in its code as it was set', () => {
-    const [before, after] = [bundled({}), bundled(stage)];
+  it('is deployed anew when one of its settings changes', () => {
+    const [before, after] = [bundled({}), bundled({ limitContactUrl: stage.limitContactUrl })];
     expect(before.asset).not.toBe(after.asset);
-    expect(before.code).not.toContain('gitlab.example.com');
-    const [, written = ''] = /'(\[\{"issuer":.*?\}\])'/.exec(after.code) ?? [];
-    expect(written.replaceAll("\\'", "'").replaceAll('\\\\', '\\')).toBe(JSON.stringify([gitLab]));
+    expect(textsIn(before.code, 'https://of-this-stage')).toEqual([]);
+    expect(textsIn(after.code, 'https://of-this-stage')).toEqual([stage.limitContactUrl]);
+  });
+
+  it.each(code)('has its settings in its code as they were set: %s', (name, { set }) => {
+    expect(textsIn(bundled({ [name]: set }).code, '[{')).toEqual([JSON.stringify(set)]);
   });
 });
+
+/** The texts in code that begin so. */
+function textsIn(code: string, start: string): unknown[] {
+  const literal = new RegExp(`(["'\`])${start.replace(/[[{]/g, '\\$&')}.*?(?<!\\\\)\\1`, 'g');
+  return [...code.matchAll(literal)].map(([written]) => runInNewContext(written));
+}

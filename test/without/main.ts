@@ -3,11 +3,11 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { removeSubject } from './remove-subject.ts';
+import { type Rest, removeSubjects, subjectsWith } from './remove-subject.ts';
 
 /**
  * `npm run without -- SUBJECT…`: in a copy of the checkout, deletes the folders of a subject and its lines in the lists, and checks
- * what is left. `--all`: every subject that comes off. `--turn N`: the one of them whose turn it is.
+ * what is left. Subjects that import it come off with it. `--all`: every subject that comes off. `--turn N`: the one of them whose turn it is.
  * `--only CHECK,…`: some of the checks. `--keep`: leaves the copy, and says where it is.
  */
 
@@ -29,9 +29,11 @@ const notYet: readonly string[] = [
   'status',
 ];
 
-/** Outside of a subject's folders, all of them in lists: of the product, and of the tests. */
+/** Outside of a subject's folders, all of them in lists: of the product, and of the tests. Of each that comes off. */
 const linesMax = { product: 12, tests: 6 };
 const lists: readonly string[] = [
+  'package.json',
+  'cli/alone.ts',
   'cli/subjects.ts',
   'console/src/addresses.ts',
   'console/src/overview-parts.ts',
@@ -51,19 +53,23 @@ const lists: readonly string[] = [
   'local/queues.ts',
   'test/blackbox/subjects.ts',
   'test/contract/subjects.ts',
+  'test/simulation/focuses.ts',
   'test/simulation/ports.ts',
   'test/simulation/subjects-code.ts',
   'test/simulation/subjects.ts',
+  'test/support/memory/ports.ts',
   'test/support/subjects.ts',
 ];
 /** A file a function lists what the function needs. */
-const isList = (file: string) => lists.includes(file) || /^lambda\/(functions|lists)\/[\w-]+\.ts$/.test(file);
+const isList = (file: string) =>
+  lists.includes(file) || /^lambda\/(functions|functions\/lists|lists)\/[\w-]+\.ts$/.test(file);
 const isTest = ({ file }: { file: string }) => file.startsWith('test/');
 
 /** Each is a command that must succeed in the copy. */
 const checks: Readonly<Record<string, readonly string[]>> = {
   types: ['npm', 'run', '-s', 'types'],
-  unused: ['npx', 'knip'],
+  // package.json still lists what only the subject needed.
+  unused: ['npx', 'knip', '--exclude', 'dependencies'],
   synth: ['npx', 'cdk', 'synth', '--quiet', '--no-notices'],
   core: ['npx', 'vitest', 'run', '--project', 'unit', 'test/unit/lambda/core/', 'test/contract/'],
   blackbox: ['npx', 'vitest', 'run', '--project', 'embedded', 'test/embedded/blackbox.test.ts'],
@@ -82,6 +88,27 @@ function filesOf(): string[] {
   return listed.filter((file) => !missing.has(file));
 }
 
+/** The lines of package.json with what only a subject needed. */
+function packagesOfNone(sources: ReadonlyMap<string, string>, { deleted, changed }: Rest) {
+  const lines = readFileSync(path.join(root, 'package.json'), 'utf8').split('\n');
+  const own = deleted.map((file) => sources.get(file)).join('\n');
+  const gone = new Set(deleted);
+  const left = [...sources]
+    .map(([file, text]) => (gone.has(file) ? '' : (changed.get(file) ?? text)))
+    .join('\n');
+  const isImported = (name: string, text: string) =>
+    ["from '", "import '", "import('"].some((before) =>
+      ["'", '/'].some((after) => text.includes(before + name + after)),
+    );
+  const removed = lines.flatMap((text, index) => {
+    const [, name] = /^ {4}"(@?[\w./-]+)": "\d[^"]*",?$/.exec(text) ?? [];
+    const isOfNone = name !== undefined && isImported(name, own) && !isImported(name, left);
+    return isOfNone ? [{ file: 'package.json', line: index + 1, text: text.trim() }] : [];
+  });
+  const isLeft = (_: string, index: number) => removed.every(({ line }) => line !== index + 1);
+  return { removed, rest: lines.filter(isLeft).join('\n') };
+}
+
 /** Makes the copy, and prints each line that it lacks. @returns whether these are few, and in lists. */
 function copyWithout(subject: string, copy: string): boolean {
   const files = filesOf();
@@ -91,29 +118,38 @@ function copyWithout(subject: string, copy: string): boolean {
       /\.(ts|tsx|mjs)$/.test(file) ? readFileSync(path.join(root, file), 'utf8') : '',
     ]),
   );
-  const { deleted, removed, changed } = removeSubject(sources, subject);
+  const along = subjectsWith(sources, subject);
+  if (along.length > 1) print(`${along.join(', ')} come off together.`);
+  const found = removeSubjects(sources, along);
+  const { deleted, changed } = found;
+  const packages = packagesOfNone(sources, found);
+  const removed = [...found.removed, ...packages.removed];
   const gone = new Set(deleted);
   for (const file of files) {
     if (gone.has(file)) continue;
     const to = path.join(copy, file);
     mkdirSync(path.dirname(to), { recursive: true });
-    const text = changed.get(file);
+    const text = file === 'package.json' ? packages.rest : changed.get(file);
     if (text === undefined) cpSync(path.join(root, file), to, { verbatimSymlinks: true });
     else writeFileSync(to, text);
   }
+  // What only its own file needs now may stay exported.
+  const knip = JSON.parse(readFileSync(path.join(root, 'knip.json'), 'utf8')) as object;
+  writeFileSync(path.join(copy, 'knip.json'), JSON.stringify({ ...knip, ignoreExportsUsedInFile: true }));
   symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
   for (const { file, line, text } of removed)
     print(`  ${file}:${line}  ${text}${isList(file) ? '' : '  (not a list)'}`);
   const tests = removed.filter(isTest).length;
   const product = removed.length - tests;
-  const isFew = product <= linesMax.product && tests <= linesMax.tests;
+  const most = { product: along.length * linesMax.product, tests: along.length * linesMax.tests };
+  const isFew = product <= most.product && tests <= most.tests;
   const passes = deleted.length > 0 && isFew && removed.every(({ file }) => isList(file));
   const at = (lines: number, most: number) => `${lines} (${most} at most)`;
   say(
     subject,
     'lines',
     passes,
-    `${deleted.length} files; lines of lists: ${at(product, linesMax.product)}, and of the tests' ${at(tests, linesMax.tests)}`,
+    `${deleted.length} files; lines of lists: ${at(product, most.product)}, and of the tests' ${at(tests, most.tests)}`,
   );
   return passes;
 }

@@ -1,9 +1,11 @@
 import { deployed } from '../../frame/aws/deployed.ts';
 import { warmUpTable } from '../../frame/aws/function.ts';
+import * as logins from '../../lists/logins.ts';
 import * as stores from '../../lists/stores.ts';
-import { common, hostUsers, table } from '../../parts.ts';
-import { hostLogin } from '../../subjects/hosts/seams.ts';
+import { common, table } from '../../parts.ts';
 import { create } from '../../subjects/locks/handler.ts';
+import { allOf, each } from '../../subjects.ts';
+import * as loginParts from '../lists/logins.ts';
 
 export function locksDeps() {
   const tables = table();
@@ -11,7 +13,7 @@ export function locksDeps() {
   return {
     ...deps,
     tokens: stores.tokens(tables),
-    logins: [hostLogin({ ...deps, ...hostUsers(tables) })],
+    logins: each(logins, { ...deps, ...allOf(loginParts, tables) }),
     locks: stores.locks(tables),
     audit: stores.audit(tables),
   };

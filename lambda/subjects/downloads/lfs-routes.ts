@@ -76,11 +76,11 @@ function copyAnswers(
   });
 }
 
-export type CopiesDeps = AdmitCopiesDeps & AdmissionDeps;
+type CopiesDeps = AdmitCopiesDeps & AdmissionDeps;
 
 /** …/info/lfs/objects/copies: copies from another server's signed URLs. */
-export const lfsCopies = (deps: CopiesDeps, login: LfsLogin) =>
-  lfsOperations<typeof lfsCopiesContract, CopiesDeps, Granted>(() => login, {
+export const lfsCopies = (deps: CopiesDeps & { readonly login: LfsLogin }) =>
+  lfsOperations<typeof lfsCopiesContract, CopiesDeps, Granted>(() => deps.login, {
     'POST /{tenant}/{repo}/info/lfs/objects/copies': {
       takes: { schema: copiesRequestSchema, wrong: invalidCopies.request },
       refusal: async (_, request) => {

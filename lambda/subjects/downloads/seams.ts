@@ -2,10 +2,10 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
-import type { PublicAccess, ReadThrough } from '../../frame/lfs/seams.ts';
+import type { LfsPorts, PublicAccess, ReadThrough } from '../../frame/lfs/seams.ts';
 import type { HostPorts } from '../hosts/ports.ts';
 import { type AdmitCopiesDeps, admitCopies } from './admit-copies.ts';
-import { type OfferPubliclyDeps, offerPublicly } from './downloads.ts';
+import { downloadMeter, type OfferPubliclyDeps, offerPublicly } from './downloads.ts';
 import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
 import type { DownloadPorts } from './ports.ts';
 import { findPublicRepo } from './public-repos.ts';
@@ -35,7 +35,7 @@ export function publicBelongings({
 }
 
 /** Anybody may download from a public repo, up to its ceiling. */
-export const publicAccess =
+const publicAccess =
   (deps: OfferPubliclyDeps & Parameters<typeof findPublicRepo>[0] & Pick<CoreDeps, 'log'>): PublicAccess =>
   async ({ lfsUrl, ...place }) => {
     const found = await findPublicRepo(deps, place);
@@ -59,7 +59,7 @@ export const publicAccess =
 export const offeredMonths = ({ downloads }: Pick<DownloadPorts, 'downloads'>) => downloads.months;
 
 /** What is missing here is downloaded from the git host that the repo is linked to, and copied. */
-export function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>): ReadThrough {
+function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>): ReadThrough {
   return {
     ask: async ({ upstream, ...asked }) => {
       const host = deps.gitHosts.find(({ id }) => id === upstream.host);
@@ -72,4 +72,12 @@ export function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>)
       return admitCopies(deps, { ...place, offers: new Map(offers) });
     },
   };
+}
+
+/** What batches ask. */
+export function downloadSeams(
+  deps: Omit<Parameters<typeof publicAccess>[0], 'meters'> & Parameters<typeof readThrough>[0],
+): Omit<LfsPorts, 'logins'> {
+  const meters = [downloadMeter(deps)];
+  return { meters, publicAccess: publicAccess({ ...deps, meters }), readThrough: readThrough(deps) };
 }

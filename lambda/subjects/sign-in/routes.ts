@@ -5,8 +5,7 @@ import { baseUrl, json, type Response } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { cookieOf, isFromConsole, presentedBy, setCookie } from '../../frame/management/access.ts';
 import { jsonBody } from '../../frame/management/operations.ts';
-import type { HostPorts } from '../hosts/ports.ts';
-import { signInHostsOf, webUrlOf } from '../hosts/rules/git-hosts.ts';
+import { signInHostsOf } from '../hosts/rules/git-hosts.ts';
 import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
 import { type FinishedSignInBody, signInContract } from './contract.ts';
 import { loginKeptMs, loginPattern } from './rules/sign-in.ts';
@@ -104,15 +103,3 @@ function rejected({ log }: Pick<CoreDeps, 'log'>, event: APIGatewayProxyEventV2,
   const cookies = [setCookie(event, { use: '-login', value: '', maxAgeMs: 0 })];
   return { ...problem('sign-in-rejected', detail), cookies };
 }
-
-/** Whom somebody can sign in with. It is for everybody, too. */
-export const signInHostOperations = {
-  'GET /v1/sign-in': async ({ gitHosts }: Pick<HostPorts, 'gitHosts'>) => {
-    const hosts = signInHostsOf(gitHosts).map((host) => ({
-      id: host.id,
-      kind: host.kind,
-      url: webUrlOf(host),
-    }));
-    return json(200, { hosts });
-  },
-};

@@ -6,7 +6,7 @@ import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { operationsFor, pathId } from '../../frame/management/operations.ts';
 import type { HostPorts } from '../hosts/ports.ts';
-import { type GitHost, signInHostsOf } from '../hosts/rules/git-hosts.ts';
+import { type GitHost, signInHostsOf, webUrlOf } from '../hosts/rules/git-hosts.ts';
 import type { SignInPorts } from './ports.ts';
 import {
   type AllowedOrganization,
@@ -19,7 +19,7 @@ import { type OrganizationBody, type SignedInUserBody, userContract } from './us
 
 type Needs = Pick<HostPorts, 'gitHosts'> & Pick<SignInPorts, 'users' | 'userEnds'>;
 
-export const userOperations = operationsFor<Needs>()(userContract, {
+const userOperations = operationsFor<Needs>()(userContract, {
   'GET /v1/tenants/{tenant}/users': async (deps, { tenant: { tenant }, session }) => {
     const [organizations, users] = await Promise.all([
       deps.users.list(tenant),
@@ -90,6 +90,20 @@ export const userOperations = operationsFor<Needs>()(userContract, {
     return noContent();
   },
 });
+
+/** The routes of the function `management`. */
+export const signInOperations = {
+  ...userOperations,
+  /** Whom somebody can sign in with. It is for everybody. */
+  'GET /v1/sign-in': async ({ gitHosts }: Pick<HostPorts, 'gitHosts'>) => {
+    const hosts = signInHostsOf(gitHosts).map((host) => ({
+      id: host.id,
+      kind: host.kind,
+      url: webUrlOf(host),
+    }));
+    return json(200, { hosts });
+  },
+};
 
 const namesOf = (hosts: readonly GitHost[]) =>
   signInHostsOf(hosts)

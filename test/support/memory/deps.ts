@@ -1,28 +1,26 @@
 import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
-import type { SwitchedQueue } from '../../../lambda/core/rules/jobs.ts';
+import type { JobQueue } from '../../../lambda/core/rules/jobs.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
-import { type UnionToIntersection, valuesOf } from '../../../lambda/core/rules/types.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts';
 import { storageClasses } from '../../../lambda/core/store/rules/storage-class.ts';
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
-import * as queues from '../../../lambda/lists/queues.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/messages.ts';
-import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
-import type { ExportMessage, ExportQueue } from '../../../lambda/subjects/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
-import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client.ts';
-import { allSeamsOf } from '../../../lambda/subjects.ts';
+import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
+import type { Queues } from '../../../local/background/queues.ts';
+import type { SubjectQueue } from '../../../local/background/subject-queue.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
+import * as subjectQueues from '../../../local/queues.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';
+import * as portsOfSubjects from './ports.ts';
 import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
@@ -39,23 +37,10 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
-    identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
-    issuers: publicIssuers,
     adoptedRepos: new AdoptedRepos([]),
-    gitHosts: [],
-    signInHosts: {
-      trade: async () => undefined,
-      identify: async () => ({ kind: 'refused', reason: 'there is none' }),
-      accessTo: async () => new Map(),
-      revoke: async () => undefined,
-    },
-    hostClient: {
-      ask: async () => ({ kind: 'refused', reason: 'token-rejected' }),
-      look: async () => ({ linkedId: null }),
-    },
-    knownHostUsers: new KnownHostUsers(),
+    ...allOf(portsOfSubjects, {}),
     eventBus: { publish: async () => undefined },
-    ...silentQueues(),
+    ...queues(),
     copier: { copy: async () => ({ kind: 'failed', reason: 'there is none' }) },
     allowsLoopback: true,
     mailer: { send: async () => undefined },
@@ -66,7 +51,6 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     archives: new MemoryArchiveStore({ objects }),
-    exportQueue: recordingExportQueue().queue,
     exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     storageClasses,
@@ -132,27 +116,20 @@ export function recordingQueue(): { queue: ReconcileQueue; requests: ReconcileRe
   return { queue, requests };
 }
 
-type Ports = UnionToIntersection<(typeof queues)[keyof typeof queues]>;
+/** A queue of jobs that delivers nothing, and the jobs that it got. */
+export function recordingJobs<J extends object>(): { queue: JobQueue<J>; messages: J[] } {
+  const messages: J[] = [];
+  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
+}
 
-const silent: SwitchedQueue<object> = { isOn: false, send: async () => undefined };
-
-/** Queues of subjects that deliver nothing. */
-const silentQueues = () =>
+/** One of each subject. Those that a deployment can be without are off. */
+const queues = () =>
   Object.fromEntries(
-    valuesOf(queues).flatMap((ports) => Object.keys(ports).map((port) => [port, silent])),
-  ) as Readonly<Record<keyof Ports, typeof silent>>;
-
-/** A queue of steps that delivers nothing, and the steps that it got. */
-export function recordingExportQueue(): { queue: ExportQueue; messages: ExportMessage[] } {
-  const messages: ExportMessage[] = [];
-  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
-}
-
-/** The same for chunked uploads. */
-export function recordingChunkQueue(): { queue: ChunkQueue; messages: ChunkMessage[] } {
-  const messages: ChunkMessage[] = [];
-  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
-}
+    Object.values<SubjectQueue>(subjectQueues).map(({ port }) => [
+      port,
+      { isOn: false, ...recordingJobs().queue },
+    ]),
+  ) as Omit<Queues, 'queue'>;
 
 const silentLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

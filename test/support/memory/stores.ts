@@ -3,7 +3,6 @@ import { fromStored } from '../../../lambda/core/table/stored-names.ts';
 import { createDynamoDbAuditLog } from '../../../lambda/frame/access/audit-store.ts';
 import { createDynamoDbRequestKeys } from '../../../lambda/frame/access/request-key-store.ts';
 import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/frame/access/rules/audit.ts';
-import { createDynamoDbFailures } from '../../../lambda/frame/failures/failure-store.ts';
 import * as stores from '../../../lambda/lists/stores.ts';
 import { createDynamoDbDownloads } from '../../../lambda/subjects/downloads/download-store.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/subjects/downloads/public-read-store.ts';
@@ -60,7 +59,6 @@ export class MemoryRequestKeys extends storeClass(createDynamoDbRequestKeys) {}
 export class MemoryTokenStore extends storeClass(stores.tokens) {}
 export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
-export class MemoryFailures extends storeClass(createDynamoDbFailures) {}
 
 export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
   /** All of them, the oldest first. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import { ownDelivery } from '../../../../local/background/delivery.ts';
-import { defaultQueueTiming } from '../../../../local/background/queues.ts';
+import { defaultQueueTiming, type QueueName, queuesOfSubjects } from '../../../../local/background/queues.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { FakeTime } from './fake-time.ts';
@@ -20,30 +20,24 @@ it('is closed within its limit, however many queues have something that does not
     elapsedMs: time.clock.nowMs,
   });
   const running: string[] = [];
+  const names: QueueName[] = ['reconciles', ...queuesOfSubjects.map(([name]) => name)];
   const endless = (name: string) => () => {
     running.push(name);
     return new Promise<never>(() => {});
   };
-  const none = { listDue: async function* () {}, change: async () => undefined };
   const { close } = await delivery.start({
-    exportJobs: none as never,
-    chunkedUploads: none as never,
+    resume: async () => undefined,
     refresh: endless('refresh'),
-    consumers: {
-      reconciles: endless('reconcile'),
-      exports: endless('export'),
-      chunks: endless('chunk'),
-      copies: endless('copy'),
-      webhooks: endless('webhook'),
-      emails: endless('email'),
-    },
+    consumers: Object.fromEntries(names.map((name) => [name, endless(name)] as const)) as Readonly<
+      Record<QueueName, ReturnType<typeof endless>>
+    >,
   });
   await delivery.queues.exportQueue.send([
     { tenant: 'acme', export: 'one', step: { kind: 'advance' } } as never,
   ]);
   await delivery.queues.chunkQueue.send([{ upload: 'one', step: 'advance' } as never]);
   await time.advance(10_000);
-  expect(running.sort()).toEqual(['chunk', 'export', 'refresh']);
+  expect(running.sort()).toEqual(['chunks', 'exports', 'refresh']);
   let isClosed = false;
   void close(30_000).then(() => {
     isClosed = true;

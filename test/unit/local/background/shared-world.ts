@@ -4,12 +4,15 @@ import type { Consumer } from '../../../../lambda/core/rules/jobs.ts';
 import type { Fields } from '../../../../lambda/core/table/expressions.ts';
 import type { Operations, TableClient } from '../../../../lambda/core/table/table.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import type { ChunkedUploads } from '../../../../lambda/subjects/chunks/upload-store.ts';
-import type { ExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
 import { sharedDelivery } from '../../../../local/background/delivery.ts';
 import { queuePartitions } from '../../../../local/background/kept.ts';
 import type { TenantMessage } from '../../../../local/background/pump.ts';
-import { defaultQueueTiming, type Queues } from '../../../../local/background/queues.ts';
+import {
+  defaultQueueTiming,
+  type QueueName,
+  type Queues,
+  queuesOfSubjects,
+} from '../../../../local/background/queues.ts';
 import type { Timers } from '../../../../local/background/schedule.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { MemoryStore } from '../../../support/memory/memory-store.ts';
@@ -34,6 +37,10 @@ const kept: ReadonlySet<string> = new Set([
   queuePartitions.webhooks,
   queuePartitions.emails,
 ]);
+/** Of subjects, those whose jobs are in the table, each with its port. */
+const keptQueues = queuesOfSubjects.flatMap(([name, { partition, port }]) =>
+  partition === undefined ? [] : [[name, port] as const],
+);
 /** One for all: each would cost every promise a look. */
 const invocations = createInvocations();
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
@@ -141,9 +148,10 @@ export class SharedWorld {
     const of = (sent: Promise<void>, name = what) => [name, sent] as const;
     switch (this.random.int(0, 5)) {
       case 0:
-        return of(queues.webhookQueue.send([{ tenant, event: { id: what } } as TenantMessage]));
-      case 1:
-        return of(queues.emailQueue.send([{ kind: 'confirm', tenant, key: what } as TenantMessage]));
+      case 1: {
+        const [, port] = this.random.pick(keptQueues);
+        return of(Object(queues)[port].send([{ tenant, key: what }]));
+      }
       case 2:
         this.#openExports.add(what);
         return of(
@@ -184,23 +192,13 @@ export class SharedWorld {
     return true;
   }
 
-  readonly exportJobs: Pick<ExportJobs, 'listDue' | 'change'> = {
-    listDue: async function* (this: SharedWorld) {
-      yield [...this.#openExports].map((exportId) => ({ tenant: 'acme', exportId }));
-    }.bind(this),
-    change: async () => {
-      throw new Error('Another process may have the lease of an export.');
-    },
-  };
-
-  readonly chunkedUploads: Pick<ChunkedUploads, 'listDue' | 'change'> = {
-    listDue: () => {
-      throw new Error('Another process may assemble them.');
-    },
-    change: async () => {
-      throw new Error('Another process may assemble them.');
-    },
-  };
+  /** As exports do. */
+  async resume({ exportQueue }: Queues, isAlone: boolean): Promise<void> {
+    if (isAlone) throw new Error('Another process may have the lease of an export.');
+    await exportQueue.send(
+      [...this.#openExports].map((exportId) => ({ tenant: 'acme', exportId, step: { kind: 'advance' } })),
+    );
+  }
 
   /** A request takes effect. @param number of the term that sent it. */
   async land<O extends keyof Operations>(
@@ -266,8 +264,7 @@ class Node {
     });
     this.queues = delivery.queues;
     void delivery.start({
-      exportJobs: world.exportJobs,
-      chunkedUploads: world.chunkedUploads,
+      resume: (queues, isAlone) => world.resume(queues, isAlone),
       refresh: async () => undefined,
       consumers: this.#consumers(),
     });
@@ -312,9 +309,8 @@ class Node {
       exports: consumer(({ exportId }) => String(exportId)),
       chunks: consumer(({ upload }) => String(upload)),
       copies: consumer(({ oid }) => String(oid)),
-      webhooks: consumer(({ event }) => String(Object(event).id)),
-      emails: consumer(({ key }) => String(key)),
-    };
+      ...Object.fromEntries(keptQueues.map(([name]) => [name, consumer(({ key }) => String(key))])),
+    } as Readonly<Record<QueueName, Consumer>>;
   }
 
   readonly #client: TableClient = {

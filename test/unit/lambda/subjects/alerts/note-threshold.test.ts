@@ -265,6 +265,8 @@ it('a refused batch is warned of once a day by each process, and again if that f
     },
   };
   const refuse = () => noteFull(deps, refused);
+  // For the limit of its repo alone, which isn't the tenant's.
+  await noteFull(deps, { ...refused, refusal: { ...refused.refusal, repo: 'a' } });
   await refuse();
   expect(entries).toEqual([{ level: 'warn', message: 'refusal not warned of', fields: { tenant, error } }]);
   isBroken = false;

@@ -1,0 +1,3 @@
+/** Ways to log in with git-lfs beside tokens, in the order of these names. */
+
+export { hostLogin as hosts } from '../subjects/hosts/seams.ts';

@@ -305,11 +305,10 @@ class Node {
         return isDone;
       };
     return {
+      ...Object.fromEntries(
+        queuesOfSubjects.map(([name]) => [name, consumer(({ exportId, key }) => String(exportId ?? key))]),
+      ),
       reconciles: consumer(({ tenant }) => String(tenant)),
-      exports: consumer(({ exportId }) => String(exportId)),
-      chunks: consumer(({ upload }) => String(upload)),
-      copies: consumer(({ oid }) => String(oid)),
-      ...Object.fromEntries(keptQueues.map(([name]) => [name, consumer(({ key }) => String(key))])),
     } as Readonly<Record<QueueName, Consumer>>;
   }
 

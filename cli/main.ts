@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { release, releaseText } from '../lambda/core/rules/release.ts';
+import { alone } from './alone.ts';
 import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';
 
@@ -59,11 +60,6 @@ process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 // Ends as the signal would end it, but not in a line that is redrawn in place.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal));
 
-/** Commands that git-lfs starts beside a push, where memory counts: so they load no other one. */
-const alone: Readonly<Record<string, (context: CliContext) => Promise<void>>> = {
-  agent: async (context) => (await import('./subjects/chunks/agent.ts')).runAgent(context),
-};
-
 /** Commands that do something of their own at a signal. */
 let interruptListeners = 0;
 
@@ -87,12 +83,12 @@ try {
     self: calledLater(process.argv[1] ?? ''),
     onInterrupt,
   };
-  const runAlone = alone[process.argv.slice(2).join()];
-  if (runAlone) {
+  const load = alone[process.argv.slice(2).join()];
+  if (load) {
     // V8's young generation, which what is sent would fill, stays small, and the old one is collected before it has grown by
     // half.
     setFlagsFromString('--semi-space-growth-factor=1 --optimize-for-size');
-    await runAlone(context);
+    await (await load()).run(context);
   } else process.exitCode = await (await import('./program.ts')).runCli(process.argv.slice(2), context);
 } catch (error) {
   // Node itself would print the line that threw, which is the whole bundle.

@@ -1,5 +1,5 @@
-import type { SubscriptionBody } from '../lambda/contract.ts';
 import { formatBytes } from '../lambda/core/rules/sizes.ts';
+import type { ForecastBody } from '../lambda/frame/contract/outlook.ts';
 
 /** Words for a terminal: ages, sizes, counts, dollars, commands. */
 
@@ -67,9 +67,7 @@ export function shellWords(words: readonly string[]): string {
     .join(' ');
 }
 
-type Forecast = SubscriptionBody['forecast'];
-
-const reasons: Readonly<Record<NonNullable<Forecast['reason']>, string>> = {
+const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
   unlimited: 'never: unlimited',
   'not-scanned': 'unknown: not scanned yet',
   'too-few-days': 'unknown: too few days of data',
@@ -78,7 +76,7 @@ const reasons: Readonly<Record<NonNullable<Forecast['reason']>, string>> = {
 };
 
 /** When a tenant is full, as the server says it. */
-export function forecastText({ fullOn, reason, bytesPerDay }: Forecast): string {
+export function forecastText({ fullOn, reason, bytesPerDay }: ForecastBody): string {
   const growth =
     bytesPerDay === null || bytesPerDay <= 0 ? '' : `, growing by ${formatBytes(bytesPerDay)} a day`;
   if (fullOn === null)

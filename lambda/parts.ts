@@ -27,6 +27,7 @@ import {
 } from './frame/aws/sqs.ts';
 import * as queues from './lists/queues.ts';
 import * as stores from './lists/stores.ts';
+import { storesOfListeners } from './stores.ts';
 import type { ExportMessage, ExportQueue } from './subjects/exports/messages.ts';
 import {
   type ExportSettings,
@@ -216,6 +217,5 @@ export const heard = (tables: ReturnType<typeof table>) => ({
   ...common(),
   metrics: metrics(),
   ledger: stores.ledger(tables),
-  history: stores.history(tables),
-  alerts: stores.alerts(tables),
+  ...storesOfListeners(tables),
 });

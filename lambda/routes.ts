@@ -31,6 +31,8 @@ type Known<All, Used extends All> = Used;
 
 /** The queues of a stage that has all of them. */
 export type QueueName = KeysOf<In<Spec, 'queues'>>;
+/** Settings of a stage with how many functions receive from a queue. */
+export type WorkersSetting = Extract<Each<In<Spec, 'queues'>>, { readonly workersDo: string }>['workersIn'];
 type UsedQueue = Known<QueueName, KeysOf<In<Each<Said>, 'queues'>>>;
 type UsedScope = Known<KeysOf<In<Spec, 'ownScopes'>>, KeysOf<In<Each<Said>, 'own'>>>;
 

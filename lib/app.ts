@@ -11,14 +11,14 @@ import {
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
 import { releaseText } from '../lambda/core/rules/release.ts';
-import { functionSpecs } from '../lambda/routes.ts';
+import { consumerOf, functionSpecs, queueNames } from '../lambda/routes.ts';
 import { Api } from './api.ts';
 import { Background, EmailFeedback, notify, workQueues } from './background.ts';
 import { Canary } from './canary.ts';
 import { Cdn } from './cdn.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
-import { Functions, objectsBelow, ownScopesOf } from './functions/functions.ts';
+import { Functions, functionNamesOf, objectsBelow, ownScopesOf } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
@@ -64,7 +64,10 @@ class LfsQuotaStack extends Stack {
     const { reconciles, ...delivered } = queues;
     if (queues['store-events'] && this.storage.bucket)
       notify(queues['store-events'].queue, this.storage.bucket);
-    const feedback = queues.emails && new EmailFeedback(this, 'EmailFeedback', queues.emails);
+    const sender = functionNamesOf(settings).find((name) => functionSpecs[name].sendsEmail);
+    const emails = queueNames.find((name) => consumerOf(name) === sender);
+    const toSend = emails && queues[emails];
+    const feedback = toSend && new EmailFeedback(this, 'EmailFeedback', toSend);
 
     this.functions = new Functions(this, 'Functions', {
       settings,
@@ -91,8 +94,8 @@ class LfsQuotaStack extends Stack {
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { refreshEveryMinutes, functions, reconciles });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
-    if (queues.emails)
-      functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
+    if (sender && feedback)
+      functions.get(sender).function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
     for (const work of Object.values(delivered)) work.deliverTo(functions);
 
     const { api } = this;

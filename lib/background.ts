@@ -52,7 +52,7 @@ const gatheredFor = Duration.seconds(6 * (functionSpecs.storeEvents.timeoutSecon
  * given up before.
  */
 export function workQueues(scope: Construct, settings: DeploymentSettings) {
-  const workers: Partial<Record<QueueName, number>> = workersOf(settings);
+  const workers = workersOf(settings);
   const own: Partial<Record<QueueName, Partial<WorkQueueProps> & { readonly id: string }>> = {
     reconciles: { id: 'ReconcileQueue', ...reconcilesBy(settings.reconcile) },
     'store-events': { id: 'StoreEvents', visibilityTimeout: gatheredFor, delivery: gathered },

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { request } from 'node:http';
 import { sha256Hex } from '../lambda/core/rules/hash.ts';
 import type { Consumer } from '../lambda/core/rules/jobs.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/core/rules/packed-console.ts';
@@ -23,13 +22,10 @@ import { createArchiveStore } from '../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
 import { createStoreProbe } from '../lambda/frame/gauges/rules/gauges.ts';
-import type { SenderOptions } from '../lambda/frame/net/public-address.ts';
 import { create as reconcile } from '../lambda/frame/work/reconcile.ts';
 import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
-import { isLoopbackHost, isWebhookUrl } from '../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import { createWebhookSender } from '../lambda/subjects/alerts/webhook-sender.ts';
 import { createCopier } from '../lambda/subjects/downloads/copier.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
 import { allOf, allSeamsOf } from '../lambda/subjects.ts';
@@ -41,32 +37,12 @@ import { exportWorkers } from './exports/queues.ts';
 import type { HttpFunctions } from './front.ts';
 import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
+import { optionsFor } from './outgoing.ts';
 import * as subjectPorts from './ports.ts';
 import type * as subjectQueues from './queues.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
 import type { Turns } from './turns.ts';
-
-/** For tests and development: what is on this machine is reached by plain HTTP. All else as it always is. */
-function loopbackOptions(url: string): SenderOptions | undefined {
-  const { protocol, hostname, port } = new URL(url);
-  if (protocol !== 'http:' || !isLoopbackHost(hostname)) return undefined;
-  return {
-    resolve: async () => [hostname.replace(/^\[|\]$/g, '')],
-    isPublic: () => true,
-    request: (options) => request({ ...options, port: port || 80 }),
-  };
-}
-
-/** What reaches addresses that others name. */
-function outgoing(allowsLoopback: boolean): Pick<Deps, 'webhookSender' | 'webhookUrls' | 'copier'> {
-  const optionsFor = (url: string) => (allowsLoopback ? loopbackOptions(url) : undefined);
-  return {
-    webhookSender: { post: (input) => createWebhookSender(optionsFor(input.url)).post(input) },
-    webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
-    copier: { copy: (input) => createCopier(optionsFor(input.from)).copy(input) },
-  };
-}
 
 /** Signatures that are made in one piece: about two milliseconds. */
 const signaturesAtOnce = 128;
@@ -153,7 +129,7 @@ export function composeEmbedded({
   database,
   store,
   url,
-  allowsLoopbackWebhooks,
+  allowsLoopbackWebhooks: allowsLoopback,
   adminToken,
   adoptedRepos: adopted,
   turns,
@@ -175,7 +151,8 @@ export function composeEmbedded({
     ...allOf(subjectPorts, { ...given, adminSha256 }),
     metrics,
     eventBus: { publish: async () => undefined },
-    ...outgoing(allowsLoopbackWebhooks),
+    allowsLoopback,
+    copier: { copy: (input) => createCopier(optionsFor(input.from, allowsLoopback)).copy(input) },
     admin: { sha256s: async () => [adminSha256] },
     store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
     listing,
@@ -224,6 +201,7 @@ interface Functions {
   readonly http: HttpFunctions;
   readonly refresh: ScheduledFunction;
   readonly consumers: Readonly<Record<QueueName, Consumer>>;
+  readonly resume: (queues: Queues, isAlone: boolean) => Promise<void>;
 }
 
 /** What each of them makes. */
@@ -243,5 +221,8 @@ export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions 
     http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys) },
     refresh: refresh(deps),
     consumers: { ...made(toCreate, { ...deps, publicUrl }), reconciles: reconcile(deps) },
+    async resume(queues, isAlone) {
+      for (const [, { resume }] of queuesOfSubjects) await resume?.({ ...deps, ...queues } as never, isAlone);
+    },
   };
 }

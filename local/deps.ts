@@ -2,6 +2,7 @@ import type { CoreDeps } from '../lambda/core/ledger/core-deps.ts';
 import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import type { FilePorts } from '../lambda/core/store/rules/file-ports.ts';
 import type { GaugePorts } from '../lambda/frame/gauges/rules/gauges.ts';
+import type { NetPorts } from '../lambda/frame/net/ports.ts';
 import type { create as reconcile } from '../lambda/frame/work/reconcile.ts';
 import type { create as refresh } from '../lambda/functions/refresh.ts';
 import type { allSeamsOf } from '../lambda/subjects.ts';
@@ -20,4 +21,5 @@ export type Deps = Omit<Needs, 'publicUrl'> &
   ReturnType<typeof allSeamsOf> &
   CoreDeps &
   FilePorts &
-  GaugePorts;
+  GaugePorts &
+  NetPorts;

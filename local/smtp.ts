@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { Mailer } from '../lambda/subjects/alerts/rules/email.ts';
+import type { Mailer } from '../lambda/frame/net/ports.ts';
 import { StartupError } from './system/durable-file.ts';
 
 /** What a server that does not answer may keep a message waiting. The queue sends again. */

@@ -7,7 +7,7 @@ import type { Table } from '../lambda/core/table/requests.ts';
 import { systemClock, systemIds } from '../lambda/frame/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/frame/aws/invocation-log.ts';
 import { isFull } from '../lambda/frame/gauges/rules/disk.ts';
-import type { Mailer } from '../lambda/subjects/alerts/rules/email.ts';
+import type { Mailer } from '../lambda/frame/net/ports.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/queues.ts';
 import { countdown, startExpirySweep, systemTimers } from './background/schedule.ts';

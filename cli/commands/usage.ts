@@ -1,4 +1,5 @@
 import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
+import type { Outlook } from '../../lambda/frame/contract/outlook.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, tenantOperand } from '../command.ts';
 import { canDrawBlocks, canRedraw } from '../context.ts';
@@ -8,7 +9,7 @@ import { forecastText, formatAge, formatCount, formatLimit, formatObjects, forma
 import { displayWidth, type View, viewOf, withoutColours } from '../terminal.ts';
 import { renderRepos } from './repo.ts';
 
-type SubscriptionBody = BodyOf<'getSubscription'>;
+type SubscriptionBody = BodyOf<'getSubscription'> & Outlook;
 
 const watchIntervalMs = 2000;
 
@@ -107,7 +108,7 @@ function renderFigures(body: SubscriptionBody, options: View & { readonly drawBl
     );
   }
   lines.push(`limit     ${formatLimit(limitBytes)}`);
-  if (body.forecast.fullOn) lines.push(`full      ${forecastText(body.forecast)}`);
+  if (body.forecast?.fullOn) lines.push(`full      ${forecastText(body.forecast)}`);
   lines.push(`scanned   ${formatAge(usage.scannedAt, options.nowMs)}${whyOld(body, options.nowMs)}`);
   return `${lines.join('\n')}\n`;
 }

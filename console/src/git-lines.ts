@@ -4,8 +4,6 @@
 export const storeLines = (origin: string) =>
   `git config --global --replace-all credential.${origin}.helper store\ngit lfs install`;
 
-export const cloneLines = (origin: string) => `${storeLines(origin)}\ngit clone YOUR-REPOSITORY-URL`;
-
 /** What is new or changed of a kind of files becomes objects, and is pushed. */
 export const trackLines = [
   'git lfs track "*.psd"',

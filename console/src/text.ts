@@ -1,8 +1,8 @@
 import { formatCount } from '../../cli/render.ts';
-import type { SubscriptionBody } from '../../lambda/contract.ts';
 import { dayMs, dayOf } from '../../lambda/core/rules/dates.ts';
 import { repoPattern } from '../../lambda/core/rules/names.ts';
 import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
+import type { ForecastBody } from '../../lambda/frame/contract/outlook.ts';
 import type { SessionBody } from '../../lambda/frame/contract/sessions.ts';
 
 /** Text of the console. Sizes and ages are those of the command line. */
@@ -54,9 +54,7 @@ export function timeText(iso: string, nowMs: number): string {
   }).format(time);
 }
 
-type Forecast = SubscriptionBody['forecast'];
-
-const noForecast: Readonly<Record<NonNullable<Forecast['reason']>, string>> = {
+const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
   unlimited: 'no limit',
   'not-scanned': 'not scanned yet',
   'too-few-days': 'not enough data for a forecast',
@@ -64,7 +62,7 @@ const noForecast: Readonly<Record<NonNullable<Forecast['reason']>, string>> = {
   'beyond-two-years': 'not full within two years',
 };
 
-export function forecastNote({ fullOn, reason }: Forecast): string {
+export function forecastNote({ fullOn, reason }: ForecastBody): string {
   if (fullOn !== null) return `full on ${dayText(fullOn)} at this pace`;
   return reason === null ? '' : noForecast[reason];
 }

@@ -1,5 +1,6 @@
 import { formatCount, formatObjects } from '../../cli/render.ts';
 import type { SubscriptionBody } from '../../lambda/contract.ts';
+import type { Outlook } from '../../lambda/frame/contract/outlook.ts';
 import { type Parts, type ScanProgress, stateOf } from './figures.ts';
 import { Bar } from './parts.tsx';
 import { bytesText, dayText, forecastNote, percentText, timeText } from './text.ts';
@@ -47,7 +48,7 @@ function NotScanned(props: { limitBytes: number | null; progress: ScanProgress |
   );
 }
 
-function entriesOf(body: SubscriptionBody, usage: Usage, nowMs: number): Entry[] {
+function entriesOf(body: SubscriptionBody & Outlook, usage: Usage, nowMs: number): Entry[] {
   const { limitBytes, forecast, repos, reposTruncated } = body;
   const where = reposTruncated
     ? ''
@@ -78,7 +79,12 @@ function entriesOf(body: SubscriptionBody, usage: Usage, nowMs: number): Entry[]
   const last =
     free < 0
       ? { kind: 'over', name: 'Over', value: bytesText(-free), note: 'to delete before pushes work again' }
-      : { kind: 'track', name: 'Free', value: bytesText(free), note: forecastNote(forecast) };
+      : {
+          kind: 'track',
+          name: 'Free',
+          value: bytesText(free),
+          ...(forecast && { note: forecastNote(forecast) }),
+        };
   return [...entries, last];
 }
 

@@ -153,10 +153,11 @@ export const frame = {
     },
   },
   queues: {
-    reconciles: { kind: '', usualWorkers: 5 },
+    reconciles: { kind: '', workersIn: 'reconcile.concurrency', usualWorkers: 5 },
     // More would look up and record the same tenants in parallel.
     'store-events': {
       kind: 'StoreEvents',
+      onlyWith: 'storeEvents',
       lost: "Events of the store couldn't be recorded. The next full scan finds the changes.",
       graphs: { title: 'Store events', done: 'processed', label: 'events', one: 'store event' },
     },

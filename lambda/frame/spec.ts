@@ -82,7 +82,13 @@ export interface OwnScope {
 export interface QueueSpec {
   /** In the names of its alarms, of the output with the URL of its dead letters, and of the variable with its own. */
   readonly kind: string;
-  /** How many functions receive from it in an account with the usual concurrency. Undefined: as few as Lambda can run. */
+  /** The setting of a stage with how many functions receive from it, by its path. 0: the stage hasn't the queue. */
+  readonly workersIn?: string;
+  /** What these do, if the setting is in no section. */
+  readonly workersDo?: string;
+  /** The setting that a stage with this queue has. */
+  readonly onlyWith?: string;
+  /** The same in an account with the usual concurrency. Undefined: as few as Lambda can run. */
   readonly usualWorkers?: number;
   /** By default twenty times six minutes: outlasts two hours without store or table. */
   readonly attemptsMax?: number;

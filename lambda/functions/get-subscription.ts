@@ -1,7 +1,7 @@
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTableAndScan } from '../frame/aws/function.ts';
 import { create } from '../frame/management/get-subscription.ts';
-import * as counting from '../lists/counting.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
 import * as subscriptionParts from '../lists/subscription-parts.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from '../parts.ts';
@@ -14,7 +14,7 @@ export function subscriptionDeps() {
   return {
     ...deps,
     store: objectStore(client),
-    listeners: each(counting, deps),
+    listeners: each(listeners, deps),
     repoParts: each(repoParts, { ...deps, tables }),
     subscriptionParts: each(subscriptionParts, deps),
     tokens: stores.tokens(tables),

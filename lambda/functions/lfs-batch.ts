@@ -14,8 +14,9 @@ import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
 import * as batchRoutes from '../lists/batch-routes.ts';
-import * as batching from '../lists/batching.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -33,8 +34,7 @@ import {
   table,
   urlSigner,
 } from '../parts.ts';
-import { chunkedWay } from '../subjects/chunks/seams.ts';
-import { allOf, each, lfsSeamsOf } from '../subjects.ts';
+import { allOf, each, lfsSeamsOf, wayOf } from '../subjects.ts';
 import * as batchParts from './lists/batch.ts';
 import * as loginParts from './lists/logins.ts';
 
@@ -74,8 +74,11 @@ export function batchDeps() {
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    listeners: each(batching, deps),
-    way: chunkedWay({ ...deps, chunkedUploads: stores.chunkedUploads(tables) }),
+    listeners: each(listeners, deps),
+    way: wayOf({
+      ...deps,
+      chunkedUploads: workStores.chunkedUploads(tables),
+    }),
     tokens: stores.tokens(tables),
     store: objectStore(client),
     signer: objectSigner(place),

@@ -12,9 +12,10 @@ import {
   gaugedQueues,
   type QueueGauge,
 } from '../frame/gauges/rules/gauges.ts';
+import { frameOperations } from '../frame/management/frame-operations.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
-import * as operations from '../lists/operations.ts';
+import * as listeners from '../lists/listeners.ts';
 import {
   admin,
   adoptedRepos,
@@ -37,16 +38,13 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { isWebhookUrl } from '../subjects/alerts/rules/webhook-delivery.ts';
-import { alertsOfLimits } from '../subjects/alerts/seams.ts';
-import { chunkClaims } from '../subjects/chunks/seams.ts';
-import { allOf, managementSeamsOf } from '../subjects.ts';
-import { issuers } from './ci/parts.ts';
+import { allOf, claimsOf, each, managementRoutes, managementSeamsOf } from '../subjects.ts';
 import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({
-  ...operations,
+  ...managementRoutes(),
+  frame: frameOperations,
   // With what subjects say of repos.
   repos: repoOperations(repoContract),
 });
@@ -75,6 +73,8 @@ function queueGauges(): QueueGauge[] {
   });
 }
 
+const noMetrics = { increment: () => undefined, measure: () => undefined, flush: () => undefined };
+
 export function managementDeps() {
   const [stores, place] = [storesOn(table()), bucketPlace()];
   const client = bucketClient(place);
@@ -87,10 +87,8 @@ export function managementDeps() {
     listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
-    claims: chunkClaims({ clock, ...stores }),
+    claims: claimsOf({ clock, ...stores }),
     ...jobQueues(),
-    webhookUrls: (url: string) => isWebhookUrl(url),
-    issuers: issuers(),
     ...allOf(parts, {}),
     admin: admin(),
     queue: queue(),
@@ -104,7 +102,8 @@ export function managementDeps() {
   return {
     ...deps,
     ...managementSeamsOf(deps),
-    listeners: [alertsOfLimits(deps)],
+    // It only changes limits: nothing that is counted.
+    listeners: each(listeners, { ...deps, metrics: noMetrics }),
   };
 }
 

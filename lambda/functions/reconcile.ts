@@ -3,7 +3,9 @@ import { warmUpScan } from '../frame/aws/function.ts';
 import { deployedConsumer } from '../frame/aws/jobs.ts';
 import { create } from '../frame/work/reconcile.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from '../parts.ts';
+import { storesOf } from '../stores.ts';
 import { seamsOf } from '../subjects.ts';
 
 export function reconcileDeps() {
@@ -13,13 +15,10 @@ export function reconcileDeps() {
     ...scanning(client),
     store: objectStore(client),
     gcRuns: stores.gcRuns(tables),
-    webhooks: stores.webhooks(tables),
-    emails: stores.emails(tables),
-    exportJobs: stores.exportJobs(tables),
     locks: stores.locks(tables),
     publicReads: stores.publicReads(tables),
     linkedRepos: stores.linkedRepos(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
+    ...storesOf(workStores, tables),
     tenantLinks: stores.tenantLinks(tables),
     archives: createTextFiles({ client }),
     queue: queue(),

@@ -3,13 +3,15 @@ import { refresh } from '../core/ledger/reconcile-requests.ts';
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
 import type { NeedsOfAll } from '../core/rules/types.ts';
 import { deployed } from '../frame/aws/deployed.ts';
+import { createEventBridge } from '../frame/aws/event-bus.ts';
 import { withInvocation, withMetrics } from '../frame/aws/function.ts';
+import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
 import * as outlook from '../lists/outlook.ts';
 import * as stores from '../lists/stores.ts';
+import * as workStores from '../lists/work-stores.ts';
 import { exportsOfDeployment, heard, jobQueues, optional, queue, table } from '../parts.ts';
-import { createEventBridge } from '../subjects/alerts/event-bus.ts';
-import type { EventBus } from '../subjects/alerts/rules/alerts.ts';
+import { storesOf } from '../stores.ts';
 import { each } from '../subjects.ts';
 
 /** The schedule's target. */
@@ -19,7 +21,10 @@ export function create(
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
     const counts: Record<string, number> = {};
-    for (const [name, beat] of Object.entries(beats)) counts[name] = await beat(deps);
+    for (const [name, beat] of Object.entries(beats)) {
+      const done = await beat(deps);
+      Object.assign(counts, typeof done === 'number' ? { [name]: done } : done);
+    }
     deps.log.info('refresh', { queued, ...counts });
     return { queued };
   };
@@ -38,14 +43,12 @@ export function refreshDeps() {
   return {
     ...deps,
     eventBus: eventBus(),
-    emails: stores.emails(tables),
     tokens: stores.tokens(tables),
     outlook: each(outlook, deps)[0],
     ...jobQueues(),
     queue: queue(),
     ...exportsOfDeployment(),
-    exportJobs: stores.exportJobs(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
+    ...storesOf(workStores, tables),
   };
 }
 

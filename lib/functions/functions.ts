@@ -183,7 +183,7 @@ interface FunctionsProps {
 /** The functions that a stage has: all, except those whose queues its settings switch off. */
 export function functionNamesOf(settings: DeploymentSettings): FunctionName[] {
   const names = Object.keys(functionSpecs) as FunctionName[];
-  const workers: Partial<Record<QueueName, number>> = workersOf(settings);
+  const workers = workersOf(settings);
   const off = queueNames.filter((queue) => !workers[queue]).map(consumerOf);
   return names.filter((name) => !off.includes(name));
 }

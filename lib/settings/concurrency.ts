@@ -1,25 +1,23 @@
-import { type QueueName, queueSpecs } from '../../lambda/routes.ts';
+import { type QueueName, queueNames, queueSpecs } from '../../lambda/routes.ts';
 import { type DeploymentSettings, usualConcurrency } from './deployment-settings.ts';
 
 /** Lambda runs a queue by two or more. */
 const least = 2;
 
 /** The queues that a stage has, and how many functions at once receive from each. */
-export function workersOf(settings: DeploymentSettings) {
-  const { accountConcurrency, reconcile, exports, chunkWorkers, copyWorkers } = settings;
-  const { email, gitHosts, storeEvents } = settings;
-  const part = Math.min(1, accountConcurrency / usualConcurrency);
-  const or = (given: number | undefined, name: QueueName) =>
-    given ?? Math.max(least, Math.floor((queueSpecs[name].usualWorkers ?? 0) * part));
-  return {
-    reconciles: or(reconcile.concurrency, 'reconciles'),
-    webhooks: least,
-    chunks: or(chunkWorkers, 'chunks'),
-    ...(email && { emails: least }),
-    ...(exports.workers !== 0 && { exports: or(exports.workers, 'exports') }),
-    ...(gitHosts.length > 0 && { copies: or(copyWorkers, 'copies') }),
-    ...(storeEvents && { 'store-events': least }),
-  } satisfies Partial<Record<QueueName, number>>;
+export function workersOf(settings: DeploymentSettings): Partial<Readonly<Record<QueueName, number>>> {
+  const part = Math.min(1, settings.accountConcurrency / usualConcurrency);
+  const at = (path: string) =>
+    path.split('.').reduce<unknown>((of, name) => Reflect.get(Object(of), name), settings);
+  const isOff = (setting: unknown) => !setting || (Array.isArray(setting) && setting.length === 0);
+  return Object.fromEntries(
+    queueNames.flatMap((name) => {
+      const { workersIn, onlyWith, usualWorkers = 0 } = queueSpecs[name];
+      const given = workersIn === undefined ? undefined : (at(workersIn) as number | undefined);
+      if (given === 0 || (onlyWith !== undefined && isOff(at(onlyWith)))) return [];
+      return [[name, given ?? Math.max(least, Math.floor(usualWorkers * part))]];
+    }),
+  );
 }
 
 /** Functions that may run at once without a request: those, and the schedule's. */

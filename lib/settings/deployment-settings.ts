@@ -8,7 +8,14 @@ import {
 } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
-import { type FunctionName, functionSpecs, type QueueName, queueSpecs } from '../../lambda/routes.ts';
+import {
+  type FunctionName,
+  functionSpecs,
+  type QueueName,
+  queueNames,
+  queueSpecs,
+  type WorkersSetting,
+} from '../../lambda/routes.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 import { secretArn } from './secret-arn.ts';
 import * as ofSubjects from './subjects.ts';
@@ -116,6 +123,15 @@ const workers = (name: QueueName, what: string, least = 2) =>
     .describe(
       `${what} Default: ${queueSpecs[name].usualWorkers}, or fewer with a low \`accountConcurrency\`.`,
     );
+
+const workersOfQueues = Object.fromEntries(
+  queueNames.flatMap((name) => {
+    const { workersIn = '', workersDo } = queueSpecs[name];
+    return workersDo === undefined
+      ? []
+      : [[workersIn, workers(name, `Concurrent functions that ${workersDo}.`)]];
+  }),
+) as Readonly<Record<WorkersSetting, ReturnType<typeof workers>>>;
 
 const reservedConcurrency = section(
   {
@@ -365,8 +381,7 @@ export const everySetting = z.strictObject({
   reservedConcurrency,
   reconcile,
   exports: exportsOfDeployment,
-  chunkWorkers: workers('chunks', 'Concurrent functions that check and assemble files uploaded in chunks.'),
-  copyWorkers: workers('copies', 'Concurrent functions that copy objects from Git hosts.'),
+  ...workersOfQueues,
   alerts: alertsOfDeployment,
   email: emailOfDeployment,
   ...ofSubjects,

@@ -2,9 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Consumer } from '../../lambda/core/rules/jobs.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
 import type { QueueGauge } from '../../lambda/frame/gauges/rules/gauges.ts';
-import { inState } from '../../lambda/subjects/chunks/rules/upload.ts';
-import type { ChunkedUploads } from '../../lambda/subjects/chunks/upload-store.ts';
-import type { ExportJobs } from '../../lambda/subjects/exports/job-store.ts';
 import { createInbox, pollInbox } from './inbox.ts';
 import { Leader, type Term } from './leader.ts';
 import type { Around, Pump, TenantMessage } from './pump.ts';
@@ -29,37 +26,10 @@ interface Shared extends Around {
 
 /** What is delivered, and by what. */
 interface Work {
-  readonly exportJobs: Pick<ExportJobs, 'listDue' | 'change'>;
-  readonly chunkedUploads: Pick<ChunkedUploads, 'listDue' | 'change'>;
   readonly consumers: Readonly<Record<QueueName, Consumer>>;
   readonly refresh: ScheduledFunction;
-}
-
-const ever = { nowMs: Number.MAX_SAFE_INTEGER / 2 };
-
-/**
- * Asks for a step of each export that an earlier process has not finished, and opens what it was assembling.
- *
- * @param isAlone no other process has this data folder: whoever held a lease has died, and nobody need wait for its end.
- */
-export async function resume(
-  { exports }: Pick<Pumps, 'exports'>,
-  { exportJobs, chunkedUploads }: Pick<Work, 'exportJobs' | 'chunkedUploads'>,
-  isAlone: boolean,
-): Promise<void> {
-  for await (const page of exportJobs.listDue(ever)) {
-    for (const path of isAlone ? page : [])
-      await exportJobs.change(path, (job) =>
-        job.leaseUntilMs > 0 ? { ...job, leaseUntilMs: 0 } : undefined,
-      );
-    await exports.send(page.map((path) => ({ ...path, step: { kind: 'advance' } })));
-  }
-  if (!isAlone) return;
-  for await (const page of chunkedUploads.listDue(ever))
-    for (const path of page)
-      await chunkedUploads.change(path, (upload) =>
-        upload.state === 'assembling' ? inState(upload, 'open', upload.stateAtMs) : undefined,
-      );
+  /** As `SubjectQueue.resume` does. */
+  readonly resume: (queues: Queues, isAlone: boolean) => Promise<void>;
 }
 
 /** Starts to deliver, and the schedule. @returns ends both. */
@@ -76,7 +46,7 @@ async function startDelivery(pumps: Pumps, around: Shared & Work, term?: Term): 
       !term || term.isCurrent() ? run(...input) : new Promise(() => {});
   try {
     // A step that ran already would lose its lease.
-    await resume(pumps, around, term === undefined);
+    await around.resume(queuesOf(pumps), term === undefined);
     for (const [name, consume] of Object.entries(around.consumers))
       await pumps[name as QueueName].deliverTo(whileLeading(consume));
   } catch (error) {

@@ -11,7 +11,16 @@ export interface SubjectQueue extends Omit<QueueSpec<TenantMessage>, 'name' | 'k
   /** Where processes share the table, each does what it was asked for itself: its jobs have secrets. */
   readonly isOwn?: true;
   readonly create: (deps: never) => Consumer;
+  /**
+   * What it does before anything is delivered, with what an earlier process has not finished.
+   *
+   * @param isAlone no other process has this data folder: whoever held a lease has died, and nobody need wait for its end.
+   */
+  readonly resume?: (deps: never, isAlone: boolean) => Promise<void>;
 }
+
+/** As a store lists what is due. */
+export const ever = { nowMs: Number.MAX_SAFE_INTEGER / 2 };
 
 const attemptsMax = 20;
 

@@ -1,8 +1,27 @@
 import { create } from '../../lambda/subjects/exports/handler.ts';
-import { inMemory, type SubjectQueue, withRoom } from '../background/subject-queue.ts';
+import type { ExportJobs } from '../../lambda/subjects/exports/job-store.ts';
+import type { ExportQueue } from '../../lambda/subjects/exports/messages.ts';
+import { ever, inMemory, type SubjectQueue, withRoom } from '../background/subject-queue.ts';
 
 /** Steps of exports that run at a time. */
 export const exportWorkers = 2;
+
+/** Asks for a step of each that an earlier process has not finished. */
+export async function resume(
+  {
+    exportJobs,
+    exportQueue,
+  }: { readonly exportJobs: Pick<ExportJobs, 'listDue' | 'change'>; readonly exportQueue: ExportQueue },
+  isAlone: boolean,
+): Promise<void> {
+  for await (const page of exportJobs.listDue(ever)) {
+    for (const path of isAlone ? page : [])
+      await exportJobs.change(path, (job) =>
+        job.leaseUntilMs > 0 ? { ...job, leaseUntilMs: 0 } : undefined,
+      );
+    await exportQueue.send(page.map((path) => ({ ...path, step: { kind: 'advance' } })));
+  }
+}
 
 /** They go on from their records. As many wait as the exports under way have steps. */
 export const exports = {
@@ -11,4 +30,5 @@ export const exports = {
   waitingMax: Number.MAX_SAFE_INTEGER,
   port: 'exportQueue',
   create: withRoom(create),
+  resume,
 } as const satisfies SubjectQueue;

@@ -131,7 +131,6 @@ async function deployOver(commit: string) {
     mailer: { send: async () => undefined },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
-    issuers: [],
     gitHosts: [],
     adoptedRepos: [],
     adminToken: messages.admin,

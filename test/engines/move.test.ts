@@ -94,7 +94,6 @@ async function deploy(table: Table, { bucket, endpoint, credentials }: Bucket) {
     mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
-    issuers: [],
     adoptedRepos: [],
     gitHosts: [],
     clock: systemClock,

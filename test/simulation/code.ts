@@ -9,11 +9,6 @@ import { KnownObjects } from '../../lambda/core/scan/rules/known-objects.ts';
 import { limitRepo } from '../../lambda/frame/access/repos.ts';
 import { createTenant, updateTenant } from '../../lambda/frame/access/tenants.ts';
 import { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
-import { assembleUpload } from '../../lambda/subjects/chunks/assemble.ts';
-import { proveChunk } from '../../lambda/subjects/chunks/prove.ts';
-import { findUpload, progressOf, serveChunks } from '../../lambda/subjects/chunks/serve.ts';
-import { tidyUpload } from '../../lambda/subjects/chunks/tidy.ts';
-import { wakeUploads } from '../../lambda/subjects/chunks/wake.ts';
 import { cancelExport } from '../../lambda/subjects/exports/start.ts';
 import { startExport } from '../support/subjects/exports/start-export.ts';
 import { Actor } from './actor.ts';
@@ -32,28 +27,21 @@ export const code = {
   bound,
   depsOf,
   admitUpload,
-  assembleUpload,
   cancelExport,
   cancelReservations,
   createTenant,
   deleteRepo,
   deleteTenant,
-  findUpload,
   getSubscription,
   limitRepo,
   markObject,
   offerDownload,
-  progressOf,
-  proveChunk,
   recordStoreEvents,
   refresh,
   runReconcile,
-  serveChunks,
   startExport,
-  tidyUpload,
   updateTenant,
   verifyUpload,
-  wakeUploads,
   ...(Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.code)) as object),
 };
 

@@ -3,28 +3,21 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Mix } from './actor.ts';
-import {
-  mixesOf,
-  runSeed,
-  type Focus as ScenarioFocus,
-  focuses as scenarioFocuses,
-  shrink,
-} from './seeds.ts';
-import { chunkMixes, runChunks } from './subjects/chunks/chunks.ts';
+import { subjectFocuses } from './focuses.ts';
+import { type Focus, mixesOf, runSeed, focuses as scenarioFocuses, shrink } from './seeds.ts';
 
 /**
  * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE] [--focus FOCUS]`: runs N scenarios, beginning
  * with seed S, in J processes. Each runs with one of the mixes of faults. The first one that fails is shrunk and printed.
  * Its seed replays it.
  */
-const focuses = [...scenarioFocuses, 'chunks'] as const;
-type Focus = ScenarioFocus | 'chunks';
+const focuses: readonly string[] = [...scenarioFocuses, ...Object.keys(subjectFocuses)];
 
 interface Share {
   readonly from: number;
   readonly count: number;
   readonly step: number;
-  readonly focus: Focus;
+  readonly focus: string;
 }
 
 interface Report {
@@ -36,13 +29,14 @@ interface Report {
 const reportEverySeeds = 50;
 
 async function work(share: Share, report: (report: Report) => void): Promise<void> {
+  const { run: runOne } = await focusOf(share.focus);
   let totals: Record<string, number> = {};
   let failures: { seed: number; error: string }[] = [];
   let done = 0;
   for (let run = 0; run < share.count; run += 1) {
     const seed = share.from + run * share.step;
     try {
-      for (const [name, count] of Object.entries(await runOne(seed, share.focus)))
+      for (const [name, count] of Object.entries(await runOne(seed)))
         totals[name] = (totals[name] ?? 0) + count;
     } catch (error) {
       failures.push({ seed, error: String(error) });
@@ -56,8 +50,11 @@ async function work(share: Share, report: (report: Report) => void): Promise<voi
   }
 }
 
-function runOne(seed: number, focus: Focus): Promise<object> {
-  return focus === 'chunks' ? runChunks(seed) : runSeed(seed, { focus });
+async function focusOf(
+  name: string,
+): Promise<{ run: (seed: number) => Promise<object>; mixes: readonly Mix[] }> {
+  const focus = name as Focus;
+  return subjectFocuses[name]?.() ?? { run: (seed) => runSeed(seed, { focus }), mixes: mixesOf(focus) };
 }
 
 async function main(): Promise<void> {
@@ -110,14 +107,13 @@ async function main(): Promise<void> {
     failures,
   };
   if (values.json) writeFileSync(values.json, `${JSON.stringify(summary, null, 2)}\n`);
-  print(summary, focus === 'chunks' ? chunkMixes : mixesOf(focus));
+  print(summary, (await focusOf(focus)).mixes);
   const worst = failures[0];
   if (worst) {
     for (const { seed, error } of failures.slice(0, 20)) process.stdout.write(`  seed ${seed}: ${error}\n`);
-    // What happens to chunked uploads is no list of actions.
-    if (focus !== 'chunks') {
+    if (!(focus in subjectFocuses)) {
       process.stdout.write(`\nShrinking seed ${worst.seed} …\n`);
-      process.stdout.write(`${JSON.stringify(await shrink(worst.seed, focus), null, 2)}\n`);
+      process.stdout.write(`${JSON.stringify(await shrink(worst.seed, focus as Focus), null, 2)}\n`);
     }
     const replay = `npm run simulate -- --seed ${worst.seed} --seeds 1`;
     process.stdout.write(`Replay: ${replay}${focus === 'everything' ? '' : ` --focus ${focus}`}\n`);

@@ -9,6 +9,7 @@ import { counterMethods } from '../../lambda/core/ledger/tenant-counter-store.ts
 import { tenantMethods } from '../../lambda/core/ledger/tenant-store.ts';
 import { watchMethods } from '../../lambda/core/ledger/watch-store.ts';
 import type { Clock, Log } from '../../lambda/core/rules/clock-and-log.ts';
+import type { SwitchedQueue } from '../../lambda/core/rules/jobs.ts';
 import type { Metrics } from '../../lambda/core/rules/metrics.ts';
 import type { Settings } from '../../lambda/core/rules/settings.ts';
 import { createPathScan } from '../../lambda/core/scan/path-scan.ts';
@@ -25,7 +26,7 @@ import {
 import type { Table } from '../../lambda/core/table/requests.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import * as stores from '../../lambda/lists/stores.ts';
-import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
+import { storesOfListeners } from '../../lambda/stores.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
@@ -143,7 +144,7 @@ interface WorldPorts {
   readonly archives: MemoryArchiveStore;
   onCreated(upload: MultipartUpload): void;
   onMade(upload: MultipartUpload): Promise<void>;
-  sendChunkMessages(messages: readonly ChunkMessage[]): void;
+  sendJobs(port: string, jobs: readonly object[]): void;
   /** Whether files come back cut. */
   readonly areFilesLost: boolean;
   readonly signer: UrlSigner;
@@ -181,6 +182,15 @@ export const bound = (ports: SimPorts): SimDeps => ({ ...ports, ...allSeamsOf(po
 const storesOfSubjects = (table: Table): Partial<SimPorts> =>
   Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.stores(table)));
 
+function queuesOfSubjects(actor: Actor, world: WorldPorts): Partial<SimPorts> {
+  const ports = Object.values<SubjectCode>(subjects).flatMap(({ queues = [] }) => queues);
+  const queueOf = (port: string): SwitchedQueue<object> => ({
+    isOn: true,
+    send: (jobs) => actor.operation('queue', async () => world.sendJobs(port, jobs)),
+  });
+  return Object.fromEntries(ports.map((port) => [port, queueOf(port)]));
+}
+
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
   const store = storeOf(actor, world);
@@ -196,8 +206,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     ...unused,
     log: { ...unused.log, warn: noted, error: noted },
     // Nothing is decided by these, and no run is to differ because another was before it.
-    history: stores.history(memoryTable()),
-    alerts: stores.alerts(memoryTable()),
+    ...storesOfListeners(memoryTable()),
     listingPace: new ListingPace(),
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),
@@ -211,10 +220,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     archives: archivesOf(actor, world),
     downloads: stores.downloads(table),
     exportJobs: stores.exportJobs(table),
-    chunkedUploads: stores.chunkedUploads(table),
-    chunkQueue: {
-      send: (messages) => actor.operation('queue', async () => world.sendChunkMessages(messages)),
-    },
+    ...queuesOfSubjects(actor, world),
     signer,
     queue: {
       request: (request) => {

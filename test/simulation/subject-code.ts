@@ -6,4 +6,6 @@ export interface SubjectCode {
   readonly code: object;
   /** Its stores, by their names in `Deps`, on the table as one function sees it. */
   readonly stores: (table: Table) => object;
+  /** What it sends to, by their names in `Deps`: the world's `sendJobs` gets it. */
+  readonly queues?: readonly string[];
 }

@@ -1,3 +1,4 @@
 /** What the simulator's invocations run of subjects: a line each. */
 
+export { chunks } from './subjects/chunks/code.ts';
 export { gc } from './subjects/gc/code.ts';

@@ -9,7 +9,6 @@ import type { MultipartUpload } from '../../lambda/core/store/rules/archive-stor
 import type { UrlSigner } from '../../lambda/core/store/rules/store.ts';
 import type { TableClient } from '../../lambda/core/table/table.ts';
 import type { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
-import type { ChunkMessage } from '../../lambda/subjects/chunks/messages.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
@@ -43,7 +42,7 @@ export interface Mutant {
 }
 
 function notSimulated(): never {
-  throw new Error('Nothing is uploaded in chunks here.');
+  throw new Error('No subject is simulated that does this.');
 }
 
 const functionLimitMs = 25_000;
@@ -83,8 +82,8 @@ export class World {
     objects: this.store,
     limits: { partBytesMin: 1, wantsEqualParts: true },
   });
-  /** What a simulation of chunked uploads does when a function sends their messages, or makes an object of parts. */
-  sendChunkMessages: (messages: readonly ChunkMessage[]) => void = notSimulated;
+  /** What a subject's simulation does when a function sends its jobs, or makes an object of parts. */
+  sendJobs: (port: string, jobs: readonly object[]) => void = notSimulated;
   onCreated: (upload: MultipartUpload) => void = notSimulated;
   onMade: (upload: MultipartUpload) => Promise<void> = notSimulated;
   readonly exportJobs: MemoryExportJobs;

@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import type { Table } from '../../lambda/core/table/requests.ts';
 import type { HttpHandler } from '../../lambda/frame/aws/function.ts';
 import type { Deps } from '../../local/deps.ts';
@@ -33,8 +34,12 @@ export interface TestedSubject {
   readonly writer?: Writer;
   /** Its settings of a stage: at their longest, as little as there can be, and of one that takes over a GitLab. */
   readonly settings?: { readonly most?: object; readonly least?: object; readonly ofGitLab?: object };
+  /** By entrance: which repo it takes a text for. undefined: none. */
+  readonly repoIn?: Readonly<Record<string, (text: string) => string | undefined>>;
   /** By setting: what becomes code. */
   readonly code?: Readonly<Record<string, InCode>>;
+  /** By their names in local/queues.ts. */
+  readonly queues?: Readonly<Record<string, TestedQueue>>;
 }
 
 interface InCode {
@@ -60,11 +65,22 @@ export interface AskedFirst {
   readonly routeKey: string;
 }
 
+export interface TestedQueue {
+  /** Its name in `Deps`. */
+  readonly port: string;
+  /** What reads its jobs, those of older versions too. */
+  readonly schema: z.ZodType<object>;
+  /** What the schedule does. */
+  readonly wake: (deps: Deps) => Promise<unknown>;
+  /** Does a job, if no client asked for it. */
+  readonly work: (deps: Deps, job: never, deadlineMs: number) => Promise<unknown>;
+}
+
 /** Writes beside objects, below each of its subject's folders. */
 interface Writer {
   readonly begin: (deps: Deps, path: RepoPath) => Promise<unknown>;
-  /** An hour later. @param bytes of what it sends to the store. */
-  readonly write: (deps: Deps, path: RepoPath, bytes: Uint8Array) => Promise<unknown>;
+  /** An hour later. @param bytes of what it sends to the store. @param stored the oid of an object. */
+  readonly write: (deps: Deps, path: RepoPath, bytes: Uint8Array, stored: string) => Promise<unknown>;
   readonly end: (deps: Deps, path: RepoPath) => Promise<unknown>;
 }
 

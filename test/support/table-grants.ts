@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
 import type { Operations, TableClient } from '../../lambda/core/table/table.ts';
 import type { ItemGrant, TableAction } from '../../lambda/frame/spec.ts';
-import { type FunctionName, functionSpecs } from '../../lambda/routes.ts';
+import { consumerOf, type FunctionName, functionSpecs, type QueueName } from '../../lambda/routes.ts';
 import type * as compose from '../../local/compose.ts';
 
 const running = new AsyncLocalStorage<FunctionName>();
@@ -84,28 +84,16 @@ const named = <Of extends object>(functions: Of): Of =>
 export const withTableGrants = (real: typeof compose): typeof compose => ({
   ...real,
   createFunctions(...input) {
-    const { http, refresh, consumers } = real.createFunctions(...input);
-    const { reconciles, exports, chunks, copies, webhooks, emails } = consumers;
-    const background = named({
-      refresh,
-      reconcile: reconciles,
-      exportArchive: exports,
-      assembleUpload: chunks,
-      copyObject: copies,
-      sendWebhook: webhooks,
-      sendEmail: emails,
+    const { http, refresh, consumers, ...rest } = real.createFunctions(...input);
+    const ofQueues = Object.entries(consumers).map(([queue, consume]) => {
+      const name = consumerOf(queue as QueueName);
+      return [queue, named({ [name]: consume })[name]];
     });
     return {
+      ...rest,
       http: named(http),
-      refresh: background.refresh,
-      consumers: {
-        reconciles: background.reconcile,
-        exports: background.exportArchive,
-        chunks: background.assembleUpload,
-        copies: background.copyObject,
-        webhooks: background.sendWebhook,
-        emails: background.sendEmail,
-      },
+      refresh: named({ refresh }).refresh,
+      consumers: Object.fromEntries(ofQueues),
     };
   },
   composeEmbedded: ({ database, ...input }) =>

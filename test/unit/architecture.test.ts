@@ -59,6 +59,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
+      '@aws-sdk/client-eventbridge',
       '@aws-sdk/client-secrets-manager',
       '@aws-sdk/client-sqs',
       'aws-lambda',
@@ -75,13 +76,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     ],
   },
   // Each subject stands alone on the core and the frame, but for what is nothing without another.
-  ...subject('alerts', [
-    '@aws-sdk/client-eventbridge',
-    '@aws-sdk/client-sesv2',
-    'node:http',
-    'node:https',
-    'zod',
-  ]),
+  ...subject('alerts', ['@aws-sdk/client-sesv2', 'node:http', 'node:https', 'zod']),
   ...subject('chunks', ['aws-lambda', 'hash-wasm', 'zod']),
   ...subject('ci', ['aws-jwt-verify']),
   ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts']),
@@ -108,7 +103,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['contract', 'lambda/contract.ts', 'lambda/frame', 'rules'],
     packages: ['zod'],
   },
-  'lambda/stores.ts': { imports: ['lambda/core/table', 'lambda/lists'], packages: [] },
+  'lambda/stores.ts': { imports: ['lambda/core/table', 'lambda/lists', 'rules'], packages: [] },
   'lambda/subjects.ts': {
     imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/lists', 'lambda/subjects/**', 'rules'],
     packages: [],
@@ -116,7 +111,14 @@ const architecture: Readonly<Record<string, Entry>> = {
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
   'lambda/functions': { imports: ['lambda/**', 'rules'], packages: ['aws-lambda'] },
   'lambda/parts.ts': {
-    imports: ['lambda/core/**', 'lambda/frame', 'lambda/lists', 'lambda/subjects/**', 'rules'],
+    imports: [
+      'lambda/core/**',
+      'lambda/frame',
+      'lambda/lists',
+      'lambda/stores.ts',
+      'lambda/subjects/**',
+      'rules',
+    ],
     packages: [],
   },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.

@@ -39,11 +39,11 @@ export const registerAgent: Register = (program, context) => {
   program
     .command('agent')
     .description('Upload large files for git-lfs (set up by connect)')
-    .action(() => runAgent(context));
+    .action(() => run(context));
 };
 
 /** @throws {CliError} for what git-lfs doesn't say. */
-export async function runAgent(context: CliContext): Promise<void> {
+export async function run(context: CliContext): Promise<void> {
   if (!context.input) throw notGitLfs();
   const { input, out } = context;
   const gone = new AbortController();

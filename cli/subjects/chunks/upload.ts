@@ -1,5 +1,5 @@
-import { chunksMax } from '../../../lambda/core/ledger/rules/upload-way.ts';
 import type { WireChunkedUpload } from '../../../lambda/subjects/chunks/contract.ts';
+import { chunksMax } from '../../../lambda/subjects/chunks/rules/sizes.ts';
 import { chunkCountOf, initialState, sizeOfChunk } from '../../../lambda/subjects/chunks/rules/upload.ts';
 import { blockBytes } from '../../../lambda/subjects/chunks/sha256.ts';
 import { transferEach } from '../../at-once.ts';

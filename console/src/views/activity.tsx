@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditEntryBody } from '../../../lambda/frame/contract/audit.ts';
+import type { Outlook } from '../../../lambda/frame/contract/outlook.ts';
 import { formatAddress, repoAddress } from '../address.ts';
 import { ask } from '../api.ts';
 import { progressOf } from '../figures.ts';
@@ -55,7 +56,10 @@ export function Activity(props: ViewProps) {
   const [group, setGroup] = useState<Group>('All');
   const all = [
     ...entries.map((entry) => ({ action: entry.action, ...auditSentence(entry) })),
-    ...body.lastRefusals.map((refusal) => ({ action: 'push', ...refusalSentence(refusal) })),
+    ...((body as Outlook).lastRefusals ?? []).map((refusal) => ({
+      action: 'push',
+      ...refusalSentence(refusal),
+    })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1));
   const rows = all.filter((row) => groups[group](row.action, row));
   const { shown, pager, isLast, toFirst } = usePages(rows, rowsMax, canMore);

@@ -76,3 +76,6 @@ export function parseJson(text: string, reviver?: (key: string, value: unknown) 
     return undefined;
   }
 }
+
+/** As a URL has it. */
+export const isLoopbackHost = (hostname: string) => hostname === '127.0.0.1' || hostname === '[::1]';

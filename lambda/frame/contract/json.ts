@@ -48,27 +48,7 @@ export function lenientObject<S extends Readonly<Record<string, z.ZodType>>>(sha
   return z.preprocess(withoutEmpty, z.object(shape));
 }
 
-/** An object with keys of the client's choice: checked like a list. */
-export function recordOf<K extends z.ZodString, T extends z.ZodType>(
-  key: K,
-  element: T,
-  { max, rule }: { max: number; rule: string },
-) {
-  const firstWrong = (value: unknown, context: z.RefinementCtx) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    const keys = Object.keys(value);
-    if (keys.length > max) return refuse(context, rule, []);
-    for (const name of keys) {
-      const issue =
-        key.safeParse(name).error?.issues[0] ?? element.safeParse(Reflect.get(value, name)).error?.issues[0];
-      if (issue) return refuse(context, issue.message, [name, ...issue.path]);
-    }
-    return value;
-  };
-  return z.preprocess(firstWrong, z.record(key, element).meta({ maxProperties: max }));
-}
-
-function refuse(context: z.RefinementCtx, message: string, path: PropertyKey[]): never {
+export function refuse(context: z.RefinementCtx, message: string, path: PropertyKey[]): never {
   context.addIssue({ code: 'custom', message, path });
   return z.NEVER;
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { uploadBytesMax } from '../../core/ledger/rules/upload-way.ts';
 import { oidPattern } from '../../core/rules/names.ts';
 import { defaultSettings } from '../../core/rules/settings.ts';
 import { lenientObject, listOf } from './json.ts';
@@ -17,7 +16,7 @@ const oid = z
   .string()
   .max(oidCharactersMax)
   .meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
-const size = z.number().meta({ type: 'integer', minimum: 0, maximum: uploadBytesMax(defaultSettings) });
+const size = z.number().meta({ type: 'integer', minimum: 0, maximum: defaultSettings.chunkedBytesMax });
 
 /** git-lfs names three or so. */
 const transfersMax = 100;

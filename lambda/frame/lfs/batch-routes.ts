@@ -59,7 +59,7 @@ export const lfsBatch = (deps: BatchDeps, login: LfsLogin) =>
       takes: batchTakes,
       async run(_, { asked, ...request }) {
         const { tenant, repo, refuse } = request;
-        const read = readBatch(deps.settings, asked, { tenant: tenant.tenant, repo });
+        const read = readBatch(deps, asked, { tenant: tenant.tenant, repo });
         if (read.kind === 'bad') return refuse(read.statusCode, read.message);
         if (read.batch.operation === 'download') return download(deps, request, read.batch);
         return (await pushRefusal(deps, request)) ?? upload(deps, request, read.batch);

@@ -2,10 +2,9 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
-import { chunkedTransfer, isChunked, uploadBytesMax } from '../../core/ledger/rules/upload-way.ts';
+import { chunkedTransfer } from '../../core/ledger/rules/upload-way.ts';
 import type { UploadVerdict } from '../../core/ledger/upload-batch.ts';
 import { isOid } from '../../core/rules/names.ts';
-import type { Settings } from '../../core/rules/settings.ts';
 import { isByteCount } from '../../core/rules/sizes.ts';
 import {
   baseUrl,
@@ -62,9 +61,12 @@ export const batchTakes: Takes<z.output<typeof batchRequestSchema>> = {
   },
 };
 
+/** What uploads can be like. */
+type ReadDeps = Pick<CoreDeps, 'settings' | 'way'>;
+
 /** What a request to a repo asks for. An error of the whole is `bad`. The errors of single objects stand in `invalid`. */
 export function readBatch(
-  settings: Settings,
+  deps: ReadDeps,
   asked: z.output<typeof batchRequestSchema>,
   { tenant, repo }: RepoPath,
 ): { readonly kind: 'batch'; readonly batch: BatchRequest } | BadBatch {
@@ -77,8 +79,8 @@ export function readBatch(
   }
   const sendsChunks = operation === 'upload' && transfers?.includes(chunkedTransfer);
   const client: Client = { operation, sendsChunks, place: `${tenant} ${repo}` };
-  const sorted = sortObjects(settings, objects, client);
-  const large = [...sorted.objects].filter(([, size]) => isChunked(settings, size));
+  const sorted = sortObjects(deps, objects, client);
+  const large = [...sorted.objects].filter(([, size]) => deps.way.takes(size));
   const chunked = new Set(client.sendsChunks ? large.map(([oid]) => oid) : []);
   // An absent or empty list means basic (docs/api/batch.md).
   if (transfers && transfers.length > 0 && !transfers.includes('basic') && chunked.size === 0) {
@@ -101,7 +103,7 @@ function objectCountOf(body: unknown): number {
   return Array.isArray(value) ? value.length : 0;
 }
 
-function sortObjects(settings: Settings, objects: readonly { oid: string; size: number }[], client: Client) {
+function sortObjects(deps: ReadDeps, objects: readonly { oid: string; size: number }[], client: Client) {
   const sizes = new Map<string, number>();
   const errors = new Map<string, WireObject>();
   for (const { oid, size } of objects) {
@@ -109,7 +111,7 @@ function sortObjects(settings: Settings, objects: readonly { oid: string; size: 
     const error =
       first !== undefined && first !== size
         ? refused({ oid, size }, 422, invalid.twoSizes)
-        : objectError(settings, { oid, size }, client);
+        : objectError(deps, { oid, size }, client);
     if (error) errors.set(oid, error);
     if (first === undefined) sizes.set(oid, size);
   }
@@ -124,14 +126,14 @@ function refused(object: { oid: string; size: number }, code: number, message: s
 }
 
 function objectError(
-  settings: Settings,
+  { settings, way }: ReadDeps,
   object: { oid: string; size: number },
   { operation, sendsChunks, place }: Client,
 ): WireObject | undefined {
   const error = (message: string) => refused(object, 422, message);
   if (!isOid(object.oid)) return error(invalid.oid);
   if (!isByteCount(object.size)) return error(invalid.size);
-  const largestBytes = uploadBytesMax(settings);
+  const largestBytes = Math.max(settings.objectBytesMax, way.bytesMax);
   if (object.size > largestBytes) return error(invalid.tooLarge(object.size, largestBytes));
   if (operation === 'upload' && !sendsChunks && object.size > settings.objectBytesMax)
     return error(chunksNeeded({ bytes: object.size, putBytesMax: settings.objectBytesMax, place }));
@@ -256,8 +258,7 @@ function sizeConflict(object: { oid: string; size: number }, storedBytes: number
  * {@link PublicAccess} says, or not at all if it is no proper download.
  */
 export async function answerAnybody(
-  deps: Pick<CoreDeps, 'settings'> &
-    Pick<LfsPorts, 'publicAccess'> & { readonly publicUrl?: string | undefined },
+  deps: ReadDeps & Pick<LfsPorts, 'publicAccess'> & { readonly publicUrl?: string | undefined },
   event: APIGatewayProxyEventV2,
 ): Promise<Saying<200, WireBatch> | Refusal | undefined> {
   const { requestId } = event.requestContext;
@@ -265,7 +266,7 @@ export async function answerAnybody(
   if (tenant === undefined || repo === undefined) return undefined;
   const asked = decodeEvent(deps.settings, event, batchTakes);
   const place = { tenant, repo };
-  const decoded = asked.ok && asked.value ? readBatch(deps.settings, asked.value, place) : undefined;
+  const decoded = asked.ok && asked.value ? readBatch(deps, asked.value, place) : undefined;
   if (decoded?.kind !== 'batch' || decoded.batch.operation !== 'download') return undefined;
   const offer = await deps.publicAccess?.({ ...place, lfsUrl: lfsUrlOf(event, deps.publicUrl) });
   if (!offer) return undefined;

@@ -3,6 +3,7 @@ import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { Counted, Refused } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { dayOf } from '../../core/rules/dates.ts';
+import type { NetPorts } from '../../frame/net/ports.ts';
 import type { AlertPorts } from './ports.ts';
 import { alertEvent, type Threshold, thresholdAfter } from './rules/alerts.ts';
 import { isForPeople } from './rules/email.ts';
@@ -102,7 +103,8 @@ const tenantsMax = 100;
 const tenantsAtOnce = 8;
 
 type HandOverDeps = Pick<CoreDeps, 'log'> &
-  Pick<AlertPorts, 'alerts' | 'eventBus' | 'webhookQueue' | 'emailQueue'>;
+  Pick<NetPorts, 'eventBus'> &
+  Pick<AlertPorts, 'alerts' | 'webhookQueue' | 'emailQueue'>;
 
 /**
  * Hands over the alerts that were raised. One that dies in between leaves them, and the next run hands them over once

@@ -1,11 +1,13 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
 import { consumerOf, longPause } from '../../core/rules/jobs.ts';
+import type { NetPorts } from '../../frame/net/ports.ts';
 import { deliverEmail, emailWork, endEmail } from './emails.ts';
 import type { AlertPorts } from './ports.ts';
 
 type SenderDeps = Pick<CoreDeps, 'clock' | 'log'> &
-  Pick<AlertPorts, 'emails' | 'mailer'> &
+  Pick<AlertPorts, 'emails'> &
+  Pick<NetPorts, 'mailer'> &
   FunctionPorts & {
     /** Where the console is, without a slash at its end. */
     readonly publicUrl: string;

@@ -6,6 +6,7 @@ import { dayAfter, dayMs, dayOf } from '../../core/rules/dates.ts';
 import { sameDigest, sha256Hex } from '../../core/rules/hash.ts';
 import { isTenantName } from '../../core/rules/names.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
+import type { NetPorts } from '../../frame/net/ports.ts';
 import type { AlertPorts } from './ports.ts';
 import {
   alertText,
@@ -17,7 +18,6 @@ import {
   type EmailMessage,
   emailsMax,
   isSubscribed,
-  type Mailer,
   mailboxOf,
   type Notice,
   noticeSchema,
@@ -151,7 +151,7 @@ const isSameKey = (a: string, b: string) => sameDigest(sha256Hex(a), sha256Hex(b
  * @throws {LedgerUnavailableError} or the first error of the mailer, once all addresses were tried.
  */
 export async function deliverEmail(
-  deps: Pick<CoreDeps, 'log'> & Pick<AlertPorts, 'emails'> & { readonly mailer: Mailer },
+  deps: Pick<CoreDeps, 'log'> & Pick<AlertPorts, 'emails'> & Pick<NetPorts, 'mailer'>,
   { message, url }: { message: EmailMessage; url: string },
 ): Promise<void> {
   const { emails, mailer, log } = deps;

@@ -1,21 +1,17 @@
 import type { Alerts } from './alert-store.ts';
 import type { EmailStore } from './email-store.ts';
-import type { EventBus } from './rules/alerts.ts';
-import type { EmailQueue, Mailer, Outlook } from './rules/email.ts';
-import type { WebhookQueue, WebhookSender, WebhookUrls } from './rules/webhook-delivery.ts';
+import type { EmailQueue, Outlook } from './rules/email.ts';
+import type { WebhookQueue, WebhookSender } from './rules/webhook-delivery.ts';
 import type { Webhooks } from './webhook-store.ts';
 
 /** Alerts, and how they are told. */
 export interface AlertPorts {
   readonly alerts: Alerts;
-  readonly eventBus: EventBus;
   readonly webhooks: Webhooks;
   readonly webhookQueue: WebhookQueue;
   readonly webhookSender: WebhookSender;
-  readonly webhookUrls: WebhookUrls;
   readonly emails: EmailStore;
   readonly emailQueue: EmailQueue;
-  readonly mailer: Mailer;
   /** undefined: nobody knows of past weeks, so no summary is sent. */
   readonly outlook: Outlook | undefined;
 }

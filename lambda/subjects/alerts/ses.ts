@@ -1,6 +1,6 @@
 import { SESv2Client, type SESv2ClientConfig, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import { calling, clientOptions } from '../../core/table/sdk.ts';
-import type { Mailer } from './rules/email.ts';
+import type { Mailer } from '../../frame/net/ports.ts';
 
 /** What fails is sent again by the queue. */
 const limits = { attemptsMax: 2, connectMs: 1000, answerMs: 5000 };

@@ -53,6 +53,7 @@ export const alerts = {
     },
     emails: {
       kind: 'Email',
+      onlyWith: 'email',
       isSent: true,
       lost: "An alert couldn't be e-mailed: the function sendEmail failed too often.",
     },

@@ -3,12 +3,15 @@ import { json, noContent, type Refusal } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
+import type { NetPorts } from '../../frame/net/ports.ts';
 import type { AlertPorts } from './ports.ts';
-import { type Webhook, type WebhookAttempt, webhookUrlRule } from './rules/webhook-delivery.ts';
+import { isWebhookUrl, type Webhook, type WebhookAttempt, webhookUrlRule } from './rules/webhook-delivery.ts';
 import { type WebhookBody, webhookContract } from './webhook-contract.ts';
 import { setWebhook, testRestMs, testWebhook } from './webhooks.ts';
 
-type Needs = Pick<CoreDeps, 'ids'> & Pick<AlertPorts, 'webhooks' | 'webhookQueue' | 'webhookUrls'>;
+type Needs = Pick<CoreDeps, 'ids'> &
+  Pick<NetPorts, 'allowsLoopback'> &
+  Pick<AlertPorts, 'webhooks' | 'webhookQueue'>;
 
 export const webhookOperations = operationsFor<Needs>()(webhookContract, {
   /** The one answer that holds a secret. */
@@ -16,7 +19,7 @@ export const webhookOperations = operationsFor<Needs>()(webhookContract, {
     // The rest of an address often is a secret of its receiver.
     askedOf: ({ url, newSecret = false }) => ({ host: hostOf(url), newSecret }),
     run: async (deps, { tenant: { tenant }, body: { url, newSecret = false }, trail }) => {
-      if (!deps.webhookUrls(url)) return problem('invalid-body', `url: ${webhookUrlRule}.`);
+      if (!isWebhookUrl(url, deps)) return problem('invalid-body', `url: ${webhookUrlRule}.`);
       const before = await deps.webhooks.read(tenant);
       const { webhook, secret, isNew } = await setWebhook(deps, { tenant, url, isNewSecret: newSecret });
       trail.was({ host: before ? hostOf(before.url) : null });

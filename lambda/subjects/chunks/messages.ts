@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { chunksMax } from '../../core/ledger/rules/upload-way.ts';
 import type { JobQueue } from '../../core/rules/jobs.ts';
 import { isOid, isRepoName, isTenantName } from '../../core/rules/names.ts';
+import { chunksMax } from './rules/sizes.ts';
 import { uploadIdPattern } from './rules/upload.ts';
 
 const path = {

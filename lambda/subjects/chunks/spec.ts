@@ -46,6 +46,8 @@ export const chunks = {
   queues: {
     chunks: {
       kind: 'Chunk',
+      workersIn: 'chunkWorkers',
+      workersDo: 'check and assemble files uploaded in chunks',
       usualWorkers: 4,
       lost: "A chunk of a large file couldn't be read, or the file couldn't be assembled. If nothing retries it, its push fails.",
     },

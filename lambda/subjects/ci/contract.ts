@@ -1,8 +1,28 @@
 import * as z from 'zod';
 import { answer, type Contract, managed } from '../../frame/contract/contract.ts';
 import { names, namesOrNull, stringOrNull, time } from '../../frame/contract/fields.ts';
-import { listOf, recordOf } from '../../frame/contract/json.ts';
+import { listOf, refuse } from '../../frame/contract/json.ts';
 import { tokenRepos } from '../../frame/contract/tokens.ts';
+
+/** An object with keys of the client's choice: checked like a list. */
+function recordOf<K extends z.ZodString, T extends z.ZodType>(
+  key: K,
+  element: T,
+  { max, rule }: { max: number; rule: string },
+) {
+  const firstWrong = (value: unknown, context: z.RefinementCtx) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const keys = Object.keys(value);
+    if (keys.length > max) return refuse(context, rule, []);
+    for (const name of keys) {
+      const issue =
+        key.safeParse(name).error?.issues[0] ?? element.safeParse(Reflect.get(value, name)).error?.issues[0];
+      if (issue) return refuse(context, issue.message, [name, ...issue.path]);
+    }
+    return value;
+  };
+  return z.preprocess(firstWrong, z.record(key, element).meta({ maxProperties: max }));
+}
 
 /** An identity token of GitHub has about 2,000 characters. */
 const idTokenCharactersMax = 16_000;

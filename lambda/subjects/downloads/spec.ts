@@ -27,6 +27,9 @@ export const downloads = {
   queues: {
     copies: {
       kind: 'Copy',
+      workersIn: 'copyWorkers',
+      workersDo: 'copy objects from Git hosts',
+      onlyWith: 'gitHosts',
       usualWorkers: 10,
       // Its messages have URLs that expire within the hour. Three tries are for what fails. More are only for runs that died.
       attemptsMax: 5,

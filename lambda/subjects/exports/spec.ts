@@ -44,6 +44,7 @@ export const exports = {
   queues: {
     exports: {
       kind: 'Export',
+      workersIn: 'exports.workers',
       usualWorkers: 40,
       lost: 'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
       // An export may have hours of work in its queue. It fails after a day.

@@ -270,3 +270,5 @@ async function forgetSome(
   const { hasMore } = await removeSome(table, inPartition(partitionOf(tenant)), { max: itemsMax });
   return { hasMore };
 }
+
+export const historyStores = (table: Table) => ({ history: createDynamoDbHistory(table) });

@@ -3,10 +3,11 @@ import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { dayMs, dayOf } from '../../core/rules/dates.ts';
 import { json } from '../../frame/api/http.ts';
 import { iso } from '../../frame/contract/fields.ts';
+import type { ForecastBody } from '../../frame/contract/outlook.ts';
 import { seesRepo } from '../../frame/management/access.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
 import type { RepoPart, SubscriptionPart } from '../../frame/management/seams.ts';
-import { type ForecastBody, type HistoryBody, historyContract } from './contract.ts';
+import { type HistoryBody, historyContract } from './contract.ts';
 import { forecastFrom, forecastNow, readHistory, readWeeks, type TenantHistory } from './history.ts';
 import type { HistoryPorts, OfferedPorts } from './ports.ts';
 import {

@@ -1,6 +1,7 @@
 import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
+import type { JobQueue } from '../../../lambda/core/rules/jobs.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
@@ -10,13 +11,13 @@ import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { storesOn } from '../../../lambda/stores.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import type { ChunkMessage, ChunkQueue } from '../../../lambda/subjects/chunks/messages.ts';
-import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
-import type { ExportMessage, ExportQueue } from '../../../lambda/subjects/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
+import type { Queues } from '../../../local/background/queues.ts';
+import type { SubjectQueue } from '../../../local/background/subject-queue.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
+import * as subjectQueues from '../../../local/queues.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';
@@ -37,17 +38,12 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
-    identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
-    issuers: publicIssuers,
     adoptedRepos: new AdoptedRepos([]),
     ...allOf(portsOfSubjects, {}),
     eventBus: { publish: async () => undefined },
-    webhookQueue: recordingWebhookQueue().queue,
-    copyQueue: { isOn: false, send: async () => undefined },
+    ...queues(),
     copier: { copy: async () => ({ kind: 'failed', reason: 'there is none' }) },
-    webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
-    webhookUrls: () => true,
-    emailQueue: { isOn: false, send: async () => undefined },
+    allowsLoopback: true,
     mailer: { send: async () => undefined },
     admin: { sha256s: async () => [sha256Hex(adminToken)] },
     store: objects,
@@ -56,8 +52,6 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     archives: new MemoryArchiveStore({ objects }),
-    exportQueue: recordingExportQueue().queue,
-    chunkQueue: recordingChunkQueue().queue,
     exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     storageClasses,
@@ -123,17 +117,20 @@ export function recordingQueue(): { queue: ReconcileQueue; requests: ReconcileRe
   return { queue, requests };
 }
 
-/** A queue of steps that delivers nothing, and the steps that it got. */
-export function recordingExportQueue(): { queue: ExportQueue; messages: ExportMessage[] } {
-  const messages: ExportMessage[] = [];
+/** A queue of jobs that delivers nothing, and the jobs that it got. */
+export function recordingJobs<J extends object>(): { queue: JobQueue<J>; messages: J[] } {
+  const messages: J[] = [];
   return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
 }
 
-/** The same for chunked uploads. */
-export function recordingChunkQueue(): { queue: ChunkQueue; messages: ChunkMessage[] } {
-  const messages: ChunkMessage[] = [];
-  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
-}
+/** One of each subject. Those that a deployment can be without are off. */
+const queues = () =>
+  Object.fromEntries(
+    Object.values<SubjectQueue>(subjectQueues).map(({ port }) => [
+      port,
+      { isOn: false, ...recordingJobs().queue },
+    ]),
+  ) as Omit<Queues, 'queue'>;
 
 /** A queue that delivers nothing, and the messages that it got. */
 export function recordingWebhookQueue(): { queue: WebhookQueue; messages: WebhookMessage[] } {

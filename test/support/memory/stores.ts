@@ -3,7 +3,6 @@ import { fromStored } from '../../../lambda/core/table/stored-names.ts';
 import { createDynamoDbAuditLog } from '../../../lambda/frame/access/audit-store.ts';
 import { createDynamoDbRequestKeys } from '../../../lambda/frame/access/request-key-store.ts';
 import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/frame/access/rules/audit.ts';
-import { createDynamoDbFailures } from '../../../lambda/frame/failures/failure-store.ts';
 import * as stores from '../../../lambda/lists/stores.ts';
 import { createDynamoDbAlerts } from '../../../lambda/subjects/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/subjects/alerts/webhook-store.ts';
@@ -64,7 +63,6 @@ export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
 export class MemoryAlerts extends storeClass(createDynamoDbAlerts) {}
 export class MemoryWebhooks extends storeClass(createDynamoDbWebhooks) {}
-export class MemoryFailures extends storeClass(createDynamoDbFailures) {}
 
 export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
   /** All of them, the oldest first. */

@@ -8,11 +8,9 @@ import { displayWidth, withoutColours } from '../../../cli/terminal.ts';
 import { contract } from '../../../lambda/contract.ts';
 import type { RouteContract } from '../../../lambda/frame/contract/contract.ts';
 import type { RouteKey } from '../../../lambda/routes.ts';
-import { createRuleBody } from '../../../lambda/subjects/ci/contract.ts';
-import { publicIssuers, wrongRule } from '../../../lambda/subjects/ci/rules/identities.ts';
 import { exampleAnswer, operationOf } from './api-examples.ts';
 import { goldenRuns } from './golden-runs.ts';
-import { cli, programForTest, startServer, type TestServer } from './harness.ts';
+import { cli, programForTest, startServer, type TestServer, wordsOf } from './harness.ts';
 
 /** Every table that a command drew. */
 const drawn = vi.hoisted(() => {
@@ -39,12 +37,6 @@ afterEach(async () => {
   await server?.close();
   server = undefined;
 });
-
-/** The words of an example, up to where the shell takes its output. */
-function wordsOf(example: string): string[] {
-  const [, line = ''] = /lfs-quota ((?:"[^"]*"|[^|)"])*)/.exec(example) ?? [];
-  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-}
 
 const lines = Object.entries(examples).flatMap(([words, each]) =>
   each.map(([line]) => [line, words] as const),
@@ -116,21 +108,6 @@ describe('each command', () => {
     expect(examples[words]?.length, words).toBeGreaterThan(0);
     expect(examples[words]?.length, words).toBeLessThan(4);
   });
-
-  it.each(examples['rule create']?.map(([line]) => line) ?? [])(
-    'makes a rule that is taken: %s',
-    async (line) => {
-      server = await startServer((asked) => exampleAnswer(asked));
-      await cli(wordsOf(line), { env: { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' } });
-      const rule = createRuleBody.parse(server.asked[0]?.body);
-      const issuer = publicIssuers.find((each) => each.issuer === rule.issuer);
-      if (!issuer) throw new Error(`No stage takes ${rule.issuer} by default.`);
-      const match = Object.fromEntries(
-        Object.entries(rule.match).map(([entry, values]) => [entry, [values].flat()]),
-      );
-      expect(wrongRule({ ...rule, match }, issuer)).toBe(undefined);
-    },
-  );
 
   it('is the only one that has', () => {
     expect(Object.keys(examples).sort()).toEqual(leaves.map(({ words }) => words).sort());

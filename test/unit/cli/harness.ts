@@ -125,3 +125,9 @@ export async function cli(
   });
   return { code, out: out.join(''), err: err.join('') };
 }
+
+/** The words of an example, up to where the shell takes its output. */
+export function wordsOf(example: string): string[] {
+  const [, line = ''] = /lfs-quota ((?:"[^"]*"|[^|)"])*)/.exec(example) ?? [];
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+}

@@ -8,20 +8,12 @@ import { expiring } from '../../../lambda/core/table/table.ts';
 import { createTenant } from '../../../lambda/frame/access/tenants.ts';
 import * as stores from '../../../lambda/lists/stores.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import { tidyUpload } from '../../../lambda/subjects/chunks/tidy.ts';
-import { wakeUploads } from '../../../lambda/subjects/chunks/wake.ts';
-import { wakeExports } from '../../../lambda/subjects/exports/start.ts';
-import { runExportStep } from '../../../lambda/subjects/exports/steps.ts';
-import {
-  ManualClock,
-  memoryDeps,
-  recordingChunkQueue,
-  recordingExportQueue,
-} from '../../support/memory/deps.ts';
+import { ManualClock, memoryDeps } from '../../support/memory/deps.ts';
 import { MemoryLedger } from '../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { memoryTable } from '../../support/memory/table.ts';
 import { setRepoLimit } from '../../support/over-settings.ts';
+import { QueuedWork } from '../../support/queued-work.ts';
 import { type Fill, minute, path, repo, type TestedSubject, tenant, unsent } from '../../support/subject.ts';
 import * as subjects from '../../support/subjects.ts';
 import { tokenRecord } from '../../support/token-record.ts';
@@ -73,16 +65,14 @@ const fillAll: Fill = Object.assign({}, fill, ...Object.values<TestedSubject>(su
 class World {
   readonly table = memoryTable();
   readonly clock = new ManualClock();
-  readonly #exports = recordingExportQueue();
-  readonly #chunks = recordingChunkQueue();
+  readonly #queues = new QueuedWork();
   readonly objects = new MemoryObjectStore();
   readonly deps = memoryDeps({
     ...storesOn(this.table),
     ledger: new MemoryLedger({ on: this.table }),
     clock: this.clock,
     objects: this.objects,
-    exportQueue: this.#exports.queue,
-    chunkQueue: this.#chunks.queue,
+    ...this.#queues.ports,
     settings: { ...defaultSettings, reconcileRestMs: 0 },
   });
 
@@ -106,12 +96,8 @@ class World {
   async rest(durationMs: number, everyMs: number): Promise<void> {
     const { deps, clock } = this;
     for (const untilMs = clock.nowMs() + durationMs; clock.nowMs() < untilMs; clock.advance(everyMs)) {
-      await wakeExports(deps);
-      await wakeUploads(deps);
-      for (const message of this.#exports.messages.splice(0))
-        await runExportStep(deps, { message, deadlineMs: clock.nowMs() + minute });
-      for (const message of this.#chunks.messages.splice(0))
-        if (message.step === 'tidy') await tidyUpload(deps, message);
+      await this.#queues.wake(deps);
+      await this.#queues.work(deps, clock.nowMs() + minute);
       await this.reconcile();
     }
   }

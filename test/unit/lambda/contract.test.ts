@@ -6,9 +6,10 @@ import { pathRepo } from '../../../lambda/frame/api/http.ts';
 import { ofRepo } from '../../../lambda/frame/contract/fields.ts';
 import { createRepoBody } from '../../../lambda/frame/contract/repos.ts';
 import { createTokenBody } from '../../../lambda/frame/contract/tokens.ts';
-import { createRuleBody } from '../../../lambda/subjects/ci/contract.ts';
 import { startExportBody } from '../../../lambda/subjects/exports/contract.ts';
 import { httpEvent } from '../../support/http-event.ts';
+import type { TestedSubject } from '../../support/subject.ts';
+import * as subjects from '../../support/subjects.ts';
 import { bodySchemas, jsonSchemaOf, partsOf, worstBodies } from '../../support/worst-bodies.ts';
 
 /** Whether no text of any length matches: every repetition has an end. What is looked ahead at does not count. */
@@ -85,7 +86,6 @@ it('a list is read up to its first wrong element, and a right one twice', () => 
 });
 
 const adopted = { tenant: 'acme', path: 'old/', names: 'oid' };
-const rule = { issuer: 'https://issuer.example', match: { sub: 'x' }, scope: 'read' };
 
 /** Which repo each entrance takes a text for. undefined: none. */
 const entrances: Readonly<Record<string, (text: string) => string | undefined>> = {
@@ -94,10 +94,10 @@ const entrances: Readonly<Record<string, (text: string) => string | undefined>> 
   export: (repo) => startExportBody.safeParse({ repo }).data?.repo,
   'new repo': (repo) => createRepoBody.safeParse({ repo }).data?.repo,
   token: (repo) => createTokenBody.safeParse({ scope: 'read', repos: [repo] }).data?.repos?.[0],
-  rule: (repo) => createRuleBody.safeParse({ ...rule, repos: [repo] }).data?.repos?.[0],
   adopted: (repo) => (isAdoptedRepo({ ...adopted, repo }) ? repo : undefined),
   'command line': (text) => orNone(() => parseRepo(text)),
   'lfs.url': (repo) => readLfsAddress(`https://lfs.example/acme/${repo}/info/lfs`)?.repo,
+  ...Object.assign({}, ...Object.values<TestedSubject>(subjects).map(({ repoIn }) => repoIn)),
 };
 
 function orNone(read: () => string): string | undefined {

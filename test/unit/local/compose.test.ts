@@ -47,7 +47,6 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
-    issuers: [],
     adoptedRepos: [],
     gitHosts: [],
     adminToken: 'admin',

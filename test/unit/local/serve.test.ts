@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
 import { RequestLimits } from '../../../local/limits.ts';
 import { readLimits, readOutsiders, type ServeSettings, startServer } from '../../../local/serve.ts';
 import { StartupError } from '../../../local/system/durable-file.ts';
@@ -86,16 +85,12 @@ it('bounds requests and slow transfers each by its own option', () => {
   });
 });
 
-it('trusts the issuers and git hosts that it is given, and plain HTTP to those of this machine alone', () => {
-  expect(readOutsiders({})).toEqual({
-    issuers: publicIssuers,
+it('trusts the git hosts that it is given, and plain HTTP to those of this machine alone', () => {
+  expect(readOutsiders({})).toMatchObject({
     gitHosts: [],
     adoptedRepos: [],
     allowsLoopbackWebhooks: false,
   });
-  const issuer = { kind: 'gitlab', issuer: 'https://git.example.com', jwksUri: 'http://127.0.0.1:1/keys' };
-  const text = 'gitlab,https://git.example.com,http://127.0.0.1:1/keys';
-  expect(readOutsiders({ issuer: [text, text] }).issuers).toEqual([issuer, issuer]);
   const gitHost = [
     'github,github,https://api.github.com',
     'forge,gitea,http://127.0.0.1:3000,app,secret.txt',

@@ -1,5 +1,5 @@
 import { dayMs } from '../../../../lambda/core/rules/dates.ts';
-import type { ForecastBody } from '../../../../lambda/subjects/history/contract.ts';
+import type { ForecastBody } from '../../../../lambda/frame/contract/outlook.ts';
 
 /** Where the parts of the chart are. */
 

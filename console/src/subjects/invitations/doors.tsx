@@ -2,13 +2,14 @@ import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo, SentTo } from '../../../../cli/routes.ts';
 import type { SessionBody } from '../../../../lambda/frame/contract/sessions.ts';
 import { ask } from '../../api.ts';
-import { cloneLines, trackLines, urlLine } from '../../git-lines.ts';
+import { trackLines, urlLine } from '../../git-lines.ts';
 import { Alone, Button, Code, Problem } from '../../parts.tsx';
 import { change } from '../../requests.ts';
 import { dayText, scopeText } from '../../text.ts';
 import type { DoorProps } from '../../view-props.ts';
 import { type Field, Form } from '../../views/form.tsx';
 import { type Scope, scopeField } from '../../views/grant.ts';
+import { cloneLines } from './clone-lines.ts';
 
 const newKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');

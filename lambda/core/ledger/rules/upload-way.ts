@@ -1,4 +1,3 @@
-import type { Settings } from '../../rules/settings.ts';
 import type { RepoPath } from './tenant.ts';
 
 /** What a client needs to go on with an upload that isn't one PUT. */
@@ -34,6 +33,10 @@ export interface WayInput extends RepoPath {
  * @throws {LedgerUnavailableError} from each.
  */
 export interface UploadWay {
+  /** The largest object that can go it. */
+  readonly bytesMax: number;
+  /** Whether an object goes it, by a client that can. It's no larger than `bytesMax`, or than one PUT can be. */
+  readonly takes: (sizeBytes: number) => boolean;
   /** So long a reservation of such objects is live, unless `endChunked` ends it. */
   readonly claimedForMs: number;
   /** Beside the question what is stored. What was begun before goes on: it counts already. */
@@ -46,22 +49,15 @@ export interface UploadWay {
   readonly remove: (input: RepoPath & { tickets: ReadonlyMap<string, Ticket> }) => Promise<void>;
 }
 
+/** If no subject has another. */
+export const onePutEach: UploadWay = {
+  bytesMax: 0,
+  takes: () => false,
+  claimedForMs: 0,
+  resume: async () => new Map(),
+  begin: async () => ({ tickets: new Map(), isFull: false }),
+  remove: async () => undefined,
+};
+
 /** The name of the transfer in batches. */
 export const chunkedTransfer = 'lfs-quota';
-
-/** As many parts as a multipart upload can have. */
-export const chunksMax = 10_000;
-/** Objects of more chunks than that have chunks of so many times the size. */
-export const largerTimes = 8;
-
-/** The largest object that a client can upload: in chunks, or by one PUT. */
-export function uploadBytesMax(settings: Settings): number {
-  const { objectBytesMax, chunkedBytesMax, chunkBytes } = settings;
-  return Math.max(objectBytesMax, Math.min(chunkedBytesMax, chunksMax * largerTimes * chunkBytes));
-}
-
-/** Whether an object is uploaded in chunks, by a client that can. It's no larger than {@link uploadBytesMax}. */
-export function isChunked(settings: Settings, sizeBytes: number): boolean {
-  const { objectBytesMax, chunkedAboveBytes, chunkedBytesMax } = settings;
-  return sizeBytes > Math.min(objectBytesMax, chunkedAboveBytes) && sizeBytes <= chunkedBytesMax;
-}

@@ -88,9 +88,3 @@ export function alertEvent(tenant: string, { seq, alert }: NumberedAlert): Alert
     data: { tenant, ...data },
   };
 }
-
-/** Where the operator's own programs hear of tenants. */
-export interface EventBus {
-  /** @throws if some were not taken. Others may have been. */
-  publish(events: readonly AlertEvent[]): Promise<void>;
-}

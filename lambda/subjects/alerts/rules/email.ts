@@ -114,22 +114,6 @@ export type EmailMessage =
 
 export type EmailQueue = SwitchedQueue<EmailMessage>;
 
-/** One e-mail to one address. */
-export interface Email {
-  readonly tenant: string;
-  readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-  /** Ends the e-mails with one POST (RFC 8058). */
-  readonly unsubscribeUrl: string | null;
-}
-
-/** Sends e-mails: SES, or what stands in for it. */
-export interface Mailer {
-  /** @throws if it was not taken. */
-  send(email: Email): Promise<void>;
-}
-
 /** Tokens are told of so long before they expire. */
 export const tokenNoticeMs = 14 * dayMs;
 

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import * as z from 'zod';
 import type { JobQueue } from '../../../core/rules/jobs.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
+import { isLoopbackHost } from '../../../core/rules/text.ts';
 import type { AlertEvent } from './alerts.ts';
 
 export const webhookFailures = [
@@ -124,7 +125,7 @@ export const webhookUrlRule = `must be a URL of up to ${urlCharactersMax} charac
 /**
  * Whether alerts may be sent to a URL, as far as its text tells. The addresses of its name are checked when it is used.
  *
- * @param allowsLoopback for tests on this machine: plain HTTP to it, on any port.
+ * @param allowsLoopback plain HTTP to this machine, on any port.
  */
 export function isWebhookUrl(text: string, { allowsLoopback = false } = {}): boolean {
   if (text.length > urlCharactersMax || !URL.canParse(text)) return false;
@@ -135,8 +136,6 @@ export function isWebhookUrl(text: string, { allowsLoopback = false } = {}): boo
   const isName = /^(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]*\.?$/.test(hostname);
   return protocol === 'https:' && port === '' && isName;
 }
-
-export const isLoopbackHost = (hostname: string) => hostname === '127.0.0.1' || hostname === '[::1]';
 
 /** What is to be sent to a tenant's webhook. */
 export interface WebhookMessage {
@@ -158,6 +157,3 @@ export interface WebhookSender {
     | { readonly kind: 'failed'; readonly failure: WebhookFailure }
   >;
 }
-
-/** Whether a URL can be a webhook, on this stack. */
-export type WebhookUrls = (url: string) => boolean;

@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import { type Crowded, chunksMax, largerTimes } from '../../../core/ledger/rules/upload-way.ts';
+import type { Crowded } from '../../../core/ledger/rules/upload-way.ts';
 import { leaseMs } from '../../../core/rules/lease.ts';
 import type { Settings } from '../../../core/rules/settings.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
 import { ownFolders } from '../../../core/store/rules/own-folders.ts';
+import { chunkBytesOf } from './sizes.ts';
 
 /**
  * A large object that is uploaded in chunks: ordinary objects in a folder of the service, each proven by a worker and copied into a
@@ -93,11 +94,6 @@ export const tokenForMs = day;
 const perObjectMax = 4;
 /** The schedule removes what is due within this time. */
 const removedWithinMs = 2 * 60 * 1000;
-
-/** How large the chunks of an object are. */
-export function chunkBytesOf({ chunkBytes }: Settings, sizeBytes: number): number {
-  return sizeBytes > chunksMax * chunkBytes ? largerTimes * chunkBytes : chunkBytes;
-}
 
 type Plan = Pick<ChunkedUpload, 'sizeBytes' | 'chunkBytes'>;
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { dayAfter, dayMs, dayOf } from '../../../core/rules/dates.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
+import type { ForecastBody } from '../../../frame/contract/outlook.ts';
 
 /** Days are kept for so long, the current one included. */
 export const historyDaysMax = 400;
@@ -185,14 +186,7 @@ export type Forecast =
     }
   | { readonly kind: 'none'; readonly reason: NoForecast; readonly bytesPerDay: number | null };
 
-export const noForecastReasons = [
-  'unlimited',
-  'not-scanned',
-  'too-few-days',
-  'not-growing',
-  'beyond-two-years',
-] as const;
-type NoForecast = (typeof noForecastReasons)[number];
+type NoForecast = NonNullable<ForecastBody['reason']>;
 
 /**
  * Growth is the median of the slopes between each two days (Theil and Sen). So one large push, or a delete, does not

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { cloneLines, trackLines, urlLine } from '../../../../console/src/git-lines.ts';
+import { trackLines, urlLine } from '../../../../console/src/git-lines.ts';
+import { cloneLines } from '../../../../console/src/subjects/invitations/clone-lines.ts';
 import { GitUser } from '../../../support/git-user.ts';
 import { bytesOf, writeFiles } from '../../../support/payload.ts';
 import { Stack } from '../../stack.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Email } from '../../../../lambda/subjects/alerts/rules/email.ts';
+import type { Email } from '../../../../lambda/frame/net/ports.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../../local/start.ts';
 import { Api, basic, expectProblem, expectStatus } from '../../../blackbox/api.ts';
 import { objectOf, type Place, pointer, postBatch, push } from '../../../blackbox/lfs.ts';

@@ -1,13 +1,13 @@
 import { sha256Hex } from '../../../../lambda/core/rules/hash.ts';
 import type { UploadPath } from '../../../../lambda/subjects/chunks/rules/upload.ts';
 import type { Random } from '../../../support/random.ts';
-import type { Code } from '../../code.ts';
 import { Violation } from '../../invariants.ts';
 import { askOnce, calmRetriesMax, patienceWithSqsMs, send } from '../../push.ts';
 import type { TenantWorld } from '../../tenant-world.ts';
 import type { World } from '../../world.ts';
 import { type Content, chunkCount, chunkedAboveBytes, chunkOf } from './chunk-contents.ts';
 import type { ChunkWatch } from './chunk-watch.ts';
+import { its } from './code.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -297,8 +297,8 @@ export class ChunkAgent {
   async #look({ token, content: _, askedMs, ...path }: Ticket) {
     const beganMs = this.#tenant.scheduler.nowMs;
     const result = await this.#world.invoke(async (deps, code) => {
-      const upload = await code.findUpload(deps, { ...path, token });
-      return upload && code.progressOf(deps, upload);
+      const upload = await its(code).findUpload(deps, { ...path, token });
+      return upload && its(code).progressOf(deps, upload);
     });
     if (typeof result !== 'object') return 'error';
     this.#watch.checkServed(path, { ...this.#errand, beganMs, state: result.answer?.state });
@@ -306,12 +306,12 @@ export class ChunkAgent {
     return result.answer ?? 'unknown';
   }
 
-  async #report(ticket: Ticket, wishes: Parameters<Code['serveChunks']>[2]) {
+  async #report(ticket: Ticket, wishes: Parameters<ReturnType<typeof its>['serveChunks']>[2]) {
     const { token, content: _, askedMs: __, ...path } = ticket;
     const beganMs = this.#tenant.scheduler.nowMs;
     const result = await this.#world.invoke(async (deps, code) => {
-      const upload = await code.findUpload(deps, { ...path, token });
-      return upload && code.serveChunks(deps, upload, wishes);
+      const upload = await its(code).findUpload(deps, { ...path, token });
+      return upload && its(code).serveChunks(deps, upload, wishes);
     });
     if (typeof result !== 'object') return 'error';
     const { answer } = result;

@@ -3,7 +3,7 @@ import { takenForLate } from '../../mutants-makers.ts';
 import { replacing } from '../../replacing.ts';
 import { runsOf } from '../../seeds.ts';
 import type { Mutant } from '../../world.ts';
-import { runChunks } from './chunks.ts';
+import { run as runChunks } from './chunks.ts';
 
 /** How often each of these must happen at least, in 100 runs: a third of what was seen. */
 const least = {

@@ -32,6 +32,7 @@ import {
 } from './chunk-contents.ts';
 import { ChunkQueueSim } from './chunk-queue.ts';
 import { ChunkWatch } from './chunk-watch.ts';
+import { its } from './code.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -46,7 +47,7 @@ const restMaxMs = 9 * day;
 const agentsMax = 5;
 
 /** Six mixes of faults as elsewhere, and one of a store whose answers are lost. */
-export const chunkMixes: readonly Mix[] = [
+export const mixes: readonly Mix[] = [
   ...faultMixes,
   {
     name: 'a store whose answers are lost',
@@ -76,8 +77,8 @@ const ways: readonly Way[] = [
  *
  * @throws {Violation}
  */
-export async function runChunks(seed: number, mutant: Mutant = {}): Promise<Coverage & ChunkWatch['counts']> {
-  const mix = chunkMixes[seed % chunkMixes.length];
+export async function run(seed: number, mutant: Mutant = {}): Promise<Coverage & ChunkWatch['counts']> {
+  const mix = mixes[seed % mixes.length];
   if (!mix) throw new Error('There is no mix.');
   const random = new Random(seed ^ 0xc4_04);
   const trueOnes: Content[] = [];
@@ -108,11 +109,11 @@ export async function runChunks(seed: number, mutant: Mutant = {}): Promise<Cove
       makers: 2,
     },
   });
-  const run = new ChunkRun({ world, random, trueOnes, forged, small });
-  world.start(0, () => run.play());
+  const chunkRun = new ChunkRun({ world, random, trueOnes, forged, small });
+  world.start(0, () => chunkRun.play());
   // Agents ask for hours where batches of others that failed take up the last room until they are voided.
   await world.run(500_000);
-  return { ...world.coverage, ...run.watch.counts };
+  return { ...world.coverage, ...chunkRun.watch.counts };
 }
 
 const createSha256 = Sha256.create;
@@ -162,7 +163,7 @@ class ChunkRun {
     this.watch = new ChunkWatch(world);
     clockStandsStill(world);
     const queue = new ChunkQueueSim(world, (message) => this.#work(message));
-    world.sendChunkMessages = (messages) => queue.send(messages);
+    world.sendJobs = (_, jobs) => queue.send(jobs as readonly ChunkMessage[]);
   }
 
   async play(): Promise<void> {
@@ -328,7 +329,7 @@ class ChunkRun {
       await world.invoke(
         async (deps, code) => {
           await code.refresh(deps);
-          await code.wakeUploads(deps);
+          await its(code).wakeUploads(deps);
         },
         { limitMs: 300_000 },
       );
@@ -342,11 +343,11 @@ class ChunkRun {
         try {
           switch (message.step) {
             case 'prove':
-              return await code.proveChunk(deps, { path: message, ...message });
+              return await its(code).proveChunk(deps, { path: message, ...message });
             case 'assemble':
-              return await code.assembleUpload(deps, { path: message, deadlineMs });
+              return await its(code).assembleUpload(deps, { path: message, deadlineMs });
             case 'tidy':
-              return await code.tidyUpload(deps, message);
+              return await its(code).tidyUpload(deps, message);
           }
         } catch (error) {
           // Another worker is at it: the message fails as if the store did not answer.

@@ -1,7 +1,13 @@
+import { admitUpload } from '../../../../lambda/core/ledger/admit-upload.ts';
 import { defaultSettings } from '../../../../lambda/core/rules/settings.ts';
 import { uploadNotFound } from '../../../../lambda/subjects/chunks/lfs-messages.ts';
+import { type ChunkMessage, chunkMessage } from '../../../../lambda/subjects/chunks/messages.ts';
 import { newUpload } from '../../../../lambda/subjects/chunks/rules/upload.ts';
+import { serveChunks } from '../../../../lambda/subjects/chunks/serve.ts';
+import { tidyUpload } from '../../../../lambda/subjects/chunks/tidy.ts';
 import { createDynamoDbChunkedUploads } from '../../../../lambda/subjects/chunks/upload-store.ts';
+import { wakeUploads } from '../../../../lambda/subjects/chunks/wake.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { path, type TestedSubject, unsent } from '../../subject.ts';
 
 export const chunks = {
@@ -52,4 +58,27 @@ export const chunks = {
     },
   },
   variables: { refresh: ['CHUNK_QUEUE_URL'] },
+  queues: {
+    chunks: {
+      port: 'chunkQueue',
+      schema: chunkMessage,
+      wake: wakeUploads,
+      work: async (deps: Deps, job: ChunkMessage) => job.step === 'tidy' && tidyUpload(deps, job),
+    },
+  },
+  writer: {
+    begin: async () => undefined,
+    async write(deps, { tenant, repo }) {
+      const record = await deps.ledger.readTenant(tenant);
+      if (!record) throw new Error('There is no tenant.');
+      const objects = new Map([[unsent, 200]]);
+      const chunked = new Set(objects.keys());
+      await admitUpload(deps, { tenant: record, repo, objects, chunked, madeBy: 'ada' });
+      const [upload] = await deps.chunkedUploads.ofObject({ tenant, repo, oid: unsent });
+      if (!upload) throw new Error('No upload was begun.');
+      const wanted = [0, 1].map((chunk) => ({ chunk, sha256: 'c'.repeat(64) }));
+      await serveChunks(deps, upload, { stored: [], wanted });
+    },
+    end: async () => undefined,
+  },
 } satisfies TestedSubject;

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { createRuleBody } from '../../../../lambda/subjects/ci/contract.ts';
 import { exchangeRulesMax, issuersFromJson } from '../../../../lambda/subjects/ci/rules/identities.ts';
 import { listOf, longestHost } from '../../longest.ts';
 import { minute, repo, type TestedSubject, tenant } from '../../subject.ts';
@@ -8,6 +9,8 @@ const gitLab = {
   jwksUri: 'https://gitlab.example.com/oauth/discovery/keys',
   kind: 'gitlab',
 };
+
+const rule = { issuer: 'https://issuer.example', match: { sub: 'x' }, scope: 'read' };
 
 export const ci = {
   fill: {
@@ -26,6 +29,9 @@ export const ci = {
   limits: { 'A tenant': { 'CI rules': exchangeRulesMax } },
   functions: {
     exchangeToken: { timeoutSeconds: 15, memoryMb: 512, variables: ['TABLE'], writes: ['token-items'] },
+  },
+  repoIn: {
+    rule: (repo) => createRuleBody.safeParse({ ...rule, repos: [repo] }).data?.repos?.[0],
   },
   settings: {
     most: {

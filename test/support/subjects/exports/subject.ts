@@ -1,9 +1,12 @@
 import { expect } from 'vitest';
 import { requestedObjectsMax } from '../../../../lambda/subjects/exports/contract.ts';
 import { createDynamoDbExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
+import { type ExportMessage, exportMessage } from '../../../../lambda/subjects/exports/messages.ts';
 import { newExportJob, requestKey } from '../../../../lambda/subjects/exports/rules/job.ts';
 import { exportLimitMs } from '../../../../lambda/subjects/exports/rules/settings.ts';
-import { startsPerDayMax } from '../../../../lambda/subjects/exports/start.ts';
+import { cancelExportsOf, startsPerDayMax, wakeExports } from '../../../../lambda/subjects/exports/start.ts';
+import { runExportStep } from '../../../../lambda/subjects/exports/steps.ts';
+import type { Deps } from '../../../../local/deps.ts';
 import { path, type TestedSubject } from '../../subject.ts';
 import { wholeTenant } from './export-request.ts';
 import { startExport } from './start-export.ts';
@@ -78,5 +81,19 @@ export const exports = {
       const { jobs } = await exportJobs.list({ tenant: 'out', pageSize: 9 });
       expect(jobs.map(({ state }) => state).sort()).toEqual(['cancelled', 'copying', 'copying', 'done']);
     },
+  },
+  queues: {
+    exports: {
+      port: 'exportQueue',
+      schema: exportMessage,
+      wake: wakeExports,
+      work: (deps: Deps, message: ExportMessage, deadlineMs) => runExportStep(deps, { message, deadlineMs }),
+    },
+  },
+  writer: {
+    begin: (deps, path) => startExport(deps, { ...path, format: 'tar', isDryRun: false }),
+    write: (deps, path, _, stored) =>
+      startExport(deps, { ...path, format: 'tar', isDryRun: false, objects: [{ oid: stored }] }),
+    end: (deps, { tenant }) => cancelExportsOf(deps, { tenant }),
   },
 } satisfies TestedSubject;

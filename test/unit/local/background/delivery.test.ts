@@ -24,10 +24,8 @@ it('is closed within its limit, however many queues have something that does not
     running.push(name);
     return new Promise<never>(() => {});
   };
-  const none = { listDue: async function* () {}, change: async () => undefined };
   const { close } = await delivery.start({
-    exportJobs: none as never,
-    chunkedUploads: none as never,
+    resume: async () => undefined,
     refresh: endless('refresh'),
     consumers: {
       reconciles: endless('reconcile'),

@@ -1,19 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../../lambda/core/rules/jobs.ts';
-import { defaultSettings } from '../../../../lambda/core/rules/settings.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import type { ChunkMessage } from '../../../../lambda/subjects/chunks/messages.ts';
-import { inState, newUpload } from '../../../../lambda/subjects/chunks/rules/upload.ts';
 import type { CopyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
 import type { ExportMessage } from '../../../../lambda/subjects/exports/messages.ts';
-import { newExportJob } from '../../../../lambda/subjects/exports/rules/job.ts';
-import { resume } from '../../../../local/background/delivery.ts';
 import { createPumps, defaultQueueTiming } from '../../../../local/background/queues.ts';
-import { memoryDeps } from '../../../support/memory/deps.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { wholeTenant as request } from '../../../support/subjects/exports/export-request.ts';
 import { FakeTime } from './fake-time.ts';
 
 /** The queues of a process, on a table that can be full. */
@@ -195,41 +188,13 @@ describe('jobs in memory alone', () => {
   });
 });
 
-describe('what an earlier process has not finished', () => {
-  const path = { tenant: 'acme', repo: 'game', oid: 'a'.repeat(64), upload: 'b'.repeat(32) };
-  const prove: ChunkMessage = { step: 'prove', ...path, chunk: 0, stateBefore: 'c'.repeat(64) };
-
-  async function left(isAlone: boolean) {
-    const { pumps, time } = world();
-    const { exportJobs, chunkedUploads } = memoryDeps();
-    const job = newExportJob({ tenant: 'acme', exportId: 'first', request, nowMs: 1, limitMs: 10 });
-    await exportJobs.create({ ...job, leaseUntilMs: 99 }, { placesMax: 1, nowMs: 1 });
-    const upload = newUpload(defaultSettings, { ...path, sizeBytes: 10 ** 10, madeBy: 'ada', nowMs: 1 });
-    await chunkedUploads.put(inState(upload, 'assembling', 2));
-    await resume(pumps, { exportJobs, chunkedUploads }, isAlone);
-    const { consume, units } = consumer();
-    await pumps.exports.deliverTo(consume);
-    await time.advance(0);
-    const { leaseUntilMs } = (await exportJobs.read(job)) ?? {};
-    return { steps: units(), leaseUntilMs, state: (await chunkedUploads.read(path))?.state };
-  }
-
-  it('is asked for and opened, whoever held a lease', async () => {
-    expect(await left(true)).toEqual({ steps: ['advance'], leaseUntilMs: 0, state: 'open' });
-  });
-
-  it('keeps its leases if another process may be at it', async () => {
-    expect(await left(false)).toEqual({ steps: ['advance'], leaseUntilMs: 99, state: 'assembling' });
-  });
-
-  it('is delivered if it was sent before', async () => {
-    const { pumps, time } = world();
-    const { consume, delivered } = consumer();
-    await pumps.chunks.send([prove]);
-    await pumps.chunks.deliverTo(consume);
-    await time.advance(0);
-    expect(delivered).toHaveLength(1);
-  });
+it('what was sent before is delivered', async () => {
+  const { pumps, time } = world();
+  const { consume, delivered } = consumer();
+  await pumps.exports.send([step(0)]);
+  await pumps.exports.deliverTo(consume);
+  await time.advance(0);
+  expect(delivered).toHaveLength(1);
 });
 
 const event = {

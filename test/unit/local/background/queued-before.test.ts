@@ -1,18 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type * as z from 'zod';
 import { decodeStoreEvents, reconcileMessage } from '../../../../lambda/core/ledger/reconcile-requests.ts';
 import { readJob } from '../../../../lambda/core/rules/jobs.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import { emailWork } from '../../../../lambda/subjects/alerts/emails.ts';
 import { alertMessage } from '../../../../lambda/subjects/alerts/webhooks.ts';
-import { chunkMessage } from '../../../../lambda/subjects/chunks/messages.ts';
 import { copyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
-import { exportMessage } from '../../../../lambda/subjects/exports/messages.ts';
 import { pollInbox } from '../../../../local/background/inbox.ts';
 import { createPumps, defaultQueueTiming, type QueueName } from '../../../../local/background/queues.ts';
 import type { Item } from '../../../../local/table/expression.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
+import type { TestedSubject } from '../../../support/subject.ts';
+import * as subjects from '../../../support/subjects.ts';
 import { FakeTime } from './fake-time.ts';
 
 interface Queued {
@@ -26,14 +27,12 @@ interface Queued {
 const queued: Queued = JSON.parse(
   readFileSync(new URL('../../../fixtures/8df669f8/queued.json', import.meta.url), 'utf8'),
 );
-const schemas = {
-  reconciles: reconcileMessage,
-  exports: exportMessage,
-  chunks: chunkMessage,
-  copies: copyMessage,
-  webhooks: alertMessage,
-  emails: emailWork,
-};
+const schemas: Readonly<Record<QueueName, z.ZodType<object>>> = Object.assign(
+  { reconciles: reconcileMessage, copies: copyMessage, webhooks: alertMessage, emails: emailWork },
+  ...Object.values<TestedSubject>(subjects).map(({ queues = {} }) =>
+    Object.fromEntries(Object.entries(queues).map(([name, { schema }]) => [name, schema])),
+  ),
+);
 const names = Object.keys(schemas) as QueueName[];
 const cause = 'JKJaXmPLvHcESHA=';
 

@@ -4,8 +4,6 @@ import type { Consumer } from '../../../../lambda/core/rules/jobs.ts';
 import type { Fields } from '../../../../lambda/core/table/expressions.ts';
 import type { Operations, TableClient } from '../../../../lambda/core/table/table.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import type { ChunkedUploads } from '../../../../lambda/subjects/chunks/upload-store.ts';
-import type { ExportJobs } from '../../../../lambda/subjects/exports/job-store.ts';
 import { sharedDelivery } from '../../../../local/background/delivery.ts';
 import { queuePartitions } from '../../../../local/background/kept.ts';
 import type { TenantMessage } from '../../../../local/background/pump.ts';
@@ -184,23 +182,13 @@ export class SharedWorld {
     return true;
   }
 
-  readonly exportJobs: Pick<ExportJobs, 'listDue' | 'change'> = {
-    listDue: async function* (this: SharedWorld) {
-      yield [...this.#openExports].map((exportId) => ({ tenant: 'acme', exportId }));
-    }.bind(this),
-    change: async () => {
-      throw new Error('Another process may have the lease of an export.');
-    },
-  };
-
-  readonly chunkedUploads: Pick<ChunkedUploads, 'listDue' | 'change'> = {
-    listDue: () => {
-      throw new Error('Another process may assemble them.');
-    },
-    change: async () => {
-      throw new Error('Another process may assemble them.');
-    },
-  };
+  /** As exports do. */
+  async resume({ exportQueue }: Queues, isAlone: boolean): Promise<void> {
+    if (isAlone) throw new Error('Another process may have the lease of an export.');
+    await exportQueue.send(
+      [...this.#openExports].map((exportId) => ({ tenant: 'acme', exportId, step: { kind: 'advance' } })),
+    );
+  }
 
   /** A request takes effect. @param number of the term that sent it. */
   async land<O extends keyof Operations>(
@@ -266,8 +254,7 @@ class Node {
     });
     this.queues = delivery.queues;
     void delivery.start({
-      exportJobs: world.exportJobs,
-      chunkedUploads: world.chunkedUploads,
+      resume: (queues, isAlone) => world.resume(queues, isAlone),
       refresh: async () => undefined,
       consumers: this.#consumers(),
     });

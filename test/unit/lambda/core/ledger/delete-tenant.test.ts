@@ -50,23 +50,6 @@ describe('a tenant that is being deleted', () => {
     expect(world.requests).toHaveLength(2);
   });
 
-  it('lets no job in any more: its rules are gone, and those of others are not', async () => {
-    const issuer = 'https://token.actions.githubusercontent.com';
-    const grant = { scope: 'read', repos: null, lifetimeMs: 60 * minute, createdAtMs: 1 } as const;
-    const { exchangeRules } = world.deps;
-    for (const [of, id] of [
-      [tenant, 'one'],
-      [tenant, 'two'],
-      ['acme2', 'one'],
-    ] as const)
-      await exchangeRules.put({ tenant: of, id, issuer, match: { repository_id: ['1'] }, ...grant });
-    await del(true);
-    expect(await exchangeRules.list(tenant)).toHaveLength(2);
-    await del();
-    expect(await exchangeRules.list(tenant)).toEqual([]);
-    expect(await exchangeRules.list('acme2')).toHaveLength(1);
-  });
-
   it('is emptied though its tokens are not all deleted in time', async () => {
     vi.spyOn(world.tokens, 'delete').mockRejectedValue(new LedgerUnavailableError('It is too late.'));
     await expect(del()).rejects.toThrow(LedgerUnavailableError);

@@ -6,14 +6,14 @@ import { decode as decodeAs } from '../../../../../lambda/frame/lfs/operations.t
 import { create } from '../../../../../lambda/functions/lfs-batch.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
-import { replacingDeps } from '../../../../support/memory/deps.ts';
+import { memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 function decode(body: unknown) {
   const asked = decodeAs(defaultSettings, JSON.stringify(body), batchTakes);
-  return asked.ok ? readBatch(defaultSettings, asked.value, { tenant: 'acme', repo: 'game' }) : asked;
+  return asked.ok ? readBatch(memoryDeps(), asked.value, { tenant: 'acme', repo: 'game' }) : asked;
 }
 
 describe('a batch request', () => {

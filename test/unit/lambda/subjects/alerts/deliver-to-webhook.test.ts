@@ -51,7 +51,7 @@ describe('deliver to webhook', () => {
         return answers.shift() ?? { kind: 'answered', status: 204 };
       },
     };
-    const deps = memoryDeps({ clock, log, webhooks, webhookQueue, webhookSender });
+    const deps = { ...memoryDeps({ clock, log, webhooks, webhookQueue }), webhookSender };
     const set = (more: { url?: string; isNewSecret?: boolean } = {}) =>
       setWebhook(deps, { tenant, url, isNewSecret: false, ...more });
     const deliver = (attempt = 1, type: 'storage.threshold' | 'webhook.test' = 'storage.threshold') =>

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, dayOf } from '../../../../../lambda/core/rules/dates.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
 import { createToken } from '../../../../../lambda/frame/access/tokens.ts';
+import type { Email } from '../../../../../lambda/frame/net/ports.ts';
 import { deliverAlerts } from '../../../../../lambda/subjects/alerts/alerts.ts';
 import { create } from '../../../../../lambda/subjects/alerts/email-handler.ts';
 import {
@@ -16,7 +17,6 @@ import {
 import {
   confirmationsPerDayMax,
   confirmWithinMs,
-  type Email,
   type EmailMessage,
   emailsMax,
   isForPeople,

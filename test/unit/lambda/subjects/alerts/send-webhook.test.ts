@@ -22,7 +22,8 @@ async function world(post: WebhookSender['post']) {
   const { log, entries } = recordingLog();
   const webhooks = new MemoryWebhooks();
   const deps = {
-    ...memoryDeps({ webhooks, log, webhookSender: { post } }),
+    ...memoryDeps({ webhooks, log }),
+    webhookSender: { post },
     invocations: createInvocations(),
   };
   await setWebhook(deps, { tenant: 'acme', url: 'https://a.example.com/', isNewSecret: false });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
 import type { Table } from '../../../../../lambda/core/table/requests.ts';
 import { lastingTokenId, tokenIdOf } from '../../../../../lambda/frame/access/rules/tokens.ts';
+import { createDynamoDbTokenStore } from '../../../../../lambda/frame/access/token-store.ts';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
 import { create as createBatch } from '../../../../../lambda/functions/lfs-batch.ts';
 import { create } from '../../../../../lambda/subjects/chunks/lfs-handler.ts';
@@ -13,10 +14,9 @@ import {
   inState,
   type UploadPath,
 } from '../../../../../lambda/subjects/chunks/rules/upload.ts';
-import { createDynamoDbExchangeRules } from '../../../../../lambda/subjects/ci/rule-store.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
-import { ManualClock, memoryDeps, recordingChunkQueue } from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, recordingJobs } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
@@ -60,7 +60,7 @@ let tokenTable: Table;
 beforeEach(async () => {
   const [ledger, tokens] = [new MemoryLedger(), new MemoryTokenStore()];
   tokenTable = tokens.table;
-  const chunks = recordingChunkQueue();
+  const chunks = recordingJobs<ChunkMessage>();
   [clock, objects, messages] = [new ManualClock(), new MemoryObjectStore(), chunks.messages];
   const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: clock.nowMs() };
   const account = { tenant, plan: null, limitBytes: 20 * gib, createdAtMs: 1, scanned, dueAtMs: 1 };
@@ -513,14 +513,7 @@ describe('a chunked upload', () => {
 
   it("lasts if it was begun by an older version, a CI job or a host's user: there's no token to look up", async () => {
     await deps.tokens.put(tokenRecord(ciToken, { tenant, ruleId: 'a-rule', expiresAtMs: clock.nowMs() + 1 }));
-    const match = { sub: ['x'] };
-    const rule = { id: 'a-rule', tenant, issuer: 'https://ci.example', match, repos: null } as const;
-    await createDynamoDbExchangeRules(tokenTable).put({
-      ...rule,
-      scope: 'write',
-      lifetimeMs: 1,
-      createdAtMs: 1,
-    });
+    deps = { ...deps, tokens: createDynamoDbTokenStore(tokenTable, [async () => true]) };
     const of = { older: await begin(), job: await begin({ token: ciToken }) };
     await deps.chunkedUploads.change(pathOfAction(of.older), (before) => ({
       ...before,

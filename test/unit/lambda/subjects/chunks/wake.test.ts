@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
+import type { ChunkMessage } from '../../../../../lambda/subjects/chunks/messages.ts';
 import { inState, newUpload } from '../../../../../lambda/subjects/chunks/rules/upload.ts';
 import { wakeUploads } from '../../../../../lambda/subjects/chunks/wake.ts';
-import { ManualClock, memoryDeps, recordingChunkQueue } from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, recordingJobs } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const day = 24 * 3_600_000;
 
 async function world(count: number) {
   const clock = new ManualClock();
-  const { queue, messages } = recordingChunkQueue();
+  const { queue, messages } = recordingJobs<ChunkMessage>();
   const { log, entries } = recordingLog();
   const deps = memoryDeps({ clock, chunkQueue: queue, log });
   const paths = Array.from({ length: count }, (_, index) => ({

@@ -23,12 +23,7 @@ import { Sha256 } from '../../../../../lambda/subjects/chunks/sha256.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { deliver as deliverTo } from '../../../../support/delivery.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
-import {
-  ManualClock,
-  memoryDeps,
-  recordingChunkQueue,
-  recordingQueue,
-} from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, recordingJobs, recordingQueue } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const minute = 60_000;
@@ -52,7 +47,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   archives = new MemoryArchiveStore({ limits: { partBytesMin: 64, wantsEqualParts: true } });
   log = recordingLog();
-  const [chunks, reconciles] = [recordingChunkQueue(), recordingQueue()];
+  const [chunks, reconciles] = [recordingJobs<ChunkMessage>(), recordingQueue()];
   [messages, requests] = [chunks.messages, reconciles.requests];
   deps = memoryDeps({
     clock,

@@ -1,13 +1,14 @@
+import type { ExportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import type { Deps } from '../../../../../local/deps.ts';
-import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, recordingJobs } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
 
 /** A tenant with the repo `game`, in memory, and what its exports ask of the queue. */
 export async function exportWorld(given: Partial<Deps> = {}) {
   const [clock, objects] = [new ManualClock(), new MemoryObjectStore()];
-  const { queue, messages } = recordingExportQueue();
+  const { queue, messages } = recordingJobs<ExportMessage>();
   const deps = memoryDeps({ clock, objects, exportQueue: queue, ...given });
   const owner = { tenant: 'acme', createdAtMs: clock.nowMs() };
   await deps.ledger.createTenant({

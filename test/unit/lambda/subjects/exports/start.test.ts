@@ -3,6 +3,7 @@ import { sha256Hex } from '../../../../../lambda/core/rules/hash.ts';
 import { claimRequest, requestIdOf } from '../../../../../lambda/frame/access/request-keys.ts';
 import type { ExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
 import { decodeJson } from '../../../../../lambda/subjects/exports/lease.ts';
+import type { ExportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
 import {
   exportIdPattern,
   newExportId,
@@ -19,7 +20,7 @@ import {
   wakeExports,
 } from '../../../../../lambda/subjects/exports/start.ts';
 import { runExportStep } from '../../../../../lambda/subjects/exports/steps.ts';
-import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, recordingJobs } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
 import { startExport, startExportOnce } from '../../../../support/subjects/exports/start-export.ts';
@@ -349,7 +350,7 @@ it('a tenant starts so many exports a day, those that were deleted among them', 
 
 async function stack(count: number) {
   const clock = new ManualClock();
-  const { queue, messages } = recordingExportQueue();
+  const { queue, messages } = recordingJobs<ExportMessage>();
   const deps = memoryDeps({ clock, exportQueue: queue });
   for (let index = 0; index < count; index += 1) {
     const path = { tenant: 'acme', exportId: `e${index}` };

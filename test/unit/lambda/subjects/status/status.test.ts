@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { noRefreshState } from '../../../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/core/rules/errors.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import { createDynamoDbFailures } from '../../../../../lambda/frame/failures/failure-store.ts';
 import { noteFailedReconcile, noteFailure, whyOf } from '../../../../../lambda/frame/failures/failures.ts';
 import { createStoreProbe, type QueueGauge } from '../../../../../lambda/frame/gauges/rules/gauges.ts';
 import type { ExportRequest } from '../../../../../lambda/subjects/exports/rules/job.ts';
@@ -11,10 +12,12 @@ import { largeRepoStack, repo } from '../../../../support/memory/large-repo-stac
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryFailures } from '../../../../support/memory/stores.ts';
+import { storeClass } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
 import { exportIdOf, putJob } from '../exports/export-world.ts';
+
+class MemoryFailures extends storeClass(createDynamoDbFailures) {}
 
 it('the probe of the store is one LIST of at most one key, below a name that no tenant has, within 6 s', async () => {
   const objects = new MemoryObjectStore();

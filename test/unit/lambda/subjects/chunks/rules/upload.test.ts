@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isChunked, uploadBytesMax } from '../../../../../../lambda/core/ledger/rules/upload-way.ts';
 import { defaultSettings } from '../../../../../../lambda/core/rules/settings.ts';
+import { chunkBytesOf, chunkedMax, isChunked } from '../../../../../../lambda/subjects/chunks/rules/sizes.ts';
 import {
   checkChain,
-  chunkBytesOf,
   chunkCountOf,
   chunkKey,
   chunkOfKey,
@@ -50,10 +49,10 @@ describe('the chunks of an object', () => {
   });
 
   it('allow objects up to 5,000 GiB, or of so many chunks, or what a deployment takes', () => {
-    expect(uploadBytesMax(defaultSettings)).toBe(5_000 * gib);
-    expect(uploadBytesMax({ ...defaultSettings, chunkBytes: 5 * mib })).toBe(80_000 * 5 * mib);
-    expect(uploadBytesMax({ ...defaultSettings, chunkBytes: 512 * mib })).toBe(5_000 * gib);
-    expect(uploadBytesMax({ ...defaultSettings, chunkedBytesMax: 0 })).toBe(5 * gib);
+    expect(chunkedMax(defaultSettings)).toBe(5_000 * gib);
+    expect(chunkedMax({ ...defaultSettings, chunkBytes: 5 * mib })).toBe(80_000 * 5 * mib);
+    expect(chunkedMax({ ...defaultSettings, chunkBytes: 512 * mib })).toBe(5_000 * gib);
+    expect(chunkedMax({ ...defaultSettings, chunkedBytesMax: 0 })).toBe(0);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import {
   PutEventsCommand,
 } from '@aws-sdk/client-eventbridge';
 import { calling, clientOptions } from '../../core/table/sdk.ts';
-import type { AlertEvent, EventBus } from './rules/alerts.ts';
+import type { EventBus, StageEvent } from '../net/ports.ts';
 
 /** What rules match on. */
 const eventSource = 'lfs-quota';
@@ -30,7 +30,7 @@ export function createEventBridge(config: EventBridgeClientConfig = {}): EventBu
   };
 }
 
-async function putEvents(client: EventBridgeClient, events: readonly AlertEvent[]): Promise<void> {
+async function putEvents(client: EventBridgeClient, events: readonly StageEvent[]): Promise<void> {
   const Entries = events.map(({ id, type, timestamp, data }) => ({
     Source: eventSource,
     DetailType: type,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createEventBridge } from '../../../../../lambda/subjects/alerts/event-bus.ts';
+import { createEventBridge } from '../../../../../lambda/frame/aws/event-bus.ts';
 import { serve } from '../../../../support/serve.ts';
 
 async function bus(answer: object) {
@@ -18,7 +18,7 @@ async function bus(answer: object) {
 
 const event = (seq: number) => ({
   id: `acme:${seq}`,
-  type: 'storage.threshold' as const,
+  type: 'storage.threshold',
   timestamp: '2026-11-21T05:00:00.000Z',
   data: { tenant: 'acme', threshold: 80 },
 });

@@ -1,0 +1,3 @@
+/** What ends uploads that go it. */
+
+export { chunkClaims as chunks } from '../subjects/chunks/seams.ts';

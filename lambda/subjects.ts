@@ -2,23 +2,19 @@ import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { onePutEach } from './core/ledger/rules/upload-way.ts';
 import { noClaims } from './core/ledger/seams.ts';
 import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
+import { accessBelongings } from './frame/access/seams.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
-import * as auditParts from './lists/audit-parts.ts';
 import * as belongings from './lists/belongings.ts';
 import * as chores from './lists/chores.ts';
 import * as claims from './lists/claims.ts';
 import * as downloading from './lists/downloading.ts';
-import * as ends from './lists/ends.ts';
-import * as failureKinds from './lists/failure-kinds.ts';
 import * as holds from './lists/holds.ts';
 import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
-import * as offered from './lists/offered.ts';
-import * as outlook from './lists/outlook.ts';
+import * as management from './lists/management.ts';
 import * as publicWays from './lists/public-ways.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
-import * as userEnds from './lists/user-ends.ts';
 import * as ways from './lists/ways.ts';
 
 type Make = (deps: never) => unknown;
@@ -29,13 +25,13 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
     .sort()
     .map((name) => (list[name] as Make)(deps as never)) as ReturnType<L[keyof L]>[];
 
-export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
-
-export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
-
 /** The same in one: what each makes has other names. */
 export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
   Object.assign({}, ...each(list, deps)) as object & UnionToIntersection<ReturnType<L[keyof L]>>;
+
+export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
+
+export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
 
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
@@ -73,16 +69,44 @@ export function lfsSeamsOf(
   };
 }
 
+type Those<L, N extends string> = {
+  readonly [K in keyof L as L[K] extends Readonly<Record<N, unknown>> ? K : never]: L[K] extends Readonly<
+    Record<N, infer M>
+  >
+    ? M
+    : never;
+};
+
+/** What those of a list have by that name which have it. */
+const those = <L extends object, N extends string>(list: L, name: N) =>
+  Object.fromEntries(
+    Object.entries(list).flatMap(([key, of]) => (name in of ? [[key, of[name]]] : [])),
+  ) as Those<L, N>;
+
+/** The routes of the management API, but for the frame's. */
+export const managementRoutes = () => those(management, 'operations');
+
+/** No constant: that would be in the bundle of each function. */
+const ofManagement = () => ({
+  auditParts: those(management, 'auditParts'),
+  ends: { access: accessBelongings, ...those(management, 'ends') },
+  failureKinds: those(management, 'failureKinds'),
+  offered: those(management, 'offered'),
+  userEnds: those(management, 'userEnds'),
+});
+type OfManagement = ReturnType<typeof ofManagement>;
+
 /** What they have for the management API. */
 export function managementSeamsOf(
   deps: NeedsOfAll<typeof repoParts> &
     NeedsOfAll<typeof subscriptionParts> &
-    NeedsOfAll<typeof auditParts> &
-    NeedsOfAll<typeof ends> &
-    NeedsOfAll<typeof userEnds> &
-    NeedsOfAll<typeof failureKinds> &
-    NeedsOfAll<typeof offered>,
+    NeedsOfAll<OfManagement['auditParts']> &
+    NeedsOfAll<OfManagement['ends']> &
+    NeedsOfAll<OfManagement['userEnds']> &
+    NeedsOfAll<OfManagement['failureKinds']> &
+    NeedsOfAll<OfManagement['offered']>,
 ) {
+  const { auditParts, ends, failureKinds, offered, userEnds } = ofManagement();
   return {
     repoParts: each(repoParts, deps),
     subscriptionParts: each(subscriptionParts, deps),
@@ -99,7 +123,6 @@ export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
-    NeedsOfAll<typeof outlook> &
     NeedsOfAll<typeof ways>,
 ) {
   const seams = seamsOf(deps);
@@ -108,8 +131,7 @@ export function allSeamsOf(
     ...seams,
     ...lfsSeamsOf({ ...deps, ...seams, way }),
     ...managementSeamsOf(deps),
-    belongings: [...seams.listeners, ...each({ ...ends, ...belongings }, deps)],
-    outlook: each(outlook, deps)[0],
+    belongings: [...seams.listeners, ...each({ ...ofManagement().ends, ...belongings }, deps)],
     way,
   };
 }

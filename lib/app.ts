@@ -12,7 +12,6 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
 import { releaseText } from '../lambda/core/rules/release.ts';
 import { consumerOf, functionSpecs, queueNames } from '../lambda/routes.ts';
-import { signInHostsOf } from '../lambda/subjects/hosts/rules/git-hosts.ts';
 import { Api } from './api.ts';
 import { Background, EmailFeedback, notify, workQueues } from './background.ts';
 import { Canary } from './canary.ts';
@@ -25,7 +24,10 @@ import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
 import { workersOf } from './settings/concurrency.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
+import * as signInSecrets from './settings/sign-in-secrets.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
+
+type SecretsOf = (settings: DeploymentSettings) => readonly string[];
 
 interface LfsQuotaStackProps extends StackProps {
   readonly settings: DeploymentSettings;
@@ -80,7 +82,7 @@ class LfsQuotaStack extends Stack {
           ? { store: exportStoreOf(objectStore), settings: { ...exports, workers: workers.exports } }
           : undefined,
         adminSecretArn: this.adminToken.secretArn,
-        signInSecretArns: signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn),
+        signInSecretArns: Object.values<SecretsOf>(signInSecrets).flatMap((secretsOf) => secretsOf(settings)),
         adoptedRepos: settings.adoptedRepos,
         eventBusArn: settings.alerts.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { sha256Hex } from '../lambda/core/rules/hash.ts';
 import type { Consumer } from '../lambda/core/rules/jobs.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/core/rules/packed-console.ts';
-import type { NeedsOfAll, UnionToIntersection } from '../lambda/core/rules/types.ts';
+import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import { ScanListing } from '../lambda/core/scan/list-objects.ts';
 import { createPathScan } from '../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../lambda/core/scan/rules/known-objects.ts';
@@ -28,9 +28,7 @@ import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
 import { createCopier } from '../lambda/subjects/downloads/copier.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
-import { createHostClient } from '../lambda/subjects/hosts/git-hosts.ts';
-import { KnownHostUsers } from '../lambda/subjects/hosts/rules/host-client.ts';
-import { allSeamsOf, each } from '../lambda/subjects.ts';
+import { allOf, allSeamsOf } from '../lambda/subjects.ts';
 import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
@@ -109,8 +107,7 @@ export function embeddedStore(
 /** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  NeedsOfAll<typeof subjectPorts> &
-  Pick<Deps, 'gitHosts'> & { metrics?: Deps['metrics'] | undefined };
+  Omit<NeedsOfAll<typeof subjectPorts>, 'adminSha256'> & { metrics?: Deps['metrics'] | undefined };
 
 interface ComposeInput extends Given {
   readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;
@@ -123,10 +120,6 @@ interface ComposeInput extends Given {
   readonly adoptedRepos: readonly AdoptedRepo[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
 }
-
-type SubjectPorts = (typeof subjectPorts)[keyof typeof subjectPorts];
-const portsOf = (given: NeedsOfAll<typeof subjectPorts>) =>
-  Object.assign({}, ...each(subjectPorts, given)) as object & UnionToIntersection<ReturnType<SubjectPorts>>;
 
 /** The embedded store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
 const busyFactor = 3;
@@ -155,10 +148,8 @@ export function composeEmbedded({
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
-    ...portsOf(given),
+    ...allOf(subjectPorts, { ...given, adminSha256 }),
     metrics,
-    hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
-    knownHostUsers: new KnownHostUsers(),
     eventBus: { publish: async () => undefined },
     allowsLoopback,
     copier: { copy: (input) => createCopier(optionsFor(input.from, allowsLoopback)).copy(input) },

@@ -8,14 +8,7 @@ import {
   storageClasses,
   storageClassesIn,
 } from '../lambda/core/store/rules/storage-class.ts';
-import { gitHostIdPattern } from '../lambda/frame/access/rules/host-user.ts';
 import { exportStoreKindOf } from '../lambda/subjects/exports/rules/settings.ts';
-import {
-  type GitHost,
-  gitHostKinds,
-  gitHostsMax,
-  isGitHostUrl,
-} from '../lambda/subjects/hosts/rules/git-hosts.ts';
 import type { StackStore } from './compose.ts';
 import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';
@@ -159,7 +152,7 @@ function becomeService(log: Log): void {
 }
 
 /** What subjects read of it. */
-const readOptions = (settings: Pick<ServeSettings, 'issuer'>) =>
+const readOptions = (settings: Pick<ServeSettings, 'gitHost' | 'issuer'>) =>
   Object.fromEntries(
     Object.entries<(given: typeof settings) => unknown>(options).map(([name, read]) => [
       name,
@@ -173,38 +166,12 @@ const readOptions = (settings: Pick<ServeSettings, 'issuer'>) =>
 export function readOutsiders(
   settings: Pick<ServeSettings, 'gitHost' | 'issuer' | 'adopt' | 'loopbackWebhooks'>,
 ) {
-  const { gitHost = [], adopt, loopbackWebhooks = false } = settings;
+  const { adopt, loopbackWebhooks = false } = settings;
   return {
-    gitHosts: readGitHosts(gitHost),
     ...readOptions(settings),
     adoptedRepos: adopt === undefined ? [] : readAdoptedRepos(adopt),
     allowsLoopbackWebhooks: loopbackWebhooks,
   };
-}
-
-function readGitHosts(texts: readonly string[]): readonly GitHost[] {
-  const hosts: GitHost[] = [];
-  for (const text of texts) {
-    const [id = '', name, url = '', clientId, clientSecretArn, ...rest] = text.split(',');
-    const kind = gitHostKinds.find((each) => each === name);
-    const isHost =
-      gitHostIdPattern.test(id) && isGitHostUrl(url, { allowsLoopback: true }) && rest.length === 0;
-    const isApp = clientId === undefined || (clientId !== '' && clientSecretArn);
-    if (!kind || !isHost || !isApp)
-      throw new StartupError(
-        '--git-host takes ID,KIND,URL such as gitea,gitea,https://gitea.example.com; http only for this machine. To let users sign in, add ,CLIENT_ID,SECRET_FILE.',
-      );
-    if (hosts.some((host) => host.id === id)) throw new StartupError(`--git-host names ${id} twice.`);
-    hosts.push({
-      id,
-      kind,
-      url,
-      ...(clientId && clientSecretArn && { signIn: { clientId, clientSecretArn } }),
-    });
-  }
-  if (hosts.length > gitHostsMax)
-    throw new StartupError(`--git-host can be given ${gitHostsMax} times at most.`);
-  return hosts;
 }
 
 /** @throws {StartupError} that says what is wrong with the file. */

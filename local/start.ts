@@ -8,7 +8,6 @@ import { systemClock, systemIds } from '../lambda/frame/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/frame/aws/invocation-log.ts';
 import { isFull } from '../lambda/frame/gauges/rules/disk.ts';
 import type { Mailer } from '../lambda/frame/net/ports.ts';
-import type { GitHost } from '../lambda/subjects/hosts/rules/git-hosts.ts';
 import { ownDelivery, sharedDelivery } from './background/delivery.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/queues.ts';
 import { countdown, startExpirySweep, systemTimers } from './background/schedule.ts';
@@ -82,8 +81,6 @@ interface EmbeddedStackOptions extends SubjectOptions {
   readonly diskOf?: typeof readDisk;
   /** Repos whose objects lie in the store where another server put them. Default: none. */
   readonly adoptedRepos?: readonly AdoptedRepo[];
-  /** Whose people may use the repos that tenants map to them. Default: nobody's. */
-  readonly gitHosts?: readonly GitHost[];
   /** Webhooks may be on this machine, by plain HTTP: for tests and development. Default: they may not. */
   readonly allowsLoopbackWebhooks?: boolean;
   /** Default: e-mails are logged. */
@@ -190,7 +187,6 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     mailer: options.mailer ?? loggingMailer(log),
     allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
     ...optionsOf(options),
-    gitHosts: options.gitHosts ?? [],
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,
     ...system,

@@ -38,7 +38,11 @@ export interface RepoProps extends ViewProps {
   readonly repo: RepoBody;
   /** @returns why it could not be changed. */
   readonly send: (body: SentTo<'PATCH /v1/tenants/{tenant}/repos/{repo}'>) => Promise<string | undefined>;
+  /** Ids of the git hosts that it can be linked to. */
+  readonly useGitHosts: UseGitHosts;
 }
+
+type UseGitHosts = (tenant: string) => readonly string[];
 
 /** What a subject has in the overview. */
 export interface OverviewPart {
@@ -75,6 +79,7 @@ export interface SubjectParts extends Cards {
   readonly repoColumns?: Readonly<Record<number, Column<RepoBody>>>;
   /** What isn't done yet, or doesn't work; if there's nothing, false or undefined. */
   readonly useInProgress?: (props: ViewProps) => ComponentChildren;
+  readonly useGitHosts?: UseGitHosts;
   /** What the list of tenants says of those that are shown. */
   readonly useTenants?: (shown: readonly TenantBody[]) => TenantsPart;
   /** A line above the list of tenants, which waits for it. */

@@ -12,10 +12,10 @@ import {
   gaugedQueues,
   type QueueGauge,
 } from '../frame/gauges/rules/gauges.ts';
+import { frameOperations } from '../frame/management/frame-operations.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
 import * as listeners from '../lists/listeners.ts';
-import * as operations from '../lists/operations.ts';
 import {
   admin,
   adoptedRepos,
@@ -38,13 +38,13 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { allOf, claimsOf, each, managementSeamsOf } from '../subjects.ts';
-import { issuers } from './ci/parts.ts';
+import { allOf, claimsOf, each, managementRoutes, managementSeamsOf } from '../subjects.ts';
 import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({
-  ...operations,
+  ...managementRoutes(),
+  frame: frameOperations,
   // With what subjects say of repos.
   repos: repoOperations(repoContract),
 });
@@ -73,7 +73,9 @@ function queueGauges(): QueueGauge[] {
   });
 }
 
-const noMetrics = { increment: () => undefined, measure: () => undefined, flush: () => undefined };
+const noMetrics = {
+  metrics: { increment: () => undefined, measure: () => undefined, flush: () => undefined },
+};
 
 export function managementDeps() {
   const [stores, place] = [storesOn(table()), bucketPlace()];
@@ -89,7 +91,6 @@ export function managementDeps() {
     store: objectStore(client),
     claims: claimsOf({ clock, ...stores }),
     ...jobQueues(),
-    issuers: issuers(),
     ...allOf(parts, {}),
     admin: admin(),
     queue: queue(),
@@ -104,7 +105,7 @@ export function managementDeps() {
     ...deps,
     ...managementSeamsOf(deps),
     // It only changes limits: nothing that is counted.
-    listeners: each(listeners, { ...deps, metrics: noMetrics }),
+    listeners: each(listeners, { ...deps, ...noMetrics }),
   };
 }
 

@@ -27,7 +27,6 @@ import {
   routeKeys,
 } from '../../lambda/routes.ts';
 import type { ExportStoreKind } from '../../lambda/subjects/exports/rules/settings.ts';
-import { gitHostsToJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
@@ -51,7 +50,6 @@ export function stageJson(settings: DeploymentSettings): Record<string, string> 
     protocol: settingsToJson(settingsOf(settings.protocol)),
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),
     ...Object.fromEntries(ofSubjects),
-    gitHosts: gitHostsToJson(settings.gitHosts),
     limitContactUrl: settings.limitContactUrl,
     // S3 has all of them.
     storageClasses: objectStore.kind === 'bucket' ? undefined : (objectStore.storageClasses ?? []).join(),

@@ -4,10 +4,8 @@ import { type DeploymentSettings, usualConcurrency } from './deployment-settings
 /** Lambda runs a queue by two or more. */
 const least = 2;
 
-type Workers = Partial<Readonly<Record<QueueName, number>>>;
-
 /** The queues that a stage has, and how many functions at once receive from each. */
-export function workersOf(settings: DeploymentSettings): Workers {
+export function workersOf(settings: DeploymentSettings): Partial<Readonly<Record<QueueName, number>>> {
   const part = Math.min(1, settings.accountConcurrency / usualConcurrency);
   const at = (path: string) =>
     path.split('.').reduce<unknown>((of, name) => Reflect.get(Object(of), name), settings);

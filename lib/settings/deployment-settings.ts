@@ -8,7 +8,6 @@ import {
 } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
-import { gitHostIdPattern } from '../../lambda/frame/access/rules/host-user.ts';
 import {
   type FunctionName,
   functionSpecs,
@@ -17,8 +16,8 @@ import {
   queueSpecs,
   type WorkersSetting,
 } from '../../lambda/routes.ts';
-import { gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
+import { secretArn } from './secret-arn.ts';
 import * as ofSubjects from './subjects.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
@@ -26,14 +25,6 @@ const origin = z
   .string()
   .max(268)
   .regex(/^https?:\/\/[a-z0-9.-]+(?::\d+)?$/, "isn't an origin such as https://console.example.com");
-
-const secretArn = z
-  .string()
-  .max(600)
-  .regex(
-    /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/,
-    "isn't a complete secret ARN: include the six characters at its end",
-  );
 
 /** Settings that belong together, each with its default. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape, description: string) =>
@@ -254,35 +245,6 @@ const adoptedRepo = z.strictObject({
   names: z.enum(nameLayouts).describe('How the other server names objects in it.'),
 });
 
-const gitHost = z.strictObject({
-  id: z
-    .string()
-    .regex(gitHostIdPattern, 'must be 1 to 20 of a-z, 0-9 and -, beginning and ending with a letter or digit')
-    .describe(
-      'Its name for tenants, such as github. Never reuse it for another host: users are identified by it.',
-    ),
-  kind: z.enum(gitHostKinds).describe('Its API. Use gitea for Forgejo.'),
-  url: z
-    .string()
-    .refine(
-      (url) => isGitHostUrl(url),
-      'must be a URL that starts with https, without a trailing slash or query',
-    )
-    .describe(
-      'GitHub: URL of its API, such as https://api.github.com or https://github.example.com/api/v3. Others: URL of the host.',
-    ),
-  signIn: z
-    .strictObject({
-      clientId: z
-        .string()
-        .regex(/^[\x21-\x7e]{1,200}$/, 'must be the client ID of your app')
-        .describe('The client ID of your app there.'),
-      clientSecretArn: secretArn.describe('Secret with the client secret of your app, as text.'),
-    })
-    .optional()
-    .describe('Lets its users sign in to the console: docs/deploy.md#sign-in-with-a-git-host.'),
-});
-
 const alarms = section(
   {
     email: z
@@ -423,14 +385,6 @@ export const everySetting = z.strictObject({
   alerts: alertsOfDeployment,
   email: emailOfDeployment,
   ...ofSubjects,
-  gitHosts: z
-    .array(gitHost)
-    .max(gitHostsMax)
-    .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'has an id twice')
-    .default([])
-    .describe(
-      'Users of these Git hosts can log in with their tokens. Example: [{"id": "github", "kind": "github", "url": "https://api.github.com"}]',
-    ),
   protocol: protocolSettings,
   refreshEveryMinutes: whole([1, 1_440], 1, 'Interval of the schedule: due reconciles and alerts.'),
   storeEvents: z

@@ -77,12 +77,12 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
     const tls = await deployment.emulator.tls();
     forge = await startStandInHost('gitea', 'forge', tls);
     issuer = await startTestIssuer(tls);
+    const trusted = { gitHosts: [forge.setting], identityIssuers: [issuer.setting] };
     external = {
       ...base,
       protocol: { ...protocol, hostUserKeptMinutes: 1 },
       objectStore: await deployment.externalStore(externalBucket),
-      gitHosts: [forge.setting],
-      identityIssuers: [issuer.setting],
+      ...trusted,
     };
   });
 

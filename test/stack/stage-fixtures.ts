@@ -37,16 +37,6 @@ const adoptedRepos = listOf(20, (index) => ({
   path: `${'p'.repeat(adoptedPathCharactersMax - 3)}${index}/`,
   names: 'oid' as const,
 }));
-const gitHosts = listOf(8, (index) => ({
-  id: `${'g'.repeat(18)}${index}`,
-  kind: 'gitlab' as const,
-  url: `https://${'g'.repeat(63)}.example.com/${'p'.repeat(114)}${index}`,
-  signIn: {
-    clientId: 'c'.repeat(200),
-    clientSecretArn: `arn:aws-us-gov:secretsmanager:us-gov-west-1:111122223333:secret:${'s'.repeat(512)}-AbCd${index}`,
-  },
-}));
-
 interface Shape {
   readonly type?: string;
   readonly maximum?: number;
@@ -84,7 +74,6 @@ const most: DeploymentSettingsInput = {
   logLevel: 'ERROR',
   logRetentionDays: 3_653,
   adoptedRepos,
-  gitHosts,
   ...Object.assign({}, ...ofSubjects.map(({ settings }) => settings?.most)),
 };
 
@@ -139,7 +128,6 @@ export const fixtures: readonly DeploymentFixture[] = [
         names: 'ab/cd/rest' as const,
       })),
       ...Object.assign({}, ...ofSubjects.map(({ settings }) => settings?.ofGitLab)),
-      gitHosts: [{ id: 'gitlab', kind: 'gitlab', url: 'https://gitlab.example.com' }],
       protocol: { objectMaxMiB: 5_120, putMinBytesPerSecond: 100_000 },
       storeEvents: true,
     },

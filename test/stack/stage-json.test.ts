@@ -9,7 +9,6 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { defaultSettings, settingsFromJson } from '../../lambda/core/rules/settings.ts';
 import { adoptedReposFromJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
-import { gitHostsFromJson } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { HandlerFunction, stageJson } from '../../lib/functions/functions.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
@@ -17,7 +16,6 @@ import type { TestedSubject } from '../support/subject.ts';
 import * as subjects from '../support/subjects.ts';
 
 const gitea = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' } as const;
-const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' } as const;
 const objectStore = {
   kind: 'external',
   endpoint: 'https://0a1b.r2.cloudflarestorage.com',
@@ -29,7 +27,6 @@ const objectStore = {
 const stage = {
   protocol: { urlLifetimeMinutes: 15, objectMaxMiB: 100 },
   adoptedRepos: [gitea],
-  gitHosts: [gitHost],
   // What a shell would take for its own.
   limitContactUrl: `https://of-this-stage.example/?a=$(exit)\`exit\`&b=%20`,
   objectStore: { ...objectStore, storageClasses: [...objectStore.storageClasses] },
@@ -51,7 +48,6 @@ describe('the settings that become code', () => {
       objectBytesMax: 104_857_600,
     });
     expect(adoptedReposFromJson(text(json['stageJson.adoptedRepos']))).toEqual([gitea]);
-    expect(gitHostsFromJson(text(json['stageJson.gitHosts']))).toEqual([gitHost]);
     expect(text(json['stageJson.limitContactUrl'])).toBe(stage.limitContactUrl);
     expect(text(json['stageJson.storageClasses'])).toBe('STANDARD,STANDARD_IA');
     const none = jsonOf({ objectStore: { ...stage.objectStore, storageClasses: undefined } });
@@ -66,7 +62,9 @@ describe('the settings that become code', () => {
     expect(new Set(Object.values(jsonOf({})))).toEqual(new Set(['undefined']));
   });
 
-  it.each(code)('are in code where a stage wants none: %s', (name) => {
+  const haveSome = new Map(Object.entries(parseDeploymentSettings('test', {})));
+  const emptied = code.filter(([name]) => haveSome.get(name)?.toString() !== '');
+  it.each(emptied)('are in code where a stage wants none: %s', (name) => {
     expect(text(jsonOf({ [name]: [] })[`stageJson.${name}`])).toBe('[]');
   });
 
@@ -114,7 +112,6 @@ describe('the settings that become code', () => {
       composed.filter((name) => !withoutKeys.includes(name)),
     );
     for (const [name, { functions }] of code) expect(functionsWith(`stageJson.${name}`)).toEqual(functions);
-    expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'signIn', 'management', 'lfsLocks']);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
     expect(functionsWith('stageJson.storageClasses')).toEqual(['lfsBatch', 'management', 'assembleUpload']);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);

@@ -386,7 +386,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(frame\/(api|aws|lfs|management)|functions|core\/(store|table))\/|^lambda\/(parts|core\/scan\/list-objects|subjects\/(hosts\/git-hosts|ci\/identity-verifier|alerts\/webhook-sender|chunks\/prove|downloads\/copier))\.ts$/;
+      /^lambda\/(frame\/(api|aws|lfs|management)|functions|core\/(store|table))\/|^lambda\/(parts|core\/scan\/list-objects|subjects\/(chunks\/prove|hosts\/git-hosts|ci\/identity-verifier|alerts\/webhook-sender|downloads\/copier))\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { removeSubject } from './remove-subject.ts';
+import { removeSubjects, subjectsWith } from './remove-subject.ts';
 
 const withoutLocks = (files: Readonly<Record<string, string>>) =>
-  removeSubject(new Map(Object.entries(files)), 'locks');
+  removeSubjects(new Map(Object.entries(files)), ['locks']);
 
 const own = {
   'lambda/subjects/locks/locks.ts': 'export const takeLock = 1;\n',
@@ -62,4 +62,17 @@ it('follows a list that another list has', () => {
     'lambda/a.ts': "import * as stores from './stores.ts';\nconst a = {\n  b: stores.tokens,\n};\n",
     'lambda/b.ts': "import {\n  tokens,\n} from './stores.ts';\n",
   });
+});
+
+it('takes along what imports it', () => {
+  const importing = (name: string) => `import type { A } from '../${name}/a.ts';\n`;
+  const files = new Map([
+    ['lambda/subjects/hosts/a.ts', ''],
+    ['lambda/subjects/sign-in/a.ts', importing('hosts')],
+    ['lambda/subjects/sessions/a.ts', importing('sign-in')],
+    ['lambda/subjects/locks/a.ts', ''],
+  ]);
+  expect(subjectsWith(files, 'hosts')).toEqual(['hosts', 'sign-in', 'sessions']);
+  expect(subjectsWith(files, 'sign-in')).toEqual(['sign-in', 'sessions']);
+  expect(subjectsWith(files, 'locks')).toEqual(['locks']);
 });

@@ -11,7 +11,7 @@ interface RemovedLine {
 }
 
 export interface Rest {
-  /** The files that were in the subject's folders. */
+  /** The files that were in the subjects' folders. */
   readonly deleted: readonly string[];
   /** In other files. */
   readonly removed: readonly RemovedLine[];
@@ -22,9 +22,24 @@ export interface Rest {
 const rooms = 'lambda|lib|cli|console|local|test|bench|cost';
 const isSource = (file: string) => /\.(ts|tsx|mjs)$/.test(file);
 
+/** A subject, and those that import it, or one of these: they come off with it. */
+export function subjectsWith(sources: ReadonlyMap<string, string>, subject: string): readonly string[] {
+  const found = new Set([subject]);
+  const nameOf = (file: string) => /^lambda\/subjects\/([\w-]+)\//.exec(file)?.[1];
+  const imports = [...sources].flatMap(([file, text]) => {
+    const by = nameOf(file);
+    const froms = by === undefined ? [] : statementsOf(file, text).map(({ from }) => nameOf(from));
+    return froms.map((from) => ({ by, from }));
+  });
+  // A set goes on with what is added to it.
+  for (const name of found)
+    for (const { by, from } of imports) if (from === name && by !== undefined) found.add(by);
+  return [...found];
+}
+
 /** @param sources every file of the checkout → its text. Files that aren't source may have any. */
-export function removeSubject(sources: ReadonlyMap<string, string>, subject: string): Rest {
-  const own = new RegExp(`^(${rooms})/(.*/)?${subject}/`);
+export function removeSubjects(sources: ReadonlyMap<string, string>, subjects: readonly string[]): Rest {
+  const own = new RegExp(`^(${rooms})/(.*/)?(${subjects.join('|')})/`);
   const deleted = [...sources.keys()].filter((file) => own.test(file));
   const gone = new Set(deleted);
   const files = [...sources]

@@ -11,7 +11,7 @@ import type { RepoProps, ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';
 import { ObjectTable } from './objects.tsx';
 import { RepoSettings } from './repo-settings.tsx';
-import { cardsOf, partsByName } from './subject-parts.ts';
+import { cardsOf, partsByName, useGitHosts } from './subject-parts.ts';
 import './repo.css';
 
 const freshMs = 10_000;
@@ -68,7 +68,7 @@ export function Repo(props: ViewProps) {
         ))}
       </nav>
       <Problem text={refusal} />
-      {repo && Tab && <Tab {...props} repo={repo} send={send} />}
+      {repo && Tab && <Tab {...props} repo={repo} send={send} useGitHosts={useGitHosts} />}
       {dialog}
     </main>
   );

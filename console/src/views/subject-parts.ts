@@ -6,6 +6,10 @@ import type { CardProps, Placed, SubjectParts } from '../view-props.ts';
 
 export const subjectParts: readonly SubjectParts[] = Object.values(subjects);
 
+/** Asked by one of them. */
+export const useGitHosts =
+  subjectParts.map((parts) => parts.useGitHosts).find((each) => each !== undefined) ?? (() => []);
+
 type Named = 'views' | 'tabs' | 'doors';
 
 /** Of each subject, by their names. */

@@ -125,13 +125,6 @@ export function createSecret<T>(
   return keptFor(fetchValue, { keepMs, nowMs });
 }
 
-/** A secret that is one text. */
-export const createTextSecret = (place: SecretPlace): (() => Promise<string>) =>
-  createSecret(place, (text) => {
-    if (text === undefined) throw new SecretError("The secret of a git host's app has no value.");
-    return text.trim();
-  });
-
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
 
 /**

@@ -4,14 +4,14 @@ import * as stores from '../../lists/stores.ts';
 import { common, publicUrl, table } from '../../parts.ts';
 import { create } from '../../subjects/ci/handler.ts';
 import { createIdentityVerifier } from '../../subjects/ci/identity-verifier.ts';
-import { issuers } from './parts.ts';
+import { stageIssuers } from './parts.ts';
 
 export function exchangeDeps() {
   const tables = table();
   return {
     ...common(),
     publicUrl: publicUrl(),
-    identities: createIdentityVerifier(issuers()),
+    identities: createIdentityVerifier(stageIssuers().issuers),
     requestKeys: stores.requestKeys(tables),
     exchangeRules: stores.exchangeRules(tables),
     ledger: stores.ledger(tables),

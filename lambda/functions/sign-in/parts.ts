@@ -1,10 +1,16 @@
+import { SecretError } from '../../core/rules/errors.ts';
 import type { Table } from '../../core/table/requests.ts';
-import { createSecretsClient, createTextSecret } from '../../frame/aws/secrets.ts';
+import { createSecret, createSecretsClient } from '../../frame/aws/secrets.ts';
 import * as stores from '../../lists/stores.ts';
 import { clock } from '../../parts.ts';
 import { signInHostsOf } from '../../subjects/hosts/rules/git-hosts.ts';
 import { createSignInHosts } from '../../subjects/sign-in/sign-in-hosts.ts';
 import { gitHosts } from '../hosts/parts.ts';
+
+function secretOfApp(text: string | undefined): string {
+  if (text === undefined) throw new SecretError("The secret of a git host's app has no value.");
+  return text.trim();
+}
 
 /** Those of the stage that users sign in with, each by its app's secret. */
 function signInHosts() {
@@ -12,7 +18,7 @@ function signInHosts() {
   const secrets = new Map(
     signInHostsOf(gitHosts()).map(({ id, signIn: { clientSecretArn: secretArn } }) => [
       id,
-      createTextSecret({ client, secretArn, nowMs: clock.nowMs }),
+      createSecret({ client, secretArn, nowMs: clock.nowMs }, secretOfApp),
     ]),
   );
   const secretOf = ({ id }: { id: string }) =>

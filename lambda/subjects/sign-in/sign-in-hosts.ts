@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { mapLimited } from '../../core/rules/async.ts';
-import type { HostOrganization } from '../../frame/access/rules/host-user.ts';
 import {
   accountShape,
   answerMs,
@@ -18,7 +17,7 @@ import {
 } from '../hosts/git-hosts.ts';
 import { type GitHostKind, type SignInHost, webUrlOf } from '../hosts/rules/git-hosts.ts';
 import { GitHostUnavailableError, type HostAccess } from '../hosts/rules/host-client.ts';
-import { type HostIdentity, userOrganizationsMax } from './rules/sign-in.ts';
+import { type HostIdentity, type HostOrganization, userOrganizationsMax } from './rules/sign-in.ts';
 
 /** A host's token while somebody signs in: never stored, and revoked at the end. */
 interface HostToken {

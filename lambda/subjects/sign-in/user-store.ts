@@ -3,12 +3,12 @@ import { absent, exists } from '../../core/table/expressions.ts';
 import { recordsOf } from '../../core/table/records.ts';
 import { inPartition, methodsOn, type Table } from '../../core/table/requests.ts';
 import { expiring } from '../../core/table/table.ts';
-import type { HostOrganization } from '../../frame/access/rules/host-user.ts';
 import { hostOf } from '../../frame/access/rules/host-user.ts';
 import type { Voucher } from '../../frame/access/token-store.ts';
 import {
   type AllowedOrganization,
   allowedSchema,
+  type HostOrganization,
   type LoginRecord,
   loginSchema,
   tenantsPerOrganizationMax,

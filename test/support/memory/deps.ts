@@ -3,7 +3,6 @@ import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.t
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import type { JobQueue } from '../../../lambda/core/rules/jobs.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
-import { type UnionToIntersection, valuesOf } from '../../../lambda/core/rules/types.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts';
@@ -11,10 +10,8 @@ import { storageClasses } from '../../../lambda/core/store/rules/storage-class.t
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
-import { KnownHostUsers } from '../../../lambda/subjects/hosts/rules/host-client.ts';
-import { allSeamsOf } from '../../../lambda/subjects.ts';
+import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Queues } from '../../../local/background/queues.ts';
 import type { SubjectQueue } from '../../../local/background/subject-queue.ts';
 import type { Deps } from '../../../local/deps.ts';
@@ -23,17 +20,11 @@ import * as subjectQueues from '../../../local/queues.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import * as subjects from './subjects.ts';
+import * as portsOfSubjects from './ports.ts';
 import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
-
-type OfSubject = (typeof subjects)[keyof typeof subjects];
-const portsOfSubjects = () =>
-  Object.assign({}, ...valuesOf(subjects).map((make) => make())) as UnionToIntersection<
-    ReturnType<OfSubject>
-  >;
 
 /**
  * All that use cases depend on, in memory. A test passes the parts that it looks at, or that must behave in a special
@@ -46,20 +37,8 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
-    ...portsOfSubjects(),
     adoptedRepos: new AdoptedRepos([]),
-    gitHosts: [],
-    signInHosts: {
-      trade: async () => undefined,
-      identify: async () => ({ kind: 'refused', reason: 'there is none' }),
-      accessTo: async () => new Map(),
-      revoke: async () => undefined,
-    },
-    hostClient: {
-      ask: async () => ({ kind: 'refused', reason: 'token-rejected' }),
-      look: async () => ({ linkedId: null }),
-    },
-    knownHostUsers: new KnownHostUsers(),
+    ...allOf(portsOfSubjects, {}),
     eventBus: { publish: async () => undefined },
     ...queues(),
     copier: { copy: async () => ({ kind: 'failed', reason: 'there is none' }) },
@@ -151,12 +130,6 @@ const queues = () =>
       { isOn: false, ...recordingJobs().queue },
     ]),
   ) as Omit<Queues, 'queue'>;
-
-/** A queue that delivers nothing, and the messages that it got. */
-export function recordingWebhookQueue(): { queue: WebhookQueue; messages: WebhookMessage[] } {
-  const messages: WebhookMessage[] = [];
-  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
-}
 
 const silentLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -116,7 +116,8 @@ class World {
 }
 
 it('each store gets something', () => {
-  expect(Object.keys(fillAll).sort()).toEqual(Object.keys(storesOn(memoryTable())).sort());
+  const stores = Object.entries(storesOn(memoryTable())).filter(([, store]) => typeof store === 'object');
+  expect(Object.keys(fillAll).sort()).toEqual(stores.map(([name]) => name).sort());
 });
 
 it('whatever a store keeps of a repo goes with it, but for what its tenant decided of the name', async () => {

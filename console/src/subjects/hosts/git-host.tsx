@@ -1,12 +1,11 @@
 import { Button, Card } from '../../parts.tsx';
-import { useRead } from '../../requests.ts';
 import type { RepoProps, SubjectParts } from '../../view-props.ts';
 import { useDialog } from '../../views/dialog.tsx';
 
 /** Which repository of a git host it is linked to. Nothing without such a host. */
-function GitHost({ tenant, repo, send }: RepoProps) {
+function GitHost({ tenant, repo, send, useGitHosts }: RepoProps) {
   const { gitHost } = repo;
-  const hosts = useRead('GET /v1/tenants/{tenant}/users', { tenant }).body?.gitHosts ?? [];
+  const hosts = useGitHosts(tenant);
   const { dialog, ask } = useDialog();
   const link = () =>
     ask({

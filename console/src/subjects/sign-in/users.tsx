@@ -128,4 +128,7 @@ const columnsOf = (organizations: readonly OrganizationBody[], nowMs: number): C
   },
 ];
 
-export const signIn: SubjectParts = { access: { 10: Users } };
+const useGitHosts = (tenant: string) =>
+  useRead('GET /v1/tenants/{tenant}/users', { tenant }).body?.gitHosts ?? [];
+
+export const signIn: SubjectParts = { access: { 10: Users }, useGitHosts };

@@ -6,28 +6,6 @@ export interface HostUser {
   readonly login: string;
 }
 
-/** What somebody is to the organization by which they sign in. */
-export type HostRole = 'owner' | 'member' | 'collaborator';
-
-/** An organization of a host: GitLab calls it a group. */
-export interface HostOrganization {
-  /** The id of the host. */
-  readonly host: string;
-  /** Its number there, which nobody can take over as they can a name. */
-  readonly organizationId: string;
-  /** What it was called when it was last seen, for people to read. */
-  readonly name: string;
-}
-
-/** By what somebody may sign in. */
-export interface Allowance {
-  /** The number of the organization at their host. */
-  readonly organizationId: string;
-  readonly role: HostRole;
-  /** When the organization was allowed. It's worth nothing once that has ended or changed. */
-  readonly sinceMs: number;
-}
-
 /** The id of a host. */
 export const gitHostIdPattern = /^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?$/;
 

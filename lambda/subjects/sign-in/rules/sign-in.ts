@@ -3,14 +3,31 @@ import * as z from 'zod';
 import { sha256Hex } from '../../../core/rules/hash.ts';
 import { isTenantName } from '../../../core/rules/names.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
-import type {
-  Allowance,
-  HostOrganization,
-  HostRole,
-  HostUser,
-} from '../../../frame/access/rules/host-user.ts';
+import type { HostUser } from '../../../frame/access/rules/host-user.ts';
 import { derivedText, type SessionRecord, type TokenScope } from '../../../frame/access/rules/tokens.ts';
 import { type GitHostKind, type SignInHost, webUrlOf } from '../../hosts/rules/git-hosts.ts';
+
+/** What somebody is to the organization by which they sign in. */
+type HostRole = 'owner' | 'member' | 'collaborator';
+
+/** An organization of a host: GitLab calls it a group. */
+export interface HostOrganization {
+  /** The id of the host. */
+  readonly host: string;
+  /** Its number there, which nobody can take over as they can a name. */
+  readonly organizationId: string;
+  /** What it was called when it was last seen, for people to read. */
+  readonly name: string;
+}
+
+/** By what somebody may sign in. */
+interface Allowance {
+  /** The number of the organization at their host. */
+  readonly organizationId: string;
+  readonly role: HostRole;
+  /** When the organization was allowed. It's worth nothing once that has ended or changed. */
+  readonly sinceMs: number;
+}
 
 const scope = z.enum(['read', 'write', 'manage']).nullable();
 

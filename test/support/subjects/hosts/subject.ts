@@ -4,10 +4,12 @@ import { stored } from '../../../../lambda/core/table/stored-names.ts';
 import { createDynamoDbKeptGrants } from '../../../../lambda/subjects/hosts/grant-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../lambda/subjects/hosts/linked-repo-store.ts';
 import {
+  gitHostsFromJson,
   gitHostsMax,
   linkedReposMax,
   pinnedReposMax,
 } from '../../../../lambda/subjects/hosts/rules/git-hosts.ts';
+import { listOf } from '../../longest.ts';
 import { minute, path, repo, type TestedSubject, tenant } from '../../subject.ts';
 
 export const hosts = {
@@ -73,6 +75,27 @@ export const hosts = {
       },
     },
   ],
+  settings: {
+    most: {
+      gitHosts: listOf(8, (index) => ({
+        id: `${'g'.repeat(18)}${index}`,
+        kind: 'gitlab' as const,
+        url: `https://${'g'.repeat(63)}.example.com/${'p'.repeat(114)}${index}`,
+        signIn: {
+          clientId: 'c'.repeat(200),
+          clientSecretArn: `arn:aws-us-gov:secretsmanager:us-gov-west-1:111122223333:secret:${'s'.repeat(512)}-AbCd${index}`,
+        },
+      })),
+    },
+    ofGitLab: { gitHosts: [{ id: 'gitlab', kind: 'gitlab', url: 'https://gitlab.example.com' }] },
+  },
+  code: {
+    gitHosts: {
+      set: [{ id: 'github', kind: 'github', url: 'https://api.github.com' }],
+      read: gitHostsFromJson,
+      functions: ['lfsBatch', 'signIn', 'management', 'lfsLocks'],
+    },
+  },
   older: {
     read: async ({ keptGrants, linkedRepos }) => {
       expect(await keptGrants.find(sha256Hex('ada'))).toMatchObject({ grant: { access: 'write' } });

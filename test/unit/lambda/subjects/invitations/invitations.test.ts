@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AuditUnavailableError, LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { signedInMs, type TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
+import { createDynamoDbTokenStore } from '../../../../../lambda/frame/access/token-store.ts';
 import { authenticateToken, createToken } from '../../../../../lambda/frame/access/tokens.ts';
 import { systemIds } from '../../../../../lambda/frame/aws/clock-and-ids.ts';
 import { createDynamoDbDevices } from '../../../../../lambda/subjects/invitations/device-store.ts';
@@ -18,48 +19,36 @@ import {
   parseUserCode,
   userCodeFrom,
 } from '../../../../../lambda/subjects/invitations/rules/invitations.ts';
-import { createDynamoDbUsers } from '../../../../../lambda/subjects/sign-in/user-store.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
-import {
-  MemoryAuditLog,
-  MemoryRequestKeys,
-  MemoryTokenStore,
-  storeClass,
-} from '../../../../support/memory/stores.ts';
-import { memoryTable } from '../../../../support/memory/table.ts';
+import { MemoryAuditLog, MemoryRequestKeys, storeClass } from '../../../../support/memory/stores.ts';
 
 class MemoryDevices extends storeClass(createDynamoDbDevices) {}
 
 class MemoryInvitations extends storeClass(createDynamoDbInvitations) {}
 
+class MemoryTokens extends storeClass((table) =>
+  createDynamoDbTokenStore(table, [async () => isVouchedFor]),
+) {}
+
 const tenant = 'acme';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-const organization = {
-  tenant,
-  host: 'github',
-  organizationId: '42',
-  name: 'acme-games',
-  owners: 'manage',
-  members: 'read',
-  collaborators: false,
-  sinceMs: 1,
-} as const;
-/** Of the token of somebody whom it let in. */
+/** Whether whoever let somebody in by a git host still vouches for them. */
+let isVouchedFor = true;
+/** Of the token of somebody who was let in so. */
 const signedIn = {
   hostUser: { id: 'github:1', login: 'grace' },
   allowedBy: { organizationId: '42', role: 'owner', sinceMs: 1 },
 } as const;
 
-const fresh = (on = memoryTable()) => ({
+const fresh = () => ({
   ledger: new MemoryLedger(),
   invitations: new MemoryInvitations(),
   devices: new MemoryDevices(),
-  tokens: new MemoryTokenStore({ on }),
-  users: createDynamoDbUsers(on),
+  tokens: new MemoryTokens(),
   requestKeys: new MemoryRequestKeys(),
   audit: new MemoryAuditLog(),
   clock: new ManualClock(),
@@ -71,6 +60,7 @@ let requests = 0;
 
 beforeEach(async () => {
   stores = fresh();
+  isVouchedFor = true;
   await stores.ledger.createTenant(newTenant(tenant));
 });
 
@@ -196,7 +186,6 @@ describe('an invitation', () => {
   };
 
   it('of somebody who signed in with a git host outlives that, and its token too', async () => {
-    await stores.users.allow(organization);
     const secret = await secretOf({ token: await signIn() });
     stores.clock.advance(7 * day - 1);
     expect(await tokenOf(accept(secret))).toMatch(/^lfsq_/);
@@ -205,7 +194,6 @@ describe('an invitation', () => {
   });
 
   it('of somebody who was ended is worth nothing, even if it was made at that moment', async () => {
-    await stores.users.allow(organization);
     const user = await signIn();
     await stores.invitations.deleteOf({ tenant, inviterId: user.tokenId });
     const secret = await secretOf({ token: user });
@@ -215,11 +203,14 @@ describe('an invitation', () => {
   });
 
   it.each([
-    ['organization is removed', () => stores.users.disallow(organization)],
-    ['organization is changed', () => stores.users.allow({ ...organization, owners: 'read', sinceMs: 2 })],
+    [
+      'organization vouches no more',
+      async () => {
+        isVouchedFor = false;
+      },
+    ],
     ['next sign-in gives them less', () => signIn({ scope: 'read' })],
   ])('is worth nothing once its inviter’s %s', async (_how, end) => {
-    await stores.users.allow(organization);
     const secret = await secretOf({ token: await signIn() });
     await end();
     expect(await tokenOf(accept(secret))).toBe('the inviter no longer manages the tenant');

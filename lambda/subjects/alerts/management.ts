@@ -1,0 +1,3 @@
+import { alertOperations } from './routes.ts';
+
+export const alertManagement = { operations: alertOperations };

@@ -1,0 +1,8 @@
+import { downloadOperations } from './routes.ts';
+import { offeredMonths, publicBelongings } from './seams.ts';
+
+export const downloadManagement = {
+  operations: downloadOperations,
+  ends: publicBelongings,
+  offered: offeredMonths,
+};

@@ -1,0 +1,3 @@
+import { gcOperations } from './routes.ts';
+
+export const gcManagement = { operations: gcOperations };

@@ -1,0 +1,3 @@
+import { historyOperations } from './routes.ts';
+
+export const historyManagement = { operations: historyOperations };

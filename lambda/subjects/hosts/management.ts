@@ -1,0 +1,4 @@
+import { tenantLinkOperations } from './routes.ts';
+import { hostBelongings } from './seams.ts';
+
+export const hostManagement = { operations: tenantLinkOperations, ends: hostBelongings };

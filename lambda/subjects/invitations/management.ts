@@ -1,0 +1,4 @@
+import { invitationOperations } from './routes.ts';
+import { invitationsEnd } from './seams.ts';
+
+export const invitationManagement = { operations: invitationOperations, userEnds: invitationsEnd };

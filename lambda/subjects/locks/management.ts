@@ -1,0 +1,3 @@
+import { lockOperations } from './routes.ts';
+
+export const lockManagement = { operations: lockOperations };

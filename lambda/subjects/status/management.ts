@@ -1,0 +1,3 @@
+import { statusOperations } from './routes.ts';
+
+export const statusManagement = { operations: statusOperations };

@@ -3,11 +3,17 @@ import { type UnionToIntersection, valuesOf } from './core/rules/types.ts';
 import type { RouteContract } from './frame/contract/contract.ts';
 import { subscriptionContractWith } from './frame/contract/tenants.ts';
 import * as contracts from './lists/contracts.ts';
-import * as fields from './lists/subscription-fields.ts';
+import * as fields from './lists/repo-fields.ts';
 import { repos } from './repo-contract.ts';
 import type { RouteKey } from './routes.ts';
 
-const subscription = subscriptionContractWith(repos.repoSchema, valuesOf(fields));
+type OfSubscription<F> = F extends { readonly subscription: infer S } ? S : never;
+const subscription = subscriptionContractWith(
+  repos.repoSchema,
+  valuesOf(fields).flatMap((each) => ('subscription' in each ? each.subscription : [])) as OfSubscription<
+    (typeof fields)[keyof typeof fields]
+  >[],
+);
 
 export type RepoBody = z.output<typeof repos.repoSchema>;
 export type SubscriptionBody = z.output<typeof subscription.subscriptionSchema>;

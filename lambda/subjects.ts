@@ -12,7 +12,6 @@ import * as holds from './lists/holds.ts';
 import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
 import * as management from './lists/management.ts';
-import * as outlook from './lists/outlook.ts';
 import * as publicWays from './lists/public-ways.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
@@ -124,7 +123,6 @@ export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
-    NeedsOfAll<typeof outlook> &
     NeedsOfAll<typeof ways>,
 ) {
   const seams = seamsOf(deps);
@@ -134,7 +132,6 @@ export function allSeamsOf(
     ...lfsSeamsOf({ ...deps, ...seams, way }),
     ...managementSeamsOf(deps),
     belongings: [...seams.listeners, ...each({ ...ofManagement().ends, ...belongings }, deps)],
-    outlook: each(outlook, deps)[0],
     way,
   };
 }

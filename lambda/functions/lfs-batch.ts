@@ -16,7 +16,7 @@ import { byRoute } from '../frame/lfs/operations.ts';
 import * as batchRoutes from '../lists/batch-routes.ts';
 import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
-import * as workStores from '../lists/work-stores.ts';
+import * as wayStores from '../lists/way-stores.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -34,6 +34,7 @@ import {
   table,
   urlSigner,
 } from '../parts.ts';
+import { storesOf } from '../stores.ts';
 import { allOf, each, lfsSeamsOf, wayOf } from '../subjects.ts';
 import * as batchParts from './lists/batch.ts';
 import * as loginParts from './lists/logins.ts';
@@ -75,10 +76,7 @@ export function batchDeps() {
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     listeners: each(listeners, deps),
-    way: wayOf({
-      ...deps,
-      chunkedUploads: workStores.chunkedUploads(tables),
-    }),
+    way: wayOf({ ...deps, ...storesOf(wayStores, tables) }),
     tokens: stores.tokens(tables),
     store: objectStore(client),
     signer: objectSigner(place),

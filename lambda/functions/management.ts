@@ -73,7 +73,9 @@ function queueGauges(): QueueGauge[] {
   });
 }
 
-const noMetrics = { increment: () => undefined, measure: () => undefined, flush: () => undefined };
+const noMetrics = {
+  metrics: { increment: () => undefined, measure: () => undefined, flush: () => undefined },
+};
 
 export function managementDeps() {
   const [stores, place] = [storesOn(table()), bucketPlace()];
@@ -103,7 +105,7 @@ export function managementDeps() {
     ...deps,
     ...managementSeamsOf(deps),
     // It only changes limits: nothing that is counted.
-    listeners: each(listeners, { ...deps, metrics: noMetrics }),
+    listeners: each(listeners, { ...deps, ...noMetrics }),
   };
 }
 

@@ -7,12 +7,10 @@ import { createEventBridge } from '../frame/aws/event-bus.ts';
 import { withInvocation, withMetrics } from '../frame/aws/function.ts';
 import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
-import * as outlook from '../lists/outlook.ts';
 import * as stores from '../lists/stores.ts';
 import * as workStores from '../lists/work-stores.ts';
 import { exportsOfDeployment, heard, jobQueues, optional, queue, table } from '../parts.ts';
 import { storesOf } from '../stores.ts';
-import { each } from '../subjects.ts';
 
 /** The schedule's target. */
 export function create(
@@ -39,12 +37,10 @@ function eventBus(): EventBus {
 
 export function refreshDeps() {
   const tables = table();
-  const deps = heard(tables);
   return {
-    ...deps,
+    ...heard(tables),
     eventBus: eventBus(),
     tokens: stores.tokens(tables),
-    outlook: each(outlook, deps)[0],
     ...jobQueues(),
     queue: queue(),
     ...exportsOfDeployment(),

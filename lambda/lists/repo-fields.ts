@@ -1,4 +1,4 @@
-/** What is said of repos beside what the ledger knows. */
+/** What is said of repos, and in subscriptions, beside what the ledger knows. */
 
 export {
   copiedRepoFields as copies,

@@ -17,25 +17,6 @@ export const repoShape = z.strictObject({
   uploading: z.literal(true).optional(),
 });
 
-export const lastRefusalsShape = z.array(
-  z.strictObject({
-    at: instant,
-    repo: z.string(),
-    user: z.string().nullable(),
-    files: z.number(),
-    atLeast: z.boolean(),
-    bytes: z.number(),
-    shortBytes: z.number(),
-    limit: z.enum(['tenant', 'repo']),
-  }),
-);
-
-export const forecastShape = z.strictObject({
-  fullOn: z.iso.date().nullable(),
-  reason: z.enum(['unlimited', 'not-scanned', 'too-few-days', 'not-growing', 'beyond-two-years']).nullable(),
-  bytesPerDay: z.int().nullable(),
-});
-
 const subscription = z.strictObject({
   tenant: z.string(),
   plan: z.string().nullable(),
@@ -54,8 +35,9 @@ const subscription = z.strictObject({
       source: z.enum(['cache', 'scan']),
     })
     .nullable(),
-  forecast: forecastShape,
-  lastRefusals: lastRefusalsShape,
+  // Of those who know past days: their tests look at them.
+  forecast: z.looseObject({}).optional(),
+  lastRefusals: z.array(z.looseObject({})).optional(),
   repos: z.array(repoShape),
   refreshing: z.boolean(),
   deleting: z.literal(true).optional(),

@@ -1,6 +1,5 @@
 /** Each of them comes off with its line: docs/architecture.md. */
-export { alertsContract } from './subjects/alerts/alerts.contract.ts';
-export { webhooksContract } from './subjects/alerts/webhooks.contract.ts';
+export { contractsOfAlerts } from './subjects/alerts/contracts.ts';
 export { chunkedUploadsContract } from './subjects/chunks/chunked-uploads.contract.ts';
 export { exchangeRulesContract } from './subjects/ci/exchange-rules.contract.ts';
 export { downloadsContract } from './subjects/downloads/downloads.contract.ts';

@@ -17,7 +17,10 @@ const grants: readonly {
    * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html).
    */
   {
-    functions: ['lfsBatch', 'lfsChunks', 'refresh', 'management', 'exportArchive', 'assembleUpload'],
+    functions: (Object.keys(functionSpecs) as FunctionName[]).filter((name) => {
+      const { reconciles: _, ...queues } = functionSpecs[name].queues ?? {};
+      return Object.values(queues).some((uses) => uses.includes('send'));
+    }),
     actions: ['sqs:SendMessageBatch'],
   },
   /**

@@ -13,8 +13,7 @@ import { listPages } from '../../lambda/core/store/rules/store.ts';
 import { stored as asStored, fromStored } from '../../lambda/core/table/stored-names.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
 import { create as createStoreEvents } from '../../lambda/frame/work/store-events.ts';
-import type { WebhookMessage } from '../../lambda/subjects/alerts/rules/webhook-delivery.ts';
-import type { ExportMessage } from '../../lambda/subjects/exports/messages.ts';
+import { type QueueName, queuesBy } from '../../local/background/queues.ts';
 import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { storeCredentialsOf } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
@@ -45,8 +44,8 @@ interface Messages {
   readonly admin: string;
   readonly tokens: Readonly<Record<string, string>>;
   readonly recounts: readonly ReconcileRequest[];
-  readonly exports: readonly ExportMessage[];
-  readonly webhooks: readonly WebhookMessage[];
+  readonly exports: readonly object[];
+  readonly webhooks: readonly object[];
   readonly storeEvents?: readonly object[];
 }
 
@@ -102,8 +101,8 @@ async function deployOver(commit: string) {
   const credentials = await storeCredentialsOf(dataDir, { random: () => '' });
   const store = await startStore({ port: 0, dataDir: join(dataDir, 'store'), bucket, credentials });
   closes.push(() => store.close());
-  const queued = {
-    recounts: [...messages.recounts],
+  const queued: Readonly<Record<string, object[]>> = {
+    reconciles: [...messages.recounts],
     exports: [...messages.exports],
     webhooks: [...messages.webhooks],
   };
@@ -119,15 +118,7 @@ async function deployOver(commit: string) {
     database,
     store: embeddedStore(store, { bucket, credentials }),
     url: store.url,
-    queue: {
-      request: async (request) => void queued.recounts.push(request),
-      requestAll: async (requests) => void queued.recounts.push(...requests),
-    },
-    exportQueue: { isOn: true, send: async (sent) => void queued.exports.push(...(sent as never[])) },
-    chunkQueue: { isOn: true, send: async () => undefined },
-    webhookQueue: { isOn: true, send: async (sent) => void queued.webhooks.push(...(sent as never[])) },
-    emailQueue: { isOn: false, send: async () => undefined },
-    copyQueue: { isOn: false, send: async () => undefined },
+    ...queuesBy(async (name, sent) => void queued[name]?.push(...sent)),
     mailer: { send: async () => undefined },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
@@ -176,16 +167,12 @@ async function settle({ functions, queued }: Deployed): Promise<void> {
   await refresh(undefined, context);
   for (let turn = 0; ; turn += 1) {
     if (turn > 200) throw new Error('The queues are never empty.');
-    const [recount] = queued.recounts.splice(0, 1);
-    const [step] = queued.exports.splice(0, 1);
-    const [webhook] = queued.webhooks.splice(0, 1);
-    if (!recount && !step && !webhook) return;
-    const outcomes = [
-      recount && (await deliver(consumers.reconciles, recount, { leftMs })),
-      step && (await deliver(consumers.exports, step, { leftMs })),
-      webhook && (await deliver(consumers.webhooks, webhook, { leftMs })),
-    ];
-    for (const outcome of outcomes) if (outcome) expect(outcome).toEqual({ isDone: true, delays: [] });
+    const next = Object.entries(queued).flatMap(([name, jobs]) =>
+      jobs.splice(0, 1).map((job) => [name as QueueName, job] as const),
+    );
+    if (next.length === 0) return;
+    for (const [name, job] of next)
+      expect(await deliver(consumers[name], job, { leftMs })).toEqual({ isDone: true, delays: [] });
   }
 }
 

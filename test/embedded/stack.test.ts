@@ -3,7 +3,6 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { HistoryBody } from '../../lambda/subjects/history/contract.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { pull, push, subscription } from '../support/lfs-client.ts';
@@ -50,42 +49,6 @@ describe('the embedded stack', () => {
     const port = new URL(stack.url).port;
     expect(readFileSync(file, 'utf8')).toBe(`http://any:${token}@127.0.0.1:${port}\n`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
-  it('gives the demo a year before its first day, as sample data, and no other tenant anything', async () => {
-    const dataDir = tempFolder();
-    const historyOf = async (stack: EmbeddedStack, tenant: string) => {
-      const headers = { authorization: `Bearer ${stack.adminToken}` };
-      const response = await fetch(`${stack.url}/v1/tenants/${tenant}/history?from=2020-01-01`, { headers });
-      return (await response.json()) as HistoryBody;
-    };
-    const create = (stack: EmbeddedStack, tenant: string) =>
-      fetch(`${stack.url}/v1/tenants`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ tenant }),
-      });
-    const first = await start(dataDir);
-    const { days, forecast, limitBytes } = await historyOf(first, 'demo');
-    const sample = days.filter((day) => day.sample);
-    expect(sample).toHaveLength(365);
-    expect(days.slice(0, 365)).toEqual(sample);
-    for (const day of sample) {
-      expect(day.storedBytes).toBeGreaterThan(0);
-      expect(day.storedBytes).toBeLessThan(day.limitBytes ?? 0);
-    }
-    expect(days.slice(365).every(({ storedBytes }) => storedBytes === 0)).toBe(true);
-    expect(limitBytes).toBe(1024 ** 3);
-    expect(forecast).toMatchObject({ fullOn: null, reason: 'too-few-days' });
-    expect((await create(first, 'acme')).status).toBe(201);
-    expect((await historyOf(first, 'acme')).days.filter((day) => day.sample)).toEqual([]);
-
-    // Somebody else's tenant of this name, in a folder without the demo.
-    const other = tempFolder();
-    const plain = await start(other, { createDemo: false });
-    expect((await create(plain, 'demo')).status).toBe(201);
-    await plain.close();
-    expect((await historyOf(await start(other), 'demo')).days.filter((day) => day.sample)).toEqual([]);
   });
 
   it('creates no tenant if none is wanted', async () => {

@@ -88,28 +88,6 @@ describe('the queue of exports', () => {
   });
 });
 
-describe('the queue of chunked uploads', () => {
-  it('brings a message back a minute after the longest run, and has its own dead-letter queue', () => {
-    template.hasResourceProperties('AWS::SQS::Queue', {
-      FifoQueue: Match.absent(),
-      VisibilityTimeout: 900 + 60,
-      RedrivePolicy: givesUpTo('ChunkWorkDeadLetterQueue'),
-    });
-  });
-
-  it.each([2, 4, 1_000])('delivers one message to a run, to %i at a time', (chunkWorkers) => {
-    templateOf({ chunkWorkers, accountConcurrency: 10_000 }).hasResourceProperties(
-      'AWS::Lambda::EventSourceMapping',
-      {
-        BatchSize: 1,
-        FunctionResponseTypes: ['ReportBatchItemFailures'],
-        ScalingConfig: { MaximumConcurrency: chunkWorkers },
-        EventSourceArn: arnOf('ChunkWorkQueue'),
-      },
-    );
-  });
-});
-
 it('reserves no functions, of which a new account may run 10 at once', () => {
   // AWS refuses a reservation that leaves the account less than 100, so such an account could not deploy.
   template.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterAll, expect } from 'vitest';
-import type { FunctionName } from '../../lambda/routes.ts';
+import { defaultRouteFunction, type FunctionName, functionSpecs } from '../../lambda/routes.ts';
 import { addStack } from '../../lib/app.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { DeploymentSettingsError, parseDeploymentSettings } from '../../lib/settings/stages.ts';
@@ -81,13 +81,6 @@ export const liveOf = (name: string) => ({
 export const givesUpTo = (id: string) => ({ maxReceiveCount: 20, deadLetterTargetArn: arnOf(id) });
 
 /** Functions that no request waits for, of a stage that has all of them. */
-export const backgroundFunctions: readonly FunctionName[] = [
-  'reconcile',
-  'refresh',
-  'sendWebhook',
-  'sendEmail',
-  'exportArchive',
-  'assembleUpload',
-  'storeEvents',
-  'copyObject',
-];
+export const backgroundFunctions: readonly FunctionName[] = (
+  Object.keys(functionSpecs) as FunctionName[]
+).filter((name) => name !== defaultRouteFunction && functionSpecs[name].routes === undefined);

@@ -32,6 +32,12 @@ export interface TestedSubject {
     readonly rest?: (deps: Deps) => Promise<unknown>;
   };
   readonly writer?: Writer;
+  /** Puts what it keeps of a tenant in use, for the cost model. */
+  readonly inUse?: (deps: Deps, of: { tenant: string; nowMs: number }) => Promise<unknown>;
+  /** What the messages of its queues are read by, of which a test of it does the work. */
+  readonly messages?: Readonly<Record<string, z.ZodType<object>>>;
+  /** What pages have of it, as code. */
+  readonly blocks?: TestedBlocks;
   /** Its settings of a stage: at their longest, as little as there can be, and of one that takes over a GitLab. */
   readonly settings?: { readonly most?: object; readonly least?: object; readonly ofGitLab?: object };
   /** By entrance: which repo it takes a text for. undefined: none. */
@@ -40,6 +46,13 @@ export interface TestedSubject {
   readonly code?: Readonly<Record<string, InCode>>;
   /** By their names in local/queues.ts. */
   readonly queues?: Readonly<Record<string, TestedQueue>>;
+}
+
+interface TestedBlocks {
+  /** Whether a value is one of its messages to others. @throws if it's a wrong one. */
+  readonly json: (value: Readonly<Record<string, unknown>>) => boolean;
+  /** Checks what the functions of a program do. */
+  readonly js: (functions: object) => void;
 }
 
 interface InCode {
@@ -65,7 +78,7 @@ export interface AskedFirst {
   readonly routeKey: string;
 }
 
-export interface TestedQueue {
+interface TestedQueue {
   /** Its name in `Deps`. */
   readonly port: string;
   /** What reads its jobs, those of older versions too. */

@@ -20,7 +20,7 @@ export interface Counted {
 }
 
 /** A repo's last count is about to be replaced, or has been. */
-export interface RepoCounted {
+interface RepoCounted {
   readonly tenant: string;
   readonly epoch: number;
   /** As the reconcile found it. */

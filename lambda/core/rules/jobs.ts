@@ -51,7 +51,7 @@ export const pauseMs = ({ perTryMs, maxMs }: Pause, receiveCount: number) =>
 export const unreadableDelayMs = 1_000;
 
 /** Of a step: done, or to be delivered again. */
-export type Outcome = 'done' | { readonly againMs: number };
+type Outcome = 'done' | { readonly againMs: number };
 
 /** What a subject does with its jobs. */
 interface Jobs<J> {

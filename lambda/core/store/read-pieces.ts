@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ArchiveStore, SourceObject } from './rules/archive-store.ts';
 
 /**
@@ -19,16 +18,5 @@ export async function* readPieces(
     const into = piece.subarray(0, endByte - startByte);
     await archives.readInto({ key, etag }, { startByte, endByte }, into);
     yield into;
-  }
-}
-
-/** Bytes that SHA-256 takes some 6 ms for. */
-const turnBytes = 1024 ** 2;
-
-/** The same bytes, a MiB at a time, so that `serve` answers requests in between. */
-export async function* inTurns(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let from = 0; from < bytes.length; from += turnBytes) {
-    if (from > 0) await nextTurn();
-    yield bytes.subarray(from, from + turnBytes);
   }
 }

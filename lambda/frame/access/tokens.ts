@@ -66,15 +66,6 @@ export async function findToken(
   return isExpired(token, deps.clock.nowMs()) ? undefined : token;
 }
 
-/** Whether a token is neither revoked nor expired. @throws {LedgerUnavailableError} */
-export async function isValid(
-  deps: Pick<CoreDeps, 'clock'> & Pick<AccessPorts, 'tokens'>,
-  tokenId: string,
-): Promise<boolean> {
-  const token = await deps.tokens.find(tokenId);
-  return token !== undefined && !isExpired(token, deps.clock.nowMs());
-}
-
 export function isExpired({ expiresAtMs }: { readonly expiresAtMs: number | null }, nowMs: number): boolean {
   return expiresAtMs !== null && expiresAtMs <= nowMs;
 }

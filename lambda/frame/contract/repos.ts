@@ -80,6 +80,14 @@ export const reconcileContract = {
   },
 } as const satisfies Contract;
 
+/** What a subject says in a subscription. */
+export interface SubscriptionFields {
+  readonly shown: z.ZodRawShape;
+  readonly example: object;
+  /** Of a tenant that was never counted. */
+  readonly emptyExample: object;
+}
+
 /** What a subject says of repos. */
 export interface RepoFields {
   /** Of an answer about a repo. Each is optional. */
@@ -93,6 +101,7 @@ export interface RepoFields {
   readonly changed?: { readonly body: object; readonly answer: object };
   /** Of a change. */
   readonly problems: readonly ProblemCode[];
+  readonly subscription?: SubscriptionFields;
 }
 
 /** What is said of a repo, and what of it can be set. */

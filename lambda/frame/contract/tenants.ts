@@ -19,7 +19,7 @@ import {
   time,
   timeOrNull,
 } from './fields.ts';
-import { type RepoBody, repo } from './repos.ts';
+import { type RepoBody, repo, type SubscriptionFields } from './repos.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 
@@ -205,14 +205,6 @@ export const tenantContract = {
     answers: { 200: answer('The updated tenant.', tenantSchema, tenant) },
   },
 } as const satisfies Contract;
-
-/** What a subject says in a subscription. */
-export interface SubscriptionFields {
-  readonly shown: z.ZodRawShape;
-  readonly example: object;
-  /** Of a tenant that was never counted. */
-  readonly emptyExample: object;
-}
 
 /** A tenant's limit and usage. @param repo with what subjects say of it. @param parts what they say of the tenant. */
 export function subscriptionContractWith<R extends z.ZodType, P extends readonly SubscriptionFields[]>(

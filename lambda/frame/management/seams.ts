@@ -66,7 +66,7 @@ export type PreparedChange = { readonly write: () => Promise<void> } | { readonl
  *
  * @returns what it says once the tenant is counted. @throws {LedgerUnavailableError}
  */
-export type SubscriptionPart = (input: {
+type SubscriptionPart = (input: {
   tenant: string;
   nowMs: number;
 }) => Promise<(counted: TenantRecord, isShown: (repo: string) => boolean) => Fields>;

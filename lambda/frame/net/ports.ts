@@ -14,7 +14,7 @@ export interface EventBus {
 }
 
 /** One e-mail to one address. */
-export interface Email {
+interface Email {
   readonly tenant: string;
   readonly to: string;
   readonly subject: string;

@@ -12,6 +12,6 @@ export interface AlertPorts {
   readonly webhookSender: WebhookSender;
   readonly emails: EmailStore;
   readonly emailQueue: EmailQueue;
-  /** undefined: nobody knows of past weeks, so no summary is sent. */
-  readonly outlook: Outlook | undefined;
+  /** Absent: nobody knows of past weeks, so no summary is sent. */
+  readonly outlook?: Outlook;
 }

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { Outcome } from '../../core/rules/jobs.ts';
 import { isTenantName } from '../../core/rules/names.ts';
 import { fromStored } from '../../core/table/stored-names.ts';
 import type { AlertPorts } from './ports.ts';
@@ -83,7 +82,7 @@ export async function testWebhook(
 export async function deliverToWebhook(
   deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<AlertPorts, 'webhooks' | 'webhookSender'>,
   input: { message: WebhookMessage; attempt: number },
-): Promise<Outcome> {
+): Promise<'done' | { readonly againMs: number }> {
   const { webhooks, webhookSender, clock, log } = deps;
   const { message, attempt } = input;
   const { tenant, event } = message;

@@ -3,7 +3,7 @@ import { mapLimited } from '../../core/rules/async.ts';
 import { sameDigest, sha256Hex } from '../../core/rules/hash.ts';
 import { listPages, type SignedRequest } from '../../core/store/rules/store.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
-import { isValid } from '../../frame/access/tokens.ts';
+import { isExpired } from '../../frame/access/tokens.ts';
 import { pathOf } from './assemble.ts';
 import type { ChunkPorts } from './ports.ts';
 import {
@@ -45,7 +45,9 @@ export async function findUpload(
   const nowMs = deps.clock.nowMs();
   const shown = upload?.tokens.find((each) => sameDigest(each.sha256, sha256) && nowMs < each.untilMs);
   if (shown === undefined) return undefined;
-  return shown.tokenId === undefined || (await isValid(deps, shown.tokenId)) ? upload : undefined;
+  if (shown.tokenId === undefined) return upload;
+  const given = await deps.tokens.find(shown.tokenId);
+  return given && !isExpired(given, deps.clock.nowMs()) ? upload : undefined;
 }
 
 /**

@@ -270,5 +270,3 @@ async function forgetSome(
   const { hasMore } = await removeSome(table, inPartition(partitionOf(tenant)), { max: itemsMax });
   return { hasMore };
 }
-
-export const historyStores = (table: Table) => ({ history: createDynamoDbHistory(table) });

@@ -1,6 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
-import type { Counted, Forgotten, Refused, RepoCounted } from '../../core/ledger/seams.ts';
+import type { Counted, Forgotten, Listener, Refused } from '../../core/ledger/seams.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../core/rules/dates.ts';
 import { demoTenant } from '../../core/rules/names.ts';
 import type { HistoryPorts, OfferedMonth, OfferedPorts, OfferedSum } from './ports.ts';
@@ -55,7 +55,7 @@ export async function noteCount(
  */
 export async function noteWeek(
   { history, clock, log, metrics }: Pick<CoreDeps, 'clock' | 'log' | 'metrics'> & HistoryPorts,
-  { tenant, epoch, before, scannedAtMs }: RepoCounted,
+  { tenant, epoch, before, scannedAtMs }: Parameters<Required<Listener>['repoCounted']>[0],
 ): Promise<void> {
   const { repo, storedBytes } = before;
   const week = weekOf(before.scannedAtMs);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { bytesOrNull, flag } from '../../frame/contract/fields.ts';
 import type { RepoFields } from '../../frame/contract/repos.ts';
+import { outlookFields } from './contract.ts';
 import { historyWeeksMax, listedWeeks } from './rules/history.ts';
 
 /** What repos stored in each of the last weeks. */
@@ -17,4 +18,5 @@ export const weekFields = {
   query: { weeks: flag().describe(`true: with the last ${listedWeeks} weeks of each repo.`) },
   example: { weeks: [null, 12_100_000, 14_200_000, 14_700_000] },
   problems: [],
+  subscription: outlookFields,
 } as const satisfies RepoFields;

@@ -6,7 +6,7 @@ import { iso } from '../../frame/contract/fields.ts';
 import type { ForecastBody } from '../../frame/contract/outlook.ts';
 import { seesRepo } from '../../frame/management/access.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
-import type { RepoPart, SubscriptionPart } from '../../frame/management/seams.ts';
+import type { ManagementPorts, RepoPart } from '../../frame/management/seams.ts';
 import { type HistoryBody, historyContract } from './contract.ts';
 import { forecastFrom, forecastNow, readHistory, readWeeks, type TenantHistory } from './history.ts';
 import type { HistoryPorts, OfferedPorts } from './ports.ts';
@@ -89,7 +89,7 @@ export function weekPart(deps: Pick<CoreDeps, 'clock'> & HistoryPorts): RepoPart
 
 /** When the limit is reached, and what it refused lately. */
 export const outlookPart =
-  ({ history }: HistoryPorts): SubscriptionPart =>
+  ({ history }: HistoryPorts): ManagementPorts['subscriptionParts'][number] =>
   async ({ tenant: name, nowMs }) => {
     const today = dayOf(nowMs);
     const noted = await history.days({ tenant: name, from: forecastFrom(today), to: today });

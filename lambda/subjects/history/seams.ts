@@ -1,5 +1,5 @@
 import type { Belongings, Listener } from '../../core/ledger/seams.ts';
-import { forgetHistory, noteCount, noteRefusal, noteWeek, weekOutlook } from './history.ts';
+import { forgetHistory, noteCount, noteRefusal, noteWeek } from './history.ts';
 import { RefusalTally } from './rules/history.ts';
 
 export function historyListener(deps: Parameters<typeof noteCount>[0]): Listener & Belongings {
@@ -16,9 +16,4 @@ export function historyListener(deps: Parameters<typeof noteCount>[0]): Listener
     },
     forgetTenant: (input) => forgetHistory(deps, input),
   };
-}
-
-/** What the summary of a week says beside what is stored. */
-export function outlookOf(deps: Parameters<typeof weekOutlook>[0]) {
-  return (of: Parameters<typeof weekOutlook>[1]) => weekOutlook(deps, of);
 }

@@ -183,12 +183,8 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     if (minute % 7 === 0) streams.answer(minute, 503);
     // A tenant's downloads are used up, and it goes on trying.
     for (let request = 0; request < 20; request++) streams.answer(minute, 509);
-    streams.invoke('storeEvents', minute);
-    streams.invoke('exportArchive', minute);
-    streams.invoke('assembleUpload', minute);
-    streams.invoke('sendWebhook', minute);
-    streams.invoke('sendEmail', minute);
-    streams.invoke('copyObject', minute);
+    for (const name of backgroundFunctions)
+      if (name !== 'reconcile' && name !== 'refresh') streams.invoke(name, minute);
     streams.reconcile(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });

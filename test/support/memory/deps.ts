@@ -10,7 +10,6 @@ import { storageClasses } from '../../../lambda/core/store/rules/storage-class.t
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import type { WebhookMessage, WebhookQueue } from '../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Queues } from '../../../local/background/queues.ts';
@@ -131,12 +130,6 @@ const queues = () =>
       { isOn: false, ...recordingJobs().queue },
     ]),
   ) as Omit<Queues, 'queue'>;
-
-/** A queue that delivers nothing, and the messages that it got. */
-export function recordingWebhookQueue(): { queue: WebhookQueue; messages: WebhookMessage[] } {
-  const messages: WebhookMessage[] = [];
-  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
-}
 
 const silentLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -174,16 +174,7 @@ async function inUse(perRepo: number): Promise<Meter> {
     const account = { tenant, plan: 'team', limitBytes: 5e12, createdAtMs: nowMs };
     await deps.ledger.createTenant({ ...account, scanned, dueAtMs: nowMs + deps.settings.maxAgeMs });
     await deps.tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs }));
-    const noted = {
-      tenant,
-      storedBytes: 4e9,
-      objectCount: 4000,
-      highestBytes: 4e9,
-      highestUsedBytes: 4e9,
-      limitBytes: 5e12,
-      epoch: 1,
-    };
-    for (let day = 1; day <= 100; day += 1) await deps.history.note({ ...noted, atMs: nowMs - day * dayMs });
+    for (const { inUse } of Object.values<TestedSubject>(subjects)) await inUse?.(deps, { tenant, nowMs });
   });
   await reconcile(meter, { full: true, reason: 'manual' });
   await meter.pass(2 * hour);

@@ -6,6 +6,7 @@ import type { SignUploadInput } from '../../../lambda/core/store/rules/store.ts'
 import { createDynamoDb } from '../../../lambda/core/table/client.ts';
 import { systemClock, systemIds } from '../../../lambda/frame/aws/clock-and-ids.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
+import { queuesBy } from '../../../local/background/queues.ts';
 import { composeEmbedded, embeddedStore, pausingSigner } from '../../../local/compose.ts';
 import { listen } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';
@@ -38,12 +39,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
       { bucket: 'objects', credentials },
     ),
     url: 'http://127.0.0.1:8787',
-    queue: { request: async () => {}, requestAll: async () => {} },
-    exportQueue: { isOn: true, send: async () => {} },
-    chunkQueue: { isOn: true, send: async () => {} },
-    webhookQueue: { isOn: true, send: async () => {} },
-    emailQueue: { isOn: false, send: async () => {} },
-    copyQueue: { isOn: false, send: async () => {} },
+    ...queuesBy(async () => undefined),
     mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { dayAfter, dayMs, dayOf } from '../../../core/rules/dates.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
-import type { ForecastBody } from '../../../frame/contract/outlook.ts';
 
 /** Days are kept for so long, the current one included. */
 export const historyDaysMax = 400;
@@ -186,7 +185,7 @@ export type Forecast =
     }
   | { readonly kind: 'none'; readonly reason: NoForecast; readonly bytesPerDay: number | null };
 
-type NoForecast = NonNullable<ForecastBody['reason']>;
+type NoForecast = 'unlimited' | 'not-scanned' | 'too-few-days' | 'not-growing' | 'beyond-two-years';
 
 /**
  * Growth is the median of the slopes between each two days (Theil and Sen). So one large push, or a delete, does not

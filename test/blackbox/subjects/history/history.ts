@@ -3,10 +3,31 @@ import { z } from 'zod';
 import { type Api, basic, bodyOf, expectProblem, expectStatus } from '../../api.ts';
 import { objectOf, objectsIn, type Place, pointer, postBatch, push } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
-import { forecastShape, lastRefusalsShape, subscriptionOf } from '../../subscription.ts';
+import { subscriptionOf } from '../../subscription.ts';
 
 /** A reconcile may have to wait for the one before. */
 const waitTimeoutMs = 120_000;
+
+const instant = z.iso.datetime();
+
+const lastRefusalsShape = z.array(
+  z.strictObject({
+    at: instant,
+    repo: z.string(),
+    user: z.string().nullable(),
+    files: z.number(),
+    atLeast: z.boolean(),
+    bytes: z.number(),
+    shortBytes: z.number(),
+    limit: z.enum(['tenant', 'repo']),
+  }),
+);
+
+const forecastShape = z.strictObject({
+  fullOn: z.iso.date().nullable(),
+  reason: z.enum(['unlimited', 'not-scanned', 'too-few-days', 'not-growing', 'beyond-two-years']).nullable(),
+  bytesPerDay: z.int().nullable(),
+});
 
 const historyShape = z.strictObject({
   tenant: z.string(),

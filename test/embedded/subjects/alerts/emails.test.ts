@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Email } from '../../../../lambda/frame/net/ports.ts';
+import type { Mailer } from '../../../../lambda/frame/net/ports.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../../local/start.ts';
 import { Api, basic, expectProblem, expectStatus } from '../../../blackbox/api.ts';
 import { objectOf, type Place, pointer, postBatch, push } from '../../../blackbox/lfs.ts';
@@ -12,7 +12,7 @@ const soon = { timeout: 100_000, interval: 250 };
 
 describe('an address of a tenant', () => {
   const adminToken = 'admin-token-of-the-email-tests';
-  const mail: Email[] = [];
+  const mail: Parameters<Mailer['send']>[0][] = [];
   let dataDir: string;
   let stack: EmbeddedStack;
   let api: Api;

@@ -7,7 +7,7 @@ import type { TenantWorld } from '../../tenant-world.ts';
 import type { World } from '../../world.ts';
 import { type Content, chunkCount, chunkedAboveBytes, chunkOf } from './chunk-contents.ts';
 import type { ChunkWatch } from './chunk-watch.ts';
-import { its } from './code.ts';
+import { its } from './version.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

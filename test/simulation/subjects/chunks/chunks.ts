@@ -32,7 +32,7 @@ import {
 } from './chunk-contents.ts';
 import { ChunkQueueSim } from './chunk-queue.ts';
 import { ChunkWatch } from './chunk-watch.ts';
-import { its } from './code.ts';
+import { its } from './version.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -4,7 +4,6 @@ import { findUpload, progressOf, serveChunks } from '../../../../lambda/subjects
 import { tidyUpload } from '../../../../lambda/subjects/chunks/tidy.ts';
 import { createDynamoDbChunkedUploads } from '../../../../lambda/subjects/chunks/upload-store.ts';
 import { wakeUploads } from '../../../../lambda/subjects/chunks/wake.ts';
-import type { Code } from '../../code.ts';
 import type { SubjectCode } from '../../subject-code.ts';
 
 export const chunks = {
@@ -12,6 +11,3 @@ export const chunks = {
   stores: (table) => ({ chunkedUploads: createDynamoDbChunkedUploads(table) }),
   queues: ['chunkQueue'],
 } satisfies SubjectCode;
-
-/** Of the version that is invoked. */
-export const its = (version: Code) => version as Code & (typeof chunks)['code'];

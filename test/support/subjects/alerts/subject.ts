@@ -1,8 +1,13 @@
 import { expect } from 'vitest';
+import { emailWork } from '../../../../lambda/subjects/alerts/emails.ts';
 import { createDynamoDbWebhooks } from '../../../../lambda/subjects/alerts/webhook-store.ts';
+import { alertMessage } from '../../../../lambda/subjects/alerts/webhooks.ts';
 import { type TestedSubject, tenant } from '../../subject.ts';
+import { blocks } from './blocks.ts';
 
 export const alerts = {
+  blocks,
+  messages: { webhooks: alertMessage, emails: emailWork },
   fill: {
     alerts: ({ alerts }, atMs) =>
       alerts.raiseFull({

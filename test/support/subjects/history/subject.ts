@@ -1,9 +1,23 @@
 import { expect } from 'vitest';
+import { dayMs } from '../../../../lambda/core/rules/dates.ts';
 import { createDynamoDbHistory } from '../../../../lambda/subjects/history/history-store.ts';
 import { historyDaysMax } from '../../../../lambda/subjects/history/rules/history.ts';
 import { path, type TestedSubject, tenant } from '../../subject.ts';
 
 export const history = {
+  /** 100 days. */
+  async inUse({ history }, { tenant, nowMs }) {
+    const noted = {
+      tenant,
+      storedBytes: 4e9,
+      objectCount: 4000,
+      highestBytes: 4e9,
+      highestUsedBytes: 4e9,
+      limitBytes: 5e12,
+      epoch: 1,
+    };
+    for (let day = 1; day <= 100; day += 1) await history.note({ ...noted, atMs: nowMs - day * dayMs });
+  },
   fill: {
     history: async ({ history }, atMs) => {
       const count = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: 1 };

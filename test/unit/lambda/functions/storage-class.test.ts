@@ -111,13 +111,6 @@ describe('a storage class', () => {
     expect(await count()).toEqual(without);
   });
 
-  it('is kept by a chunked upload for its object', async () => {
-    await set(ofRepo, 'STANDARD_IA');
-    expect((await upload(2000, ['basic', 'lfs-quota']))?.actions).toHaveProperty('upload');
-    const uploads = await deps.chunkedUploads.ofObject({ tenant, repo: 'game', oid });
-    expect(uploads.map(({ storageClass }) => storageClass)).toEqual(['STANDARD_IA']);
-  });
-
   it('is refused unless the store has it, can be read at once, and the operator asks', async () => {
     const refused = await set(ofTenant, 'GLACIER_IR');
     expect(refused).toMatchObject({ status: 422, body: { type: expect.stringContaining('invalid-body') } });

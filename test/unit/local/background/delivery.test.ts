@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest';
+import type { Consumer } from '../../../../lambda/core/rules/jobs.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import { ownDelivery } from '../../../../local/background/delivery.ts';
-import { defaultQueueTiming } from '../../../../local/background/queues.ts';
+import {
+  defaultQueueTiming,
+  type QueueName,
+  type Queues,
+  queuesOfSubjects,
+} from '../../../../local/background/queues.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { MemoryStore } from '../../../support/memory/memory-store.ts';
 import { FakeTime } from './fake-time.ts';
@@ -20,28 +26,21 @@ it('is closed within its limit, however many queues have something that does not
     elapsedMs: time.clock.nowMs,
   });
   const running: string[] = [];
+  const names = queuesOfSubjects.map(([name]) => name);
   const endless = (name: string) => () => {
     running.push(name);
     return new Promise<never>(() => {});
   };
+  const consumers: object = Object.fromEntries(['reconciles', ...names].map((name) => [name, endless(name)]));
   const { close } = await delivery.start({
     resume: async () => undefined,
     refresh: endless('refresh'),
-    consumers: {
-      reconciles: endless('reconcile'),
-      exports: endless('export'),
-      chunks: endless('chunk'),
-      copies: endless('copy'),
-      webhooks: endless('webhook'),
-      emails: endless('email'),
-    },
+    consumers: consumers as Readonly<Record<QueueName, Consumer>>,
   });
-  await delivery.queues.exportQueue.send([
-    { tenant: 'acme', export: 'one', step: { kind: 'advance' } } as never,
-  ]);
-  await delivery.queues.chunkQueue.send([{ upload: 'one', step: 'advance' } as never]);
+  for (const [, { port }] of queuesOfSubjects)
+    await delivery.queues[port as Exclude<keyof Queues, 'queue'>].send([{ tenant: 'acme' }]);
   await time.advance(10_000);
-  expect(running.sort()).toEqual(['chunk', 'export', 'refresh']);
+  expect(running.sort()).toEqual([...names, 'refresh'].sort());
   let isClosed = false;
   void close(30_000).then(() => {
     isClosed = true;

@@ -4,7 +4,10 @@ import type { Delivery } from '../../../../lambda/core/rules/jobs.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import type { CopyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
 import type { ExportMessage } from '../../../../lambda/subjects/exports/messages.ts';
-import { createPumps, defaultQueueTiming } from '../../../../local/background/queues.ts';
+import { openKept, queuePartitions } from '../../../../local/background/kept.ts';
+import { Pump, type TenantMessage } from '../../../../local/background/pump.ts';
+import { createPumps, defaultQueueTiming, sentCodec } from '../../../../local/background/queues.ts';
+import { sentOn } from '../../../../local/background/subject-queue.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
@@ -21,16 +24,13 @@ function world({ table = memoryTable(), time = new FakeTime() } = {}) {
     }
     return table.client.send(operation, input);
   };
-  const pumps = createPumps({
-    table: { ...table, client: { send } },
-    timing: defaultQueueTiming,
-    clock: time.clock,
-    timers: time,
-    log,
-    invocations: createInvocations(),
-  });
+  const around = { clock: time.clock, timers: time, log, invocations: createInvocations() };
+  const faulty = { ...table, client: { send } };
+  const pumps = createPumps({ table: faulty, timing: defaultQueueTiming, ...around });
+  const sent = openKept<TenantMessage>(faulty, queuePartitions.webhooks, sentCodec);
+  const sending = new Pump({ ...sentOn, name: 'webhooks', kept: sent }, around);
   const kept = () => table.store.itemsOf('QUEUE#WEBHOOKS').map(({ message }) => Object(message));
-  return { time, table, pumps, entries, disk, kept };
+  return { time, table, pumps, sending, entries, disk, kept };
 }
 
 const step = (unit: number): ExportMessage => ({
@@ -207,7 +207,7 @@ const messageOf = (tenant: string) => ({ tenant, event });
 
 /** What sends to webhooks. */
 function sending(on: Parameters<typeof world>[0] = {}) {
-  const { pumps, kept, ...own } = world(on);
+  const { sending: pump, kept, ...own } = world(on);
   const delivered: { tenant: string; count: number }[] = [];
   const failing = new Set<string>();
   const delays = new Map<string, number>();
@@ -220,7 +220,7 @@ function sending(on: Parameters<typeof world>[0] = {}) {
     return !failing.has(tenant);
   };
   const tenants = () => kept().map(({ message }) => message.tenant);
-  return { ...own, pump: pumps.webhooks, kept, tenants, delivered, failing, delays, consume };
+  return { ...own, pump, kept, tenants, delivered, failing, delays, consume };
 }
 
 describe('jobs that are kept', () => {

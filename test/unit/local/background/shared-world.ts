@@ -7,7 +7,12 @@ import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.t
 import { sharedDelivery } from '../../../../local/background/delivery.ts';
 import { queuePartitions } from '../../../../local/background/kept.ts';
 import type { TenantMessage } from '../../../../local/background/pump.ts';
-import { defaultQueueTiming, type Queues } from '../../../../local/background/queues.ts';
+import {
+  defaultQueueTiming,
+  type QueueName,
+  type Queues,
+  queuesOfSubjects,
+} from '../../../../local/background/queues.ts';
 import type { Timers } from '../../../../local/background/schedule.ts';
 import { LocalTable } from '../../../../local/table/table.ts';
 import { MemoryStore } from '../../../support/memory/memory-store.ts';
@@ -32,6 +37,10 @@ const kept: ReadonlySet<string> = new Set([
   queuePartitions.webhooks,
   queuePartitions.emails,
 ]);
+/** Of subjects, those whose jobs are in the table, each with its port. */
+const keptQueues = queuesOfSubjects.flatMap(([name, { partition, port }]) =>
+  partition === undefined ? [] : [[name, port] as const],
+);
 /** One for all: each would cost every promise a look. */
 const invocations = createInvocations();
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
@@ -139,9 +148,10 @@ export class SharedWorld {
     const of = (sent: Promise<void>, name = what) => [name, sent] as const;
     switch (this.random.int(0, 5)) {
       case 0:
-        return of(queues.webhookQueue.send([{ tenant, event: { id: what } } as TenantMessage]));
-      case 1:
-        return of(queues.emailQueue.send([{ kind: 'confirm', tenant, key: what } as TenantMessage]));
+      case 1: {
+        const [, port] = this.random.pick(keptQueues);
+        return of(Object(queues)[port].send([{ tenant, key: what }]));
+      }
       case 2:
         this.#openExports.add(what);
         return of(
@@ -295,13 +305,11 @@ class Node {
         return isDone;
       };
     return {
+      ...Object.fromEntries(
+        queuesOfSubjects.map(([name]) => [name, consumer(({ exportId, key }) => String(exportId ?? key))]),
+      ),
       reconciles: consumer(({ tenant }) => String(tenant)),
-      exports: consumer(({ exportId }) => String(exportId)),
-      chunks: consumer(({ upload }) => String(upload)),
-      copies: consumer(({ oid }) => String(oid)),
-      webhooks: consumer(({ event }) => String(Object(event).id)),
-      emails: consumer(({ key }) => String(key)),
-    };
+    } as Readonly<Record<QueueName, Consumer>>;
   }
 
   readonly #client: TableClient = {

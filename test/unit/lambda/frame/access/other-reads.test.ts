@@ -3,7 +3,6 @@ import { createDynamoDbLedger } from '../../../../../lambda/core/ledger/ledger.t
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
 import * as stores from '../../../../../lambda/lists/stores.ts';
-import { createDynamoDbAlerts } from '../../../../../lambda/subjects/alerts/alert-store.ts';
 import { createDynamoDbDownloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../../lambda/subjects/hosts/linked-repo-store.ts';
@@ -71,7 +70,6 @@ describe('a list beside the ledger', () => {
       6,
     ],
     ['all tokens', () => stores.tokens(table).list(tenant), { ':kind': 'TOKENS#acme' }],
-    ['warnings', () => createDynamoDbAlerts(table).listPending({ tenantsMax: 5 }), { ':kind': 'ALERTS' }, 5],
     [
       'exports that are due',
       () => allPages(createDynamoDbExportJobs(table).listDue({ nowMs: 41 })),

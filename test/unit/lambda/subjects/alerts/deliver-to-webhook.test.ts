@@ -10,9 +10,13 @@ import {
   testRestMs,
   testWebhook,
 } from '../../../../../lambda/subjects/alerts/webhooks.ts';
-import { ManualClock, memoryDeps, recordingWebhookQueue } from '../../../../support/memory/deps.ts';
-import { MemoryAlerts, MemoryWebhooks } from '../../../../support/memory/stores.ts';
+import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import {
+  MemoryAlerts,
+  MemoryWebhooks,
+  recordingWebhookQueue,
+} from '../../../../support/subjects/alerts/in-memory.ts';
 
 describe('deliver to webhook', () => {
   const tenant = 'acme';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, dayOf } from '../../../../../lambda/core/rules/dates.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
 import { createToken } from '../../../../../lambda/frame/access/tokens.ts';
-import type { Email } from '../../../../../lambda/frame/net/ports.ts';
+import type { Mailer } from '../../../../../lambda/frame/net/ports.ts';
 import { deliverAlerts } from '../../../../../lambda/subjects/alerts/alerts.ts';
 import { create } from '../../../../../lambda/subjects/alerts/email-handler.ts';
 import {
@@ -35,7 +35,7 @@ async function world() {
   const clock = new ManualClock();
   const { log, entries } = recordingLog();
   const queued: EmailMessage[] = [];
-  const mail: Email[] = [];
+  const mail: Parameters<Mailer['send']>[0][] = [];
   const failing = new Set<string>();
   const deps = memoryDeps({
     clock,

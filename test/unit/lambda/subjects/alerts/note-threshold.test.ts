@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { TenantRecord } from '../../../../../lambda/core/ledger/rules/tenant.ts';
 import { runReconcile } from '../../../../../lambda/core/ledger/run-reconcile.ts';
-import { noteLimit, noteThreshold } from '../../../../../lambda/subjects/alerts/alerts.ts';
-import { replacingDeps } from '../../../../support/memory/deps.ts';
+import { noteFull, noteLimit, noteThreshold } from '../../../../../lambda/subjects/alerts/alerts.ts';
+import { ManualClock, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryAlerts } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { MemoryAlerts } from '../../../../support/subjects/alerts/in-memory.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const day = 86_400_000;
@@ -232,4 +232,47 @@ it('the alerts of a tenant go with it', async () => {
   await made.ledger.closeTenant({ tenant, closedAtMs: made.nowMs });
   await reconcile();
   expect(await made.deps.alerts.read(tenant)).toEqual({ threshold: 0, pending: [] });
+});
+
+it('a refused batch is warned of once a day by each process, and again if that failed, which is logged', async () => {
+  const { log, entries } = recordingLog();
+  const clock = new ManualClock();
+  const error = new Error('The table is down.');
+  const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
+  const raised: unknown[] = [];
+  let isBroken = true;
+  const alerts = Object.assign(new MemoryAlerts(), {
+    raiseFull: async (input: unknown) => {
+      raised.push(input);
+      if (isBroken) throw error;
+      return 'raised' as const;
+    },
+  });
+  const deps = { alerts, log, clock, warned: new Map<string, string>() };
+  const refused = {
+    tenant: { tenant, limitBytes: 150, committedBytes: 120, scanned },
+    refusal: {
+      repo: null,
+      oids: [oidOf(3)],
+      askedCount: 1,
+      refusedBytes: 500,
+      missingBytes: 450,
+      storedBytes: 100,
+      limitBytes: 150,
+      reservedBytes: 20,
+      reservedUntilMs: null,
+      isWaitingEnough: false,
+    },
+  };
+  const refuse = () => noteFull(deps, refused);
+  // For the limit of its repo alone, which isn't the tenant's.
+  await noteFull(deps, { ...refused, refusal: { ...refused.refusal, repo: 'a' } });
+  await refuse();
+  expect(entries).toEqual([{ level: 'warn', message: 'refusal not warned of', fields: { tenant, error } }]);
+  isBroken = false;
+  for (let index = 0; index < 3; index += 1) await refuse();
+  expect(raised).toHaveLength(2);
+  clock.advance(86_400_000);
+  await refuse();
+  expect(raised).toHaveLength(3);
 });

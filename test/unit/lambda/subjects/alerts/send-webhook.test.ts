@@ -5,8 +5,8 @@ import { create } from '../../../../../lambda/subjects/alerts/webhook-handler.ts
 import { alertMessage, setWebhook } from '../../../../../lambda/subjects/alerts/webhooks.ts';
 import { deliver } from '../../../../support/delivery.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryWebhooks } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { MemoryWebhooks } from '../../../../support/subjects/alerts/in-memory.ts';
 
 const message = {
   tenant: 'acme',

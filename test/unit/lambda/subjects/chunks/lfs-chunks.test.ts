@@ -16,7 +16,7 @@ import {
 } from '../../../../../lambda/subjects/chunks/rules/upload.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
-import { ManualClock, memoryDeps, recordingJobs } from '../../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps, recordingJobs, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
@@ -81,7 +81,7 @@ async function batch(
     pathParameters: { tenant, repo: `${repo}.git` },
     body: JSON.stringify({ operation, transfers, objects: asked }),
   });
-  const { statusCode, body = '' } = await createBatch({ ...deps, settings })(event, noContext);
+  const { statusCode, body = '' } = await createBatch(replacingDeps(deps, { settings }))(event, noContext);
   return { statusCode, body: JSON.parse(body) as BatchBody };
 }
 

@@ -7,7 +7,6 @@ import type { Refused } from '../../../../../lambda/core/ledger/seams.ts';
 import { dayAfter, dayOf } from '../../../../../lambda/core/rules/dates.ts';
 import { demoTenant } from '../../../../../lambda/core/rules/names.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
-import { noteFull } from '../../../../../lambda/subjects/alerts/alerts.ts';
 import {
   forecastFrom,
   forecastNow,
@@ -22,7 +21,7 @@ import { createDynamoDbHistory, type History } from '../../../../../lambda/subje
 import { RefusalTally, weekOf } from '../../../../../lambda/subjects/history/rules/history.ts';
 import { ManualClock, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryAlerts, MemoryDownloads, storeClass } from '../../../../support/memory/stores.ts';
+import { MemoryDownloads, storeClass } from '../../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
@@ -383,7 +382,6 @@ describe('note refusal', () => {
       ]);
       await new Promise((resolve) => setImmediate(resolve));
       expect(await refusals()).toEqual([0]);
-      expect((await made.deps.alerts.read(tenant)).pending).toEqual([]);
       // The push is shown all the same, with what the tenant stores.
       const [day] = await made.deps.history.days(range);
       expect(day).toMatchObject({
@@ -478,34 +476,6 @@ describe('note refusal', () => {
       const history = new MemoryHistory();
       await noteRefusal({ ...made.deps, history, tally: new RefusalTally() }, refusedOf({ scanned: null }));
       expect(await history.days(range)).toEqual([]);
-    });
-
-    it('is warned of once a day by each process, and again if that failed, which is logged', async () => {
-      const { made } = await world();
-      const { log, entries } = recordingLog();
-      const error = new Error('The table is down.');
-      const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
-      const raised: unknown[] = [];
-      let isBroken = true;
-      const alerts = Object.assign(new MemoryAlerts(), {
-        raiseFull: async (input: unknown) => {
-          raised.push(input);
-          if (isBroken) throw error;
-          return 'raised' as const;
-        },
-      });
-      const deps = { ...made.deps, alerts, log, warned: new Map<string, string>() };
-      const refuse = () => noteFull(deps, refusedOf({ scanned }));
-      await refuse();
-      expect(entries).toEqual([
-        { level: 'warn', message: 'refusal not warned of', fields: { tenant, error } },
-      ]);
-      isBroken = false;
-      for (let index = 0; index < 3; index += 1) await refuse();
-      expect(raised).toHaveLength(2);
-      made.nowMs += 86_400_000;
-      await refuse();
-      expect(raised).toHaveLength(3);
     });
 
     it('that could not be counted is logged', async () => {

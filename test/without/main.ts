@@ -12,7 +12,7 @@ import { type Rest, removeSubjects, subjectsWith } from './remove-subject.ts';
  */
 
 /** These come off. */
-const comesOff: readonly string[] = [];
+const comesOff: readonly string[] = ['sign-in'];
 /** These leave something behind that names them. */
 const notYet: readonly string[] = [
   'alerts',
@@ -25,7 +25,6 @@ const notYet: readonly string[] = [
   'hosts',
   'invitations',
   'locks',
-  'sign-in',
   'status',
 ];
 

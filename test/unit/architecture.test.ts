@@ -105,7 +105,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   'lambda/stores.ts': { imports: ['lambda/core/table', 'lambda/lists', 'rules'], packages: [] },
   'lambda/subjects.ts': {
-    imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/lists', 'lambda/subjects/**', 'rules'],
+    imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/lists', 'rules'],
     packages: [],
   },
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.

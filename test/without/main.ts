@@ -68,8 +68,7 @@ const isTest = ({ file }: { file: string }) => file.startsWith('test/');
 /** Each is a command that must succeed in the copy. */
 const checks: Readonly<Record<string, readonly string[]>> = {
   types: ['npm', 'run', '-s', 'types'],
-  // package.json still lists what only the subject needed.
-  unused: ['npx', 'knip', '--exclude', 'dependencies'],
+  unused: ['npx', 'knip'],
   synth: ['npx', 'cdk', 'synth', '--quiet', '--no-notices'],
   core: ['npx', 'vitest', 'run', '--project', 'unit', 'test/unit/lambda/core/', 'test/contract/'],
   blackbox: ['npx', 'vitest', 'run', '--project', 'embedded', 'test/embedded/blackbox.test.ts'],

@@ -61,7 +61,7 @@ describe('settings that would let work in the background take all functions', ()
   it.each<[DeploymentSettingsInput, RegExp]>([
     [
       { ...newAccount, gitHosts },
-      /accountConcurrency: leaves too few functions to the API: .*\(reconciles 2, webhooks 2, chunks 2, exports 2, copies 2\) can take 11, and must take 9 or less.*ask AWS for a higher one.*exports\.workers 0/,
+      /accountConcurrency: leaves too few functions to the API: .*\(reconciles 2, webhooks 2, chunks 2, copies 2, exports 2\) can take 11, and must take 9 or less.*ask AWS for a higher one.*exports\.workers 0/,
     ],
     [{ ...newAccount, reconcile: { concurrency: 3 } }, /can take 10, and must take 9/],
     [{ exports: { workers: 900 } }, /can take 912, and must take 900/],

@@ -10,6 +10,7 @@ import { BucketClient, type S3Settings } from './core/store/bucket-client.ts';
 import { createObjectStore } from './core/store/object-store.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './core/store/rules/adopted-repos.ts';
 import { storageClasses as everyClass, storageClassesIn } from './core/store/rules/storage-class.ts';
+import { type StoreKind, storeKinds } from './core/store/rules/store-kind.ts';
 import { createArchiveStore } from './core/store/s3-archives.ts';
 import { createUrlSigner } from './core/store/signing.ts';
 import { createDynamoDb } from './core/table/client.ts';
@@ -29,12 +30,7 @@ import * as queues from './lists/queues.ts';
 import * as stores from './lists/stores.ts';
 import { storesOfListeners } from './stores.ts';
 import type { ExportMessage, ExportQueue } from './subjects/exports/messages.ts';
-import {
-  type ExportSettings,
-  type ExportStoreKind,
-  exportSettingsFor,
-  exportStoreKinds,
-} from './subjects/exports/rules/settings.ts';
+import { type ExportSettings, exportSettingsFor } from './subjects/exports/rules/settings.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only
@@ -132,9 +128,9 @@ const noExports: ExportQueue = {
   send: () => Promise.reject(new Error('This deployment makes no exports.')),
 };
 
-function exportStore(): ExportStoreKind {
+function exportStore(): StoreKind {
   const name = required('LFS_QUOTA_EXPORT_STORE');
-  const kind = exportStoreKinds.find((each) => each === name);
+  const kind = storeKinds.find((each) => each === name);
   if (kind === undefined) throw new Error(`The environment variable LFS_QUOTA_EXPORT_STORE is ${name}.`);
   return kind;
 }

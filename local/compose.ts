@@ -18,6 +18,7 @@ import { createObjectStore } from '../lambda/core/store/object-store.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/core/store/rules/adopted-repos.ts';
 import type { StorageClass } from '../lambda/core/store/rules/storage-class.ts';
 import type { ObjectStore, UrlSigner } from '../lambda/core/store/rules/store.ts';
+import type { StoreKind } from '../lambda/core/store/rules/store-kind.ts';
 import { createArchiveStore } from '../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../lambda/core/store/signing.ts';
 import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts';
@@ -27,7 +28,7 @@ import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
 import { createCopier } from '../lambda/subjects/downloads/copier.ts';
-import { type ExportStoreKind, exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
+import { exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
 import { allOf, allSeamsOf } from '../lambda/subjects.ts';
 import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
@@ -66,7 +67,7 @@ export interface StackStore
   extends Required<Pick<S3Settings, 'bucket' | 'region' | 'endpoint' | 'forcePathStyle' | 'credentials'>> {
   readonly kind: 'embedded' | 'external';
   /** What it does with parts. */
-  readonly exportsAs: ExportStoreKind;
+  readonly exportsAs: StoreKind;
   /** Default: none. */
   readonly storageClasses?: readonly StorageClass[];
   /** What it's asked in this process, as a batch asks for up to 1,000 objects. Default: all is asked by requests. */

@@ -8,7 +8,7 @@ import {
   storageClasses,
   storageClassesIn,
 } from '../lambda/core/store/rules/storage-class.ts';
-import { exportStoreKindOf } from '../lambda/subjects/exports/rules/settings.ts';
+import { storeKindOf } from '../lambda/core/store/rules/store-kind.ts';
 import type { StackStore } from './compose.ts';
 import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';
@@ -201,7 +201,7 @@ function readStore(
   const endpoint = readEndpoint('--store', store, 'https://s3.eu-central-1.amazonaws.com');
   return {
     kind: 'external',
-    exportsAs: exportStoreKindOf(endpoint, copiesParts),
+    exportsAs: storeKindOf(endpoint, copiesParts),
     endpoint,
     bucket,
     region: region || 'us-east-1',

@@ -15,6 +15,7 @@ import { Construct } from 'constructs';
 import { settingsToJson } from '../../lambda/core/rules/settings.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
+import type { StoreKind } from '../../lambda/core/store/rules/store-kind.ts';
 import type { FunctionSpec, ItemGrant, ObjectAction, QueueUse } from '../../lambda/frame/spec.ts';
 import {
   consumerOf,
@@ -26,7 +27,6 @@ import {
   queueSpecs,
   routeKeys,
 } from '../../lambda/routes.ts';
-import type { ExportStoreKind } from '../../lambda/subjects/exports/rules/settings.ts';
 import type { Cdn } from '../cdn.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
@@ -274,7 +274,7 @@ interface FunctionResources {
 
 /** How a stage makes exports. */
 interface ExportResources {
-  readonly store: ExportStoreKind;
+  readonly store: StoreKind;
   readonly settings: DeploymentSettings['exports'] & { readonly workers: number };
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type StoreProfile, storeProfileSchema } from '../../cli/doctor/profile.ts';
 import { reconcileCollapseMs } from '../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { conflictsOfAdopted } from '../../lambda/core/store/rules/adopted-repos.ts';
-import { type ExportStoreKind, exportStoreKindOf } from '../../lambda/subjects/exports/rules/settings.ts';
+import { type StoreKind, storeKindOf } from '../../lambda/core/store/rules/store-kind.ts';
 import { concurrencyConflict } from './concurrency.ts';
 import {
   type DeploymentSettings,
@@ -220,10 +220,10 @@ function clockConflict(settings: DeploymentSettings, { holds }: StoreProfile): s
 }
 
 /** What the stage's store does with parts. @throws {Error} if the profile is not readable. */
-export function exportStoreOf(store: DeploymentSettings['objectStore']): ExportStoreKind {
+export function exportStoreOf(store: DeploymentSettings['objectStore']): StoreKind {
   if (store.kind === 'bucket') return 's3';
   const profile = store.profile === undefined ? undefined : readStoreProfile(store.profile);
-  return exportStoreKindOf(store.endpoint, profile?.holds.partRules.uploadPartCopy ?? null);
+  return storeKindOf(store.endpoint, profile?.holds.partRules.uploadPartCopy ?? null);
 }
 
 /** The settings of a stage, with the checks between them. */

@@ -1,6 +1,6 @@
 import { ArchiveClient } from '../../lambda/core/store/archive-client.ts';
+import { s3Limits } from '../../lambda/core/store/rules/store-kind.ts';
 import { createArchiveStore } from '../../lambda/core/store/s3-archives.ts';
-import { s3Limits } from '../../lambda/subjects/exports/rules/settings.ts';
 import type { ArchiveStoreTarget } from './archive-store.contract.ts';
 
 /** Opens a bucket of a store that speaks S3's protocol, for archives. */

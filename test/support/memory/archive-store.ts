@@ -7,7 +7,7 @@ import {
   type SourceObject,
   type UploadedPart,
 } from '../../../lambda/core/store/rules/archive-store.ts';
-import { type StoreLimits, s3Limits } from '../../../lambda/subjects/exports/rules/settings.ts';
+import { type StoreLimits, s3Limits } from '../../../lambda/core/store/rules/store-kind.ts';
 import { etagOf, type HeldUpload, MemoryUploads, pagesOf, refused } from './multipart-uploads.ts';
 import { MemoryObjectStore } from './object-store.ts';
 

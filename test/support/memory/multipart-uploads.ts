@@ -4,7 +4,7 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../../../lambda/core/store/rules/archive-store.ts';
-import type { StoreLimits } from '../../../lambda/subjects/exports/rules/settings.ts';
+import type { StoreLimits } from '../../../lambda/core/store/rules/store-kind.ts';
 
 interface HeldPart extends UploadedPart {
   readonly bytes: Uint8Array;

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { s3Limits } from '../../../../lambda/core/store/rules/store-kind.ts';
 import {
   type ArchiveFormat,
   tarFormat,
@@ -13,7 +14,7 @@ import { entrySizesOf, Layout } from '../../../../lambda/subjects/exports/rules/
 import type { StoredObject } from '../../../../lambda/subjects/exports/rules/objects.ts';
 import { type Segment, segmentsIn } from '../../../../lambda/subjects/exports/rules/orders.ts';
 import { planExport } from '../../../../lambda/subjects/exports/rules/plan.ts';
-import { quickestSettings, s3Limits } from '../../../../lambda/subjects/exports/rules/settings.ts';
+import { quickestSettings } from '../../../../lambda/subjects/exports/rules/settings.ts';
 import { archiveTools, pythonHashes, runTool } from '../../../support/archive-tools.ts';
 import { combineCrc32 } from '../../../support/combine-crc32.ts';
 import { describeWith } from '../../../support/describe-with.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { ByteRange } from '../../../../lambda/core/store/rules/archive-store.ts';
+import type { StoreLimits } from '../../../../lambda/core/store/rules/store-kind.ts';
 import type { Layout } from '../../../../lambda/subjects/exports/rules/layout.ts';
 import { distinctObjects, type StoredObject } from '../../../../lambda/subjects/exports/rules/objects.ts';
 import { segmentsIn } from '../../../../lambda/subjects/exports/rules/orders.ts';
 import type { Part } from '../../../../lambda/subjects/exports/rules/parts.ts';
 import type { ExportInput, VolumePlan } from '../../../../lambda/subjects/exports/rules/plan.ts';
-import type { StoreLimits } from '../../../../lambda/subjects/exports/rules/settings.ts';
 
 /** Objects with their bytes, whose oids are true. */
 export interface ContentStore {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ByteRange } from '../../../../../lambda/core/store/rules/archive-store.ts';
 import { SourceGoneError, type SourceObject } from '../../../../../lambda/core/store/rules/archive-store.ts';
+import { s3Limits } from '../../../../../lambda/core/store/rules/store-kind.ts';
 import { advanceExport } from '../../../../../lambda/subjects/exports/advance.ts';
-import { s3Limits } from '../../../../../lambda/subjects/exports/rules/settings.ts';
 import { cancelExport } from '../../../../../lambda/subjects/exports/start.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { ExportStack, exportPath } from '../../../../support/subjects/exports/export-stack.ts';

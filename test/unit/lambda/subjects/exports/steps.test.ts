@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { NoPartCopyError } from '../../../../../lambda/core/store/rules/archive-store.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import { s3Limits } from '../../../../../lambda/core/store/rules/store-kind.ts';
 import { ExportBusyError } from '../../../../../lambda/subjects/exports/lease.ts';
 import type { ExportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
-import { s3Limits } from '../../../../../lambda/subjects/exports/rules/settings.ts';
 import { runExportStep } from '../../../../../lambda/subjects/exports/steps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import {

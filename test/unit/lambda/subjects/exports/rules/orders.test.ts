@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { s3Limits } from '../../../../../../lambda/core/store/rules/store-kind.ts';
 import { tarFormat, zipFormat } from '../../../../../../lambda/subjects/exports/rules/archive-formats.ts';
 import { entrySizesOf, Layout } from '../../../../../../lambda/subjects/exports/rules/layout.ts';
 import { memberName } from '../../../../../../lambda/subjects/exports/rules/objects.ts';
@@ -14,7 +15,7 @@ import {
   planExport,
   secondsOf,
 } from '../../../../../../lambda/subjects/exports/rules/plan.ts';
-import { quickestSettings, s3Limits } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
+import { quickestSettings } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
 import { Random } from '../../../../../support/random.ts';
 import {
   contentStore,

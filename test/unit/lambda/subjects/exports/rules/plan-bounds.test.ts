@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { r2Limits, s3Limits } from '../../../../../../lambda/core/store/rules/store-kind.ts';
 import { tarFormat } from '../../../../../../lambda/subjects/exports/rules/archive-formats.ts';
 import type { StoredObject } from '../../../../../../lambda/subjects/exports/rules/objects.ts';
 import { freeBound } from '../../../../../../lambda/subjects/exports/rules/parts.ts';
@@ -6,8 +7,6 @@ import { figuresOf, planExport } from '../../../../../../lambda/subjects/exports
 import {
   type PlanSettings,
   quickestSettings,
-  r2Limits,
-  s3Limits,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
 import { gridBound } from '../../../../../support/grid-bound.ts';
 import { challenge, makeObjects, objectSets } from '../../../../../support/object-sets.ts';

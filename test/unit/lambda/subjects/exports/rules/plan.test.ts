@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { r2Limits, s3Limits } from '../../../../../../lambda/core/store/rules/store-kind.ts';
 import { tarFormat, zipFormat } from '../../../../../../lambda/subjects/exports/rules/archive-formats.ts';
 import type { StoredObject } from '../../../../../../lambda/subjects/exports/rules/objects.ts';
 import {
@@ -11,8 +12,6 @@ import {
 import {
   type PlanSettings,
   quickestSettings,
-  r2Limits,
-  s3Limits,
   type Way,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
 import {

@@ -1,16 +1,15 @@
 import { expect, it } from 'vitest';
 import { cloudPrices, r2Prices, s3Prices } from '../../../../../../cost/operations.ts';
+import { storeKindOf, storeKinds } from '../../../../../../lambda/core/store/rules/store-kind.ts';
 import { functionSpecs } from '../../../../../../lambda/routes.ts';
 import {
   checkSettings,
   exportSettingsFor,
-  exportStoreKindOf,
-  exportStoreKinds,
   planSettingsFor,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
 import { parseDeploymentSettings } from '../../../../../../lib/settings/stages.ts';
 
-const settings = (kind: (typeof exportStoreKinds)[number]) => exportSettingsFor(kind, { workers: 4 });
+const settings = (kind: (typeof storeKinds)[number]) => exportSettingsFor(kind, { workers: 4 });
 
 it('has the prices of the cost model', () => {
   const { exportArchive: memoryMb } = parseDeploymentSettings('test', {}).memoryMb;
@@ -29,7 +28,7 @@ it('has the prices of the cost model', () => {
   expect(functionSpecs.exportArchive.timeoutSeconds).toBeGreaterThan(0);
 });
 
-it.each(exportStoreKinds)('%s: settings that its store takes', (kind) => {
+it.each(storeKinds)('%s: settings that its store takes', (kind) => {
   expect(() => checkSettings(planSettingsFor(settings(kind)))).not.toThrow();
 });
 
@@ -44,12 +43,12 @@ it.each([
 ])(
   'a test of a store says more than its address whether it copies parts: %s, %s',
   (endpoint, copies, kind) => {
-    expect(exportStoreKindOf(endpoint, copies)).toBe(kind);
+    expect(storeKindOf(endpoint, copies)).toBe(kind);
   },
 );
 
 it('plans as the store wants it', () => {
-  const ways = exportStoreKinds.map((kind) => [kind, planSettingsFor(settings(kind)).way]);
+  const ways = storeKinds.map((kind) => [kind, planSettingsFor(settings(kind)).way]);
   expect(Object.fromEntries(ways)).toEqual({
     s3: 'copy-free',
     r2: 'copy-grid',

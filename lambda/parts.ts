@@ -10,7 +10,6 @@ import { BucketClient, type S3Settings } from './core/store/bucket-client.ts';
 import { createObjectStore } from './core/store/object-store.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './core/store/rules/adopted-repos.ts';
 import { storageClasses as everyClass, storageClassesIn } from './core/store/rules/storage-class.ts';
-import { type StoreKind, storeKinds } from './core/store/rules/store-kind.ts';
 import { createArchiveStore } from './core/store/s3-archives.ts';
 import { createUrlSigner } from './core/store/signing.ts';
 import { createDynamoDb } from './core/table/client.ts';
@@ -29,8 +28,6 @@ import {
 import * as queues from './lists/queues.ts';
 import * as stores from './lists/stores.ts';
 import { storesOfListeners } from './stores.ts';
-import type { ExportMessage, ExportQueue } from './subjects/exports/messages.ts';
-import { type ExportSettings, exportSettingsFor } from './subjects/exports/rules/settings.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only
@@ -109,39 +106,6 @@ export const queue = () => createSqsReconcileQueue(queueAt(required('LFS_QUOTA_Q
 /** When a message of the function's own queue comes again. */
 export const redelivery = (variable: string) =>
   createSqsRedelivery({ client: quickSqs(), queueUrl: required(variable) });
-
-/** How the stage makes exports. Without a queue it makes none. */
-export function exportsOfDeployment(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
-  const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
-  if (queueUrl === undefined)
-    return { exportQueue: noExports, exportSettings: exportSettingsFor('s3', { workers: 0 }) };
-  const exportSettings = exportSettingsFor(exportStore(), {
-    workers: count('LFS_QUOTA_EXPORT_WORKERS'),
-    perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
-    keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
-  });
-  const exportQueue = createSqsJobQueue<ExportMessage>(queueAt(queueUrl));
-  return { exportQueue, exportSettings };
-}
-
-const noExports: ExportQueue = {
-  send: () => Promise.reject(new Error('This deployment makes no exports.')),
-};
-
-function exportStore(): StoreKind {
-  const name = required('LFS_QUOTA_EXPORT_STORE');
-  const kind = storeKinds.find((each) => each === name);
-  if (kind === undefined) throw new Error(`The environment variable LFS_QUOTA_EXPORT_STORE is ${name}.`);
-  return kind;
-}
-
-/** A whole number above 0. */
-function count(name: string): number {
-  const value = Number(required(name));
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new Error(`The environment variable ${name} must be a whole number above 0.`);
-  return value;
-}
 
 /** A queue of jobs, by the kind in its spec. It's off where the stage, or the function, has none. */
 export function jobQueue(kind: string): SwitchedQueue<object> {

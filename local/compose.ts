@@ -28,13 +28,11 @@ import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
 import { createCopier } from '../lambda/subjects/downloads/copier.ts';
-import { exportSettingsFor } from '../lambda/subjects/exports/rules/settings.ts';
 import { allOf, allSeamsOf } from '../lambda/subjects.ts';
 import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
 import type { Deps } from './deps.ts';
-import { exportWorkers } from './exports/queues.ts';
 import type { HttpFunctions } from './front.ts';
 import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
@@ -108,7 +106,7 @@ export function embeddedStore(
 /** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  Omit<NeedsOfAll<typeof subjectPorts>, 'adminSha256'> & { metrics?: Deps['metrics'] | undefined };
+  Omit<NeedsOfAll<typeof subjectPorts>, 'adminSha256' | 'exportsAs'> & { metrics?: Deps['metrics'] | undefined };
 
 interface ComposeInput extends Given {
   readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;
@@ -149,7 +147,7 @@ export function composeEmbedded({
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
-    ...allOf(subjectPorts, { ...given, adminSha256 }),
+    ...allOf(subjectPorts, { ...given, adminSha256, exportsAs }),
     metrics,
     eventBus: { publish: async () => undefined },
     allowsLoopback,
@@ -163,7 +161,6 @@ export function composeEmbedded({
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
     storageClasses,
-    exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
     signer: pausingSigner(
       adoptedSigner(createUrlSigner({ ...place, ...(serve && { endpoint: url }) }), adoptedRepos),
       turns,

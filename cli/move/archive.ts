@@ -1,6 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { isOid } from '../../lambda/core/rules/names.ts';
-import { indexLineBytes } from '../../lambda/subjects/exports/rules/layout.ts';
 import { CliError } from '../errors.ts';
 import type { LfsObject } from '../lfs-batch.ts';
 import type { Source } from './relay.ts';
@@ -9,6 +8,8 @@ import type { Source } from './relay.ts';
 
 /** Lines of the index that are read at a time. */
 const linesAtOnce = 10_000;
+/** An oid, two numbers of 16 digits, two spaces, a line feed. */
+const lineBytes = 64 + 2 * (1 + 16) + 1;
 /** Bytes of an object that are read at a time. */
 const pieceBytes = 256 * 1024;
 
@@ -86,7 +87,7 @@ async function* linesOf(file: FileHandle, index: PlacedFile): AsyncGenerator<[st
   const damaged = () =>
     new CliError('The index of the archive is damaged.', { hint: 'Download the archive again.' });
   let leftBytes = index.sizeBytes;
-  for await (const piece of piecesOf(file, index, linesAtOnce * indexLineBytes)) {
+  for await (const piece of piecesOf(file, index, linesAtOnce * lineBytes)) {
     leftBytes -= piece.length;
     for (const line of piece.toString('latin1').trimEnd().split('\n')) {
       const [oid = '', size, start] = line.split(/ +/);

@@ -9,7 +9,7 @@ import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
 import * as stores from '../lists/stores.ts';
 import * as workStores from '../lists/work-stores.ts';
-import { exportsOfDeployment, heard, jobQueues, optional, queue, table } from '../parts.ts';
+import { heard, jobQueues, optional, queue, table } from '../parts.ts';
 import { storesOf } from '../stores.ts';
 
 /** The schedule's target. */
@@ -43,7 +43,6 @@ export function refreshDeps() {
     tokens: stores.tokens(tables),
     ...jobQueues(),
     queue: queue(),
-    ...exportsOfDeployment(),
     ...storesOf(workStores, tables),
   };
 }

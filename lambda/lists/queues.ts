@@ -3,3 +3,4 @@
 export { alertQueues as alerts } from '../subjects/alerts/queues.ts';
 export { chunkQueues as chunks } from '../subjects/chunks/queues.ts';
 export { copyQueues as downloads } from '../subjects/downloads/queues.ts';
+export { exportQueues as exports } from '../subjects/exports/queues.ts';

@@ -1,10 +1,17 @@
+import type { StoreKind } from '../../lambda/core/store/rules/store-kind.ts';
 import { create } from '../../lambda/subjects/exports/handler.ts';
 import type { ExportJobs } from '../../lambda/subjects/exports/job-store.ts';
 import type { ExportQueue } from '../../lambda/subjects/exports/messages.ts';
+import { exportSettingsFor } from '../../lambda/subjects/exports/rules/settings.ts';
 import { ever, inMemory, type SubjectQueue, withRoom } from '../background/subject-queue.ts';
 
 /** Steps of exports that run at a time. */
-export const exportWorkers = 2;
+const exportWorkers = 2;
+
+/** @param input.exportsAs what the store does with parts. */
+export const exportPorts = ({ exportsAs }: { exportsAs: StoreKind }) => ({
+  exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
+});
 
 /** Asks for a step of each that an earlier process has not finished. */
 export async function resume(

@@ -9,11 +9,12 @@ import {
   bucketClient,
   bucketPlace,
   common,
-  exportsOfDeployment,
+  jobQueue,
   redelivery,
   table,
 } from '../../parts.ts';
 import { create } from '../../subjects/exports/handler.ts';
+import { stageExports } from './parts.ts';
 
 export function exportDeps() {
   const [place, tables] = [bucketPlace(), table()];
@@ -24,7 +25,8 @@ export function exportDeps() {
     archives: archiveStore(place),
     exportJobs: stores.exportJobs(tables),
     failures: stores.failures(tables),
-    ...exportsOfDeployment(),
+    exportQueue: jobQueue('Export'),
+    ...stageExports(),
   };
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { JobQueue } from '../../core/rules/jobs.ts';
+import type { SwitchedQueue } from '../../core/rules/jobs.ts';
 import { isTenantName } from '../../core/rules/names.ts';
 
 /** One step of an export. */
@@ -33,4 +33,4 @@ export const exportMessage = z.object({
 
 export type ExportStep = Readonly<z.output<typeof exportStep>>;
 export type ExportMessage = Readonly<z.output<typeof exportMessage>>;
-export type ExportQueue = JobQueue<ExportMessage>;
+export type ExportQueue = SwitchedQueue<ExportMessage>;

@@ -35,7 +35,7 @@ export const exports = {
       knowsExports: true,
       queues: { exports: ['send', 'gauge'] },
     },
-    refresh: { knowsExports: true, queues: { exports: ['send'] } },
+    refresh: { queues: { exports: ['send'] } },
   },
   ownScopes: {
     archives: { below: `/${ownFolders.exports}/*`, why },

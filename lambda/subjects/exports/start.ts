@@ -321,10 +321,12 @@ const wokenMax = 100;
  * @returns how many.
  * @throws {LedgerUnavailableError}
  */
-export async function wakeExports(deps: Pick<CoreDeps, 'clock' | 'log'> & ExportPorts): Promise<number> {
+export async function wakeExports(
+  deps: Pick<CoreDeps, 'clock' | 'log'> & Pick<ExportPorts, 'exportJobs' | 'exportQueue'>,
+): Promise<number> {
   let woken = 0;
   // Nobody would do the steps of a stage that makes no exports.
-  if (deps.exportSettings.pace.workers === 0) return woken;
+  if (!deps.exportQueue.isOn) return woken;
   for await (const page of deps.exportJobs.listDue({ nowMs: deps.clock.nowMs() })) {
     for (const path of page) {
       if (woken >= wokenMax) return woken;

@@ -1,7 +1,7 @@
 import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
-import type { JobQueue } from '../../../lambda/core/rules/jobs.ts';
+import type { SwitchedQueue } from '../../../lambda/core/rules/jobs.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
@@ -117,9 +117,9 @@ export function recordingQueue(): { queue: ReconcileQueue; requests: ReconcileRe
 }
 
 /** A queue of jobs that delivers nothing, and the jobs that it got. */
-export function recordingJobs<J extends object>(): { queue: JobQueue<J>; messages: J[] } {
+export function recordingJobs<J extends object>(): { queue: SwitchedQueue<J>; messages: J[] } {
   const messages: J[] = [];
-  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
+  return { queue: { isOn: true, send: async (sent) => void messages.push(...sent) }, messages };
 }
 
 /** One of each subject. Those that a deployment can be without are off. */
@@ -127,7 +127,7 @@ const queues = () =>
   Object.fromEntries(
     Object.values<SubjectQueue>(subjectQueues).map(({ port }) => [
       port,
-      { isOn: false, ...recordingJobs().queue },
+      { ...recordingJobs().queue, isOn: false },
     ]),
   ) as Omit<Queues, 'queue'>;
 

@@ -7,33 +7,7 @@ import type { Belongings } from '../../../lambda/core/ledger/seams.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { newCdnKey, passesCloudFront } from '../../support/cdn.ts';
 import { memoryDeps } from '../../support/memory/deps.ts';
-
-/** What the bundler puts into a function of a stage with the defaults. */
-const defaults = {
-  protocol: undefined,
-  adoptedRepos: undefined,
-  identityIssuers: undefined,
-  gitHosts: undefined,
-  limitContactUrl: undefined,
-  storageClasses: undefined,
-};
-
-/** The environment of a container. */
-function deployedWith(variables: Readonly<Record<string, string | undefined>>): void {
-  vi.stubGlobal('stageJson', defaults);
-  vi.stubEnv('LFS_QUOTA_TABLE', 'ledger');
-  vi.stubEnv('LFS_QUOTA_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/reconciles.fifo');
-  vi.stubEnv('LFS_QUOTA_BUCKET', 'objects');
-  vi.stubEnv('LFS_QUOTA_S3_REGION', 'eu-central-1');
-  vi.stubEnv('LFS_QUOTA_ADMIN_SECRET_ARN', 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:admin');
-  vi.stubEnv('LFS_QUOTA_CHUNK_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/chunks');
-  vi.stubEnv('LFS_QUOTA_WEBHOOK_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/webhooks');
-  vi.stubEnv('LFS_QUOTA_GAUGED_QUEUES', '{"reconciles":["1","2"]}');
-  vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'ASIAROLE');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
-  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
-}
+import { defaults, deployedWith, withExports } from './deployed-with.ts';
 
 /** Composes the function of the schedule of a stage with these settings of the protocol. */
 async function composeWith(protocol: string | undefined) {
@@ -41,31 +15,6 @@ async function composeWith(protocol: string | undefined) {
   vi.stubGlobal('stageJson', { ...defaults, protocol });
   const { refreshDeps } = await import('../../../lambda/functions/refresh.ts');
   return refreshDeps();
-}
-
-const exportVariables = {
-  LFS_QUOTA_EXPORT_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/111122223333/exports',
-  LFS_QUOTA_EXPORT_STORE: 'r2',
-  LFS_QUOTA_EXPORT_WORKERS: '20',
-  LFS_QUOTA_EXPORT_PER_TENANT: '9',
-  LFS_QUOTA_EXPORT_KEEP_DAYS: '2',
-};
-
-/** Composes each function that knows of exports, as a container with these variables would. */
-async function composeExports(
-  variables: Readonly<Record<string, string | undefined>>,
-  functions: readonly ('management' | 'refresh' | 'exportArchive')[] = [
-    'management',
-    'refresh',
-    'exportArchive',
-  ],
-) {
-  deployedWith({ ...exportVariables, ...variables });
-  const { exportDeps } = await import('../../../lambda/functions/exports/export-archive.ts');
-  const { managementDeps } = await import('../../../lambda/functions/management.ts');
-  const { refreshDeps } = await import('../../../lambda/functions/refresh.ts');
-  const byName = { management: managementDeps, refresh: refreshDeps, exportArchive: exportDeps };
-  return functions.map((name) => byName[name]());
 }
 
 /** What a function asks of each service. */
@@ -126,18 +75,6 @@ describe('a deployed function', () => {
     server.close();
   });
 
-  it('makes exports as the stage says', async () => {
-    for (const { exportSettings } of await composeExports({})) {
-      expect(exportSettings).toMatchObject({
-        limits: { wantsEqualParts: true },
-        tellsCrc32: false,
-        perTenantMax: 9,
-        keepMs: 2 * 24 * 3_600_000,
-      });
-      expect(exportSettings.pace.workers).toBe(20);
-    }
-  });
-
   it('knows where people ask for a higher limit', async () => {
     deployedWith({});
     const limitContactUrl = 'mailto:support@example.com';
@@ -164,29 +101,6 @@ describe('a deployed function', () => {
     const { queueGauges, storeProbe } = managementDeps();
     expect(queueGauges.map(({ queue }) => queue)).toEqual(['reconciles']);
     expect(storeProbe).toMatchObject({ kind: 's3', endpoint: null, bucket: 'objects' });
-  });
-
-  it('makes no exports without a queue for them', async () => {
-    const variables = { LFS_QUOTA_EXPORT_QUEUE_URL: undefined };
-    await expect(composeExports(variables)).rejects.toThrow("LFS_QUOTA_EXPORT_QUEUE_URL isn't set");
-    for (const { exportSettings, exportQueue } of await composeExports(variables, [
-      'management',
-      'refresh',
-    ])) {
-      expect(exportSettings.pace.workers).toBe(0);
-      await expect(exportQueue.send([])).rejects.toThrow('This deployment makes no exports.');
-    }
-  });
-
-  it.each([
-    ['LFS_QUOTA_EXPORT_STORE', 'minio'],
-    ['LFS_QUOTA_EXPORT_STORE', undefined],
-    ['LFS_QUOTA_EXPORT_WORKERS', '0'],
-    ['LFS_QUOTA_EXPORT_WORKERS', '2.5'],
-    ['LFS_QUOTA_EXPORT_PER_TENANT', 'x'],
-    ['LFS_QUOTA_EXPORT_KEEP_DAYS', undefined],
-  ])('does not start with %s %s', async (name, value) => {
-    await expect(composeExports({ [name]: value })).rejects.toThrow(name);
   });
 
   it('runs with the defaults if the stage changes nothing', async () => {
@@ -251,7 +165,7 @@ describe('a deployed function', () => {
   });
 
   it('ends all that one process ends: what closes where repos are deleted, what forgets where reconciles run', async () => {
-    deployedWith(exportVariables);
+    deployedWith(withExports);
     const { managementDeps } = await import('../../../lambda/functions/management.ts');
     const { reconcileDeps } = await import('../../../lambda/functions/reconcile.ts');
     const counts = (all: readonly Belongings[], names: readonly (keyof Belongings)[]) =>

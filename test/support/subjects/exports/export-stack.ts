@@ -96,6 +96,7 @@ export class ExportStack {
       archives: this.archives,
       exportJobs: mortal(this.jobs, () => this.#live()),
       exportQueue: {
+        isOn: true,
         send: async (messages) => {
           this.#live();
           this.messages.push(...messages);

@@ -41,7 +41,7 @@ export class StoreExports {
       listing,
       exportSettings,
       exportJobs: this.jobs,
-      exportQueue: { send: async (messages) => void this.#messages.push(...messages) },
+      exportQueue: { isOn: true, send: async (messages) => void this.#messages.push(...messages) },
       clock: { nowMs, sleep: (durationMs) => sleep(durationMs) },
     });
   }

@@ -60,7 +60,7 @@ export const exports = {
       writes: ['export-items', 'failure-item'],
     },
   },
-  variables: { management: variables, refresh: variables },
+  variables: { management: variables, refresh: ['EXPORT_QUEUE_URL'] },
   beside: {
     folder: '_exports',
     reached: [

@@ -11,7 +11,6 @@ import {
   requestKey,
 } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import type { RequestedObject } from '../../../../../lambda/subjects/exports/rules/objects.ts';
-import { exportSettingsFor } from '../../../../../lambda/subjects/exports/rules/settings.ts';
 import {
   cancelExport,
   cancelExportsOf,
@@ -94,7 +93,7 @@ describe('an export that is asked for', () => {
 
   it('begins later if the queue does not take its first step', async () => {
     const { log, entries } = recordingLog();
-    const exportQueue = { send: () => Promise.reject(new Error('No.')) };
+    const exportQueue = { isOn: true, send: () => Promise.reject(new Error('No.')) };
     const { deps } = await exportWorld({ exportQueue, log });
     const { exportId } = started(await startExport(deps, wish));
     expect(await deps.exportJobs.read({ tenant: 'acme', exportId })).toBeDefined();
@@ -377,8 +376,8 @@ it('asks for the next step of exports in which nothing has moved', async () => {
 it('asks for nothing in a stage that makes no exports', async () => {
   const { clock, messages, deps } = await stack(1);
   clock.advance(15 * 60_000);
-  const exportSettings = exportSettingsFor('s3', { workers: 0 });
-  expect(await wakeExports({ ...deps, exportSettings })).toBe(0);
+  const exportQueue = { ...deps.exportQueue, isOn: false };
+  expect(await wakeExports({ ...deps, exportQueue })).toBe(0);
   expect(messages).toEqual([]);
 });
 

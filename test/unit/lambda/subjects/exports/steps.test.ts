@@ -198,7 +198,7 @@ describe('an export', () => {
           ...deps,
           listing: { listPage: down, listFolders: down },
           failures: { ...deps.failures, note: () => new Promise<never>(() => {}) },
-          exportQueue: { send: async (messages) => resolve(messages.length === 1) },
+          exportQueue: { isOn: true, send: async (messages) => resolve(messages.length === 1) },
         },
         { message: step, deadlineMs: deps.clock.nowMs() + 60_000 },
       );

@@ -1,0 +1,1 @@
+export const exportQueues = { exportQueue: 'Export' } as const;

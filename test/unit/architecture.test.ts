@@ -103,14 +103,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
   'lambda/functions': { imports: ['lambda/**', 'rules'], packages: ['aws-lambda'] },
   'lambda/parts.ts': {
-    imports: [
-      'lambda/core/**',
-      'lambda/frame',
-      'lambda/lists',
-      'lambda/stores.ts',
-      'lambda/subjects/**',
-      'rules',
-    ],
+    imports: ['lambda/core/**', 'lambda/frame', 'lambda/lists', 'lambda/stores.ts', 'rules'],
     packages: [],
   },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.

@@ -140,6 +140,7 @@ export function accessTests(api: () => Api): void {
 const ownCallers: Readonly<Record<string, Caller>> = {
   'GET /': 'all',
   'GET /assets/{file}': 'all',
+  'GET /sign-in/{host}': 'all',
   'GET /health': 'all',
   'GET /openapi.json': 'all',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',

@@ -439,7 +439,6 @@ function signInTests(api: () => Api): void {
 /** All that the suite asks of this subject. */
 export const signInSubject: Subject = {
   callers: {
-    'GET /sign-in/{host}': 'all',
     'GET /v1/sign-in': 'all',
     // Who has no cookie of a sign-in is refused, whoever else they are: test/blackbox/sign-in.ts.
     'POST /v1/sign-in': 'all',

@@ -24,7 +24,7 @@ tools="$work/tools-$stryker_version"
 folders=(lambda/subjects lambda/frame/access lambda/core/ledger lambda/core/rules lambda/core/scan lambda/core/store/rules)
 folders+=(lambda/core/store/adopted.ts lambda/core/store/adopted-listing.ts lambda/core/table)
 # What has no unit tests of its own is left to the tests of the API.
-left_out='^lambda/(subjects/(chunks/.*|exports/messages|ci/identity-verifier|alerts/(webhook-sender|event-bus|ses)|status/queue-gauge|[^/]+/([a-z-]+-)?(contract|request|routes|handler|messages|parts|spec))|core/store/rules/archive-store|core/scan/(parse-list-answer|parse-list-entries|list-objects)|core/table/(client|table))\.ts'
+left_out='^lambda/(subjects/(chunks/.*|exports/messages|ci/identity-verifier|alerts/(webhook-sender|event-bus|ses)|status/queue-gauge|[^/]+/([a-z-]+-)?(contract|request|routes|handler|messages|parts|spec))|core/store/rules/archive-store|core/scan/(parse-list-answer|parse-list-entries|list-objects)|core/table/(client|sdk|table))\.ts'
 
 install_stryker() {
   [ -e "$stryker_home/node_modules/.package-lock.json" ] && return

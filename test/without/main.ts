@@ -12,7 +12,7 @@ import { type Rest, removeSubjects, subjectsWith } from './remove-subject.ts';
  */
 
 /** These come off. */
-const comesOff: readonly string[] = ['sign-in'];
+const comesOff: readonly string[] = ['locks', 'sign-in'];
 /** These leave something behind that names them. */
 const notYet: readonly string[] = [
   'alerts',
@@ -24,7 +24,6 @@ const notYet: readonly string[] = [
   'history',
   'hosts',
   'invitations',
-  'locks',
   'status',
 ];
 

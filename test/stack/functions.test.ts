@@ -98,7 +98,7 @@ describe('the functions', () => {
 
   it('make exports as the stage says', () => {
     const built = functionsOf(templateOf({ exports: { workers: 20, perTenant: 9, keepDays: 2 } }));
-    for (const name of ['management', 'refresh', 'exportArchive'])
+    for (const name of ['management', 'exportArchive'])
       expect(built.get(name)?.Environment.Variables).toMatchObject({
         LFS_QUOTA_EXPORT_QUEUE_URL: { Ref: expect.stringMatching(/^ExportWorkQueue/) },
         LFS_QUOTA_EXPORT_STORE: 's3',

@@ -106,7 +106,9 @@ export function embeddedStore(
 /** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  Omit<NeedsOfAll<typeof subjectPorts>, 'adminSha256' | 'exportsAs'> & { metrics?: Deps['metrics'] | undefined };
+  Omit<NeedsOfAll<typeof subjectPorts>, 'adminSha256' | 'exportsAs'> & {
+    metrics?: Deps['metrics'] | undefined;
+  };
 
 interface ComposeInput extends Given {
   readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;

@@ -6,11 +6,7 @@ import type { Source } from './relay.ts';
 
 /** An archive of an export as a source: its second file lists where each object begins. */
 
-/** Lines of the index that are read at a time. */
-const linesAtOnce = 10_000;
-/** An oid, two numbers of 16 digits, two spaces, a line feed. */
-const lineBytes = 64 + 2 * (1 + 16) + 1;
-/** Bytes of an object that are read at a time. */
+/** Bytes that are read at a time. */
 const pieceBytes = 256 * 1024;
 
 interface OpenArchive extends Source {
@@ -86,10 +82,12 @@ async function readMember(file: FileHandle, at: number): Promise<PlacedFile | un
 async function* linesOf(file: FileHandle, index: PlacedFile): AsyncGenerator<[string, number, number]> {
   const damaged = () =>
     new CliError('The index of the archive is damaged.', { hint: 'Download the archive again.' });
-  let leftBytes = index.sizeBytes;
-  for await (const piece of piecesOf(file, index, linesAtOnce * lineBytes)) {
+  let [leftBytes, begun] = [index.sizeBytes, ''];
+  for await (const piece of piecesOf(file, index)) {
     leftBytes -= piece.length;
-    for (const line of piece.toString('latin1').trimEnd().split('\n')) {
+    const lines = (begun + piece.toString('latin1')).split('\n');
+    begun = lines.pop() ?? '';
+    for (const line of lines) {
       const [oid = '', size, start] = line.split(/ +/);
       const numbers = [Number(size), Number(start)] as const;
       if (!isOid(oid) || !numbers.every((number) => Number.isSafeInteger(number) && number >= 0))
@@ -97,16 +95,15 @@ async function* linesOf(file: FileHandle, index: PlacedFile): AsyncGenerator<[st
       yield [oid, ...numbers];
     }
   }
-  if (leftBytes > 0) throw damaged();
+  if (leftBytes > 0 || begun !== '') throw damaged();
 }
 
 /** A file that is cut off ends early. A piece's memory is used again for the one after the next. */
 export async function* piecesOf(
   file: FileHandle,
   { startByte, sizeBytes }: { startByte: number; sizeBytes: number },
-  atOnce = pieceBytes,
 ): AsyncGenerator<Buffer> {
-  const memory = [0, 1].map(() => Buffer.allocUnsafe(Math.min(atOnce, sizeBytes)));
+  const memory = [0, 1].map(() => Buffer.allocUnsafe(Math.min(pieceBytes, sizeBytes)));
   for (let [at, turn] = [0, 0]; at < sizeBytes; turn = 1 - turn) {
     const piece = memory[turn] as Buffer;
     const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, sizeBytes - at), startByte + at);

@@ -24,10 +24,9 @@ import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
 import { workersOf } from './settings/concurrency.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
-import * as signInSecrets from './settings/sign-in-secrets.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
-
-type SecretsOf = (settings: DeploymentSettings) => readonly string[];
+import type { SubjectSetting } from './settings/subject-setting.ts';
+import * as subjects from './settings/subjects.ts';
 
 interface LfsQuotaStackProps extends StackProps {
   readonly settings: DeploymentSettings;
@@ -82,7 +81,9 @@ class LfsQuotaStack extends Stack {
           ? { store: exportStoreOf(objectStore), settings: { ...exports, workers: workers.exports } }
           : undefined,
         adminSecretArn: this.adminToken.secretArn,
-        signInSecretArns: Object.values<SecretsOf>(signInSecrets).flatMap((secretsOf) => secretsOf(settings)),
+        signInSecretArns: Object.entries<SubjectSetting>(subjects).flatMap(
+          ([name, { secretArns }]) => secretArns?.(settings[name as keyof typeof subjects] as never) ?? [],
+        ),
         adoptedRepos: settings.adoptedRepos,
         eventBusArn: settings.alerts.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })

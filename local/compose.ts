@@ -38,7 +38,7 @@ import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
 import { optionsFor } from './outgoing.ts';
 import * as subjectPorts from './ports.ts';
-import type * as subjectQueues from './queues.ts';
+import * as subjectQueues from './queues.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
 import type { Turns } from './turns.ts';
@@ -103,10 +103,18 @@ export function embeddedStore(
   };
 }
 
+type Creators<L extends Readonly<Record<string, { readonly create: unknown }>>> = {
+  readonly [Name in keyof L]: L[Name]['create'];
+};
+
+/** What makes each of a list. */
+const creators = <L extends Readonly<Record<string, { readonly create: unknown }>>>(list: L) =>
+  Object.fromEntries(Object.entries(list).map(([name, { create }]) => [name, create])) as Creators<L>;
+
 /** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  Omit<NeedsOfAll<typeof subjectPorts>, 'adminSha256' | 'exportsAs'> & {
+  Omit<NeedsOfAll<Creators<typeof subjectPorts>>, 'adminSha256' | 'exportsAs'> & {
     metrics?: Deps['metrics'] | undefined;
   };
 
@@ -149,7 +157,7 @@ export function composeEmbedded({
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
-    ...allOf(subjectPorts, { ...given, adminSha256, exportsAs }),
+    ...allOf(creators(subjectPorts), { ...given, adminSha256, exportsAs }),
     metrics,
     eventBus: { publish: async () => undefined },
     allowsLoopback,
@@ -214,13 +222,10 @@ function made<H extends Readonly<Record<string, (deps: D) => R>>, D, R>(all: H, 
 /** @param publicUrl where e-mails lead to. */
 export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions {
   const { notFound, ...rest } = httpHandlers;
-  const toCreate = Object.fromEntries(queuesOfSubjects.map(([name, { create }]) => [name, create])) as {
-    [N in keyof typeof subjectQueues]: (typeof subjectQueues)[N]['create'];
-  };
   return {
     http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys) },
     refresh: refresh(deps),
-    consumers: { ...made(toCreate, { ...deps, publicUrl }), reconciles: reconcile(deps) },
+    consumers: { ...made(creators(subjectQueues), { ...deps, publicUrl }), reconciles: reconcile(deps) },
     async resume(queues, isAlone) {
       for (const [, { resume }] of queuesOfSubjects) await resume?.({ ...deps, ...queues } as never, isAlone);
     },

@@ -1,6 +1,6 @@
-/** What subjects need of this server. */
+/** What subjects need of this server, and read of its options. */
 
-export { ciPorts as ci } from './ci/identities.ts';
+export { ci } from './ci/identities.ts';
 export { exportPorts as exports } from './exports/queues.ts';
-export { hostPorts as hosts } from './hosts/hosts.ts';
-export { signInPorts as signIn } from './sign-in/hosts.ts';
+export { hosts } from './hosts/hosts.ts';
+export { signIn } from './sign-in/hosts.ts';

@@ -14,11 +14,11 @@ import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';
 import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
-import * as options from './options.ts';
 import { openProbes } from './probes.ts';
 import { readPublicUrl, readTrustedProxies } from './reach.ts';
 import { createSmtpMailer } from './smtp.ts';
 import { startEmbeddedStack } from './start.ts';
+import { readOptions } from './subject-ports.ts';
 import { StartupError } from './system/durable-file.ts';
 import { createTerminalLog } from './terminal.ts';
 
@@ -150,17 +150,6 @@ function becomeService(log: Log): void {
     process.exit(1);
   });
 }
-
-/** What subjects read of it. */
-const readOptions = (settings: Pick<ServeSettings, 'gitHost' | 'issuer'>) =>
-  Object.fromEntries(
-    Object.entries<(given: typeof settings) => unknown>(options).map(([name, read]) => [
-      name,
-      read(settings),
-    ]),
-  ) as {
-    readonly [Name in keyof typeof options]: ReturnType<(typeof options)[Name]>;
-  };
 
 /** Whom this server trusts, besides its tenants. @throws {StartupError} */
 export function readOutsiders(

@@ -28,13 +28,13 @@ import {
 } from './front.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
-import * as subjectOptions from './options.ts';
 import type { Reach } from './reach.ts';
 import { createTakeSpace, readDisk } from './space.ts';
 import type { DamagedFile } from './store/damage.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
 import { countLosses } from './store-damage.ts';
+import { optionsOf, type SubjectOptions } from './subject-ports.ts';
 import type { ConnectionLimits } from './system/connections.ts';
 import { StartupError } from './system/durable-file.ts';
 import { tenantNames } from './tenant-names.ts';
@@ -62,12 +62,7 @@ export class Cleanup {
   }
 }
 
-/** Those that subjects read. */
-type SubjectOptions = {
-  readonly [Name in keyof typeof subjectOptions]?: ReturnType<(typeof subjectOptions)[Name]>;
-};
-
-interface EmbeddedStackOptions extends SubjectOptions {
+interface EmbeddedStackOptions extends Partial<SubjectOptions> {
   /** 0: any free port. */
   readonly port: number;
   readonly dataDir: string;
@@ -149,10 +144,6 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
     throw openDatabaseError(join(resolve(options.dataDir), tableFolder), error);
   }
 }
-
-/** Those that somebody has set. */
-const optionsOf = (given: SubjectOptions): SubjectOptions =>
-  Object.fromEntries(Object.entries(given).filter(([name]) => name in subjectOptions));
 
 async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
   const { onProgress = () => {}, createDemo: createsDemo = true, metrics } = options;

@@ -18,7 +18,13 @@ import {
 } from '../../lambda/routes.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 import { secretArn } from './secret-arn.ts';
-import * as ofSubjects from './subjects.ts';
+import * as subjects from './subjects.ts';
+
+const ofSubjects = Object.fromEntries(
+  Object.entries(subjects).map(([name, { schema }]) => [name, schema]),
+) as {
+  readonly [Name in keyof typeof subjects]: (typeof subjects)[Name]['schema'];
+};
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z

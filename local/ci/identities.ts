@@ -4,16 +4,25 @@ import {
   issuerKinds,
   publicIssuers,
 } from '../../lambda/subjects/ci/rules/identities.ts';
+import type { SubjectPorts } from '../subject-ports.ts';
 import { StartupError } from '../system/durable-file.ts';
 
-/** @param input.issuers whose identity tokens are taken. Default: GitHub Actions and gitlab.com. */
-export function ciPorts({ issuers = publicIssuers }: { issuers?: readonly IdentityIssuer[] | undefined }) {
-  return { issuers, identities: createIdentityVerifier(issuers) };
+interface Trusted {
+  /** Whose identity tokens are taken. Default: GitHub Actions and gitlab.com. */
+  readonly issuers?: readonly IdentityIssuer[] | undefined;
 }
 
-/** @throws {StartupError} */
-export const readIssuers = ({ issuer = [] }: { issuer?: readonly string[] }) =>
-  issuer.length > 0 ? issuer.map(readIssuer) : publicIssuers;
+export const ci = {
+  create: ({ issuers = publicIssuers }: Trusted) => ({
+    issuers,
+    identities: createIdentityVerifier(issuers),
+  }),
+  options: {
+    /** @throws {StartupError} */
+    issuers: ({ issuer = [] }: { issuer?: readonly string[] }) =>
+      issuer.length > 0 ? issuer.map(readIssuer) : publicIssuers,
+  },
+} as const satisfies SubjectPorts;
 
 function readIssuer(text: string): IdentityIssuer {
   const [name, issuer = '', jwksUri = '', ...rest] = text.split(',');

@@ -4,14 +4,17 @@ import type { ExportJobs } from '../../lambda/subjects/exports/job-store.ts';
 import type { ExportQueue } from '../../lambda/subjects/exports/messages.ts';
 import { exportSettingsFor } from '../../lambda/subjects/exports/rules/settings.ts';
 import { ever, inMemory, type SubjectQueue, withRoom } from '../background/subject-queue.ts';
+import type { SubjectPorts } from '../subject-ports.ts';
 
 /** Steps of exports that run at a time. */
 const exportWorkers = 2;
 
-/** @param input.exportsAs what the store does with parts. */
-export const exportPorts = ({ exportsAs }: { exportsAs: StoreKind }) => ({
-  exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
-});
+export const exportPorts = {
+  /** @param input.exportsAs what the store does with parts. */
+  create: ({ exportsAs }: { exportsAs: StoreKind }) => ({
+    exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
+  }),
+} as const satisfies SubjectPorts;
 
 /** Asks for a step of each that an earlier process has not finished. */
 export async function resume(

@@ -8,24 +8,11 @@ import {
   isGitHostUrl,
 } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { KnownHostUsers } from '../../lambda/subjects/hosts/rules/host-client.ts';
+import type { SubjectPorts } from '../subject-ports.ts';
 import { StartupError } from '../system/durable-file.ts';
 
-/** @param input.gitHosts whose people may use the repos that tenants link to them. Default: nobody's. */
-export function hostPorts(input: {
-  gitHosts?: readonly GitHost[] | undefined;
-  clock: Clock;
-  adminSha256: string;
-}) {
-  const { gitHosts = [], clock, adminSha256 } = input;
-  return {
-    gitHosts,
-    hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
-    knownHostUsers: new KnownHostUsers(),
-  };
-}
-
 /** @throws {StartupError} */
-export function readGitHosts({ gitHost = [] }: { gitHost?: readonly string[] }): readonly GitHost[] {
+function readGitHosts({ gitHost = [] }: { gitHost?: readonly string[] }): readonly GitHost[] {
   const hosts: GitHost[] = [];
   for (const text of gitHost) {
     const [id = '', name, url = '', clientId, clientSecretArn, ...rest] = text.split(',');
@@ -49,3 +36,19 @@ export function readGitHosts({ gitHost = [] }: { gitHost?: readonly string[] }):
     throw new StartupError(`--git-host can be given ${gitHostsMax} times at most.`);
   return hosts;
 }
+
+interface Trusted {
+  /** Whose people may use the repos that tenants link to them. Default: nobody's. */
+  readonly gitHosts?: readonly GitHost[] | undefined;
+  readonly clock: Clock;
+  readonly adminSha256: string;
+}
+
+export const hosts = {
+  create: ({ gitHosts = [], clock, adminSha256 }: Trusted) => ({
+    gitHosts,
+    hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
+    knownHostUsers: new KnownHostUsers(),
+  }),
+  options: { gitHosts: readGitHosts },
+} as const satisfies SubjectPorts;

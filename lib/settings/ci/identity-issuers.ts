@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { issuerKinds, publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
+import { issuerKinds, issuersToJson, publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
+import type { SubjectSetting } from '../subject-setting.ts';
 
 const identityIssuer = z.strictObject({
   issuer: z
@@ -15,7 +16,7 @@ const identityIssuer = z.strictObject({
   kind: z.enum(issuerKinds).describe('Which claims it uses.'),
 });
 
-export const identityIssuers = z
+const schema = z
   .array(identityIssuer)
   .max(20)
   .refine(
@@ -26,3 +27,5 @@ export const identityIssuers = z
   .describe(
     'Issuers of CI identity tokens: docs/team-admins.md#ci-without-a-stored-secret. Default: GitHub Actions and gitlab.com. []: none.',
   );
+
+export const identityIssuers = { schema, toJson: issuersToJson } as const satisfies SubjectSetting;

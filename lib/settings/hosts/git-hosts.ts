@@ -3,10 +3,12 @@ import { gitHostIdPattern } from '../../../lambda/frame/access/rules/host-user.t
 import {
   gitHostKinds,
   gitHostsMax,
+  gitHostsToJson,
   isGitHostUrl,
   signInHostsOf,
 } from '../../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { secretArn } from '../secret-arn.ts';
+import type { SubjectSetting } from '../subject-setting.ts';
 
 const gitHost = z.strictObject({
   id: z
@@ -37,7 +39,7 @@ const gitHost = z.strictObject({
     .describe('Lets its users sign in to the console: docs/deploy.md#sign-in-with-a-git-host.'),
 });
 
-export const gitHosts = z
+const schema = z
   .array(gitHost)
   .max(gitHostsMax)
   .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'has an id twice')
@@ -46,6 +48,9 @@ export const gitHosts = z
     'Users of these Git hosts can log in with their tokens. Example: [{"id": "github", "kind": "github", "url": "https://api.github.com"}]',
   );
 
-/** Those of the apps by which their users sign in. */
-export const secretsOfApps = (settings: { readonly gitHosts: z.output<typeof gitHosts> }) =>
-  signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn);
+export const gitHosts = {
+  schema,
+  toJson: gitHostsToJson,
+  secretArns: (hosts: z.output<typeof schema>) =>
+    signInHostsOf(hosts).map(({ signIn }) => signIn.clientSecretArn),
+} as const satisfies SubjectSetting;

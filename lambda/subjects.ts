@@ -13,7 +13,6 @@ import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
 import * as management from './lists/management.ts';
 import * as publicWays from './lists/public-ways.ts';
-import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as ways from './lists/ways.ts';
 
@@ -92,21 +91,22 @@ const ofManagement = () => ({
   ends: { access: accessBelongings, ...those(management, 'ends') },
   failureKinds: those(management, 'failureKinds'),
   offered: those(management, 'offered'),
+  repoParts: those(management, 'repoPart'),
   userEnds: those(management, 'userEnds'),
 });
 type OfManagement = ReturnType<typeof ofManagement>;
 
 /** What they have for the management API. */
 export function managementSeamsOf(
-  deps: NeedsOfAll<typeof repoParts> &
-    NeedsOfAll<typeof subscriptionParts> &
+  deps: NeedsOfAll<typeof subscriptionParts> &
     NeedsOfAll<OfManagement['auditParts']> &
     NeedsOfAll<OfManagement['ends']> &
     NeedsOfAll<OfManagement['userEnds']> &
     NeedsOfAll<OfManagement['failureKinds']> &
-    NeedsOfAll<OfManagement['offered']>,
+    NeedsOfAll<OfManagement['offered']> &
+    NeedsOfAll<OfManagement['repoParts']>,
 ) {
-  const { auditParts, ends, failureKinds, offered, userEnds } = ofManagement();
+  const { auditParts, ends, failureKinds, offered, repoParts, userEnds } = ofManagement();
   return {
     repoParts: each(repoParts, deps),
     subscriptionParts: each(subscriptionParts, deps),

@@ -14,11 +14,11 @@ import type { TableSettings } from './data/shared-table.ts';
 import { welcomeLines } from './demo.ts';
 import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
+import { readOptions } from './options.ts';
 import { openProbes } from './probes.ts';
 import { readPublicUrl, readTrustedProxies } from './reach.ts';
 import { createSmtpMailer } from './smtp.ts';
 import { startEmbeddedStack } from './start.ts';
-import { readOptions } from './subject-ports.ts';
 import { StartupError } from './system/durable-file.ts';
 import { createTerminalLog } from './terminal.ts';
 

@@ -28,13 +28,13 @@ import {
 } from './front.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
+import { optionsOf, type SubjectOptions } from './options.ts';
 import type { Reach } from './reach.ts';
 import { createTakeSpace, readDisk } from './space.ts';
 import type { DamagedFile } from './store/damage.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
 import { countLosses } from './store-damage.ts';
-import { optionsOf, type SubjectOptions } from './subject-ports.ts';
 import type { ConnectionLimits } from './system/connections.ts';
 import { StartupError } from './system/durable-file.ts';
 import { tenantNames } from './tenant-names.ts';

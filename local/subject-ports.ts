@@ -1,5 +1,4 @@
-import { type UnionToIntersection, valuesOf } from '../lambda/core/rules/types.ts';
-import * as subjects from './ports.ts';
+export type Read = (given: never) => unknown;
 
 /** What a subject needs of this server. */
 export interface SubjectPorts {
@@ -7,22 +6,3 @@ export interface SubjectPorts {
   /** What it reads of the program's options: by name. It's given to `create`. */
   readonly options?: Readonly<Record<string, Read>>;
 }
-
-type Read = (given: never) => unknown;
-type OptionsOf<P> = P extends { readonly options: infer O } ? O : never;
-type Options = UnionToIntersection<OptionsOf<(typeof subjects)[keyof typeof subjects]>> & object;
-export type SubjectOptions = {
-  readonly [Name in keyof Options]: Options[Name] extends (given: never) => infer R ? R : never;
-};
-
-const options = Object.assign({}, ...valuesOf(subjects).map((each: SubjectPorts) => each.options)) as Options;
-
-/** What subjects read of the options as they are given. @throws {StartupError} */
-export const readOptions = (given: object) =>
-  Object.fromEntries(
-    Object.entries(options).map(([name, read]) => [name, (read as Read)(given as never)]),
-  ) as SubjectOptions;
-
-/** Those that are set. */
-export const optionsOf = (given: Partial<SubjectOptions>): Partial<SubjectOptions> =>
-  Object.fromEntries(Object.entries(given).filter(([name]) => name in options));

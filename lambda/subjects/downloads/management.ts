@@ -1,3 +1,4 @@
+import { downloadedRepoPart } from './repo-parts.ts';
 import { downloadOperations } from './routes.ts';
 import { offeredMonths, publicBelongings } from './seams.ts';
 
@@ -5,4 +6,5 @@ export const downloadManagement = {
   operations: downloadOperations,
   ends: publicBelongings,
   offered: offeredMonths,
+  repoPart: downloadedRepoPart,
 };

@@ -61,11 +61,13 @@ function publicReadBody({ monthlyLimitBytes, sinceMs }: PublicRead): PublicReadB
   return { monthlyLimitBytes, since: iso(sinceMs) };
 }
 
+/** Of downloads and of copies. */
+export const downloadedRepoPart = (
+  deps: Parameters<typeof publicRepoPart>[0] & Parameters<typeof copiesPart>[0],
+): RepoPart => ({ ...publicRepoPart(deps), ...copiesPart(deps) });
+
 /** How many copies were asked for that aren't made. */
-export function copiesPart({
-  copies,
-  clock,
-}: Pick<CoreDeps, 'clock'> & Pick<DownloadPorts, 'copies'>): RepoPart {
+function copiesPart({ copies, clock }: Pick<CoreDeps, 'clock'> & Pick<DownloadPorts, 'copies'>): RepoPart {
   return {
     ofShown: async ({ tenant, repos: [repo = ''], asked }) => {
       if (asked) return new Map();

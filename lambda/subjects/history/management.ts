@@ -1,3 +1,3 @@
-import { historyOperations } from './routes.ts';
+import { historyOperations, weekPart } from './routes.ts';
 
-export const historyManagement = { operations: historyOperations };
+export const historyManagement = { operations: historyOperations, repoPart: weekPart };

@@ -1,14 +1,15 @@
-import { fileURLToPath } from 'node:url';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { type Alias, Architecture, type IFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import {
-  type BundlingOptions,
-  type ICommandHooks,
-  NodejsFunction,
-  OutputFormat,
-} from 'aws-cdk-lib/aws-lambda-nodejs';
+  type Alias,
+  Architecture,
+  type Code,
+  type IFunction,
+  Function as LambdaFunction,
+  RecursiveLoop,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -36,6 +37,7 @@ import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
 import type { SubjectSetting } from '../settings/subject-setting.ts';
 import * as subjects from '../settings/subjects.ts';
+import { Bundles } from './bundles.ts';
 
 /**
  * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/parts.ts` reads
@@ -65,8 +67,8 @@ export function stageJson(settings: DeploymentSettings): Record<string, string> 
 }
 
 interface HandlerFunctionProps {
-  /** A file in `lambda/functions/`. */
-  readonly file: string;
+  /** Its handler is `handler` of index.mjs. */
+  readonly code: Code;
   readonly description: string;
   readonly timeout: Duration;
   readonly memoryMb: number;
@@ -74,11 +76,7 @@ interface HandlerFunctionProps {
   readonly reservedConcurrency: number | undefined;
   readonly environment: Record<string, string>;
   readonly statements: readonly PolicyStatement[];
-  /** What the bundler puts in place of names: name → expression. */
-  readonly define: Readonly<Record<string, string>>;
   readonly logRetentionDays: RetentionDays;
-  /** The files of the console are packed beside its bundle. */
-  readonly servesConsole?: boolean;
   /** It sends, on purpose, to the queue that invokes it. */
   readonly sendsToOwnQueue?: boolean;
 }
@@ -86,42 +84,13 @@ interface HandlerFunctionProps {
 /** Its name is in each integration, event source and grant: renaming it replaces them. */
 export const liveAlias = 'live';
 
-const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
-
-/**
- * The bundle contains every package that a function uses, so a start reads one file, and no SDK of the runtime. The
- * conditions select ES modules: CommonJS ones would call `require` in an ES module and fail at load.
- */
-const bundling: BundlingOptions = {
-  format: OutputFormat.ESM,
-  target: 'node24',
-  minify: true,
-  sourceMap: true,
-  sourcesContent: false,
-  mainFields: ['module', 'main'],
-  externalModules: [],
-  esbuildArgs: {
-    '--conditions': 'module',
-    '--alias:@aws-sdk/credential-provider-node': `${projectRoot}lib/functions/environment-credentials.ts`,
-  },
-};
-
-/** Packs the console at synth, from its source. */
-const packsConsole: ICommandHooks = {
-  beforeInstall: () => [],
-  beforeBundling: () => [],
-  afterBundling: (_from, to) => [
-    `node --import tsx "${projectRoot}console/build/main.ts" "${to}/console.json"`,
-  ],
-};
-
 /**
  * One Lambda function with its own role and its own log group. The role has one inline policy and accepts no
  * later grants, so there is no second place to look for them.
  */
 export class HandlerFunction extends Construct {
   /** For what all versions have in common, as metrics and alarms. Never to invoke it. */
-  readonly function: NodejsFunction;
+  readonly function: LambdaFunction;
   /**
    * What everything invokes: an alias of a published version. CloudFormation changes code and configuration of a function in
    * two calls. In between, no request gets the code of one deployment with the variables of another, because the alias
@@ -136,11 +105,9 @@ export class HandlerFunction extends Construct {
       retention: props.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    this.function = new NodejsFunction(this, 'Function', {
-      entry: `${projectRoot}lambda/functions/${props.file}`,
-      projectRoot,
-      depsLockFilePath: `${projectRoot}package-lock.json`,
-      handler: 'handler',
+    this.function = new LambdaFunction(this, 'Function', {
+      code: props.code,
+      handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       description: props.description,
@@ -148,14 +115,8 @@ export class HandlerFunction extends Construct {
       memorySize: props.memoryMb,
       ...(props.reservedConcurrency && { reservedConcurrentExecutions: props.reservedConcurrency }),
       environment: { NODE_OPTIONS: '--enable-source-maps', ...props.environment },
-      awsSdkConnectionReuse: false,
       role: this.#role(props.statements).withoutPolicyUpdates(),
       logGroup: this.logGroup,
-      bundling: {
-        ...bundling,
-        define: props.define,
-        ...(props.servesConsole && { commandHooks: packsConsole }),
-      },
       ...(props.sendsToOwnQueue && { recursiveLoop: RecursiveLoop.ALLOW }),
       // An earlier version stays, so the alias can go back to it within seconds. Versions are free: all functions of a
       // deployment take about 5 MB of the 75 GB of code that an account has per region. What a failed deployment published
@@ -201,7 +162,16 @@ export class Functions extends Construct {
   constructor(scope: Construct, id: string, props: FunctionsProps) {
     super(scope, id);
     const names = functionNamesOf(props.settings);
-    this.#byName = new Map(names.map((name) => [name, this.#build(name, props)]));
+    const define = {
+      ...stageJson(props.settings),
+      builtFrom: JSON.stringify(ownRelease()),
+      routeKeys: JSON.stringify(routeKeys),
+    };
+    const bundles = new Bundles(
+      names.map((name) => functionSpecs[name].file),
+      define,
+    );
+    this.#byName = new Map(names.map((name) => [name, this.#build(name, bundles, props)]));
   }
 
   get(name: FunctionName): HandlerFunction {
@@ -214,10 +184,10 @@ export class Functions extends Construct {
     return this.#byName;
   }
 
-  #build(name: FunctionName, { settings, resources }: FunctionsProps): HandlerFunction {
+  #build(name: FunctionName, bundles: Bundles, { settings, resources }: FunctionsProps): HandlerFunction {
     const spec = functionSpecs[name];
     return new HandlerFunction(this, name, {
-      file: spec.file,
+      code: bundles.code(spec.file, spec),
       description: spec.description,
       timeout:
         spec.timeoutSeconds === undefined
@@ -231,13 +201,7 @@ export class Functions extends Construct {
         ...environmentFor(spec, resources),
       },
       statements: statementsFor(spec, resources),
-      define: {
-        ...stageJson(settings),
-        builtFrom: JSON.stringify(ownRelease()),
-        routeKeys: JSON.stringify(routeKeys),
-      },
       logRetentionDays: settings.logRetentionDays,
-      ...(spec.servesConsole && { servesConsole: true }),
       // A long reconcile continues with a new message in the queue that it came from. Lambda would stop that as a
       // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay. An export hands out its
       // work in the same way, and ends within a day. So does an upload that takes more than one run to assemble.

@@ -29,15 +29,9 @@ export function mixesOf(focus: Focus): readonly Mix[] {
   return focus === 'large-repos' ? lateMixes : faultMixes;
 }
 
-/** How many random runs a test makes: few while you work, more in CI, most in `.ci/run nightly`. */
-export function runsOf(runs: {
-  readonly local: number;
-  readonly ci: number;
-  readonly nightly: number;
-}): number {
-  if (process.env['NIGHTLY']) return runs.nightly;
-  return process.env['CI'] ? runs.ci : runs.local;
-}
+/** How many random runs a test makes: few after each change, most in `.ci/run nightly`. */
+export const runsOf = (runs: { readonly usual: number; readonly nightly: number }): number =>
+  process.env['NIGHTLY'] ? runs.nightly : runs.usual;
 
 /** The scenario of a seed, the mix of faults that it runs with, and what the stage is like. */
 function seeded(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { faultMixes } from './mixes.ts';
 import { runSeed, runsOf } from './seeds.ts';
 
-const seedsPerMix = runsOf({ local: 30, ci: 60, nightly: 180 });
+const seedsPerMix = runsOf({ usual: 30, nightly: 180 });
 /** How often each of these happens at least in a scenario, on average: a third of what was seen. */
 const leastPerScenario = {
   tenants: 1.1,

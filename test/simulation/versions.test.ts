@@ -7,7 +7,7 @@ import { type Code, code } from './code.ts';
 import { replacing } from './replacing.ts';
 import { firstViolation, focuses, runSeed, runsOf } from './seeds.ts';
 
-const seeds = runsOf({ local: 3, ci: 12, nightly: 120 });
+const seeds = runsOf({ usual: 6, nightly: 120 });
 /** Each night has others. */
 const firstSeed = Number(process.env['FC_SEED'] ?? 0) + 7_000;
 

@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { defaultSettings, settingsFromJson } from '../../lambda/core/rules/settings.ts';
 import { adoptedReposFromJson } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import { Bundles, bundling } from '../../lib/functions/bundles.ts';
 import { HandlerFunction, stageJson } from '../../lib/functions/functions.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
@@ -76,20 +77,14 @@ describe('the settings that become code', () => {
         ...Object.fromEntries(names.map((name) => [name, JSON.stringify(`it has ${name}`)])),
         builtFrom: JSON.stringify({ version: 'it has a version', commit: null }),
       },
-      bundle: true,
-      write: false,
+      ...bundling,
       outdir: 'out',
-      format: 'esm',
-      platform: 'node',
-      minify: true,
-      conditions: ['module'],
-      mainFields: ['module', 'main'],
     });
     const fileOf = Object.entries(handlerFiles) as [FunctionName, string][];
     const functionsWith = (name: string) =>
       fileOf.flatMap(([handler, file]) => {
         const output = built.outputFiles.find(
-          ({ path }) => relative('out', path) === file.replace('.ts', '.js'),
+          ({ path }) => relative('out', path) === file.replace('.ts', '.mjs'),
         );
         return output?.text.includes(`it has ${name}`) ? [handler] : [];
       });
@@ -127,14 +122,13 @@ describe('a function', () => {
     const app = new App({ analyticsReporting: false, outdir: mkdtempSync(join(folder, 'cdk-')) });
     const stack = new Stack(app, 'stack');
     new HandlerFunction(stack, 'management', {
-      file: handlerFiles.management,
+      code: new Bundles([handlerFiles.management], jsonOf(settings)).code(handlerFiles.management),
       description: '',
       timeout: Duration.seconds(3),
       memoryMb: 128,
       reservedConcurrency: undefined,
       environment: {},
       statements: [],
-      define: jsonOf(settings),
       logRetentionDays: RetentionDays.ONE_DAY,
     });
     const { template } = app.synth().getStackByName('stack');

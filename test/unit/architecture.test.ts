@@ -115,14 +115,23 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // lib names handlers by path, so that a deployment bundles them; it imports none.
   lib: {
-    imports: ['cli/doctor/profile.ts', 'lambda/core/table', 'lambda/frame', 'lambda/routes.ts', 'rules'],
+    imports: [
+      'cli/doctor/profile.ts',
+      'console/build',
+      'lambda/core/table',
+      'lambda/frame',
+      'lambda/routes.ts',
+      'rules',
+    ],
     packages: [
       '@aws-sdk/credential-provider-env',
       'aws-cdk-lib',
       'cdk-nag',
       'constructs',
+      'esbuild',
       'node:child_process',
       'node:fs',
+      'node:path',
       'node:url',
       'zod',
     ],

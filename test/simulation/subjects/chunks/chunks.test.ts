@@ -27,7 +27,7 @@ const least = {
 const neverAborts: Mutant = {
   deps: (deps) => ({ ...deps, archives: replacing(deps.archives, { abort: async () => undefined }) }),
 };
-const seeds = runsOf({ local: 14, ci: 60, nightly: 700 });
+const seeds = runsOf({ usual: 20, nightly: 700 });
 
 describe('chunked uploads, while people lie and functions die', () => {
   it(`never store wrong bytes, nor more than the limit, nor leave anything, in ${seeds} random runs`, async () => {

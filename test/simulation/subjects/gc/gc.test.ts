@@ -6,7 +6,7 @@ import { gcMutants, slowNotes } from './mutants-gc.ts';
 
 /** How often each of these must happen at least, in 100 histories. A simulation in which nothing happens proves nothing. */
 const least = { pushes: 5_000, renamed: 1_000, runs: 150, deleted: 300, lateWrites: 100, kills: 100 };
-const histories = runsOf({ local: 10, ci: 30, nightly: 100 });
+const histories = runsOf({ usual: 12, nightly: 100 });
 
 describe('a gc run, while people push', () => {
   it(`never deletes what a ref needs, in ${histories} random histories`, async () => {

@@ -4,12 +4,9 @@ import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { contract } from '../../../../lambda/contract.ts';
 import { handlerFiles, routes } from '../../../../lambda/routes.ts';
+import { bundling } from '../../../../lib/functions/bundles.ts';
 
 const folder = fileURLToPath(new URL('../../../../lambda/functions', import.meta.url));
-
-const credentials = fileURLToPath(
-  new URL('../../../../lib/functions/environment-credentials.ts', import.meta.url),
-);
 
 /** It has the SDK, because most of its time is the store's, and nobody waits for its start. */
 const withSdk = 'exports/export-archive.ts';
@@ -20,18 +17,12 @@ const handlers = Object.values(handlerFiles).filter((handler) => handler !== wit
 /** The functions' bundles, made as for a deployment. */
 const { metafile, outputFiles } = await build({
   entryPoints: handlers.map((handler) => `${folder}/${handler}`),
-  bundle: true,
-  write: false,
+  ...bundling,
+  minify: false,
   metafile: true,
   outdir: 'bundles',
-  platform: 'node',
-  format: 'esm',
-  target: 'node24',
-  mainFields: ['module', 'main'],
-  conditions: ['module'],
-  alias: { '@aws-sdk/credential-provider-node': credentials },
 });
-const bundleOf = (handler: string) => `bundles/${handler.replace('.ts', '.js')}`;
+const bundleOf = (handler: string) => `bundles/${handler.replace('.ts', '.mjs')}`;
 
 it.each(handlers)('%s starts with modules of Node alone, and without undici', (handler) => {
   const imported = metafile.outputs[bundleOf(handler)]?.imports

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { tokenIdOf } from '../../lambda/frame/access/rules/tokens.ts';
+import { tokenIdOf, tokenScopes } from '../../lambda/frame/access/rules/tokens.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import {
@@ -37,7 +37,7 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
         choice(
           '--scope <scope>',
           'read: clone, pull; write: also push; manage: also tokens, deletes, reconciles',
-          ['read', 'write', 'manage'],
+          tokenScopes,
         ),
       ),
       label: option('--label <text>', 'purpose of the token'),

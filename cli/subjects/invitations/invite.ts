@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { isTenantName, repoNamed } from '../../../lambda/core/rules/names.ts';
+import { tokenScopes } from '../../../lambda/frame/access/rules/tokens.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { least, tableOf, wraps } from '../../columns.ts';
 import {
@@ -31,7 +32,7 @@ const inviteCommand = actionCommand({
     scope: choice(
       '--scope <scope>',
       'read: clone, pull; write: also push; manage: also tokens (default: write)',
-      ['read', 'write', 'manage'],
+      tokenScopes,
     ),
     repo: option('--repo <repo>', 'only for this repo; repeatable (default: all)', eachRepo),
     user: option('--user <name>', 'their name (default: they choose it)'),

@@ -1,3 +1,4 @@
+import { tokenScopes } from '../../../lambda/frame/access/rules/tokens.ts';
 import type { BodyOf } from '../../api-client.ts';
 import { tableOf, wraps } from '../../columns.ts';
 import {
@@ -23,7 +24,7 @@ const organizationOperands = {
   ),
 };
 
-const rights = ['read', 'write', 'manage', 'none'] as const;
+const rights = [...tokenScopes, 'none'] as const;
 const scopeOf = (right: (typeof rights)[number] | undefined) => (right === 'none' ? null : right);
 
 const organizationsTable = tableOf<BodyOf<'listUsers'>['organizations'][number]>([

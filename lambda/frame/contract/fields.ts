@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { repoNamed, repoPattern } from '../../core/rules/names.ts';
 import { isPlainText } from '../../core/rules/text.ts';
 import { storageClasses } from '../../core/store/rules/storage-class.ts';
+import { tokenScopes } from '../access/rules/tokens.ts';
 
 /**
  * Fields that several requests and answers of the management API have. Handlers answer by the schemas of their
@@ -23,7 +24,7 @@ export const namesOrNull = names.nullable();
 /** A field that is there if it holds. */
 export const onlyTrue = z.literal(true).optional();
 
-export const scope = z.enum(['read', 'write', 'manage']);
+export const scope = z.enum(tokenScopes);
 
 const repoRule = 'must be the name of a repo';
 

@@ -3,8 +3,9 @@ import * as z from 'zod';
 import { sha256Hex } from '../../../core/rules/hash.ts';
 import { type Frozen, nullable } from '../../../core/rules/stored.ts';
 
-/** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
-export type TokenScope = 'read' | 'write' | 'manage';
+/** What a token may do, each more than the one before: `read` pulls, `write` pushes, `manage` administers its own tenant. */
+export const tokenScopes = ['read', 'write', 'manage'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
 
 export const tokenSchema = z.object({
   /** Public: identifies the token in lists, and to revoke it. */
@@ -12,7 +13,7 @@ export const tokenSchema = z.object({
   /** SHA-256 of the whole token, in hex. */
   secretSha256: z.string(),
   tenant: z.string(),
-  scope: z.enum(['read', 'write', 'manage']),
+  scope: z.enum(tokenScopes),
   label: nullable(z.string()),
   /** Whom or what it stands for, by name. Who created it vouches for that. null: nobody said. */
   user: nullable(z.string()),

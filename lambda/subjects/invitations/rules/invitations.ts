@@ -4,8 +4,8 @@ import { type Frozen, nullable } from '../../../core/rules/stored.ts';
 import {
   isForRepo,
   type TokenRecord,
-  type TokenScope,
   tokenIdOf,
+  tokenScopes,
   userKeptMs,
 } from '../../../frame/access/rules/tokens.ts';
 
@@ -25,7 +25,7 @@ export const invitationSchema = z.object({
   invitationId: z.string(),
   /** SHA-256 of the whole secret, in hex. */
   secretSha256: z.string(),
-  scope: z.enum(['read', 'write', 'manage']),
+  scope: z.enum(tokenScopes),
   repos: nullable(z.array(z.string())),
   /** null: who accepts it says. */
   user: nullable(z.string()),
@@ -107,14 +107,12 @@ export const deviceSchema = z.object({
 });
 export type DeviceRecord = Frozen<z.output<typeof deviceSchema>>;
 
-const scopes: readonly TokenScope[] = ['read', 'write', 'manage'];
-
 type Grant = Pick<TokenRecord, 'scope' | 'repos' | 'user'>;
 
 /** Whether what is asked for is no more than what a token's holder has, and stands for the same user. */
 export const isWithin = (own: Grant, asked: Grant): boolean =>
   asked.user === own.user &&
-  scopes.indexOf(asked.scope) <= scopes.indexOf(own.scope) &&
+  tokenScopes.indexOf(asked.scope) <= tokenScopes.indexOf(own.scope) &&
   (own.repos === null || asked.repos?.every((repo) => isForRepo(own, repo)) === true);
 
 /** No vowels, so it spells nothing, and nothing that looks like something else. */

@@ -4,7 +4,12 @@ import { sha256Hex } from '../../../core/rules/hash.ts';
 import { isTenantName } from '../../../core/rules/names.ts';
 import type { Frozen } from '../../../core/rules/stored.ts';
 import type { HostUser } from '../../../frame/access/rules/host-user.ts';
-import { derivedText, type SessionRecord, type TokenScope } from '../../../frame/access/rules/tokens.ts';
+import {
+  derivedText,
+  type SessionRecord,
+  type TokenScope,
+  tokenScopes,
+} from '../../../frame/access/rules/tokens.ts';
 import { type GitHostKind, type SignInHost, webUrlOf } from '../../hosts/rules/git-hosts.ts';
 
 /** What somebody is to the organization by which they sign in. */
@@ -29,7 +34,7 @@ interface Allowance {
   readonly sinceMs: number;
 }
 
-const scope = z.enum(['read', 'write', 'manage']).nullable();
+const scope = z.enum(tokenScopes).nullable();
 
 /** An organization of a git host that a tenant lets in, and what its users can do. null: nothing. */
 export const allowedSchema = z.object({

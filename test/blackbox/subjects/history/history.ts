@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, basic, bodyOf, expectProblem, expectStatus } from '../../api.ts';
+import { type Api, basic, bearer, bodyOf, expectProblem, expectStatus, jsonOf } from '../../api.ts';
 import { objectOf, objectsIn, type Place, pointer, postBatch, push } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
-import { subscriptionOf } from '../../subscription.ts';
+import { repoShape, subscriptionOf } from '../../subscription.ts';
 
 /** A reconcile may have to wait for the one before. */
 const waitTimeoutMs = 120_000;
@@ -152,6 +152,43 @@ function historyTests(api: () => Api): void {
       expect(full).toEqual({ fullOn: to, reason: null, bytesPerDay: null });
       await limit(null);
       expect((await read()).forecast).toEqual({ fullOn: null, reason: 'unlimited', bytesPerDay: null });
+    });
+
+    it('of a new tenant is known to be nothing', async () => {
+      const { tenant } = await api().newTenant({ limitBytes: 1000 });
+      expect(await subscriptionOf(api(), tenant)).toMatchObject({
+        forecast: { fullOn: null, reason: 'too-few-days', bytesPerDay: null },
+        lastRefusals: [],
+      });
+    });
+
+    it('shows what a repo stored in each week, in a list if that is asked for', async () => {
+      const at = { ...(await api().newTenant({ limitBytes: 10_000 })), repo: 'game' };
+      const repos = `/v1/tenants/${at.tenant}/repos`;
+      await push(api(), at, [objectOf(300)]);
+      expectStatus(await api().manage('POST', repos, { repo: 'empty' }), 201);
+      const weeksOf = async (path: string) =>
+        repoShape.parse(jsonOf(await api().manage('GET', `${repos}/${path}`))).weeks;
+      expect(await weeksOf('empty')).toEqual(Array(57).fill(null));
+      await subscriptionOf(api(), at.tenant, { query: '?refresh=true' });
+      const thisWeek = (count: number) => [...Array(count - 1).fill(null), 300];
+      expect(await weeksOf('game')).toEqual(thisWeek(57));
+      const listed = async (query: string) => {
+        const { repos: found } = jsonOf(await api().manage('GET', repos + query)) as {
+          repos: { repo: string; weeks?: unknown }[];
+        };
+        return Object.fromEntries(found.map(({ repo, weeks }) => [repo, weeks]));
+      };
+      expect((await listed('?weeks=true'))['game']).toEqual(thisWeek(13));
+      expect(Object.keys(await listed('?weeks=true'))).toEqual(['empty', 'game']);
+      for (const query of ['', '?weeks=false'])
+        expect(await listed(query)).toEqual({ empty: undefined, game: undefined });
+      expectProblem(await api().manage('GET', `${repos}?weeks=13`), 422);
+      // A token for another repo learns nothing of this one.
+      const { token } = await api().newToken(at.tenant, { scope: 'read', repos: ['empty'] });
+      expectProblem(await api().as(bearer(token), 'GET', `${repos}/game`), 404);
+      const seen = jsonOf(await api().as(bearer(token), 'GET', `${repos}?weeks=true`));
+      expect(JSON.stringify(seen)).not.toContain('300');
     });
 
     it.each(['from=2026-13-01', 'from=2026-02-30', 'to=yesterday', 'from=', 'days=5'])(

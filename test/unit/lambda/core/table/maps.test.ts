@@ -28,6 +28,7 @@ describe('a map of an item', () => {
           .filter((line) => /\b(z\.record|mapOf)\(/.test(line))
           .map((line) => `${path}: ${/^\s*(?:const )?(\w+)( =|:)/.exec(line)?.[1] ?? ''}`),
       );
-    expect(found.sort()).toEqual(Object.keys(maps).sort());
+    const here = Object.keys(maps).filter((row) => sources.has(row.split(': ')[0] ?? ''));
+    expect(found.sort()).toEqual(here.sort());
   });
 });

@@ -1,7 +1,7 @@
 import { examples } from '../../../cli/program.ts';
 import { dayAfter } from '../../../lambda/core/rules/dates.ts';
 import type { ProblemCode } from '../../../lambda/frame/contract/problems.ts';
-import { copying, done } from './subjects/exports/export-bodies.ts';
+import { copying, done } from '../../support/subjects/exports/export-bodies.ts';
 
 type Change = object | { readonly problem: ProblemCode };
 

@@ -9,7 +9,7 @@ import {
   quickestSettings,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
 import { gridBound } from '../../../../../support/grid-bound.ts';
-import { challenge, makeObjects, objectSets } from '../../../../../support/object-sets.ts';
+import { challenge, makeObjects, objectSets } from '../../../../../support/subjects/exports/object-sets.ts';
 
 const mebibyte = 1024 ** 2;
 const seeds = [1, 2];

@@ -185,7 +185,7 @@ const waitMs = 120_000;
 const open: readonly string[] = ['planning', 'copying'];
 
 /** The files of a tar, by name → SHA-256. */
-export function filesOfTar(tar: Buffer): Record<string, string> {
+function filesOfTar(tar: Buffer): Record<string, string> {
   const text = (at: number, length: number) => tar.toString('latin1', at, at + length).replace(/\0.*$/s, '');
   const files: Record<string, string> = {};
   for (let at = 0; at < tar.length && tar[at] !== 0; ) {
@@ -210,11 +210,11 @@ function filesOfZip(zip: Buffer): Record<string, string> {
 }
 
 /** Under which name an archive has an object. */
-export const nameOf = ({ oid }: Pick<LfsObject, 'oid'>) =>
+const nameOf = ({ oid }: Pick<LfsObject, 'oid'>) =>
   `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
 
 /** Begins an export of a tenant. @returns it, once it has ended. */
-export async function exported(api: Api, tenant: string, body: object): Promise<Job> {
+async function exported(api: Api, tenant: string, body: object): Promise<Job> {
   const path = `/v1/tenants/${tenant}/exports`;
   const { exportId } = bodyOf(await api.manage('POST', path, body), 202, jobShape);
   for (const endMs = Date.now() + waitMs; ; await sleep(250)) {
@@ -297,6 +297,18 @@ export const exportsSubject: Subject = {
     'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   },
   lists: ['exports'],
+  ofAdopted: {
+    title: 'is exported',
+    test: async (api, { tenant, repo, objects }) => {
+      const job = await exported(api, tenant, { repo, format: 'tar' });
+      expect(job).toMatchObject({ state: 'done', plan: { objectCount: objects.length } });
+      const archive = await api.follow(job.archives[0]?.url ?? '', { method: 'GET' });
+      const files = filesOfTar(archive.bytes);
+      expect(files).toMatchObject(Object.fromEntries(objects.map((each) => [nameOf(each), each.oid])));
+      const deleted = await api.manage('DELETE', `/v1/tenants/${tenant}/exports/${job.exportId}`);
+      expect(deleted.status).toBe(200);
+    },
+  },
   tests: (api) => {
     describe('exports', () => exportTests(api));
     archiveTests(api);

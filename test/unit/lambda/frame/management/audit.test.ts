@@ -279,27 +279,6 @@ describe('the management API', () => {
       expect((await ask(route, { query: { from: '2020-01-01' } })).body.entries).toEqual([]);
     });
 
-    it('of an export with how it is now, or ended, and without what nobody knows any more', async () => {
-      const { body: made } = await ask('POST /v1/tenants/{tenant}/exports', { body: { repo: 'game' } });
-      const shown = async () =>
-        (await ask(route, { query: { action: 'export.start' } })).body.entries[0].after;
-      expect(await shown()).toMatchObject({ exportId: made.exportId, state: 'planning', repo: 'game' });
-      await deps.exportJobs.change({ tenant: 'acme', exportId: made.exportId }, (job) => ({
-        ...job,
-        state: 'done',
-        endedAtMs: clock.nowMs(),
-      }));
-      expect(await shown()).toMatchObject({ exportId: made.exportId, state: 'done' });
-      // Of exports, those on the page alone are read.
-      const [some, all] = [vi.spyOn(deps.exportJobs, 'readSome'), vi.spyOn(deps.exportJobs, 'list')];
-      await shown();
-      expect(some.mock.calls).toEqual([[{ tenant: 'acme', exportIds: [made.exportId] }]]);
-      expect(all).not.toHaveBeenCalled();
-      deps.exportJobs.readSome = async () => [];
-      expect(await shown()).toMatchObject({ exportId: made.exportId, repo: 'game' });
-      expect(await shown()).not.toHaveProperty('state');
-    });
-
     it('of a deleted tenant to the operator, who gets 404 for what was never there', async () => {
       await ask('DELETE /v1/tenants/{tenant}');
       const record = await deps.ledger.readTenant('acme');

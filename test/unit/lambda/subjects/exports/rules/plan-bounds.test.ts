@@ -8,7 +8,7 @@ import {
   type PlanSettings,
   quickestSettings,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
-import { gridBound } from '../../../../../support/grid-bound.ts';
+import { gridBound } from '../../../../../support/subjects/exports/grid-bound.ts';
 import { challenge, makeObjects, objectSets } from '../../../../../support/subjects/exports/object-sets.ts';
 
 const mebibyte = 1024 ** 2;

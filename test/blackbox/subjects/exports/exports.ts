@@ -105,6 +105,29 @@ function exportTests(api: () => Api): void {
       await started(tenant);
     });
 
+    it('is of the one repo that a token is for', async () => {
+      const tokens = await api().newTenant();
+      const { tenant } = tokens;
+      for (const repo of ['game', 'film']) await push(api(), { ...tokens, repo }, [objectOf(10)]);
+      const { token } = await api().newToken(tenant, { scope: 'write', repos: ['game'] });
+      const [oneRepo, read] = [bearer(token), bearer(tokens.readToken)];
+      const start = (body: object, who = oneRepo) =>
+        send('POST', pathOf(tenant), who, { ...body, dryRun: true });
+      expect((await start({})).status).toBe(403);
+      expect((await start({ repo: 'film' })).status).toBe(404);
+      const { exportId } = bodyOf(await start({ repo: 'game' }), 202, exportShape);
+      const ids = [];
+      for (const body of [{ repo: 'film' }, {}])
+        ids.push(bodyOf(await start(body, read), 202, exportShape).exportId);
+      const { text } = await send('GET', pathOf(tenant), oneRepo);
+      expect(text).toContain(exportId);
+      for (const id of ids) {
+        expect(text).not.toContain(id);
+        expect((await send('GET', pathOf(tenant, id), oneRepo)).status).toBe(404);
+        expect((await send('GET', pathOf(tenant, id), read)).status).toBe(200);
+      }
+    });
+
     it('is not there for others, who cannot tell it from none', async () => {
       const { exportId } = await started(own.tenant, { dryRun: true });
       for (const [method, path] of [
@@ -297,6 +320,22 @@ export const exportsSubject: Subject = {
     'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   },
   lists: ['exports'],
+  places: {
+    fill: async (api, { tenant, repos }) => {
+      const ids: string[] = [];
+      for (let count = 0; ; count += 1) {
+        const wish = count === 0 ? {} : { repo: repos[count % repos.length] };
+        const begun = await api.manage('POST', `/v1/tenants/${tenant}/exports`, wish);
+        if (begun.status !== 202) return ids;
+        ids.push(exportShape.parse(jsonOf(begun)).exportId);
+      }
+    },
+    ask: async (api, { tenant, repo }, who) => {
+      const answer = await api.as(who, 'POST', `/v1/tenants/${tenant}/exports`, { repo });
+      expectProblem(answer, 409, /All export slots/);
+      return answer;
+    },
+  },
   ofAdopted: {
     title: 'is exported',
     test: async (api, { tenant, repo, objects }) => {

@@ -5,7 +5,7 @@ import { CliError } from './errors.ts';
 import { Rate, type WaitLine } from './progress.ts';
 import { formatDuration } from './render.ts';
 
-/** What transfers have in common: what may succeed the next time is tried again, and how far it is is shown. */
+/** What transfers have in common: retries, and what shows how far they are. */
 
 /** An attempt that gets nothing for so long is given up. */
 export const idleMs = 60_000;

@@ -16,7 +16,7 @@ export interface Subject {
     /** Asks for one more, and is refused. */
     readonly ask: (
       api: Api,
-      place: Omit<Place, 'writeToken'>,
+      place: Pick<Place, 'tenant' | 'repo'>,
       who: Record<string, string>,
     ) => Promise<Answer>;
   };

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { create } from '../../../../../lambda/functions/management.ts';
 import { exportPageSchema, exportSchema } from '../../../../../lambda/subjects/exports/contract.ts';
@@ -243,27 +243,4 @@ describe('exports', () => {
     await ask(deps, ofTenant);
     expect(await states()).toEqual(['cancelled', 'expired']);
   });
-});
-
-it('the audit shows an export with how it is now, or ended, and without what nobody knows any more', async () => {
-  const { deps, clock } = await exportWorld();
-  const { exportId } = (await start(deps, { repo: 'game' })).body;
-  const shown = async () =>
-    (await ask(deps, 'GET /v1/tenants/{tenant}/audit', { query: { action: 'export.start' } })).body.entries[0]
-      .after;
-  expect(await shown()).toMatchObject({ exportId, state: 'planning', repo: 'game' });
-  await deps.exportJobs.change({ tenant: 'acme', exportId }, (job) => ({
-    ...job,
-    state: 'done',
-    endedAtMs: clock.nowMs(),
-  }));
-  expect(await shown()).toMatchObject({ exportId, state: 'done' });
-  // Of exports, those on the page alone are read.
-  const [some, all] = [vi.spyOn(deps.exportJobs, 'readSome'), vi.spyOn(deps.exportJobs, 'list')];
-  await shown();
-  expect(some.mock.calls).toEqual([[{ tenant: 'acme', exportIds: [exportId] }]]);
-  expect(all).not.toHaveBeenCalled();
-  deps.exportJobs.readSome = async () => [];
-  expect(await shown()).toMatchObject({ exportId, repo: 'game' });
-  expect(await shown()).not.toHaveProperty('state');
 });

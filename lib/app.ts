@@ -58,7 +58,7 @@ class LfsQuotaStack extends Stack {
         ? new Cdn(this, 'Cdn', { bucket: this.storage.bucket, settings: objectStore.cdn })
         : undefined;
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
-    const workers = workersOf(settings);
+    const workers: Partial<Record<string, number>> = workersOf(settings);
     const queues = workQueues(this, settings);
     const { reconciles, ...delivered } = queues;
     if (queues['store-events'] && this.storage.bucket)
@@ -77,8 +77,8 @@ class LfsQuotaStack extends Stack {
         queues,
         email: settings.email &&
           feedback && { ...settings.email, configurationSet: feedback.configurationSet },
-        exports: workers.exports
-          ? { store: exportStoreOf(objectStore), settings: { ...exports, workers: workers.exports } }
+        exports: workers['exports']
+          ? { store: exportStoreOf(objectStore), settings: { ...exports, workers: workers['exports'] } }
           : undefined,
         adminSecretArn: this.adminToken.secretArn,
         signInSecretArns: Object.entries<SubjectSetting>(subjects).flatMap(

@@ -154,10 +154,11 @@ export function composeEmbedded({
   const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
+  const ofSubjects = { ...given, adminSha256, exportsAs };
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
-    ...allOf(creators(subjectPorts), { ...given, adminSha256, exportsAs }),
+    ...allOf(creators(subjectPorts), ofSubjects),
     metrics,
     eventBus: { publish: async () => undefined },
     allowsLoopback,

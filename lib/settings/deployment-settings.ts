@@ -8,10 +8,10 @@ import {
 } from '../../lambda/core/store/rules/adopted-repos.ts';
 import { publicKeyIn } from '../../lambda/core/store/rules/cdn-keys.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
+import type { QueueSpec } from '../../lambda/frame/spec.ts';
 import {
   type FunctionName,
   functionSpecs,
-  type QueueName,
   queueNames,
   queueSpecs,
   type WorkersSetting,
@@ -119,15 +119,18 @@ const memoryOfFunctions = section(
 /** What AWS gives an account that asked for it. A new one has 10. */
 export const usualConcurrency = 1_000;
 
+/** A stage can be without some. */
+const specs: Readonly<Record<string, QueueSpec | undefined>> = queueSpecs;
+
 /** How many functions do one kind of work. Left out, it depends on `accountConcurrency`. */
-const workers = (name: QueueName, what: string, least = 2) =>
+const workers = (name: string, what: string, least = 2) =>
   z
     .int()
     .min(least)
     .max(1_000)
     .optional()
     .describe(
-      `${what} Default: ${queueSpecs[name].usualWorkers}, or fewer with a low \`accountConcurrency\`.`,
+      `${what} Default: ${specs[name]?.usualWorkers ?? 0}, or fewer with a low \`accountConcurrency\`.`,
     );
 
 const workersOfQueues = Object.fromEntries(

@@ -16,7 +16,8 @@ import {
   type TestTenant,
 } from './api.ts';
 import { ask, type LfsObject, lfsHeaders, newOid, objectOf, push } from './lfs.ts';
-import { exported, filesOfTar, nameOf } from './subjects/exports/exports.ts';
+import type { Subject } from './subject.ts';
+import * as subjects from './subjects.ts';
 import { subscriptionOf } from './subscription.ts';
 
 type Layout = AdoptedRepo['names'];
@@ -172,20 +173,13 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
       expect(hash('sha256', got.bytes)).toBe(repo.pushed.oid);
     });
 
-    it.each(layouts)('of %s is exported', { timeout: 240_000 }, async (names) => {
-      await pushes();
-      const { repo, there, pushed } = found(names, isUsed);
-      const job = await exported(api(), own.tenant, { repo, format: 'tar' });
-      expect(job).toMatchObject({ state: 'done', plan: { objectCount: 4 } });
-      const archive = await api().follow(job.archives[0]?.url ?? '', { method: 'GET' });
-      const files = filesOfTar(archive.bytes);
-      expect(files).toMatchObject(
-        Object.fromEntries([...there, pushed].map((each) => [nameOf(each), each.oid])),
-      );
-      expect((await api().manage('DELETE', `/v1/tenants/${own.tenant}/exports/${job.exportId}`)).status).toBe(
-        200,
-      );
-    });
+    for (const { ofAdopted } of Object.values<Subject>(subjects))
+      if (ofAdopted)
+        it.each(layouts)(`of %s ${ofAdopted.title}`, { timeout: 240_000 }, async (names) => {
+          await pushes();
+          const { repo, there, pushed } = found(names, isUsed);
+          await ofAdopted.test(api(), { tenant: own.tenant, repo, objects: [...there, pushed] });
+        });
 
     it('is not told to strangers: a verify in its path is that of any tenant', async () => {
       const verify = (tenant: string) =>

@@ -1,15 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../lambda/routes.ts';
-import {
-  type Answer,
-  type Api,
-  basic,
-  comparable,
-  expectProblem,
-  expectStatus,
-  jsonOf,
-  type TestTenant,
-} from './api.ts';
+import { type Answer, type Api, basic, comparable, expectStatus, jsonOf, type TestTenant } from './api.ts';
 import { admitted, lfsHeaders, newOid, objectOf, pointer, postBatch, push } from './lfs.ts';
 import type { Subject } from './subject.ts';
 import * as subjects from './subjects.ts';
@@ -24,6 +15,11 @@ const reads = routes.filter(({ method, path }) => method === 'GET' && path.inclu
 
 /** They show a repo once it's counted. */
 const seenLate = ['subscription', 'history'].filter((name) => reads.some(({ path }) => path.endsWith(name)));
+
+const withPlaces = Object.values<Subject>(subjects).flatMap(({ places, lists = [] }) =>
+  places ? [{ places, lists }] : [],
+);
+const listsWithPlaces = withPlaces.flatMap(({ lists }) => lists);
 
 /** What a token for some repos can learn of others: nothing, on any page of any list. */
 export function limitedTokenTests(api: () => Api): void {
@@ -67,12 +63,8 @@ export function limitedTokenTests(api: () => Api): void {
         if (foreignRepos.includes(repo)) foreign.push(puller.tokenId, kept.oid, gone.oid);
       }
       // All places of the tenant are taken by what the token may not see.
-      for (let status = 202, repo = 0; status === 202; repo += 1) {
-        const wish = repo === 0 ? {} : { repo: foreignRepos[repo % foreignRepos.length] };
-        const begun = await api().manage('POST', `/v1/tenants/${tenant}/exports`, wish);
-        status = begun.status;
-        if (status === 202) foreign.push((jsonOf(begun) as { exportId: string }).exportId);
-      }
+      for (const { places } of withPlaces)
+        foreign.push(...(await places.fill(api(), { tenant, repos: foreignRepos })));
     });
 
     /** The answers to a list, page by page, or to what is none. */
@@ -130,14 +122,15 @@ export function limitedTokenTests(api: () => Api): void {
         }
       }
       expect([...shown].sort()).toEqual(
-        expect.arrayContaining(['downloads', 'exports', 'repos', 'reservations']),
+        expect.arrayContaining(['downloads', 'repos', 'reservations', ...listsWithPlaces].sort()),
       );
     });
 
-    it('is not told whose exports take all places', async () => {
-      const answer = await api().as(limited, 'POST', `/v1/tenants/${own.tenant}/exports`, { repo: 'game' });
-      expectProblem(answer, 409, /All export slots/);
-      expect(foundIn(answer, foreign)).toEqual([]);
+    it('is not told who takes all places', async () => {
+      for (const { places } of withPlaces) {
+        const answer = await places.ask(api(), { tenant: own.tenant, repo: 'game' }, limited);
+        expect(foundIn(answer, foreign)).toEqual([]);
+      }
     });
 
     it('does not get the names of others by a cursor of its own making', async () => {

@@ -1,5 +1,5 @@
-import type { Api } from './api.ts';
-import type { Place } from './lfs.ts';
+import type { Answer, Api } from './api.ts';
+import type { LfsObject, Place } from './lfs.ts';
 
 /** What a client can see of one subject. */
 export interface Subject {
@@ -9,7 +9,29 @@ export interface Subject {
   readonly lists?: readonly string[];
   /** Leaves something in a repo that a token for other repos must not see. */
   readonly leaves?: (api: Api, place: Place) => Promise<unknown>;
+  /** What a tenant has a few of, which its repos share. */
+  readonly places?: {
+    /** Takes all of them, for one of these repos or the whole tenant. @returns ids of what has them. */
+    readonly fill: (api: Api, of: { tenant: string; repos: readonly string[] }) => Promise<readonly string[]>;
+    /** Asks for one more, and is refused. */
+    readonly ask: (
+      api: Api,
+      place: Pick<Place, 'tenant' | 'repo'>,
+      who: Record<string, string>,
+    ) => Promise<Answer>;
+  };
+  /** Of a repo that another server has laid out, and to which `objects` belong. */
+  readonly ofAdopted?: {
+    readonly title: string;
+    readonly test: (api: Api, repo: AdoptedPlace) => Promise<void>;
+  };
   readonly tests: (api: () => Api) => void;
+}
+
+interface AdoptedPlace {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly objects: readonly LfsObject[];
 }
 
 /**

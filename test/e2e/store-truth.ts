@@ -1,12 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  ListMultipartUploadsCommand,
-  PutObjectCommand,
-  paginateListObjectsV2,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { PutObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { z } from 'zod';
 import type { Stack } from './stack.ts';
 
@@ -19,7 +14,7 @@ export interface Stored {
 const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
 
 /** A client of the store itself, which bypasses lfs-quota. */
-async function storeClient(stack: Stack): Promise<S3Client> {
+export async function storeClient(stack: Stack): Promise<S3Client> {
   const kept = await readFile(join(stack.dataDir, 'store-credentials.json'), 'utf8');
   return new S3Client({
     region: 'us-east-1',
@@ -62,23 +57,6 @@ export async function listStore(stack: Stack, path: string): Promise<Map<string,
     client.destroy();
   }
   return found;
-}
-
-/** What exports have in the store, beside the CRC-32 for later ones: keys of objects, and of uploads that are not complete. */
-export async function listExports(stack: Stack): Promise<{ keys: string[]; uploads: string[] }> {
-  const client = await storeClient(stack);
-  const place = { Bucket: '_objects', Prefix: '_exports/' };
-  try {
-    const keys: string[] = [];
-    for await (const page of paginateListObjectsV2({ client }, place))
-      keys.push(...(page.Contents ?? []).map(({ Key = '' }) => Key));
-    // One page: there are fewer than 1,000.
-    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(place));
-    const isKept = (key: string) => key.split('/')[2] === 'crc32';
-    return { keys: keys.filter((key) => !isKept(key)), uploads: Uploads.map(({ Key = '' }) => Key) };
-  } finally {
-    client.destroy();
-  }
 }
 
 /** oid → bytes. */

@@ -16,24 +16,18 @@ export function cleanUp(world: TenantWorld, { repo, keep, isCancelled }: GcActio
 
 /** Somebody deletes what is not to be kept. */
 export async function collectGarbage(world: TenantWorld, wish: GarbageWish): Promise<void> {
-  for (const subject of Object.values<SimSubject>(subjects)) await subject.collectGarbage?.(world, wish);
+  for (const subject of Object.values<SimSubject>(subjects))
+    if (subject.collectGarbage) await subject.collectGarbage(world, wish);
 }
 
 /** Those of a scenario, and what makes its repos large repos. */
 const oidsMax = 16;
 
-/** An export that nobody works on: it holds deletes up until it is cancelled, or its day is over. */
-export async function holdExport(world: TenantWorld, action: ExportAction): Promise<void> {
-  const { tenant } = world;
-  const repo = action.repo === null ? null : repoName(action.repo);
-  const wish = { tenant, repo, format: 'tar', prefer: 'cost', isDryRun: false } as const;
-  const started = await world.invoke((deps, code) => code.startExport(deps, wish));
-  if (typeof started !== 'object' || started.answer.kind !== 'started') return;
-  world.coverage.exports += 1;
-  if (action.cancelAfterMs === null) return;
-  await world.wait(action.cancelAfterMs);
-  const { exportId } = started.answer.job;
-  await world.invoke((deps, code) => code.cancelExport(deps, { tenant, exportId }));
+/** Somebody keeps objects from being deleted. */
+export async function hold(world: TenantWorld, { repo, cancelAfterMs }: ExportAction): Promise<void> {
+  const wish = { repo: repo === null ? null : repoName(repo), cancelAfterMs };
+  for (const subject of Object.values<SimSubject>(subjects))
+    if (subject.hold) await subject.hold(world, wish);
 }
 
 /** Somebody asks for objects, of which some are not there or have other bytes. What is metered is what was offered. */

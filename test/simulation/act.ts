@@ -1,6 +1,6 @@
 import { lapsedAtMs } from '../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
-import { cleanUp, download, holdExport } from './act-beside.ts';
+import { cleanUp, download, hold } from './act-beside.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
 import type { Action, AroundAction, CrowdAction, DeleteObjectAction, Scenario } from './scenario.ts';
@@ -72,7 +72,7 @@ export async function act(
     case 'gc':
       return cleanUp(world, action);
     case 'export':
-      return holdExport(world, action);
+      return hold(world, action);
     case 'download':
       return download(world, action);
     case 'outage':

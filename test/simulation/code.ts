@@ -9,8 +9,6 @@ import { KnownObjects } from '../../lambda/core/scan/rules/known-objects.ts';
 import { limitRepo } from '../../lambda/frame/access/repos.ts';
 import { createTenant, updateTenant } from '../../lambda/frame/access/tenants.ts';
 import { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
-import { cancelExport } from '../../lambda/subjects/exports/start.ts';
-import { startExport } from '../support/subjects/exports/start-export.ts';
 import { Actor } from './actor.ts';
 import { bound, depsOf } from './ports.ts';
 import type { SubjectCode } from './subject-code.ts';
@@ -27,7 +25,6 @@ export const code = {
   bound,
   depsOf,
   admitUpload,
-  cancelExport,
   cancelReservations,
   createTenant,
   deleteRepo,
@@ -39,7 +36,6 @@ export const code = {
   recordStoreEvents,
   refresh,
   runReconcile,
-  startExport,
   updateTenant,
   verifyUpload,
   ...(Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.code)) as object),

@@ -1,7 +1,6 @@
 import type { Reservation } from '../../lambda/core/ledger/rules/reservation.ts';
 import { type TenantRecord, unconfirmedMakersMax } from '../../lambda/core/ledger/rules/tenant.ts';
 import { defaultSettings } from '../../lambda/core/rules/settings.ts';
-import { type ExportJob, isOpen } from '../../lambda/subjects/exports/rules/job.ts';
 import { sumBelow, type Truth } from './truth.ts';
 
 /** An invariant was broken. The message begins with its number in docs/how-it-works.md, and says by how much. */
@@ -65,6 +64,15 @@ function limitsIn(record: TenantRecord): LimitRecord[] {
     makers: limit.scanned?.unconfirmed?.makers ?? nobody,
   }));
   return [ofTenant, ...ofRepos];
+}
+
+/** A function removes an object of which a deletion was asked for, in a repo that stays. */
+export interface AskedRemoval {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly oid: string;
+  readonly askedMs: number;
+  readonly nowMs: number;
 }
 
 /** What bounds what is stored if PUTs end hours late. */
@@ -354,10 +362,14 @@ export class Invariants {
    * Checked at each removal. After a client was told that an object is stored, the object may go only if its deletion
    * was requested after that client's request began.
    */
-  checkRemoval(key: string, input: { exports: readonly ExportJob[]; nowMs: number }): void {
-    this.#removedMs = input.nowMs;
+  checkRemoval(
+    key: string,
+    { nowMs, check }: { nowMs: number; check: (removal: AskedRemoval) => void },
+  ): void {
+    this.#removedMs = nowMs;
     const [, repo = '', oid = ''] = key.split('/');
-    this.#checkExported(repo, oid, input);
+    const askedMs = this.#takeAsked(repo, oid);
+    if (askedMs !== undefined) check({ tenant: this.#truth.tenant, repo, oid, askedMs, nowMs });
     const reportedMs = this.#reported.get(`${repo}/${oid}`);
     if (reportedMs === undefined || this.#mayGo(repo, reportedMs)) return;
     if ((this.#deletedAtMs.get(`${repo}/${oid}`) ?? 0) < reportedMs) {
@@ -367,24 +379,12 @@ export class Invariants {
     }
   }
 
-  /** What was asked to be deleted only after an export was opened stays until that has ended. */
-  #checkExported(
-    repo: string,
-    oid: string,
-    { exports, nowMs }: { exports: readonly ExportJob[]; nowMs: number },
-  ): void {
+  /** @returns when the deletion of an object was asked for first that is stored, in a repo that stays. */
+  #takeAsked(repo: string, oid: string): number | undefined {
     const name = `${repo}/${oid}`;
     const askedMs = this.#askedAtMs.get(name);
     this.#askedAtMs.delete(name);
-    if (askedMs === undefined || this.mayBeClosed(repo) || !this.#truth.stored.has(name)) return;
-    const skewMs = 2 * defaultSettings.clockSkewMs;
-    for (const job of exports) {
-      const { request, createdAtMs, endsByMs } = job;
-      const isOfRepo = request.repo === null || request.repo === repo;
-      const isInTime = createdAtMs + skewMs < askedMs && nowMs + skewMs < endsByMs;
-      if (isOfRepo && isInTime && isOpen(job))
-        throw new Violation(`Exports: ${name.slice(0, 11)} was deleted, and an open export is to have it`);
-    }
+    return this.mayBeClosed(repo) || !this.#truth.stored.has(name) ? undefined : askedMs;
   }
 
   /** Checked when a client is refused: the limit must have been exceeded at some moment of its request. */

@@ -5,26 +5,17 @@ import { replacing } from './replacing.ts';
 import {
   cleanedWhilePushed,
   cleanedWithoutFiles,
-  deletedWhileExported,
   downloadedAgain,
   downloadedInVain,
 } from './stories-beside.ts';
 import type { Story } from './story.ts';
 import type { Mutant } from './world.ts';
 
-/** Mistakes in gc runs, exports and downloads. */
+/** Mistakes in gc runs and downloads. */
 
 /** Batches do not note what they name. */
 const unnoted: Mutant = {
   ledger: (ledger) => replacing(ledger, { noteSeen: async () => undefined }),
-};
-
-/** A delete knows of no export. */
-const unspared: Mutant = {
-  deps: (deps) => ({
-    ...deps,
-    exportJobs: replacing(deps.exportJobs, { list: async () => ({ jobs: [], nextCursor: null }) }),
-  }),
 };
 
 /** A gc run that fails stands before the reconcile. */
@@ -92,13 +83,6 @@ export const besideMutants: readonly {
     invariant: /^Downloads/,
     seeds: 6,
     story: downloadedInVain,
-  },
-  {
-    name: 'deletes know of no export',
-    mutant: unspared,
-    invariant: /^Exports/,
-    seeds: 6,
-    story: deletedWhileExported,
   },
   {
     name: 'downloads are metered anew',

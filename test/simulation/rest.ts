@@ -22,7 +22,8 @@ export async function checkRest(world: TenantWorld): Promise<void> {
     world.invariants.checkRest();
   }
   await checkDeletes(world, 'ended');
-  for (const subject of Object.values<SimSubject>(subjects)) await subject.checkRest?.(world);
+  for (const subject of Object.values<SimSubject>(subjects))
+    if (subject.checkRest) await subject.checkRest(world);
   world.metered.checkMonth(await meteredBytes(world));
   await checkRepos(world);
 }

@@ -8,6 +8,8 @@ import { oidName, repoName, tenantName } from './names.ts';
 import { checkRest, largeRepoRunsMax, mayHaveScansLeft } from './rest.ts';
 import type { Action, OutageAction, Scenario } from './scenario.ts';
 import type { Stage } from './stage.ts';
+import type { SimSubject } from './subject.ts';
+import * as subjects from './subjects.ts';
 import { TenantWorld } from './tenant-world.ts';
 import { trickle, withTrickled } from './trickle.ts';
 import { type Mutant, World } from './world.ts';
@@ -44,6 +46,9 @@ export async function simulate(
   const sizes = withTrickled(scenario.sizes);
   const { seed, table } = scenario;
   const world = new World({ seed, sizes, tenants, ...(table && { table }), ...input });
+  world.checkRemoval = (removal) => {
+    for (const subject of Object.values<SimSubject>(subjects)) subject.checkRemoval?.(world, removal);
+  };
   world.coverage.tenants += tenants.length;
   scenario.tenants.forEach(({ imported }, index) => {
     for (const oid of imported) {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { faultMixes } from './mixes.ts';
 import { runSeed, runsOf } from './seeds.ts';
+import type { SimSubject } from './subject.ts';
+import * as subjects from './subjects.ts';
 
 const seedsPerMix = runsOf({ usual: 30, nightly: 180 });
 /** How often each of these happens at least in a scenario, on average: a third of what was seen. */
-const leastPerScenario = {
+const leastPerScenario: Readonly<Record<string, number>> = {
   tenants: 1.1,
   admissions: 0.66,
   refusals: 0.27,
@@ -19,9 +21,9 @@ const leastPerScenario = {
   deadLetters: 0.014,
   told: 0.5,
   gcs: 0.028,
-  exports: 0.022,
   downloads: 0.085,
   repoLimits: 0.48,
+  ...Object.assign({}, ...Object.values<SimSubject>(subjects).map(({ least }) => least)),
 };
 
 describe('the ledger under a seeded scheduler', () => {

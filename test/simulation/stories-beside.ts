@@ -1,6 +1,6 @@
 import { minute, oids, plainStage, pushed, type Story } from './story.ts';
 
-/** What may happen around gc runs, exports and downloads. */
+/** What may happen around gc runs and downloads. */
 
 const second = 1_000;
 const ofTenBytes = oids.map(() => 10);
@@ -27,24 +27,6 @@ export const cleanedWithoutFiles: Story = {
     { kind: 'gc', tenant: 0, afterMs: minute, repo: 0, keep: [0], isCancelled: false },
     { kind: 'outage', tenant: 0, afterMs: 14 * minute, of: 'files', forMs: 60 * minute },
     ...[6, 8].map((oid) => pushed(oid, 'at-once', 5 * minute)),
-  ],
-};
-
-/** An export is opened, and then objects of it are deleted. */
-export const deletedWhileExported: Story = {
-  tenants: [{ limitBytes: 200, imported: [0, 1, 2, 3] }],
-  sizes: ofTenBytes,
-  stage: plainStage,
-  actions: [
-    { kind: 'export', tenant: 0, afterMs: minute, repo: 0, cancelAfterMs: 6 * 60 * minute },
-    ...[0, 2].map((oid) => ({
-      kind: 'delete-object' as const,
-      tenant: 0,
-      afterMs: minute,
-      repo: 0,
-      oid,
-      contested: false,
-    })),
   ],
 };
 

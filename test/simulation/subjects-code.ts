@@ -1,4 +1,5 @@
 /** What the simulator's invocations run of subjects: a line each. */
 
 export { chunks } from './subjects/chunks/code.ts';
+export { exports } from './subjects/exports/code.ts';
 export { gc } from './subjects/gc/code.ts';

@@ -12,14 +12,14 @@ import type { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
-import { MemoryDownloads, MemoryExportJobs } from '../support/memory/stores.ts';
+import { MemoryDownloads } from '../support/memory/stores.ts';
 import { type MemoryTable, memoryTable } from '../support/memory/table.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
 import type { Mix, Weather } from './actor.ts';
 import type { Code } from './code.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
-import { Invariants, Violation } from './invariants.ts';
+import { type AskedRemoval, Invariants, Violation } from './invariants.ts';
 import { Metered } from './metered.ts';
 import { Mishaps } from './mishaps.ts';
 import { oidName, tenantName } from './names.ts';
@@ -86,7 +86,8 @@ export class World {
   sendJobs: (port: string, jobs: readonly object[]) => void = notSimulated;
   onCreated: (upload: MultipartUpload) => void = notSimulated;
   onMade: (upload: MultipartUpload) => Promise<void> = notSimulated;
-  readonly exportJobs: MemoryExportJobs;
+  /** What subjects check when a function removes what was asked to be deleted. */
+  checkRemoval: (removal: AskedRemoval) => void = () => undefined;
   readonly downloads: MemoryDownloads;
   /** Its own random source, so that it does not change other choices. */
   readonly #putTimes: Random;
@@ -162,7 +163,6 @@ export class World {
     });
     this.table = memoryTable(limits, this.#store);
     this.ledger = new MemoryLedger({ on: this.table });
-    this.exportJobs = new MemoryExportJobs({ on: this.table });
     this.downloads = new MemoryDownloads({ on: this.table });
     watchLedger(this.#store, {
       onIssue: (tenant, issued) => this.account(tenant).truth.promise(issued),
@@ -284,7 +284,7 @@ export class World {
     const tenant = key.slice(0, key.indexOf('/'));
     const { truth, invariants } = this.account(tenant);
     this.coverage.deletes += 1;
-    invariants.checkRemoval(key, { exports: this.exportJobs.of(tenant), nowMs: this.scheduler.nowMs });
+    invariants.checkRemoval(key, { nowMs: this.scheduler.nowMs, check: this.checkRemoval });
     void this.store.delete([this.#storedKey(key)]);
     truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);

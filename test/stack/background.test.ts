@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/core/rules/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
-import { arnOf, backgroundFunctions, givesUpTo, liveOf, templateOf } from './stack-template.ts';
+import { backgroundFunctions, givesUpTo, liveOf, templateOf } from './stack-template.ts';
 import { fixtures } from './stage-fixtures.ts';
 
 const names = functionNamesOf(parseDeploymentSettings('dev', {}));
@@ -52,39 +52,6 @@ describe('the reconcile queue', () => {
       ScalingConfig: { MaximumConcurrency: 5 },
       FunctionName: liveOf('reconcile'),
     });
-  });
-});
-
-describe('the queue of exports', () => {
-  it('brings a step that was killed back a minute after the longest run, for more than two hours', () => {
-    const [consumer] = Object.entries(template.findResources('AWS::Lambda::Function')).filter(([id]) =>
-      id.startsWith('FunctionsexportArchiveFunction'),
-    );
-    expect(consumer?.[1]['Properties'].Timeout).toBe(300);
-    template.hasResourceProperties('AWS::SQS::Queue', {
-      FifoQueue: Match.absent(),
-      VisibilityTimeout: 360,
-      RedrivePolicy: givesUpTo('ExportWorkDeadLetterQueue'),
-    });
-  });
-
-  it.each([2, 8, 1_000])('delivers one step to a run, to %i at a time', (workers) => {
-    templateOf({ exports: { workers }, accountConcurrency: 10_000 }).hasResourceProperties(
-      'AWS::Lambda::EventSourceMapping',
-      {
-        BatchSize: 1,
-        FunctionResponseTypes: ['ReportBatchItemFailures'],
-        ScalingConfig: { MaximumConcurrency: workers },
-        EventSourceArn: arnOf('ExportWorkQueue'),
-      },
-    );
-  });
-
-  it('is there only if the stage makes exports', () => {
-    const without = templateOf({ exports: { workers: 0 } });
-    expect(
-      Object.keys(without.toJSON()['Resources']).filter((id) => /^(?!ApiHttpApi).*export/i.test(id)),
-    ).toEqual([]);
   });
 });
 

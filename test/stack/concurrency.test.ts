@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backgroundFunctionsOf, workersOf } from '../../lib/settings/concurrency.ts';
+import { backgroundFunctionsOf } from '../../lib/settings/concurrency.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { expectRefused, templateOf } from './stack-template.ts';
@@ -35,26 +35,6 @@ describe.each([
       Math.max(1, accountConcurrency / 10),
     );
   });
-});
-
-it('an export takes two functions of a new account, and forty of a usual one', () => {
-  const exportsOf = (settings: DeploymentSettingsInput) =>
-    workersOf(parseDeploymentSettings('test', settings)).exports;
-  expect([newAccount, { accountConcurrency: 500 }, {}].map(exportsOf)).toEqual([2, 20, 40]);
-  // More than the usual number makes nothing faster unasked.
-  expect(exportsOf({ accountConcurrency: 10_000 })).toBe(40);
-  expect(exportsOf({ ...newAccount, exports: { workers: 0 } })).toBeUndefined();
-});
-
-it('tells the functions how many workers make exports', () => {
-  const told = (settings: DeploymentSettingsInput) =>
-    new Set(
-      Object.values(templateOf(settings).findResources('AWS::Lambda::Function')).flatMap(
-        ({ Properties }) => Properties.Environment.Variables.LFS_QUOTA_EXPORT_WORKERS ?? [],
-      ),
-    );
-  expect(told({})).toEqual(new Set(['40']));
-  expect(told(newAccount)).toEqual(new Set(['2']));
 });
 
 describe('settings that would let work in the background take all functions', () => {

@@ -31,7 +31,6 @@ function functionsOf(template: Template): Map<string, FunctionProperties> {
 
 const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
 const store = ['BUCKET', 'S3_REGION'];
-const isOfExports = (variable: string) => variable.startsWith('LFS_QUOTA_EXPORT_');
 
 /** Of those that are no subject's. What subjects add to them comes below. */
 const ofFrame: Readonly<Record<string, TestedFunction>> = {
@@ -87,25 +86,6 @@ describe('the functions', () => {
       'sendEmail',
       'storeEvents',
     ]);
-  });
-
-  it('include exportArchive unless the stage makes no exports', () => {
-    const without = functionsOf(templateOf({ exports: { workers: 0 } }));
-    expect([...without.keys()].sort()).toEqual(usual.filter((name) => name !== 'exportArchive').sort());
-    const variables = [...without.values()].flatMap((built) => Object.keys(built.Environment.Variables));
-    expect(variables.filter(isOfExports)).toEqual([]);
-  });
-
-  it('make exports as the stage says', () => {
-    const built = functionsOf(templateOf({ exports: { workers: 20, perTenant: 9, keepDays: 2 } }));
-    for (const name of ['management', 'exportArchive'])
-      expect(built.get(name)?.Environment.Variables).toMatchObject({
-        LFS_QUOTA_EXPORT_QUEUE_URL: { Ref: expect.stringMatching(/^ExportWorkQueue/) },
-        LFS_QUOTA_EXPORT_STORE: 's3',
-        LFS_QUOTA_EXPORT_WORKERS: '20',
-        LFS_QUOTA_EXPORT_PER_TENANT: '9',
-        LFS_QUOTA_EXPORT_KEEP_DAYS: '2',
-      });
   });
 
   it.each(names)('%s has a handler file', (name) => {

@@ -128,12 +128,6 @@ describe('grants', () => {
     expect(Object.fromEntries(grantsOf(templateOf()))).toEqual(usual);
   });
 
-  it('without exports leave out exportArchive, and all that is about archives but the index of unfinished ones', () => {
-    const without = grantsOf(templateOf({ exports: { workers: 0 } }));
-    expect(without.has('exportArchive')).toBe(false);
-    expect([...without.values()].flat().filter((line) => /_exports|ExportWork/.test(line))).toEqual([]);
-  });
-
   it('let what connects to addresses of tenants reach neither store nor secret, and no other queue', () => {
     const lines = grants.get('sendWebhook') ?? [];
     expect(lines.filter((line) => /^(s3|secretsmanager|lambda|events):/.test(line))).toEqual([]);

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Table } from '../../lambda/core/table/requests.ts';
 import type { HttpHandler } from '../../lambda/frame/aws/function.ts';
+import type { ProblemCode } from '../../lambda/frame/contract/problems.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { FakeTable } from './fake-table.ts';
 
@@ -29,6 +30,8 @@ export interface TestedSubject {
   /** What is read of test/fixtures/272d26e, and what is so once everything of it rests. */
   readonly older?: {
     readonly read: (deps: Deps) => Promise<unknown>;
+    /** Some hours later. @param get what the API answers the operator. */
+    readonly done?: (deps: Deps, at: { readonly get: Get; readonly storeUrl: string }) => Promise<unknown>;
     readonly rest?: (deps: Deps) => Promise<unknown>;
   };
   readonly writer?: Writer;
@@ -44,8 +47,28 @@ export interface TestedSubject {
   readonly repoIn?: Readonly<Record<string, (text: string) => string | undefined>>;
   /** By setting: what becomes code. */
   readonly code?: Readonly<Record<string, InCode>>;
+  /** Calls of its commands, by their first word. */
+  readonly runs?: Readonly<Record<string, readonly CliRun[]>>;
   /** By their names in local/queues.ts. */
   readonly queues?: Readonly<Record<string, TestedQueue>>;
+}
+
+type Get = (routeKey: string, path: Readonly<Record<string, string>>) => Promise<unknown>;
+
+type CliChange = object | { readonly problem: ProblemCode };
+
+/** One call of a command, on an API that answers the examples of its own description. */
+export interface CliRun {
+  /** What follows `lfs-quota`. */
+  readonly line: string;
+  /**
+   * Fields of its answers that are otherwise, request by request; the last for all that follow. With `problem` it
+   * refuses.
+   */
+  readonly answers?: readonly CliChange[];
+  /** What the person at the terminal answers. Without it there is no terminal. */
+  readonly says?: readonly string[];
+  readonly lang?: string;
 }
 
 interface TestedBlocks {

@@ -74,3 +74,25 @@ function wrapped(name: string, content: string): string {
   if (name === '[]') return `[${content}]`;
   return name === '{}' ? `{"key":${content}}` : `{${JSON.stringify(name)}:${content}}`;
 }
+
+/** A value whose every read is counted. */
+function scanned(value: unknown, count: () => void): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return new Proxy(value, {
+    get: (target, key, receiver) => {
+      count();
+      return scanned(Reflect.get(target, key, receiver), count);
+    },
+  });
+}
+
+/** How much of a value a schema reads. */
+export function readsOf(schema: z.ZodType, value: unknown): number {
+  let reads = 0;
+  schema.safeParse(
+    scanned(value, () => {
+      reads += 1;
+    }),
+  );
+  return reads;
+}

@@ -8,7 +8,8 @@ import type { CliContext } from '../../context.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { listenForInterrupt, Rate, WaitLine, waitUntilEnded } from '../../progress.ts';
 import { formatDuration, shellWords } from '../../render.ts';
-import { downloadFailure, downloadFile, giveName, type Offer, TransferProgress } from '../../transfer.ts';
+import { downloadFailure, TransferProgress } from '../../transfer.ts';
+import { downloadFile, giveName, type Offer } from './download-file.ts';
 
 /**
  * Waits until an export has ended, and shows how far it is.

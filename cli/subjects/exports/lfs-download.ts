@@ -11,7 +11,8 @@ import {
   ownRepo,
   type RepoPlace,
 } from '../../lfs-batch.ts';
-import { type DownloadDeps, downloadFile, type Fetched, type Offer } from '../../transfer.ts';
+import type { DownloadDeps } from '../../transfer.ts';
+import { downloadFile, type Fetched, type Offer } from './download-file.ts';
 
 /** Downloads objects as git-lfs does. */
 

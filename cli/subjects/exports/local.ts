@@ -18,7 +18,8 @@ import { lockFile } from '../../file-lock.ts';
 import { objectPages } from '../../list-pages.ts';
 import { type Interrupt, listenForInterrupt, WaitLine } from '../../progress.ts';
 import { formatCount, formatObjects } from '../../render.ts';
-import { downloadFailure, giveName, noLink, sha256Of, TransferProgress, writeAt } from '../../transfer.ts';
+import { downloadFailure, TransferProgress } from '../../transfer.ts';
+import { giveName, noLink, sha256Of, writeAt } from './download-file.ts';
 import { checkMayDownload, downloadObjects } from './lfs-download.ts';
 
 /**

@@ -10,7 +10,6 @@ import { storageClasses } from '../../../lambda/core/store/rules/storage-class.t
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import { exportSettingsFor } from '../../../lambda/subjects/exports/rules/settings.ts';
 import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Queues } from '../../../local/background/queues.ts';
 import type { SubjectQueue } from '../../../local/background/subject-queue.ts';
@@ -51,7 +50,6 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     archives: new MemoryArchiveStore({ objects }),
-    exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     storageClasses,
     queue: recordingQueue().queue,

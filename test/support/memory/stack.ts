@@ -5,6 +5,7 @@ import type { ReconcileRequest } from '../../../lambda/core/ledger/rules/reconci
 import type { Reservation } from '../../../lambda/core/ledger/rules/reservation.ts';
 import type { RepoRecord } from '../../../lambda/core/ledger/rules/tenant.ts';
 import { runReconcile } from '../../../lambda/core/ledger/run-reconcile.ts';
+import type { Hold } from '../../../lambda/core/ledger/seams.ts';
 import type { UploadVerdict } from '../../../lambda/core/ledger/upload-batch.ts';
 import { allPages } from '../../../lambda/core/rules/async.ts';
 import { defaultSettings, type Settings } from '../../../lambda/core/rules/settings.ts';
@@ -71,6 +72,19 @@ export class MemoryStack {
 
   set nowMs(nowMs: number) {
     this.#clock.advance(nowMs - this.nowMs);
+  }
+
+  /** From now on, what becomes due is spared for so long. */
+  holdFor(durationMs: number): void {
+    const [fromMs, untilMs] = [this.nowMs, this.nowMs + durationMs];
+    const hold: Hold = {
+      spared: async () => {
+        const isOver = this.nowMs >= untilMs;
+        return (_, dueAtMs) => !isOver && fromMs <= dueAtMs;
+      },
+    };
+    // Chores have the same list.
+    (this.deps.holds as Hold[]).push(hold);
   }
 
   /** The reconciles that were asked for. */

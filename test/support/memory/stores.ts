@@ -6,12 +6,6 @@ import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/frame/a
 import * as stores from '../../../lambda/lists/stores.ts';
 import { createDynamoDbDownloads } from '../../../lambda/subjects/downloads/download-store.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/subjects/downloads/public-read-store.ts';
-import {
-  createDynamoDbExportJobs,
-  exportPartition,
-  exportStart,
-} from '../../../lambda/subjects/exports/job-store.ts';
-import { type ExportJob, exportSchema } from '../../../lambda/subjects/exports/rules/job.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 
@@ -67,14 +61,5 @@ export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
     return found
       .map((item) => auditSchema.parse(fromStored(item)))
       .sort((a, b) => (auditIdOf(a) < auditIdOf(b) ? -1 : 1));
-  }
-}
-
-export class MemoryExportJobs extends storeClass(createDynamoDbExportJobs) {
-  /** All of a tenant, without waiting. */
-  of(tenant: string): readonly ExportJob[] {
-    return this.table.store
-      .itemsOf(exportPartition(tenant), exportStart)
-      .map((item) => exportSchema.parse(item));
   }
 }

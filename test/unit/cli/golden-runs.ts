@@ -1,23 +1,10 @@
 import { examples } from '../../../cli/program.ts';
 import { dayAfter } from '../../../lambda/core/rules/dates.ts';
-import type { ProblemCode } from '../../../lambda/frame/contract/problems.ts';
-import { copying, done } from './subjects/exports/export-bodies.ts';
+import type { CliRun, TestedSubject } from '../../support/subject.ts';
+import * as subjects from '../../support/subjects.ts';
 
-type Change = object | { readonly problem: ProblemCode };
-
-/** One call of a command, on an API that answers the examples of its own description. */
-export interface Run {
-  /** What follows `lfs-quota`. */
-  readonly line: string;
-  /**
-   * Fields of its answers that are otherwise, request by request; the last for all that follow. With `problem` it
-   * refuses.
-   */
-  readonly answers?: readonly Change[];
-  /** What the person at the terminal answers. Without it there is no terminal. */
-  readonly says?: readonly string[];
-  readonly lang?: string;
-}
+export type Run = CliRun;
+type Change = NonNullable<Run['answers']>[number];
 
 /** Commands that ask more than the API: a store, a clone, a shell. */
 const elsewhere = /^(connect|du|doctor|completion|export local|gc run)/;
@@ -47,7 +34,6 @@ const unknownPlan = { objectCount: null, bytes: null };
 const mib = 1024 ** 2;
 const oid = (digit: string) => digit.repeat(64);
 const days = '--from 2026-11-01 --to 2026-11-30';
-const exportId = '019a9d3c2f805f0c1e2d3b4a';
 
 const usage = {
   storedBytes: 50 * mib,
@@ -821,22 +807,6 @@ const ofLists = {
     run('scan list acme', { scans: [] }),
     run('scan cancel acme footage', { state: 'paused', progress: null }),
   ],
-  export: [
-    run('export start acme --repo game.git --format zip --dry-run --no-wait'),
-    run('export start acme --objects test/unit/cli/objects.txt --no-wait'),
-    run('export start acme --format rar'),
-    run('export list acme', { exports: [] }),
-    pagesOf(
-      'export list acme',
-      { exports: [copying(0.25)] },
-      { exports: [done('https://s.example/', { repo: null })] },
-    ),
-    run(`export show acme ${exportId}`, copying(0.25)),
-    run('export start acme --no-wait', { problem: 'exports-full' }),
-    ...['cancelled', 'expired', 'failed'].map((state) => run(`export delete acme ${exportId}`, { state })),
-    run('export show acme ..'),
-    run('export delete acme ../../acme'),
-  ],
   gc: [
     gcStatus({ mayRun: false, snapshotFrom: '2026-11-21T06:00:00Z', run: null, found: null }),
     gcStatus({ run: null, found: null }),
@@ -881,6 +851,7 @@ const more: Readonly<Record<string, readonly Run[]>> = {
   rule: ruleRuns,
   user: userRuns,
   ...ofLists,
+  ...Object.assign({}, ...Object.values<TestedSubject>(subjects).map(({ runs }) => runs)),
   help: [run('--help')],
 };
 

@@ -6,11 +6,10 @@ import { pathRepo } from '../../../lambda/frame/api/http.ts';
 import { ofRepo } from '../../../lambda/frame/contract/fields.ts';
 import { createRepoBody } from '../../../lambda/frame/contract/repos.ts';
 import { createTokenBody } from '../../../lambda/frame/contract/tokens.ts';
-import { startExportBody } from '../../../lambda/subjects/exports/contract.ts';
 import { httpEvent } from '../../support/http-event.ts';
 import type { TestedSubject } from '../../support/subject.ts';
 import * as subjects from '../../support/subjects.ts';
-import { bodySchemas, jsonSchemaOf, partsOf, worstBodies } from '../../support/worst-bodies.ts';
+import { bodySchemas, jsonSchemaOf, partsOf, readsOf, worstBodies } from '../../support/worst-bodies.ts';
 
 /** Whether no text of any length matches: every repetition has an end. What is looked ahead at does not count. */
 function isBounded(pattern: string): boolean {
@@ -51,38 +50,9 @@ it('every part of a body is looked at', () => {
   expect(worstBodies().length).toBeGreaterThan(bodySchemas.length);
 });
 
-/** A value whose every read is counted. */
-function scanned(value: unknown, count: () => void): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  return new Proxy(value, {
-    get: (target, key, receiver) => {
-      count();
-      return scanned(Reflect.get(target, key, receiver), count);
-    },
-  });
-}
-
-function readsOf(schema: (typeof bodySchemas)[number][1], value: unknown): number {
-  let reads = 0;
-  schema.safeParse(
-    scanned(value, () => {
-      reads += 1;
-    }),
-  );
-  return reads;
-}
-
 it.each(worstBodies())('$route reads little of $title', ({ schema, text }) => {
   const value: unknown = JSON.parse(text);
   expect(readsOf(schema, value)).toBeLessThan(100);
-});
-
-it('a list is read up to its first wrong element, and a right one twice', () => {
-  const oid = (index: number) => index.toString(16).padStart(64, '0');
-  const objects = Array.from({ length: 14_000 }, (_, index) => ({ oid: oid(index) }));
-  const right = readsOf(startExportBody, { objects });
-  expect(right).toBeLessThan(20 * objects.length);
-  expect(readsOf(startExportBody, { objects: [...objects.slice(0, 10), {}, ...objects] })).toBeLessThan(500);
 });
 
 const adopted = { tenant: 'acme', path: 'old/', names: 'oid' };
@@ -91,7 +61,6 @@ const adopted = { tenant: 'acme', path: 'old/', names: 'oid' };
 const entrances: Readonly<Record<string, (text: string) => string | undefined>> = {
   path: (repo) => pathRepo(httpEvent({ pathParameters: { tenant: 'acme', repo } })),
   query: (text) => ofRepo.repo.safeParse(text).data,
-  export: (repo) => startExportBody.safeParse({ repo }).data?.repo,
   'new repo': (repo) => createRepoBody.safeParse({ repo }).data?.repo,
   token: (repo) => createTokenBody.safeParse({ scope: 'read', repos: [repo] }).data?.repos?.[0],
   adopted: (repo) => (isAdoptedRepo({ ...adopted, repo }) ? repo : undefined),
@@ -131,6 +100,6 @@ it.each([
 
 it('a name without .git is taken by every entrance, with it by those that take a URL', () => {
   expect(new Set(Object.values(takenBy('game')))).toEqual(new Set(['game']));
-  const { path, query, export: exported, 'command line': typed, 'lfs.url': url } = takenBy('game.git');
-  expect([path, query, exported, typed, url]).toEqual(['game', 'game', 'game', 'game', 'game']);
+  const { path, query, 'command line': typed, 'lfs.url': url } = takenBy('game.git');
+  expect([path, query, typed, url]).toEqual(['game', 'game', 'game', 'game']);
 });

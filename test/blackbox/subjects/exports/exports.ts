@@ -105,6 +105,29 @@ function exportTests(api: () => Api): void {
       await started(tenant);
     });
 
+    it('is of the one repo that a token is for', async () => {
+      const tokens = await api().newTenant();
+      const { tenant } = tokens;
+      for (const repo of ['game', 'film']) await push(api(), { ...tokens, repo }, [objectOf(10)]);
+      const { token } = await api().newToken(tenant, { scope: 'write', repos: ['game'] });
+      const [oneRepo, read] = [bearer(token), bearer(tokens.readToken)];
+      const start = (body: object, who = oneRepo) =>
+        send('POST', pathOf(tenant), who, { ...body, dryRun: true });
+      expect((await start({})).status).toBe(403);
+      expect((await start({ repo: 'film' })).status).toBe(404);
+      const { exportId } = bodyOf(await start({ repo: 'game' }), 202, exportShape);
+      const ids = [];
+      for (const body of [{ repo: 'film' }, {}])
+        ids.push(bodyOf(await start(body, read), 202, exportShape).exportId);
+      const { text } = await send('GET', pathOf(tenant), oneRepo);
+      expect(text).toContain(exportId);
+      for (const id of ids) {
+        expect(text).not.toContain(id);
+        expect((await send('GET', pathOf(tenant, id), oneRepo)).status).toBe(404);
+        expect((await send('GET', pathOf(tenant, id), read)).status).toBe(200);
+      }
+    });
+
     it('is not there for others, who cannot tell it from none', async () => {
       const { exportId } = await started(own.tenant, { dryRun: true });
       for (const [method, path] of [
@@ -185,7 +208,7 @@ const waitMs = 120_000;
 const open: readonly string[] = ['planning', 'copying'];
 
 /** The files of a tar, by name → SHA-256. */
-export function filesOfTar(tar: Buffer): Record<string, string> {
+function filesOfTar(tar: Buffer): Record<string, string> {
   const text = (at: number, length: number) => tar.toString('latin1', at, at + length).replace(/\0.*$/s, '');
   const files: Record<string, string> = {};
   for (let at = 0; at < tar.length && tar[at] !== 0; ) {
@@ -210,11 +233,11 @@ function filesOfZip(zip: Buffer): Record<string, string> {
 }
 
 /** Under which name an archive has an object. */
-export const nameOf = ({ oid }: Pick<LfsObject, 'oid'>) =>
+const nameOf = ({ oid }: Pick<LfsObject, 'oid'>) =>
   `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
 
 /** Begins an export of a tenant. @returns it, once it has ended. */
-export async function exported(api: Api, tenant: string, body: object): Promise<Job> {
+async function exported(api: Api, tenant: string, body: object): Promise<Job> {
   const path = `/v1/tenants/${tenant}/exports`;
   const { exportId } = bodyOf(await api.manage('POST', path, body), 202, jobShape);
   for (const endMs = Date.now() + waitMs; ; await sleep(250)) {
@@ -297,6 +320,34 @@ export const exportsSubject: Subject = {
     'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   },
   lists: ['exports'],
+  places: {
+    fill: async (api, { tenant, repos }) => {
+      const ids: string[] = [];
+      for (let count = 0; ; count += 1) {
+        const wish = count === 0 ? {} : { repo: repos[count % repos.length] };
+        const begun = await api.manage('POST', `/v1/tenants/${tenant}/exports`, wish);
+        if (begun.status !== 202) return ids;
+        ids.push(exportShape.parse(jsonOf(begun)).exportId);
+      }
+    },
+    ask: async (api, { tenant, repo }, who) => {
+      const answer = await api.as(who, 'POST', `/v1/tenants/${tenant}/exports`, { repo });
+      expectProblem(answer, 409, /All export slots/);
+      return answer;
+    },
+  },
+  ofAdopted: {
+    title: 'is exported',
+    test: async (api, { tenant, repo, objects }) => {
+      const job = await exported(api, tenant, { repo, format: 'tar' });
+      expect(job).toMatchObject({ state: 'done', plan: { objectCount: objects.length } });
+      const archive = await api.follow(job.archives[0]?.url ?? '', { method: 'GET' });
+      const files = filesOfTar(archive.bytes);
+      expect(files).toMatchObject(Object.fromEntries(objects.map((each) => [nameOf(each), each.oid])));
+      const deleted = await api.manage('DELETE', `/v1/tenants/${tenant}/exports/${job.exportId}`);
+      expect(deleted.status).toBe(200);
+    },
+  },
   tests: (api) => {
     describe('exports', () => exportTests(api));
     archiveTests(api);

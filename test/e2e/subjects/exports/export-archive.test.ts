@@ -15,10 +15,10 @@ import type { StoredObject } from '../../../../lambda/subjects/exports/rules/obj
 import { type Segment, segmentsIn } from '../../../../lambda/subjects/exports/rules/orders.ts';
 import { planExport } from '../../../../lambda/subjects/exports/rules/plan.ts';
 import { quickestSettings } from '../../../../lambda/subjects/exports/rules/settings.ts';
-import { archiveTools, pythonHashes, runTool } from '../../../support/archive-tools.ts';
-import { combineCrc32 } from '../../../support/combine-crc32.ts';
 import { describeWith } from '../../../support/describe-with.ts';
 import { gitEnvironment, run } from '../../../support/process.ts';
+import { archiveTools, pythonHashes, runTool } from '../../../support/subjects/exports/archive-tools.ts';
+import { combineCrc32 } from '../../../support/subjects/exports/combine-crc32.ts';
 import {
   type ContentStore,
   contentStore,

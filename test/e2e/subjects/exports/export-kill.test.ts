@@ -3,14 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { archiveTools, pythonHashes, runTool } from '../../../support/archive-tools.ts';
 import { describeWith } from '../../../support/describe-with.ts';
 import { bytesOf } from '../../../support/payload.ts';
 import { Random } from '../../../support/random.ts';
+import { archiveTools, pythonHashes, runTool } from '../../../support/subjects/exports/archive-tools.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 import { Stack } from '../../stack.ts';
-import { importInto, listExports } from '../../store-truth.ts';
+import { importInto } from '../../store-truth.ts';
 import { downloadArchive, endOfExport, readExport, startExport } from './exports.ts';
+import { listExports } from './list-exports.ts';
 
 const mib = 1024 ** 2;
 const killsMin = 8;

@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { runTool } from '../../../support/archive-tools.ts';
 import type { GitUser } from '../../../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../../../support/payload.ts';
+import { runTool } from '../../../support/subjects/exports/archive-tools.ts';
 import { Stack } from '../../stack.ts';
-import { listExports } from '../../store-truth.ts';
 import { createAcme, describeWithGitLfs } from '../../with-git-lfs.ts';
 import { downloadArchive, endOfExport, startExport } from './exports.ts';
+import { listExports } from './list-exports.ts';
 
 const mib = 1024 ** 2;
 

@@ -8,10 +8,10 @@ import type { ArchiveStore } from '../../../../lambda/core/store/rules/archive-s
 import { exportSettingsFor } from '../../../../lambda/subjects/exports/rules/settings.ts';
 import type { ArchiveStoreTarget } from '../../../contract/archive-store.contract.ts';
 import { openS3Archives } from '../../../contract/s3-archives.ts';
-import { archiveTools, pythonHashes, runTool } from '../../../support/archive-tools.ts';
 import { describeWith } from '../../../support/describe-with.ts';
 import { bytesOf } from '../../../support/payload.ts';
 import { Random } from '../../../support/random.ts';
+import { archiveTools, pythonHashes, runTool } from '../../../support/subjects/exports/archive-tools.ts';
 import { StoreExports } from '../../../support/subjects/exports/store-exports.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 import { describeOn } from '../../engine.ts';

@@ -18,10 +18,10 @@ import { keyOf } from '../../../../local/table/items.ts';
 import { MemoryArchiveStore } from '../../memory/archive-store.ts';
 import { ManualClock, memoryDeps } from '../../memory/deps.ts';
 import { MemoryObjectStore } from '../../memory/object-store.ts';
-import { MemoryExportJobs } from '../../memory/stores.ts';
 import { memoryTable } from '../../memory/table.ts';
 import { Random } from '../../random.ts';
 import { wholeTenant as all } from './export-request.ts';
+import { MemoryExportJobs } from './in-memory.ts';
 
 /** A function died: no call of it has an effect any more. */
 class KilledError extends Error {

@@ -12,8 +12,8 @@ import type { ExportSettings } from '../../../../lambda/subjects/exports/rules/s
 import { runExportStep } from '../../../../lambda/subjects/exports/steps.ts';
 import type { Deps } from '../../../../local/deps.ts';
 import { memoryDeps } from '../../memory/deps.ts';
-import { MemoryExportJobs } from '../../memory/stores.ts';
 import { wholeTenant as all } from './export-request.ts';
+import { MemoryExportJobs } from './in-memory.ts';
 
 /** A function died: nothing that it calls afterwards reaches the store. */
 class KilledError extends Error {

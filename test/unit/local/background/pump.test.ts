@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../../lambda/core/rules/jobs.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import type { CopyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
-import type { ExportMessage } from '../../../../lambda/subjects/exports/messages.ts';
 import { openKept, queuePartitions } from '../../../../local/background/kept.ts';
 import { Pump, type TenantMessage } from '../../../../local/background/pump.ts';
 import { createPumps, defaultQueueTiming, sentCodec } from '../../../../local/background/queues.ts';
-import { sentOn } from '../../../../local/background/subject-queue.ts';
+import { inMemory, sentOn } from '../../../../local/background/subject-queue.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
@@ -29,15 +28,12 @@ function world({ table = memoryTable(), time = new FakeTime() } = {}) {
   const pumps = createPumps({ table: faulty, timing: defaultQueueTiming, ...around });
   const sent = openKept<TenantMessage>(faulty, queuePartitions.webhooks, sentCodec);
   const sending = new Pump({ ...sentOn, name: 'webhooks', kept: sent }, around);
+  const steps = new Pump<TenantMessage>({ ...inMemory, name: 'exports', atOnce: 2 }, around);
   const kept = () => table.store.itemsOf('QUEUE#WEBHOOKS').map(({ message }) => Object(message));
-  return { time, table, pumps, sending, entries, disk, kept };
+  return { time, table, pumps, steps, sending, entries, disk, kept };
 }
 
-const step = (unit: number): ExportMessage => ({
-  tenant: 'acme',
-  exportId: 'first',
-  step: { kind: 'unit', round: 1, state: 'copying', unit, format: 'tar' },
-});
+const step = (unit: number) => ({ tenant: 'acme', unit });
 
 /** A consumer whose deliveries end when the test says so. */
 function consumer() {
@@ -50,14 +46,13 @@ function consumer() {
       };
       delivered.push({ delivery, end });
     });
-  const units = () => delivered.map(({ delivery }) => JSON.parse(delivery.body).step?.unit ?? 'advance');
+  const units = () => delivered.map(({ delivery }) => JSON.parse(delivery.body).unit);
   return { consume, delivered, units };
 }
 
 async function started() {
-  const { pumps, ...own } = world();
+  const { steps: pump, ...own } = world();
   const { consume, delivered, units } = consumer();
-  const pump = pumps.exports;
   await pump.deliverTo(consume);
   return { ...own, pump, delivered, units };
 }
@@ -189,10 +184,10 @@ describe('jobs in memory alone', () => {
 });
 
 it('what was sent before is delivered', async () => {
-  const { pumps, time } = world();
+  const { steps, time } = world();
   const { consume, delivered } = consumer();
-  await pumps.exports.send([step(0)]);
-  await pumps.exports.deliverTo(consume);
+  await steps.send([step(0)]);
+  await steps.deliverTo(consume);
   await time.advance(0);
   expect(delivered).toHaveLength(1);
 });

@@ -6,7 +6,6 @@ import type { Operations, TableClient } from '../../../../lambda/core/table/tabl
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
 import { sharedDelivery } from '../../../../local/background/delivery.ts';
 import { queuePartitions } from '../../../../local/background/kept.ts';
-import type { TenantMessage } from '../../../../local/background/pump.ts';
 import {
   defaultQueueTiming,
   type QueueName,
@@ -41,6 +40,10 @@ const kept: ReadonlySet<string> = new Set([
 const keptQueues = queuesOfSubjects.flatMap(([name, { partition, port }]) =>
   partition === undefined ? [] : [[name, port] as const],
 );
+/** The port of one whose jobs are in memory alone, and which its subject asks for again. */
+const resumedPort = queuesOfSubjects.findLast(
+  ([, { partition, isOwn }]) => partition === undefined && !isOwn,
+)?.[1].port;
 /** One for all: each would cost every promise a look. */
 const invocations = createInvocations();
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
@@ -77,7 +80,8 @@ export class SharedWorld {
   /** What → when the last run that succeeded began. */
   readonly #delivered = new Map<string, number>();
   readonly #failures = new Map<string, number>();
-  readonly #openExports = new Set<string>();
+  /** Of those in memory, what isn't done. */
+  readonly #open = new Set<string>();
 
   constructor(seed: number, nodes: number) {
     this.random = new Random(seed);
@@ -146,22 +150,17 @@ export class SharedWorld {
   #send(queues: Queues, { tenant, askedAt }: { tenant: string; askedAt: number }) {
     const what = `message-${askedAt}`;
     const of = (sent: Promise<void>, name = what) => [name, sent] as const;
-    switch (this.random.int(0, 5)) {
-      case 0:
-      case 1: {
-        const [, port] = this.random.pick(keptQueues);
-        return of(Object(queues)[port].send([{ tenant, key: what }]));
-      }
-      case 2:
-        this.#openExports.add(what);
-        return of(
-          queues.exportQueue.send([{ tenant, exportId: what, step: { kind: 'advance' } } as TenantMessage]),
-        );
-      default: {
-        const reason = this.random.pick(['upload', 'manual', 'manual'] as const);
-        return of(queues.queue.request({ tenant, reason, full: this.random.chance(0.2) }), tenant);
-      }
+    const drawn = this.random.int(0, 5);
+    if (drawn < 2) {
+      const [, port] = this.random.pick(keptQueues);
+      return of(Object(queues)[port].send([{ tenant, key: what }]));
     }
+    if (drawn === 2 && resumedPort !== undefined) {
+      this.#open.add(what);
+      return of(Object(queues)[resumedPort].send([{ tenant, key: what }]));
+    }
+    const reason = this.random.pick(['upload', 'manual', 'manual'] as const);
+    return of(queues.queue.request({ tenant, reason, full: this.random.chance(0.2) }), tenant);
   }
 
   /** What was accepted and isn't delivered. */
@@ -187,17 +186,16 @@ export class SharedWorld {
       return false;
     }
     this.seen.deliveries += 1;
-    this.#openExports.delete(what);
+    this.#open.delete(what);
     this.#delivered.set(what, Math.max(beganAt, this.#delivered.get(what) ?? 0));
     return true;
   }
 
-  /** As exports do. */
-  async resume({ exportQueue }: Queues, isAlone: boolean): Promise<void> {
-    if (isAlone) throw new Error('Another process may have the lease of an export.');
-    await exportQueue.send(
-      [...this.#openExports].map((exportId) => ({ tenant: 'acme', exportId, step: { kind: 'advance' } })),
-    );
+  /** What is in memory alone is asked for again. */
+  async resume(queues: Queues, isAlone: boolean): Promise<void> {
+    if (isAlone) throw new Error('Another process may have the lease of a job.');
+    if (resumedPort === undefined) return;
+    await Object(queues)[resumedPort].send([...this.#open].map((key) => ({ tenant: 'acme', key })));
   }
 
   /** A request takes effect. @param number of the term that sent it. */
@@ -305,9 +303,7 @@ class Node {
         return isDone;
       };
     return {
-      ...Object.fromEntries(
-        queuesOfSubjects.map(([name]) => [name, consumer(({ exportId, key }) => String(exportId ?? key))]),
-      ),
+      ...Object.fromEntries(queuesOfSubjects.map(([name]) => [name, consumer(({ key }) => String(key))])),
       reconciles: consumer(({ tenant }) => String(tenant)),
     } as Readonly<Record<QueueName, Consumer>>;
   }

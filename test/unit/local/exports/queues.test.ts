@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ExportMessage } from '../../../../lambda/subjects/exports/messages.ts';
 import { newExportJob } from '../../../../lambda/subjects/exports/rules/job.ts';
-import { resume } from '../../../../local/exports/queues.ts';
+import { exports, resume } from '../../../../local/exports/queues.ts';
 import { memoryDeps, recordingJobs } from '../../../support/memory/deps.ts';
 import { wholeTenant as request } from '../../../support/subjects/exports/export-request.ts';
 
@@ -20,3 +20,8 @@ it.each([
     expect((await exportJobs.read(job))?.leaseUntilMs).toBe(leaseUntilMs);
   },
 );
+
+it('steps are done two at a time, wait in memory alone, and none is dropped', () => {
+  expect(exports).toMatchObject({ atOnce: 2, waitingMax: Number.MAX_SAFE_INTEGER });
+  expect(exports).not.toHaveProperty('partition');
+});

@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExportBody } from '../../../../../lambda/subjects/exports/contract.ts';
+import { done, exportBody } from '../../../../support/subjects/exports/export-bodies.ts';
 import { cli } from '../../harness.ts';
-import { done, exportBody } from './export-bodies.ts';
 
 const content = randomBytes(300_000);
 const { exportId } = exportBody();

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { exportSchema } from '../../../../../lambda/subjects/exports/contract.ts';
+import { copying, done, exportBody, plan } from '../../../../support/subjects/exports/export-bodies.ts';
 import { type Answer, type Asked, cli, startServer, type TestServer } from '../../harness.ts';
-import { copying, done, exportBody, plan } from './export-bodies.ts';
 
 const { exportId } = exportBody();
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-exports-'));

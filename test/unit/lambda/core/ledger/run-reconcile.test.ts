@@ -334,9 +334,9 @@ describe('a reconcile from the queue', () => {
       await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
       world.nowMs += 2 * hour;
       world.put({ [`art/${oidOf(3)}`]: 6 });
-      const list = vi
-        .spyOn(world.deps.exportJobs, 'list')
-        .mockRejectedValue(new TypeError('Of a newer version.'));
+      const { holds } = world.deps;
+      const spared = () => Promise.reject(new TypeError('Of a newer version.'));
+      Object.assign(world.deps, { holds: [{ spared }] });
       expect(await run({ reason: 'manual', full: true })).toBe('requeued');
       expect(await world.usage()).toMatchObject({ storedBytes: 36 });
       expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
@@ -344,7 +344,7 @@ describe('a reconcile from the queue', () => {
         message: 'delete or gc failed',
         fields: { what: 'deletions' },
       });
-      list.mockRestore();
+      Object.assign(world.deps, { holds });
       await run({ reason: 'unfinished' });
       expect(await world.usage()).toMatchObject({ storedBytes: 26 });
     });

@@ -4,7 +4,6 @@ import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
 import * as stores from '../../../../../lambda/lists/stores.ts';
 import { createDynamoDbDownloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
-import { createDynamoDbExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../../lambda/subjects/hosts/linked-repo-store.ts';
 import { FakeTable } from '../../../../support/fake-table.ts';
 
@@ -22,12 +21,6 @@ beforeEach(() => {
 describe('a list beside the ledger', () => {
   const lists: readonly [what: string, read: () => Promise<unknown>, empty: unknown, limit?: number][] = [
     ['mapped repos', () => createDynamoDbLinkedRepos(table).list(tenant), []],
-    [
-      'exports',
-      () => createDynamoDbExportJobs(table).list({ tenant, pageSize: 5 }),
-      { jobs: [], nextCursor: null },
-      7,
-    ],
     [
       'entries of the audit',
       () => createDynamoDbAuditLog(table).list({ tenant, fromMs: 0, untilMs: 1, pageSize: 5 }),
@@ -58,8 +51,7 @@ describe('a list beside the ledger', () => {
 
   it('that shows the newest first asks for them in that order', async () => {
     await createDynamoDbAuditLog(table).list({ tenant, fromMs: 0, untilMs: 1, pageSize: 5 });
-    await createDynamoDbExportJobs(table).list({ tenant, pageSize: 5 });
-    expect(client.asked().map(({ ScanIndexForward }) => ScanIndexForward)).toEqual([false, false]);
+    expect(client.asked()).toMatchObject([{ ScanIndexForward: false }]);
   });
 
   const byIndex: readonly [what: string, read: () => Promise<unknown>, values: object, limit?: number][] = [
@@ -70,11 +62,6 @@ describe('a list beside the ledger', () => {
       6,
     ],
     ['all tokens', () => stores.tokens(table).list(tenant), { ':kind': 'TOKENS#acme' }],
-    [
-      'exports that are due',
-      () => allPages(createDynamoDbExportJobs(table).listDue({ nowMs: 41 })),
-      { ':kind': 'EXPORTS', ':before': '0000000000000042' },
-    ],
   ];
 
   it.each(byIndex)('of %s is by kind, which no index reads consistently', async (_, read, values, limit) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import {
   isReconcileReason,
   type ReconcileReason,
@@ -12,11 +13,10 @@ import {
   createSqsReconcileQueue,
   createSqsRedelivery,
 } from '../../../../../lambda/frame/aws/sqs.ts';
-import { type ExportMessage, exportMessage } from '../../../../../lambda/subjects/exports/messages.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 
-describe('export queue', () => {
+describe('job queue', () => {
   function open() {
     const { sqs, client, sent } = fakeSqs();
     const slept: number[] = [];
@@ -26,45 +26,41 @@ describe('export queue', () => {
     return { queue, sqs, sent, slept, invocations };
   }
 
-  const of = { tenant: 'acme', exportId: '0Id-_9' };
-  const unit = (index: number): ExportMessage => ({
-    ...of,
-    step: { kind: 'unit', round: 1, state: 'copying', unit: index, format: 'tar' },
-  });
-  const units = (count: number) => Array.from({ length: count }, (_, index) => unit(index));
+  const job = z.object({ tenant: z.string(), step: z.int().optional() });
+  const jobs = (count: number) => Array.from({ length: count }, (_, step) => ({ tenant: 'acme', step }));
 
-  describe('steps of exports', () => {
+  describe('jobs', () => {
     it('are sent ten in each request, all at once, to a queue that is no FIFO', async () => {
       const { queue, sqs, sent } = open();
-      await queue.send([...units(22), { ...of, step: { kind: 'advance' } }]);
+      await queue.send([...jobs(22), { tenant: 'acme' }]);
       const entries = sqs.calls.map(({ input }) => input['Entries'] as object[]);
       expect(entries.map(({ length }) => length)).toEqual([10, 10, 3]);
       for (const entry of entries.flat()) expect(Object.keys(entry).sort()).toEqual(['Id', 'MessageBody']);
       expect(new Set(sqs.calls.map(({ operation }) => operation))).toEqual(new Set(['SendMessageBatch']));
       expect(sqs.calls[0]?.input['QueueUrl']).toBe(queueUrl);
-      const decoded = sent().map(({ MessageBody }) => readJob(exportMessage, MessageBody)?.job);
-      expect(decoded).toEqual([...units(22), { ...of, step: { kind: 'advance' } }]);
+      const decoded = sent().map(({ MessageBody }) => readJob(job, MessageBody)?.job);
+      expect(decoded).toEqual([...jobs(22), { tenant: 'acme' }]);
     });
 
     it('have the id of the request that they are for', async () => {
       const { queue, sent, invocations } = open();
-      await invocations.during({ correlationId: 'c-1' }, () => queue.send(units(1)));
-      const causes = sent().map(({ MessageBody }) => readJob(exportMessage, MessageBody)?.correlationId);
+      await invocations.during({ correlationId: 'c-1' }, () => queue.send(jobs(1)));
+      const causes = sent().map(({ MessageBody }) => readJob(job, MessageBody)?.correlationId);
       expect(causes).toEqual(['c-1']);
     });
 
     it('that were not taken are sent again, three times at most', async () => {
       const { queue, sqs, sent, slept } = open();
       sqs.answer = (call) => take(call, sqs.calls.length === 1 ? '3' : undefined);
-      await queue.send(units(5));
+      await queue.send(jobs(5));
       expect(sent().slice(5)).toMatchObject([{ Id: '3' }]);
       sqs.answer = (call) => take(call, '0');
-      await expect(queue.send(units(10))).rejects.toThrow('rejected 1 of 10 messages: InternalError');
+      await expect(queue.send(jobs(10))).rejects.toThrow('rejected 1 of 10 messages: InternalError');
       expect(slept).toHaveLength(3);
       // Two calls before.
       expect(sqs.calls).toHaveLength(5);
       sqs.answer = (call) => take(call, sqs.calls.length < 8 ? '0' : undefined);
-      await queue.send(units(20));
+      await queue.send(jobs(20));
       expect(sent().slice(-2)).toMatchObject([{ Id: '0' }, { Id: '0' }]);
     });
 

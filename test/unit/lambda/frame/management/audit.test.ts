@@ -154,11 +154,6 @@ describe('the management API', () => {
       },
     ],
     [
-      'POST /v1/tenants/{tenant}/exports',
-      { body: { repo: 'game' }, token: write },
-      { action: 'export.start', after: { repo: 'game', format: 'tar', dryRun: false } },
-    ],
-    [
       'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}',
       { path: { repo: 'game', oid } },
       { action: 'object.delete', target: { repo: 'game', oid }, after: { objectCount: 1, bytes: 10 } },
@@ -195,14 +190,6 @@ describe('the management API', () => {
       204,
     );
     expect(last()).toMatchObject({ action: 'rule.delete', before: { match: { project_id: ['7'] } } });
-    const { body: job } = await ask('POST /v1/tenants/{tenant}/exports', { body: {} });
-    await ask('DELETE /v1/tenants/{tenant}/exports/{exportId}', { path: job });
-    expect(last()).toMatchObject({
-      action: 'export.delete',
-      target: { exportId: job.exportId },
-      before: { state: job.state },
-      after: { state: 'cancelled' },
-    });
   });
 
   it('tells for whom an invitation was and where a webhook led', async () => {
@@ -233,31 +220,6 @@ describe('the management API', () => {
     expect(audit.entries).toHaveLength(3);
   });
 
-  it('writes nothing of exports that readers ask for and do not get, or delete twice', async () => {
-    const [start, remove] = [
-      'POST /v1/tenants/{tenant}/exports',
-      'DELETE /v1/tenants/{tenant}/exports/{exportId}',
-    ];
-    const statuses = async (asks: Promise<{ status: number }>[]) =>
-      (await Promise.all(asks)).map(({ status }) => status);
-    const none = { path: { exportId: '0'.repeat(24) }, token: write };
-    expect(
-      await statuses([ask(start, { body: { repo: 'other' }, token: write }), ask(remove, none)]),
-    ).toEqual([404, 404]);
-    expect(audit.entries).toEqual([]);
-    const jobs = [];
-    for (let index = 0; index < 3; index += 1)
-      jobs.push((await ask(start, { body: { repo: 'game' }, token: write })).body);
-    expect((await ask(start, { body: { repo: 'game' }, token: write })).status).toBe(409);
-    expect(audit.entries.map(({ outcome }) => outcome)).toEqual(['succeeded', 'succeeded', 'succeeded']);
-    for (let index = 0; index < 3; index += 1)
-      expect((await ask(remove, { path: jobs[0], token: write })).body.state).toBe('cancelled');
-    expect(audit.entries.map(({ action }) => action)).toEqual([
-      ...Array(3).fill('export.start'),
-      'export.delete',
-    ]);
-  });
-
   it('changes nothing that it cannot audit, and says so', async () => {
     audit.begin = () => Promise.reject(new LedgerUnavailableError('down'));
     const { status, body, headers } = await ask('PATCH /v1/tenants/{tenant}', { body: { limitBytes: 5 } });
@@ -277,27 +239,6 @@ describe('the management API', () => {
       clock.advance(2000);
       expect((await ask(route)).body.entries).toEqual([]);
       expect((await ask(route, { query: { from: '2020-01-01' } })).body.entries).toEqual([]);
-    });
-
-    it('of an export with how it is now, or ended, and without what nobody knows any more', async () => {
-      const { body: made } = await ask('POST /v1/tenants/{tenant}/exports', { body: { repo: 'game' } });
-      const shown = async () =>
-        (await ask(route, { query: { action: 'export.start' } })).body.entries[0].after;
-      expect(await shown()).toMatchObject({ exportId: made.exportId, state: 'planning', repo: 'game' });
-      await deps.exportJobs.change({ tenant: 'acme', exportId: made.exportId }, (job) => ({
-        ...job,
-        state: 'done',
-        endedAtMs: clock.nowMs(),
-      }));
-      expect(await shown()).toMatchObject({ exportId: made.exportId, state: 'done' });
-      // Of exports, those on the page alone are read.
-      const [some, all] = [vi.spyOn(deps.exportJobs, 'readSome'), vi.spyOn(deps.exportJobs, 'list')];
-      await shown();
-      expect(some.mock.calls).toEqual([[{ tenant: 'acme', exportIds: [made.exportId] }]]);
-      expect(all).not.toHaveBeenCalled();
-      deps.exportJobs.readSome = async () => [];
-      expect(await shown()).toMatchObject({ exportId: made.exportId, repo: 'game' });
-      expect(await shown()).not.toHaveProperty('state');
     });
 
     it('of a deleted tenant to the operator, who gets 404 for what was never there', async () => {

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { ListPageRequest, ObjectListing } from '../../../../../lambda/core/store/rules/store.ts';
 import { gatherObjects, listObjects } from '../../../../../lambda/subjects/exports/gather.ts';
 import { ExportLease } from '../../../../../lambda/subjects/exports/lease.ts';
+import { GappyListing } from '../../../../support/gappy-listing.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { Random } from '../../../../support/random.ts';
 import { startsWithinPrefix } from '../../../../support/starts-within-prefix.ts';
 import { ExportStack, exportPath } from '../../../../support/subjects/exports/export-stack.ts';
 
@@ -205,5 +207,29 @@ describe('the objects of an export', () => {
     expect(await listObjects(tenant, { ...all, objectsMax: 50 })).toEqual({ kind: 'too-many' });
     // The first page of the tenant, and the repos that are listed at the same time.
     expect(tenant.pages).toHaveLength(5);
+  });
+});
+
+describe('of a listing whose pages are empty though more follow', () => {
+  const tenant = 'acme';
+  const oids = Array.from({ length: 40 }, (_, index) => oidOf(index)).sort();
+  const keysOf = (repo: string) => oids.map((oid) => `${tenant}/${repo}/${oid}`);
+  const objects = new MemoryObjectStore();
+  for (const key of [...keysOf('app'), ...keysOf('web'), `${tenant}/stray`, 'acme2/app/x'])
+    objects.put(key, 1);
+
+  it.each([
+    ['a repo', 'app', keysOf('app')],
+    ['a tenant', null, [...keysOf('app'), ...keysOf('web')]],
+  ])('an export of %s has all objects', async (_, repo, keys) => {
+    for (let seed = 0; seed < 40; seed += 1) {
+      const listing = new GappyListing(objects, new Random(seed), {
+        gapChance: 0.6,
+        pageSize: 1 + (seed % 5),
+      });
+      const input = { tenant, repo, wanted: undefined, objectsMax: 1000, onRequest: async () => {} };
+      const listed = await listObjects({ listing, archives: new MemoryArchiveStore() }, input);
+      expect(listed.kind === 'listed' && listed.objects.map(({ key }) => key).sort()).toEqual(keys);
+    }
   });
 });

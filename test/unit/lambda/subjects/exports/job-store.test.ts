@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { createDynamoDbExportJobs } from '../../../../../lambda/subjects/exports/job-store.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import { FakeTable } from '../../../../support/fake-table.ts';
@@ -95,4 +96,24 @@ describe('a place', () => {
       ExpressionAttributeValues: { ':before': 'before' },
     });
   });
+});
+
+describe('the list of a tenant', () => {
+  it('is strongly consistent, shows the newest first, and reads no more than it shows', async () => {
+    client.on('Query').resolves({});
+    expect(await jobs.list({ tenant: 'acme', pageSize: 5 })).toEqual({ jobs: [], nextCursor: null });
+    expect(client.asked()).toMatchObject([
+      { TableName: 'table', ConsistentRead: true, ScanIndexForward: false, Limit: 7 },
+    ]);
+  });
+});
+
+it('what is due is read by kind, which no index reads consistently', async () => {
+  client.on('Query').resolves({});
+  expect(await allPages(jobs.listDue({ nowMs: 41 }))).toEqual([]);
+  const [asked] = client.asked();
+  const values = { ':kind': 'EXPORTS', ':before': '0000000000000042' };
+  expect(asked).toMatchObject({ IndexName: 'by-kind', ExpressionAttributeValues: values });
+  expect(asked).not.toHaveProperty('ConsistentRead');
+  expect(asked?.['Limit']).toBeUndefined();
 });

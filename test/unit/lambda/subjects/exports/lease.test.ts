@@ -12,8 +12,8 @@ import { type ExportState, newExportJob } from '../../../../../lambda/subjects/e
 import { cancelExport } from '../../../../../lambda/subjects/exports/start.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
-import { MemoryExportJobs } from '../../../../support/memory/stores.ts';
 import { wholeTenant as request } from '../../../../support/subjects/exports/export-request.ts';
+import { MemoryExportJobs } from '../../../../support/subjects/exports/in-memory.ts';
 import { exportIdOf, exportWorld, jobOf, putJob } from './export-world.ts';
 
 /** More than fit on a page, and one beside the prefix. */

@@ -6,8 +6,8 @@ import type { ExportRequest } from '../../../../../lambda/subjects/exports/rules
 import type { CopyOrder } from '../../../../../lambda/subjects/exports/rules/orders.ts';
 import { runExportStep } from '../../../../../lambda/subjects/exports/steps.ts';
 import type { Deps } from '../../../../../local/deps.ts';
-import { RoundTrips } from '../../../../support/round-trips.ts';
 import { ExportStack } from '../../../../support/subjects/exports/export-stack.ts';
+import { RoundTrips } from '../../../../support/subjects/exports/round-trips.ts';
 import { expectObjects } from './expect-archives.ts';
 
 /** As many workers as there are messages. Each message takes a round trip, too. */

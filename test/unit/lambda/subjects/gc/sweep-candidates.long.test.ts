@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { type Deletion, newDeletion } from '../../../../../lambda/core/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/core/rules/hash.ts';
 import { prefixText } from '../../../../../lambda/core/rules/prefix-set.ts';
-import { newExportJob } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import {
   type Candidate,
   candidatesKey,
@@ -15,7 +14,6 @@ import {
 import { sweepCandidates } from '../../../../../lambda/subjects/gc/sweep-candidates.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
-import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
 import { GcWorld, hour, repo } from './gc-world.ts';
 
 const sum = { objectCount: 0, bytes: 0 };
@@ -223,11 +221,9 @@ describe('the deleting of candidates', () => {
     expect(read).toEqual([selection.seenAtMs - againMs, world.nowMs - againMs]);
   });
 
-  it('waits while an export is to have what is in the repo', async () => {
+  it('waits while something holds what is in the repo', async () => {
     await begin(1);
-    const request = wholeTenant;
-    const job = newExportJob({ tenant, exportId: 'e', request, nowMs: world.nowMs, limitMs: hour });
-    await world.deps.exportJobs.create(job, { placesMax: 9, nowMs: world.nowMs });
+    world.holdFor(hour);
     expect(await sweep()).toBe('waiting');
     expect(storedCount()).toBe(1);
     expect((await world.gc()).dueAtMs).toBe(world.nowMs + minute);

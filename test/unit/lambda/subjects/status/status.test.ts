@@ -5,7 +5,6 @@ import { type ListPageRequest, StoreUnavailableError } from '../../../../../lamb
 import { createDynamoDbFailures } from '../../../../../lambda/frame/failures/failure-store.ts';
 import { noteFailedReconcile, noteFailure, whyOf } from '../../../../../lambda/frame/failures/failures.ts';
 import { createStoreProbe, type QueueGauge } from '../../../../../lambda/frame/gauges/rules/gauges.ts';
-import type { ExportRequest } from '../../../../../lambda/subjects/exports/rules/job.ts';
 import { readStatus } from '../../../../../lambda/subjects/status/status.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { largeRepoStack, repo } from '../../../../support/memory/large-repo-stack.ts';
@@ -14,8 +13,6 @@ import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 import { storeClass } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
-import { wholeTenant } from '../../../../support/subjects/exports/export-request.ts';
-import { exportIdOf, putJob } from '../exports/export-world.ts';
 
 class MemoryFailures extends storeClass(createDynamoDbFailures) {}
 
@@ -197,19 +194,6 @@ describe('the status', () => {
         tries: 1,
         why: 'store',
       });
-    for (const [tenant, atMs] of [
-      ['failing', nowMs - 25 * hour],
-      ['gone', nowMs - hour],
-    ] as const)
-      await failures.note({
-        kind: 'export',
-        tenant,
-        exportId: 'e',
-        atMs,
-        sinceMs: nowMs,
-        tries: 1,
-        why: 'export',
-      });
     const shown = (await readStatus(deps())).failures ?? [];
     expect(
       Object.fromEntries(shown.map(({ kind, tenant, isOver }) => [`${kind} ${tenant}`, isOver])),
@@ -220,42 +204,10 @@ describe('the status', () => {
       'reconcile just now': false,
       'reconcile never counted': false,
       'reconcile gone': true,
-      'export failing': true,
-      'export gone': false,
     });
     expect(await stateOf(deps(), 'failures')).toBe('act');
     ledger.readTenant = () => Promise.reject(new LedgerUnavailableError('The table does not answer.'));
     expect(await stateOf(deps(), 'failures')).toBe('unknown');
-  });
-
-  it.each([
-    ['a later one of its repo', 2, { repo: 'game' }, 'done', true],
-    ['a later one, whose archive has expired', 2, { repo: 'game' }, 'expired', true],
-    ['a later one of all repos', 2, { repo: null }, 'done', true],
-    ['a later one of another repo', 2, { repo: 'other' }, 'done', false],
-    ['a later one that is not done', 2, { repo: 'game' }, 'copying', false],
-    ['a later one that failed', 2, { repo: 'game' }, 'failed', false],
-    ['a later one that was a dry run', 2, { repo: 'game' }, 'explained', false],
-    ['an earlier one', 0, { repo: 'game' }, 'done', false],
-  ] as const)('of a failed export beside %s', async (_, index, changes, state, isOver) => {
-    const given = deps();
-    const ofRepo = (more: Partial<ExportRequest>) => ({ ...wholeTenant, repo: 'game', ...more });
-    const failed = { exportId: exportIdOf(1), tenant: 'acme' };
-    await putJob(given, { ...failed, request: ofRepo({}), state: 'failed' });
-    await putJob(given, { tenant: 'acme', exportId: exportIdOf(index), request: ofRepo(changes), state });
-    const at = { atMs: nowMs - minute, sinceMs: nowMs - minute };
-    await failures.note({ kind: 'export', ...failed, ...at, tries: 1, why: 'export' });
-    expect((await readStatus(given)).failures?.map((each) => each.isOver)).toEqual([isOver]);
-    expect(await stateOf(given, 'failures')).toBe(isOver ? 'fine' : 'act');
-  });
-
-  it.each([
-    ['a day', 0, false],
-    ['more than a day', 1, true],
-  ])('of a failed export after %s', async (_, moreMs, isOver) => {
-    const at = { atMs: nowMs - 24 * hour - moreMs, sinceMs: nowMs - 48 * hour };
-    await failures.note({ kind: 'export', tenant: 'acme', ...at, tries: 1, why: 'export' });
-    expect((await readStatus(deps())).failures?.map((each) => each.isOver)).toEqual([isOver]);
   });
 
   it('says that a failure is over once a later reconcile has committed, however old what it counted is', async () => {

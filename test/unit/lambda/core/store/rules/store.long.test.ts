@@ -13,9 +13,7 @@ import {
   StoreUnavailableError,
 } from '../../../../../../lambda/core/store/rules/store.ts';
 import { listStoredObjects } from '../../../../../../lambda/frame/management/stored-objects.ts';
-import { listObjects } from '../../../../../../lambda/subjects/exports/gather.ts';
 import { GappyListing } from '../../../../../support/gappy-listing.ts';
-import { MemoryArchiveStore } from '../../../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../../../support/memory/object-store.ts';
 import { Random } from '../../../../../support/random.ts';
 
@@ -37,7 +35,6 @@ const waysOfRepo: Readonly<Record<string, (listing: ObjectListing) => Promise<re
       for (const name of objects.keys()) keys.push(`acme/app/${name}`);
     return keys;
   },
-  'an export of it': (listing) => exportedKeys(listing, 'app'),
   'the objects that people see': async (listing) => {
     const keys: string[] = [];
     let after: string | undefined;
@@ -54,14 +51,6 @@ const waysOfRepo: Readonly<Record<string, (listing: ObjectListing) => Promise<re
   },
 };
 
-async function exportedKeys(listing: ObjectListing, repo: string | null): Promise<string[]> {
-  const archives = new MemoryArchiveStore();
-  const onRequest = async () => {};
-  const input = { tenant, repo, wanted: undefined, objectsMax: 1000, onRequest };
-  const listed = await listObjects({ listing, archives }, input);
-  return listed.kind === 'listed' ? listed.objects.map(({ key }) => key).sort() : [];
-}
-
 describe('a listing whose pages are empty though more follow', () => {
   const store = new MemoryObjectStore();
   for (const key of [...keysOf('app'), ...keysOf('web'), `${tenant}/stray`, 'acme2/app/x']) store.put(key, 1);
@@ -73,9 +62,8 @@ describe('a listing whose pages are empty though more follow', () => {
     for (const seed of seeds) expect(await list(gappy(seed))).toEqual(keysOf('app'));
   });
 
-  it('has all objects of a tenant in an export, and all its folders', async () => {
+  it('has all folders of a tenant', async () => {
     for (const seed of seeds) {
-      expect(await exportedKeys(gappy(seed), null)).toEqual([...keysOf('app'), ...keysOf('web')]);
       const { folders, rootObjects } = await listTenant({ listing: gappy(seed) }, { tenant });
       expect([[...folders], rootObjects.objectCount]).toEqual([['app', 'web'], 1]);
     }

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { combineCrc32 } from '../../../../../support/combine-crc32.ts';
+import { combineCrc32 } from '../../../../../support/subjects/exports/combine-crc32.ts';
 
 const piece = (bytes: Uint8Array) => ({ crc32: crc32(bytes), sizeBytes: bytes.length });
 

@@ -10,8 +10,8 @@ import {
   LeastFilled,
   SortedPool,
 } from '../../../../../../lambda/subjects/exports/rules/parts.ts';
-import { gridBound } from '../../../../../support/grid-bound.ts';
 import { contentStore, subject } from '../../../../../support/subjects/exports/export-archive.ts';
+import { gridBound } from '../../../../../support/subjects/exports/grid-bound.ts';
 
 describe('free order', () => {
   const min = 100;

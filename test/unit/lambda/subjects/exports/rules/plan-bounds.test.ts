@@ -8,8 +8,8 @@ import {
   type PlanSettings,
   quickestSettings,
 } from '../../../../../../lambda/subjects/exports/rules/settings.ts';
-import { gridBound } from '../../../../../support/grid-bound.ts';
-import { challenge, makeObjects, objectSets } from '../../../../../support/object-sets.ts';
+import { gridBound } from '../../../../../support/subjects/exports/grid-bound.ts';
+import { challenge, makeObjects, objectSets } from '../../../../../support/subjects/exports/object-sets.ts';
 
 const mebibyte = 1024 ** 2;
 const seeds = [1, 2];

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { cloudPrices, r2Prices, s3Prices } from '../../../../../../cost/operations.ts';
-import { storeKindOf, storeKinds } from '../../../../../../lambda/core/store/rules/store-kind.ts';
+import { storeKinds } from '../../../../../../lambda/core/store/rules/store-kind.ts';
 import { functionSpecs } from '../../../../../../lambda/routes.ts';
 import {
   checkSettings,
@@ -31,21 +31,6 @@ it('has the prices of the cost model', () => {
 it.each(storeKinds)('%s: settings that its store takes', (kind) => {
   expect(() => checkSettings(planSettingsFor(settings(kind)))).not.toThrow();
 });
-
-it.each([
-  ['https://s3.eu-west-1.amazonaws.com', null, 's3'],
-  ['https://account.r2.cloudflarestorage.com', true, 'r2'],
-  ['https://account.r2.cloudflarestorage.com', null, 'r2'],
-  ['https://minio.example.org', true, 'grid'],
-  ['https://s3.eu-west-1.amazonaws.com', false, 'stream'],
-  ['https://account.r2.cloudflarestorage.com', false, 'stream'],
-  ['https://minio.example.org', false, 'stream'],
-])(
-  'a test of a store says more than its address whether it copies parts: %s, %s',
-  (endpoint, copies, kind) => {
-    expect(storeKindOf(endpoint, copies)).toBe(kind);
-  },
-);
 
 it('plans as the store wants it', () => {
   const ways = storeKinds.map((kind) => [kind, planSettingsFor(settings(kind)).way]);

@@ -1,4 +1,4 @@
-import type { ExportBody } from '../../../../../lambda/subjects/exports/contract.ts';
+import type { ExportBody } from '../../../../lambda/subjects/exports/contract.ts';
 
 const figures = {
   archiveBytes: 20 * 1024 ** 3,

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { plainEnvironment, run } from './process.ts';
+import { plainEnvironment, run } from '../../process.ts';
 
 /** Programs that extract archives. `.ci/run` installs them. */
 const programs = ['python3', 'tar', 'bsdtar', 'unzip', '7zz'] as const;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { StoredObject } from '../../lambda/subjects/exports/rules/objects.ts';
-import { Random } from './random.ts';
+import type { StoredObject } from '../../../../lambda/subjects/exports/rules/objects.ts';
+import { Random } from '../../random.ts';
 
 /** A distribution of object sizes. */
 interface ObjectSet {

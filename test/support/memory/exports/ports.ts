@@ -1,0 +1,3 @@
+import { exportSettingsFor } from '../../../../lambda/subjects/exports/rules/settings.ts';
+
+export const exportPorts = () => ({ exportSettings: exportSettingsFor('local', { workers: 1 }) });

@@ -1,18 +1,16 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { onePutEach } from './core/ledger/rules/upload-way.ts';
 import { noClaims } from './core/ledger/seams.ts';
-import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
+import { type NeedsOfAll, type UnionToIntersection, valuesOf } from './core/rules/types.ts';
 import { accessBelongings } from './frame/access/seams.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
-import * as belongings from './lists/belongings.ts';
-import * as chores from './lists/chores.ts';
+import * as batches from './lists/batches.ts';
 import * as claims from './lists/claims.ts';
-import * as downloading from './lists/downloading.ts';
-import * as holds from './lists/holds.ts';
 import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
 import * as management from './lists/management.ts';
 import * as publicWays from './lists/public-ways.ts';
+import * as reconciles from './lists/reconciles.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as ways from './lists/ways.ts';
@@ -29,46 +27,6 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
 export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
   Object.assign({}, ...each(list, deps)) as object & UnionToIntersection<ReturnType<L[keyof L]>>;
 
-export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
-
-export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
-
-/** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
-export function seamsOf(
-  deps: NeedsOfAll<typeof listening> &
-    NeedsOfAll<typeof belongings> &
-    NeedsOfAll<typeof holds> &
-    NeedsOfAll<typeof claims> &
-    Omit<NeedsOfAll<typeof chores>, 'holds'>,
-): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
-  readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
-} {
-  const [held, listeners] = [each(holds, deps), each(listening, deps)];
-  return {
-    listeners,
-    belongings: [...listeners, ...each(belongings, deps)],
-    holds: held,
-    chores: each(chores, { ...deps, holds: held }),
-    claims: claimsOf(deps),
-  };
-}
-
-/** What they have for the LFS API. */
-export function lfsSeamsOf(
-  deps: NeedsOfAll<typeof logins> &
-    NeedsOfAll<typeof publicWays> &
-    Omit<NeedsOfAll<typeof downloading>, 'publicWays'>,
-) {
-  const ways = each(publicWays, deps);
-  const nothing: Omit<LfsPorts, 'logins'> = { meters: [] };
-  return {
-    logins: each(logins, deps),
-    publicWays: ways,
-    ...nothing,
-    ...each(downloading, { ...deps, publicWays: ways })[0],
-  };
-}
-
 type Those<L, N extends string> = {
   readonly [K in keyof L as L[K] extends Readonly<Record<N, unknown>> ? K : never]: L[K] extends Readonly<
     Record<N, infer M>
@@ -82,6 +40,54 @@ const those = <L extends object, N extends string>(list: L, name: N) =>
   Object.fromEntries(
     Object.entries(list).flatMap(([key, of]) => (name in of ? [[key, of[name]]] : [])),
   ) as Those<L, N>;
+
+/** The same in one: each has other names. */
+export const allThose = <L extends object, N extends string>(list: L, name: N) =>
+  Object.assign({}, ...valuesOf(those(list, name))) as object &
+    UnionToIntersection<Those<L, N>[keyof Those<L, N>]>;
+
+export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
+
+export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
+
+/** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
+export function seamsOf(
+  deps: NeedsOfAll<typeof listening> &
+    NeedsOfAll<Those<typeof reconciles, 'belongings'>> &
+    NeedsOfAll<Those<typeof reconciles, 'holds'>> &
+    NeedsOfAll<typeof claims> &
+    Omit<NeedsOfAll<Those<typeof reconciles, 'chores'>>, 'holds'>,
+): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
+  readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
+} {
+  const [holds, listeners] = [each(those(reconciles, 'holds'), deps), each(listening, deps)];
+  return {
+    listeners,
+    belongings: [...listeners, ...each(those(reconciles, 'belongings'), deps)],
+    holds,
+    chores: each(those(reconciles, 'chores'), { ...deps, holds }),
+    claims: claimsOf(deps),
+  };
+}
+
+/** What the function `lfsBatch` answers beside batches. */
+export const batchOperations = () => those(batches, 'operations');
+
+/** What they have for the LFS API. */
+export function lfsSeamsOf(
+  deps: NeedsOfAll<typeof logins> &
+    NeedsOfAll<typeof publicWays> &
+    Omit<NeedsOfAll<Those<typeof batches, 'seams'>>, 'publicWays'>,
+) {
+  const ways = each(publicWays, deps);
+  const nothing: Omit<LfsPorts, 'logins'> = { meters: [] };
+  return {
+    logins: each(logins, deps),
+    publicWays: ways,
+    ...nothing,
+    ...each(those(batches, 'seams'), { ...deps, publicWays: ways })[0],
+  };
+}
 
 /** The routes of the management API, but for the frame's. */
 export const managementRoutes = () => those(management, 'operations');
@@ -131,7 +137,10 @@ export function allSeamsOf(
     ...seams,
     ...lfsSeamsOf({ ...deps, ...seams, way }),
     ...managementSeamsOf(deps),
-    belongings: [...seams.listeners, ...each({ ...ofManagement().ends, ...belongings }, deps)],
+    belongings: [
+      ...seams.listeners,
+      ...each({ ...ofManagement().ends, ...those(reconciles, 'belongings') }, deps),
+    ],
     way,
   };
 }

@@ -33,8 +33,6 @@ export function signInDeps() {
     // It knows no operator: nobody's session of theirs counts here.
     admin: { sha256s: async () => [] },
     ledger: stores.ledger(tables),
-    invitations: stores.invitations(tables),
-    devices: stores.devices(tables),
     requestKeys: stores.requestKeys(tables),
     audit: stores.audit(tables),
   };

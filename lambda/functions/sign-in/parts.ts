@@ -1,10 +1,10 @@
 import { SecretError } from '../../core/rules/errors.ts';
 import type { Table } from '../../core/table/requests.ts';
 import { createSecret, createSecretsClient } from '../../frame/aws/secrets.ts';
-import * as stores from '../../lists/stores.ts';
 import { clock } from '../../parts.ts';
 import { signInHostsOf } from '../../subjects/hosts/rules/git-hosts.ts';
 import { createSignInHosts } from '../../subjects/sign-in/sign-in-hosts.ts';
+import { createDynamoDbUsers } from '../../subjects/sign-in/user-store.ts';
 import { gitHosts } from '../hosts/parts.ts';
 
 function secretOfApp(text: string | undefined): string {
@@ -26,4 +26,7 @@ function signInHosts() {
   return createSignInHosts({ nowMs: clock.nowMs, secretOf });
 }
 
-export const signInParts = (tables: Table) => ({ signInHosts: signInHosts(), users: stores.users(tables) });
+export const signInParts = (tables: Table) => ({
+  signInHosts: signInHosts(),
+  users: createDynamoDbUsers(tables),
+});

@@ -86,3 +86,5 @@ function withEnd(entry: AuditEntry, jobs: readonly ExportJob[]): AuditEntry {
   const job = jobs.find(({ exportId }) => exportId === after['exportId']);
   return { ...entry, after: { ...after, ...(job && { state: job.state }) } };
 }
+
+export const exportReconciles = { holds: exportHold };

@@ -1,5 +1,6 @@
 import type { Belongings, Chore } from '../../core/ledger/seams.ts';
 import { type GcDeps, type RemoveDeps, removeGcFiles } from './gc.ts';
+import { createDynamoDbGcRuns } from './gc-store.ts';
 import { gcPrefixOf } from './rules/gc.ts';
 import { advanceGc } from './sweep-candidates.ts';
 
@@ -14,3 +15,9 @@ export const gcBelongings = (deps: RemoveDeps): Belongings => ({
     return 'done';
   },
 });
+
+export const gcReconciles = {
+  belongings: gcBelongings,
+  chores: gcChore,
+  stores: { gcRuns: createDynamoDbGcRuns },
+};

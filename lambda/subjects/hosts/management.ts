@@ -1,4 +1,5 @@
 import { tenantLinkOperations } from './routes.ts';
 import { hostBelongings } from './seams.ts';
+import * as stores from './stores.ts';
 
-export const hostManagement = { operations: tenantLinkOperations, ends: hostBelongings };
+export const hostManagement = { operations: tenantLinkOperations, ends: hostBelongings, stores };

@@ -7,6 +7,7 @@ import type { LoginWay } from '../../frame/lfs/seams.ts';
 import { authenticateHostUser, type HostUserDeps, isForHosts } from './authenticate-host-user.ts';
 import type { HostPorts } from './ports.ts';
 import type { HostGrant } from './rules/host-client.ts';
+import { linkedRepos, tenantLinks } from './stores.ts';
 import { type PublicByLinkDeps, publicByLink } from './tenant-links.ts';
 
 /** A repo is linked no more when its name is used again. */
@@ -70,3 +71,5 @@ export function hostLogin(deps: HostUserDeps): LoginWay {
 function callerOf({ hostUser, access }: HostGrant): Caller {
   return { tokenId: hostUser.id, scope: access, user: null, label: null, hostUser };
 }
+
+export const hostReconciles = { belongings: hostBelongings, stores: { linkedRepos, tenantLinks } };

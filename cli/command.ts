@@ -12,7 +12,9 @@ import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 import type { LfsAddress } from './git/git.ts';
 import type { Examples } from './help.ts';
+import type { LfsRepo, OwnRepo } from './lfs-batch.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
+import type { relay } from './move/relay.ts';
 import { managerToken, parseRepo, parseTenant, withServiceOptions } from './options.ts';
 import { cloneAddress, loginTenant, openClient, requireServerOf } from './server.ts';
 import { type View, viewOf } from './terminal.ts';
@@ -37,6 +39,8 @@ export interface CliSubject {
   readonly logIn?: (baseUrl: string, context: CliContext) => Promise<string | undefined>;
   /** What `connect` changes in a clone. */
   readonly connect?: (clone: string, context: CliContext) => Promise<void>;
+  /** Copies of `import` that the server makes itself. */
+  readonly byService?: (servers: { readonly from: LfsRepo; readonly to: OwnRepo }) => typeof relay;
 }
 
 export const group =

@@ -40,7 +40,7 @@ const commands: Rows = Object.assign(
     200: connectCommand(all.flatMap(({ connect }) => connect ?? [])),
     210: usageCommand,
     220: objectCommands,
-    240: importCommand,
+    240: importCommand(all.flatMap(({ byService }) => byService ?? [])),
     250: mirrorCommand,
     270: registerDu,
     300: tenantCommands,

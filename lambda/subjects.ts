@@ -1,7 +1,7 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { onePutEach } from './core/ledger/rules/upload-way.ts';
 import { noClaims } from './core/ledger/seams.ts';
-import { type NeedsOfAll, type UnionToIntersection, valuesOf } from './core/rules/types.ts';
+import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
 import { accessBelongings } from './frame/access/seams.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
 import * as batches from './lists/batches.ts';
@@ -9,7 +9,6 @@ import * as claims from './lists/claims.ts';
 import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
 import * as management from './lists/management.ts';
-import * as publicWays from './lists/public-ways.ts';
 import * as reconciles from './lists/reconciles.ts';
 import * as repoParts from './lists/repo-parts.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
@@ -43,7 +42,7 @@ const those = <L extends object, N extends string>(list: L, name: N) =>
 
 /** The same in one: each has other names. */
 export const allThose = <L extends object, N extends string>(list: L, name: N) =>
-  Object.assign({}, ...valuesOf(those(list, name))) as object &
+  Object.assign({}, ...Object.values(list).map((of) => of[name])) as object &
     UnionToIntersection<Those<L, N>[keyof Those<L, N>]>;
 
 export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
@@ -74,18 +73,12 @@ export function seamsOf(
 export const batchOperations = () => those(batches, 'operations');
 
 /** What they have for the LFS API. */
-export function lfsSeamsOf(
-  deps: NeedsOfAll<typeof logins> &
-    NeedsOfAll<typeof publicWays> &
-    Omit<NeedsOfAll<Those<typeof batches, 'seams'>>, 'publicWays'>,
-) {
-  const ways = each(publicWays, deps);
+export function lfsSeamsOf(deps: NeedsOfAll<typeof logins> & NeedsOfAll<Those<typeof batches, 'seams'>>) {
   const nothing: Omit<LfsPorts, 'logins'> = { meters: [] };
   return {
     logins: each(logins, deps),
-    publicWays: ways,
     ...nothing,
-    ...each(those(batches, 'seams'), { ...deps, publicWays: ways })[0],
+    ...each(those(batches, 'seams'), deps)[0],
   };
 }
 

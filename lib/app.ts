@@ -23,11 +23,8 @@ import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
 import { workersOf } from './settings/concurrency.ts';
-import type { DeploymentSettings } from './settings/deployment-settings.ts';
-import * as signInSecrets from './settings/sign-in-secrets.ts';
+import { type DeploymentSettings, settingsOfSubjects } from './settings/deployment-settings.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
-
-type SecretsOf = (settings: DeploymentSettings) => readonly string[];
 
 interface LfsQuotaStackProps extends StackProps {
   readonly settings: DeploymentSettings;
@@ -82,7 +79,9 @@ class LfsQuotaStack extends Stack {
           ? { store: exportStoreOf(objectStore), settings: { ...exports, workers: workers.exports } }
           : undefined,
         adminSecretArn: this.adminToken.secretArn,
-        signInSecretArns: Object.values<SecretsOf>(signInSecrets).flatMap((secretsOf) => secretsOf(settings)),
+        signInSecretArns: settingsOfSubjects.flatMap(
+          ([name, { secretsOf }]) => secretsOf?.(settings[name] as never) ?? [],
+        ),
         adoptedRepos: settings.adoptedRepos,
         eventBusArn: settings.alerts.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })

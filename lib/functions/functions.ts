@@ -32,9 +32,8 @@ import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { ownRelease } from '../release.ts';
 import { workersOf } from '../settings/concurrency.ts';
-import type { DeploymentSettings } from '../settings/deployment-settings.ts';
+import { type DeploymentSettings, settingsOfSubjects } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
-import * as subjectsJson from './stage-json.ts';
 
 /**
  * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/parts.ts` reads
@@ -43,9 +42,7 @@ import * as subjectsJson from './stage-json.ts';
  */
 export function stageJson(settings: DeploymentSettings): Record<string, string> {
   const { objectStore } = settings;
-  const ofSubjects = Object.entries<(value: never) => string | undefined>(subjectsJson).map(
-    ([name, toJson]) => [name, toJson(settings[name as keyof typeof subjectsJson] as never)],
-  );
+  const ofSubjects = settingsOfSubjects.map(([name, { toJson }]) => [name, toJson(settings[name] as never)]);
   const json: Readonly<Record<string, string | undefined>> = {
     protocol: settingsToJson(settingsOf(settings.protocol)),
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),

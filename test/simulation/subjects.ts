@@ -1,3 +1,4 @@
 /** What subjects do in the simulator: a line each, docs/architecture.md. */
 
+export { downloads } from './subjects/downloads/subject.ts';
 export { gc } from './subjects/gc/subject.ts';

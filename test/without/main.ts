@@ -41,8 +41,6 @@ const lists: readonly string[] = [
   'lambda/contract.ts',
   'lambda/repo-contract.ts',
   'lambda/subjects.ts',
-  'lib/functions/stage-json.ts',
-  'lib/settings/sign-in-secrets.ts',
   'lib/settings/subjects.ts',
   'local/compose.ts',
   'local/demo-samples.ts',

@@ -7,6 +7,7 @@ import { printList, withPageOptions } from '../../list-pages.ts';
 import { parseDay, parseRepo, requireDaysInOrder } from '../../options.ts';
 import { formatCount, formatLimit } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
+import { byService } from './service.ts';
 
 type DownloadPageBody = BodyOf<'listDownloads'>;
 type Row = DownloadPageBody['downloads'][number];
@@ -85,6 +86,7 @@ const sumsTable = (by: Group) =>
   ]);
 
 export const downloads: CliSubject = {
+  byService,
   commands: { 370: downloadsCommand },
   examples: {
     downloads: [

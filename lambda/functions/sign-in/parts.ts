@@ -5,7 +5,7 @@ import { clock } from '../../parts.ts';
 import { signInHostsOf } from '../../subjects/hosts/rules/git-hosts.ts';
 import { createSignInHosts } from '../../subjects/sign-in/sign-in-hosts.ts';
 import { createDynamoDbUsers } from '../../subjects/sign-in/user-store.ts';
-import { gitHosts } from '../hosts/parts.ts';
+import { gitHosts, linkedHosts } from '../hosts/parts.ts';
 
 function secretOfApp(text: string | undefined): string {
   if (text === undefined) throw new SecretError("The secret of a git host's app has no value.");
@@ -27,6 +27,7 @@ function signInHosts() {
 }
 
 export const signInParts = (tables: Table) => ({
+  ...linkedHosts(tables),
   signInHosts: signInHosts(),
   users: createDynamoDbUsers(tables),
 });

@@ -1,5 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import type { Caller } from '../../frame/access/rules/tokens.ts';
@@ -8,7 +8,6 @@ import { authenticateHostUser, type HostUserDeps, isForHosts } from './authentic
 import type { HostPorts } from './ports.ts';
 import type { HostGrant } from './rules/host-client.ts';
 import { linkedRepos, tenantLinks } from './stores.ts';
-import { type PublicByLinkDeps, publicByLink } from './tenant-links.ts';
 
 /** A repo is linked no more when its name is used again. */
 export function hostBelongings({
@@ -35,18 +34,6 @@ export function hostBelongings({
       const { hasMore } = await tenantLinks.endSomePins({ tenant, atMs: clock.nowMs() });
       return hasMore ? 'unfinished' : 'done';
     },
-  };
-}
-
-/**
- * By its tenant's link, anybody may download from a repo whose repository anybody may read. One item is read before the repo,
- * and two after it.
- */
-export function publicByHost(deps: PublicByLinkDeps) {
-  return async (path: RepoPath) => {
-    const link = await deps.tenantLinks.find(path.tenant);
-    if (!link?.publicRead) return undefined;
-    return (record: RepoRecord | undefined) => publicByLink(deps, { ...path, link, record });
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { issuerKinds, publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
+import { issuerKinds, issuersToJson, publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
 
 const identityIssuer = z.strictObject({
   issuer: z
@@ -15,7 +15,7 @@ const identityIssuer = z.strictObject({
   kind: z.enum(issuerKinds).describe('Which claims it uses.'),
 });
 
-export const identityIssuers = z
+const setting = z
   .array(identityIssuer)
   .max(20)
   .refine(
@@ -26,3 +26,5 @@ export const identityIssuers = z
   .describe(
     'Issuers of CI identity tokens: docs/team-admins.md#ci-without-a-stored-secret. Default: GitHub Actions and gitlab.com. []: none.',
   );
+
+export const identityIssuers = { setting, toJson: issuersToJson };

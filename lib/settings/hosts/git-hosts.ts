@@ -3,6 +3,7 @@ import { gitHostIdPattern } from '../../../lambda/frame/access/rules/host-user.t
 import {
   gitHostKinds,
   gitHostsMax,
+  gitHostsToJson,
   isGitHostUrl,
   signInHostsOf,
 } from '../../../lambda/subjects/hosts/rules/git-hosts.ts';
@@ -37,7 +38,7 @@ const gitHost = z.strictObject({
     .describe('Lets its users sign in to the console: docs/deploy.md#sign-in-with-a-git-host.'),
 });
 
-export const gitHosts = z
+const setting = z
   .array(gitHost)
   .max(gitHostsMax)
   .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'has an id twice')
@@ -46,6 +47,9 @@ export const gitHosts = z
     'Users of these Git hosts can log in with their tokens. Example: [{"id": "github", "kind": "github", "url": "https://api.github.com"}]',
   );
 
-/** Those of the apps by which their users sign in. */
-export const secretsOfApps = (settings: { readonly gitHosts: z.output<typeof gitHosts> }) =>
-  signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn);
+export const gitHosts = {
+  setting,
+  toJson: gitHostsToJson,
+  secretsOf: (hosts: z.output<typeof setting>) =>
+    signInHostsOf(hosts).map(({ signIn }) => signIn.clientSecretArn),
+};

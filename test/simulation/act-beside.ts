@@ -12,7 +12,7 @@ export function cleanUp(world: TenantWorld, { repo, keep, isCancelled }: GcActio
 
 /** Somebody deletes what is not to be kept. */
 export async function collectGarbage(world: TenantWorld, wish: GarbageWish): Promise<void> {
-  for (const subject of Object.values<SimSubject>(subjects)) await subject.collectGarbage?.(world, wish);
+  for (const collect of having('collectGarbage')) await collect(world, wish);
 }
 
 /** Those of a scenario, and what makes its repos large repos. */
@@ -32,7 +32,10 @@ export async function holdExport(world: TenantWorld, action: ExportAction): Prom
   await world.invoke((deps, code) => code.cancelExport(deps, { tenant, exportId }));
 }
 
-/** Somebody asks for objects, of which some are not there or have other bytes. */
-export async function download(world: TenantWorld, action: DownloadAction): Promise<void> {
-  for (const subject of Object.values<SimSubject>(subjects)) await subject.download?.(world, action);
-}
+/** Somebody asks for objects, of which some are not there or have other bytes. One subject meters them. */
+export const download = (world: TenantWorld, action: DownloadAction): Promise<void> | undefined =>
+  having('download')[0]?.(world, action);
+
+/** Those of the subjects that have it. Nothing is awaited for others: then a seed's run stays what it was. */
+const having = <N extends keyof SimSubject>(name: N) =>
+  Object.values<SimSubject>(subjects).flatMap((subject) => subject[name] ?? []);

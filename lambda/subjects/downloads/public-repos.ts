@@ -1,7 +1,7 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
-import type { PublicRead } from '../../frame/access/rules/public-read.ts';
 import { isInForce } from '../../frame/access/rules/repo-mark.ts';
+import type { PublicRead } from '../hosts/rules/public-read.ts';
 import type { DownloadPorts } from './ports.ts';
 import { type PublicByLinkDeps, publicByLink } from './public-by-link.ts';
 

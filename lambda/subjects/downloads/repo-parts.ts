@@ -1,12 +1,12 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { monthOf, nextMonthMs } from '../../core/rules/dates.ts';
 import { prepareMark } from '../../frame/access/repos.ts';
-import { type PublicRead, wrongCeiling } from '../../frame/access/rules/public-read.ts';
 import { isInForce } from '../../frame/access/rules/repo-mark.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { markChange } from '../../frame/management/mark-change.ts';
 import type { RepoDeps, RepoPart } from '../../frame/management/seams.ts';
+import { type PublicRead, wrongCeiling } from '../hosts/rules/public-read.ts';
 import type { DownloadPorts } from './ports.ts';
 import type { PublicReadBody, PublicReadChange } from './repo-contract.ts';
 import { copiesShownMax, isCopying, keptForMs } from './rules/copies.ts';

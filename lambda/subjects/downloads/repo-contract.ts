@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { bytesOrNull, count, publicReadLimit, time } from '../../frame/contract/fields.ts';
+import { bytesOrNull, count, time } from '../../frame/contract/fields.ts';
 import type { RepoFields } from '../../frame/contract/repos.ts';
+import { publicReadLimit } from '../hosts/contract.ts';
 import { copiesShownMax } from './rules/copies.ts';
 
 const publicRead = z

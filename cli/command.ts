@@ -8,6 +8,7 @@ import {
   type ParamsOf,
   type RouteId,
 } from './api-client.ts';
+import type { ColumnOf } from './columns.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 import type { LfsAddress } from './git/git.ts';
@@ -27,10 +28,21 @@ export type Register = (parent: Command, context: CliContext) => void;
 /** By their place: JavaScript lists numbers in their order. */
 export type Rows = Readonly<Record<number, Register>>;
 
+type RepoBody = BodyOf<'getRepo'>;
+
+export interface RepoColumn {
+  /** It's there if it has something of any repo. */
+  readonly isOf: (body: RepoBody) => boolean;
+  readonly column: ColumnOf<RepoBody>;
+}
+
 /** What the command line has of a subject. */
 export interface CliSubject {
   /** By their place in the help of all: hundreds are its headings. */
-  readonly commands: Rows;
+  readonly commands?: Rows;
+  /** Of `repo` and `tenant`, by their place there. */
+  readonly repo?: Rows;
+  readonly tenant?: Rows;
   /** Of its commands. */
   readonly examples: Examples;
   /** What to do about its problems. */
@@ -39,9 +51,21 @@ export interface CliSubject {
   readonly logIn?: (baseUrl: string, context: CliContext) => Promise<string | undefined>;
   /** What `connect` changes in a clone. */
   readonly connect?: (clone: string, context: CliContext) => Promise<void>;
+  /** What tables of repos have of it, and `repo show` below. */
+  readonly repoColumns?: readonly RepoColumn[];
+  readonly aboutRepo?: (body: RepoBody) => string;
+  /** What was offered for download in this month. */
+  readonly offered?: (
+    client: ApiClient,
+    tenant: string,
+  ) => Promise<{ readonly bytes: number; readonly limitBytes: number | null }>;
   /** Copies of `import` that the server makes itself. */
   readonly byService?: (servers: { readonly from: LfsRepo; readonly to: OwnRepo }) => typeof relay;
 }
+
+/** Rows of a group in their order. @param more of subjects. */
+export const rowsOf = (rows: Rows, more: readonly (Rows | undefined)[]): readonly Register[] =>
+  Object.values<Register>(Object.assign({}, rows, ...more));
 
 export const group =
   (name: string, description: string, rows: readonly Register[]): Register =>

@@ -40,10 +40,11 @@ const those = <L extends object, N extends string>(list: L, name: N) =>
     Object.entries(list).flatMap(([key, of]) => (name in of ? [[key, of[name]]] : [])),
   ) as Those<L, N>;
 
+type Merged<O> = [keyof O] extends [never] ? Readonly<Record<never, never>> : UnionToIntersection<O[keyof O]>;
+
 /** The same in one: each has other names. */
 export const allThose = <L extends object, N extends string>(list: L, name: N) =>
-  Object.assign({}, ...Object.values(list).map((of) => of[name])) as object &
-    UnionToIntersection<Those<L, N>[keyof Those<L, N>]>;
+  Object.assign({}, ...Object.values(list).map((of) => of[name])) as Merged<Those<L, N>>;
 
 export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
 
@@ -74,12 +75,8 @@ export const batchOperations = () => those(batches, 'operations');
 
 /** What they have for the LFS API. */
 export function lfsSeamsOf(deps: NeedsOfAll<typeof logins> & NeedsOfAll<Those<typeof batches, 'seams'>>) {
-  const nothing: Omit<LfsPorts, 'logins'> = { meters: [] };
-  return {
-    logins: each(logins, deps),
-    ...nothing,
-    ...each(those(batches, 'seams'), deps)[0],
-  };
+  const [found = { meters: [] }]: Omit<LfsPorts, 'logins'>[] = each(those(batches, 'seams'), deps);
+  return { logins: each(logins, deps), ...found };
 }
 
 /** The routes of the management API, but for the frame's. */
@@ -126,9 +123,10 @@ export function allSeamsOf(
 ) {
   const seams = seamsOf(deps);
   const way = wayOf(deps);
+  const all = { ...deps, ...seams, way };
   return {
     ...seams,
-    ...lfsSeamsOf({ ...deps, ...seams, way }),
+    ...lfsSeamsOf(all),
     ...managementSeamsOf(deps),
     belongings: [
       ...seams.listeners,

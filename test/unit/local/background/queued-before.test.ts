@@ -112,7 +112,7 @@ describe('what a server of an older version left', () => {
     for (const name of names) {
       const got = of(name).map(({ body }) => withoutCause(body));
       // Its URLs are secrets: what is copied was never in the table.
-      const expected = name === 'copies' ? [] : [...messagesOf(name)];
+      const expected = (name as string) === 'copies' ? [] : [...messagesOf(name)];
       expect(got).toEqual(expect.arrayContaining(expected));
     }
     expect(left).toEqual(['QUEUE#RECOUNTS#DEAD']);

@@ -144,10 +144,11 @@ export function composeEmbedded({
   const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
+  const told = { ...given, adminSha256, exportsAs };
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
-    ...allOf(subjectPorts, { ...given, adminSha256, exportsAs }),
+    ...allOf(subjectPorts, told),
     metrics,
     eventBus: { publish: async () => undefined },
     allowsLoopback,

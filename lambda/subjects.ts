@@ -26,7 +26,7 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
 export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
   Object.assign({}, ...each(list, deps)) as object & UnionToIntersection<ReturnType<L[keyof L]>>;
 
-type Those<L, N extends string> = {
+export type Those<L, N extends string> = {
   readonly [K in keyof L as L[K] extends Readonly<Record<N, unknown>> ? K : never]: L[K] extends Readonly<
     Record<N, infer M>
   >
@@ -35,7 +35,7 @@ type Those<L, N extends string> = {
 };
 
 /** What those of a list have by that name which have it. */
-const those = <L extends object, N extends string>(list: L, name: N) =>
+export const those = <L extends object, N extends string>(list: L, name: N) =>
   Object.fromEntries(
     Object.entries(list).flatMap(([key, of]) => (name in of ? [[key, of[name]]] : [])),
   ) as Those<L, N>;
@@ -70,17 +70,11 @@ export function seamsOf(
   };
 }
 
-/** What the function `lfsBatch` answers beside batches. */
-export const batchOperations = () => those(batches, 'operations');
-
 /** What they have for the LFS API. */
 export function lfsSeamsOf(deps: NeedsOfAll<typeof logins> & NeedsOfAll<Those<typeof batches, 'seams'>>) {
   const [found = { meters: [] }]: Omit<LfsPorts, 'logins'>[] = each(those(batches, 'seams'), deps);
   return { logins: each(logins, deps), ...found };
 }
-
-/** The routes of the management API, but for the frame's. */
-export const managementRoutes = () => those(management, 'operations');
 
 /** No constant: that would be in the bundle of each function. */
 const ofManagement = () => ({

@@ -35,18 +35,18 @@ import {
   urlSigner,
 } from '../parts.ts';
 import { storesOf } from '../stores.ts';
-import { allOf, allThose, batchOperations, each, lfsSeamsOf, wayOf } from '../subjects.ts';
+import { allOf, allThose, each, lfsSeamsOf, type Those, those, wayOf } from '../subjects.ts';
 import * as loginParts from './lists/logins.ts';
 
 /** The LFS Batch API, and what subjects answer beside it. */
 export function create(
   deps: BatchDeps &
-    Omit<NeedsOfAll<ReturnType<typeof batchOperations>>, 'login'> &
+    Omit<NeedsOfAll<Those<typeof batches, 'operations'>>, 'login'> &
     Omit<LfsAccessDeps, 'rejectedLogins'> &
     FunctionPorts,
 ): HttpHandler {
   const login = lfsLogin(deps);
-  const answer = byRoute(lfsBatch(deps, login), ...each(batchOperations(), { ...deps, login }));
+  const answer = byRoute(lfsBatch(deps, login), ...each(those(batches, 'operations'), { ...deps, login }));
   return guard(deps, respondLfsError, withMetrics(deps.metrics, answer));
 }
 

@@ -3,6 +3,7 @@ import type { Table } from '../../core/table/requests.ts';
 import { createSecret, createSecretsClient } from '../../frame/aws/secrets.ts';
 import { clock } from '../../parts.ts';
 import { signInHostsOf } from '../../subjects/hosts/rules/git-hosts.ts';
+import { hostSignInOperations } from '../../subjects/sign-in/routes.ts';
 import { createSignInHosts } from '../../subjects/sign-in/sign-in-hosts.ts';
 import { createDynamoDbUsers } from '../../subjects/sign-in/user-store.ts';
 import { gitHosts, linkedHosts } from '../hosts/parts.ts';
@@ -26,8 +27,11 @@ function signInHosts() {
   return createSignInHosts({ nowMs: clock.nowMs, secretOf });
 }
 
-export const signInParts = (tables: Table) => ({
-  ...linkedHosts(tables),
-  signInHosts: signInHosts(),
-  users: createDynamoDbUsers(tables),
-});
+export const signingIn = {
+  operations: hostSignInOperations,
+  parts: (tables: Table) => ({
+    ...linkedHosts(tables),
+    signInHosts: signInHosts(),
+    users: createDynamoDbUsers(tables),
+  }),
+};

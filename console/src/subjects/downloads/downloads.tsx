@@ -191,5 +191,6 @@ function Sums(props: ViewProps & { downloads: readonly Download[]; byDay: readon
 const nobody = (tokenId: string) => ({ tokenId, label: null, user: null });
 
 export const downloads: OverviewPart = {
+  repoPills: { 10: ({ publicRead }, isTitle) => (publicRead ? 'public' : isTitle && 'private') },
   cards: { 30: ({ isEmpty, ...props }) => (isEmpty ? null : <Downloads {...props} />) },
 };

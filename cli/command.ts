@@ -30,10 +30,12 @@ export type Rows = Readonly<Record<number, Register>>;
 
 type RepoBody = BodyOf<'getRepo'>;
 
-export interface RepoColumn {
-  /** It's there if it has something of any repo. */
+/** A column of tables of repos, and a text below `repo show`. */
+export interface RepoPart {
+  /** The column is there if one of the repos has something. */
   readonly isOf: (body: RepoBody) => boolean;
   readonly column: ColumnOf<RepoBody>;
+  readonly about?: (body: RepoBody) => string;
 }
 
 /** What the command line has of a subject. */
@@ -51,9 +53,7 @@ export interface CliSubject {
   readonly logIn?: (baseUrl: string, context: CliContext) => Promise<string | undefined>;
   /** What `connect` changes in a clone. */
   readonly connect?: (clone: string, context: CliContext) => Promise<void>;
-  /** What tables of repos have of it, and `repo show` below. */
-  readonly repoColumns?: readonly RepoColumn[];
-  readonly aboutRepo?: (body: RepoBody) => string;
+  readonly repoParts?: readonly RepoPart[];
   /** What was offered for download in this month. */
   readonly offered?: (
     client: ApiClient,

@@ -11,7 +11,7 @@ import { registerDu } from './commands/du.ts';
 import { importCommand, mirrorCommand } from './commands/move.ts';
 import { deletionCommands, objectCommands } from './commands/object.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
-import { repoCommands } from './commands/repo.ts';
+import { repoCommands, repoParts } from './commands/repo.ts';
 import { reservationCommands } from './commands/reservation.ts';
 import { scanCommands } from './commands/scan.ts';
 import { registerServe } from './commands/serve.ts';
@@ -38,7 +38,7 @@ const commands: Rows = Object.assign(
     130: registerLogout,
     140: registerAuth,
     200: connectCommand(all.flatMap(({ connect }) => connect ?? [])),
-    210: usageCommand(all.flatMap(({ repoColumns = [] }) => repoColumns)),
+    210: usageCommand,
     220: objectCommands,
     240: importCommand(all.flatMap(({ byService }) => byService ?? [])),
     250: mirrorCommand,
@@ -63,6 +63,7 @@ const commands: Rows = Object.assign(
 );
 
 export const examples: Examples = Object.assign({}, ownExamples, ...all.map((subject) => subject.examples));
+repoParts.push(...all.flatMap((subject) => subject.repoParts ?? []));
 Object.assign(problemHints, ...all.map(({ hints }) => hints));
 
 /** Of a help text that goes to a file. */

@@ -12,7 +12,7 @@ import {
   ofRepo,
   operand,
   option,
-  type RepoColumn,
+  type RepoPart,
   type Rows,
   routeCommand,
   rowsOf,
@@ -44,44 +44,12 @@ export const storageClassOperand = (none: string) =>
 /** Of a command that changes one. */
 export const change = { route: 'updateRepo', operands: ofRepo } as const;
 
-const print =
-  (columns: readonly RepoColumn[]) =>
-  (body: RepoBody, { view }: { view: View }) =>
-    renderRepos([body], view, columns);
+/** What tables and `repo show` have of subjects: the program adds it. */
+export const repoParts: RepoPart[] = [];
 
-function readRows(subjects: readonly CliSubject[], columns: readonly RepoColumn[]): Rows {
-  return {
-    20: listCommand({
-      name: 'list',
-      description: "List a tenant's repos, the largest first; with --json by name",
-      route: 'listRepos',
-      operands: { tenant: tenantOperand },
-      items: 'repos',
-      none: 'No repos yet. The first push creates one.\n',
-      print: (repos, view) => renderRepos(repos, view, columns),
-    }),
-    30: actionCommand({
-      name: 'show',
-      description: 'Show one repo, and what it lacks of a clone',
-      operands: ofRepo,
-      options: {
-        clone: option('--clone <dir>', 'list what its branches and tags need, and the repo lacks'),
-      },
-      async run(client, { operands, options: { clone, json }, context }) {
-        const { body, text } = await client.ask('getRepo', { params: operands });
-        const compared = clone === undefined ? undefined : await compareClone(client, { ...operands, clone });
-        if (json) context.out(`${compared ? JSON.stringify({ ...body, clone: compared }) : text}\n`);
-        else {
-          const below = subjects.map(({ aboutRepo }) => aboutRepo?.(body) ?? '').join('');
-          const shown = renderRepos([body], viewOf(context), columns) + below;
-          context.out(compared ? shown + cloneText(compared) : shown);
-        }
-      },
-    }),
-  };
-}
+const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], view);
 
-const changeRows = (columns: readonly RepoColumn[]): Rows => ({
+const rows: Rows = {
   10: routeCommand({
     name: 'create',
     description: "Create a repo: only needed if pushes can't, or to limit it first",
@@ -89,7 +57,34 @@ const changeRows = (columns: readonly RepoColumn[]): Rows => ({
     operands: ofRepo,
     options: { limit: option('--limit <size>', 'its own limit, such as 10GiB', parseLimit) },
     body: ({ operands: { repo }, options }) => ({ repo, limitBytes: options.limit }),
-    print: print(columns),
+    print,
+  }),
+  20: listCommand({
+    name: 'list',
+    description: "List a tenant's repos, the largest first; with --json by name",
+    route: 'listRepos',
+    operands: { tenant: tenantOperand },
+    items: 'repos',
+    none: 'No repos yet. The first push creates one.\n',
+    print: renderRepos,
+  }),
+  30: actionCommand({
+    name: 'show',
+    description: 'Show one repo, and what it lacks of a clone',
+    operands: ofRepo,
+    options: {
+      clone: option('--clone <dir>', 'list what its branches and tags need, and the repo lacks'),
+    },
+    async run(client, { operands, options: { clone, json }, context }) {
+      const { body, text } = await client.ask('getRepo', { params: operands });
+      const compared = clone === undefined ? undefined : await compareClone(client, { ...operands, clone });
+      if (json) context.out(`${compared ? JSON.stringify({ ...body, clone: compared }) : text}\n`);
+      else {
+        const below = repoParts.map(({ about }) => about?.(body) ?? '').join('');
+        const shown = print(body, { view: viewOf(context) }) + below;
+        context.out(compared ? shown + cloneText(compared) : shown);
+      }
+    },
   }),
   40: routeCommand({
     ...change,
@@ -108,7 +103,7 @@ const changeRows = (columns: readonly RepoColumn[]): Rows => ({
           `${nameOf(params)} stores ${used}, above the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
       }),
     body: ({ operands }) => ({ limitBytes: operands.size }),
-    print: print(columns),
+    print,
   }),
   50: routeCommand({
     ...change,
@@ -117,11 +112,8 @@ const changeRows = (columns: readonly RepoColumn[]): Rows => ({
     operands: { ...ofRepo, class: storageClassOperand("none: the tenant's") },
     wanted: 'the admin token',
     body: ({ operands }) => ({ storageClass: operands.class === 'none' ? null : operands.class }),
-    print: print(columns),
+    print,
   }),
-});
-
-const deleteRow: Rows = {
   90: actionCommand({
     name: 'delete',
     description: 'Delete a repo and all of its objects',
@@ -155,10 +147,8 @@ const deleteRow: Rows = {
 };
 
 /** `repo create|list|show|limit|storage-class|delete`, and what subjects have. */
-export const repoCommands = (subjects: readonly CliSubject[]) => {
-  const columns = subjects.flatMap(({ repoColumns = [] }) => repoColumns);
-  const rows = { ...readRows(subjects, columns), ...changeRows(columns), ...deleteRow };
-  return group(
+export const repoCommands = (subjects: readonly CliSubject[]) =>
+  group(
     'repo',
     'Create, limit, share, link or delete repos',
     rowsOf(
@@ -166,7 +156,6 @@ export const repoCommands = (subjects: readonly CliSubject[]) => {
       subjects.map(({ repo }) => repo),
     ),
   );
-};
 
 interface ComparedClone {
   /** What the clone needs. */
@@ -249,8 +238,8 @@ function isEmpty(repo: RepoBody, deletedAt: string): boolean {
   return repo.objectCount === 0 && repo.scannedAt !== null && repo.scannedAt >= deletedAt;
 }
 
-/** A table of repos, the largest first. @param more of subjects. */
-export function renderRepos(repos: readonly RepoBody[], view: View, more: readonly RepoColumn[]): string {
+/** A table of repos, the largest first. */
+export function renderRepos(repos: readonly RepoBody[], view: View): string {
   // Most tenants limit none.
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
   const hasClasses = repos.some(({ storageClass }) => storageClass !== undefined);
@@ -261,7 +250,7 @@ export function renderRepos(repos: readonly RepoBody[], view: View, more: readon
     ['objects', ({ objectCount }) => (objectCount === null ? '-' : formatCount(objectCount)), right],
     ['scanned', scannedCell],
     ...(hasClasses ? [['class for new', ({ storageClass }: RepoBody) => storageClass ?? '-'] as const] : []),
-    ...more.filter(({ isOf }) => repos.some(isOf)).map(({ column }) => column),
+    ...repoParts.filter(({ isOf }) => repos.some(isOf)).map(({ column }) => column),
   ]);
   return table(
     [...repos].sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0)),

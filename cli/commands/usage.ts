@@ -1,7 +1,7 @@
 import { formatBytes, formatPercent } from '../../lambda/core/rules/sizes.ts';
 import type { Outlook } from '../../lambda/frame/contract/outlook.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
-import { actionCommand, flag, type RepoColumn, tenantOperand } from '../command.ts';
+import { actionCommand, flag, tenantOperand } from '../command.ts';
 import { canDrawBlocks, canRedraw } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { managerToken } from '../options.ts';
@@ -14,43 +14,37 @@ type SubscriptionBody = BodyOf<'getSubscription'> & Outlook;
 const watchIntervalMs = 2000;
 
 /** `usage TENANT`: what is stored, reserved and free, and the age of the count. */
-export const usageCommand = (columns: readonly RepoColumn[]) =>
-  actionCommand({
-    name: 'usage',
-    description: 'Show usage, limit and repos',
-    operands: { tenant: tenantOperand },
-    options: {
-      refresh: flag('--refresh', 'scan now instead of showing the last result'),
-      watch: flag('--watch', 'repeat every 2 s until Ctrl-C'),
-    },
-    run: async (client: ApiClient, { operands: params, options, context }) => {
-      const show = async (refresh?: boolean): Promise<string> => {
-        const answer = await client.ask('getSubscription', { params, query: { refresh } });
-        if (refresh && answer.body.usage?.source === 'cache' && !answer.body.refreshing)
-          throw new CliError('Your token can read usage, but not --refresh it.', {
-            hint: `You need ${managerToken}. Show the last scan: lfs-quota usage ${params.tenant}`,
-            failure: 'unauthorized',
-          });
-        if (options.json) return `${answer.text}\n`;
-        const { program, env } = context;
-        return renderUsage(answer.body, {
-          ...viewOf(context),
-          drawBlocks: canDrawBlocks(env),
-          program,
-          columns,
+export const usageCommand = actionCommand({
+  name: 'usage',
+  description: 'Show usage, limit and repos',
+  operands: { tenant: tenantOperand },
+  options: {
+    refresh: flag('--refresh', 'scan now instead of showing the last result'),
+    watch: flag('--watch', 'repeat every 2 s until Ctrl-C'),
+  },
+  run: async (client: ApiClient, { operands: params, options, context }) => {
+    const show = async (refresh?: boolean): Promise<string> => {
+      const answer = await client.ask('getSubscription', { params, query: { refresh } });
+      if (refresh && answer.body.usage?.source === 'cache' && !answer.body.refreshing)
+        throw new CliError('Your token can read usage, but not --refresh it.', {
+          hint: `You need ${managerToken}. Show the last scan: lfs-quota usage ${params.tenant}`,
+          failure: 'unauthorized',
         });
-      };
-      let text = await show(options.refresh);
-      context.out(text);
-      while (options.watch) {
-        await context.sleep(watchIntervalMs);
-        const next = await show();
-        const width = canRedraw(context, 'out') && !options.json ? viewOf(context).width : undefined;
-        context.out(width === undefined ? next : redraw({ text, next, width }));
-        text = next;
-      }
-    },
-  });
+      if (options.json) return `${answer.text}\n`;
+      const { program, env } = context;
+      return renderUsage(answer.body, { ...viewOf(context), drawBlocks: canDrawBlocks(env), program });
+    };
+    let text = await show(options.refresh);
+    context.out(text);
+    while (options.watch) {
+      await context.sleep(watchIntervalMs);
+      const next = await show();
+      const width = canRedraw(context, 'out') && !options.json ? viewOf(context).width : undefined;
+      context.out(width === undefined ? next : redraw({ text, next, width }));
+      text = next;
+    }
+  },
+});
 
 /** The new text replaces the old: move up by the rows that it takes, then clear to the end of the screen. */
 function redraw({ text, next, width }: { text: string; next: string; width: number }): string {
@@ -75,18 +69,14 @@ const oldScanMs = 120_000;
  */
 function renderUsage(
   body: SubscriptionBody,
-  options: View & {
-    readonly drawBlocks: boolean;
-    readonly program: string;
-    readonly columns: readonly RepoColumn[];
-  },
+  options: View & { readonly drawBlocks: boolean; readonly program: string },
 ): string {
   const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${body.plan})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
   if (body.limitBytes !== null && (body.usage?.reservedBytes ?? 0) > 0)
     parts.push(`See what is reserved: ${options.program} reservation list ${body.tenant}\n`);
   if (body.refreshing) parts.push('A scan is in progress. Run it again in a few seconds.\n');
-  if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options, options.columns));
+  if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options));
   if (body.reposTruncated)
     parts.push(
       `The ${formatCount(body.repos.length)} largest. See all: ${options.program} repo list ${body.tenant}\n`,

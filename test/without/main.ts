@@ -12,17 +12,15 @@ import { type Rest, removeSubjects, subjectsWith } from './remove-subject.ts';
  */
 
 /** These come off. */
-const comesOff: readonly string[] = ['locks', 'sign-in'];
+const comesOff: readonly string[] = ['downloads', 'hosts', 'locks', 'sign-in'];
 /** These leave something behind that names them. */
 const notYet: readonly string[] = [
   'alerts',
   'chunks',
   'ci',
-  'downloads',
   'exports',
   'gc',
   'history',
-  'hosts',
   'invitations',
   'status',
 ];

@@ -7,7 +7,7 @@ import { printList, withPageOptions } from '../../list-pages.ts';
 import { parseDay, parseRepo, requireDaysInOrder } from '../../options.ts';
 import { formatCount, formatLimit } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
-import { copiesText, offered, publicColumn, publicCommands } from './public.ts';
+import { offered, publicCommands, publicPart } from './public.ts';
 import { byService } from './service.ts';
 
 type DownloadPageBody = BodyOf<'listDownloads'>;
@@ -88,8 +88,7 @@ const sumsTable = (by: Group) =>
 
 export const downloads: CliSubject = {
   repo: publicCommands,
-  repoColumns: [publicColumn],
-  aboutRepo: copiesText,
+  repoParts: [publicPart],
   offered,
   byService,
   commands: { 370: downloadsCommand },

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
-import { option, type RepoColumn, type Rows, required, routeCommand } from '../../command.ts';
+import { option, type RepoPart, type Rows, required, routeCommand } from '../../command.ts';
 import { change } from '../../commands/repo.ts';
 import { confirmLimit, limitOptions } from '../../confirm.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
@@ -50,7 +50,7 @@ export const publicCommands: Rows = {
 };
 
 /** What of a repo isn't copied yet. */
-export function copiesText({ copies }: RepoBody): string {
+function copiesText({ copies }: RepoBody): string {
   if (!copies) return '';
   const { queued, failed } = copies;
   const parts = [
@@ -75,7 +75,8 @@ function publicCell({ publicRead }: RepoBody): string {
   return monthlyLimitBytes === null ? 'unlimited' : `${formatBytes(monthlyLimitBytes)} a month`;
 }
 
-export const publicColumn: RepoColumn = {
+export const publicPart: RepoPart = {
   isOf: ({ publicRead }) => publicRead !== undefined,
   column: ['public', publicCell],
+  about: copiesText,
 };

@@ -90,7 +90,7 @@ export const hosts: CliSubject = {
         `${tenant} isn't linked any more. Users need a token, or a repo with its own link.\n`,
     }),
   },
-  repoColumns: [
+  repoParts: [
     {
       isOf: ({ gitHost }) => gitHost !== undefined,
       column: ['git host', ({ gitHost }) => (gitHost ? `${gitHost.host} ${gitHost.repo}` : '-'), least(16)],

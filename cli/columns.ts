@@ -2,7 +2,7 @@ import { type Column, renderTable } from './table.ts';
 import type { View } from './terminal.ts';
 
 /** A column of a table: its name, what it has of an item, and how it is laid out. */
-type ColumnOf<T> = readonly [
+export type ColumnOf<T> = readonly [
   name: string,
   cellOf: (item: T, view: View) => string,
   layout?: Omit<Column, 'name'>,

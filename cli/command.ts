@@ -8,11 +8,14 @@ import {
   type ParamsOf,
   type RouteId,
 } from './api-client.ts';
+import type { ColumnOf } from './columns.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 import type { LfsAddress } from './git/git.ts';
 import type { Examples } from './help.ts';
+import type { LfsRepo, OwnRepo } from './lfs-batch.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
+import type { relay } from './move/relay.ts';
 import { managerToken, parseRepo, parseTenant, withServiceOptions } from './options.ts';
 import { cloneAddress, loginTenant, openClient, requireServerOf } from './server.ts';
 import { type View, viewOf } from './terminal.ts';
@@ -25,10 +28,23 @@ export type Register = (parent: Command, context: CliContext) => void;
 /** By their place: JavaScript lists numbers in their order. */
 export type Rows = Readonly<Record<number, Register>>;
 
+type RepoBody = BodyOf<'getRepo'>;
+
+/** A column of tables of repos, and a text below `repo show`. */
+export interface RepoPart {
+  /** The column is there if one of the repos has something. */
+  readonly isOf: (body: RepoBody) => boolean;
+  readonly column: ColumnOf<RepoBody>;
+  readonly about?: (body: RepoBody) => string;
+}
+
 /** What the command line has of a subject. */
 export interface CliSubject {
   /** By their place in the help of all: hundreds are its headings. */
-  readonly commands: Rows;
+  readonly commands?: Rows;
+  /** Of `repo` and `tenant`, by their place there. */
+  readonly repo?: Rows;
+  readonly tenant?: Rows;
   /** Of its commands. */
   readonly examples: Examples;
   /** What to do about its problems. */
@@ -37,7 +53,19 @@ export interface CliSubject {
   readonly logIn?: (baseUrl: string, context: CliContext) => Promise<string | undefined>;
   /** What `connect` changes in a clone. */
   readonly connect?: (clone: string, context: CliContext) => Promise<void>;
+  readonly repoParts?: readonly RepoPart[];
+  /** What was offered for download in this month. */
+  readonly offered?: (
+    client: ApiClient,
+    tenant: string,
+  ) => Promise<{ readonly bytes: number; readonly limitBytes: number | null }>;
+  /** Copies of `import` that the server makes itself. */
+  readonly byService?: (servers: { readonly from: LfsRepo; readonly to: OwnRepo }) => typeof relay;
 }
+
+/** Rows of a group in their order. @param more of subjects. */
+export const rowsOf = (rows: Rows, more: readonly (Rows | undefined)[]): readonly Register[] =>
+  Object.values<Register>(Object.assign({}, rows, ...more));
 
 export const group =
   (name: string, description: string, rows: readonly Register[]): Register =>

@@ -62,12 +62,6 @@ export const examples: Examples = {
     ['lfs-quota repo storage-class acme game GLACIER_IR', 'for new objects of this repo'],
     ['lfs-quota repo storage-class acme game none', "the tenant's"],
   ],
-  'tenant link': [
-    ['lfs-quota tenant link acme github acme', 'acme/game here is acme/game there, and so on'],
-    ['lfs-quota tenant link acme github acme --public 100GiB', 'what is public there is public here'],
-  ],
-  'tenant show-link': [['lfs-quota tenant show-link acme']],
-  'tenant unlink': [['lfs-quota tenant unlink acme']],
   'tenant delete': [
     ['lfs-quota tenant delete acme --dry-run', 'preview it'],
     ['lfs-quota tenant delete acme', 'asks for its name first'],
@@ -101,13 +95,6 @@ export const examples: Examples = {
   ],
   'repo show': [['lfs-quota repo show acme game']],
   'repo limit': [['lfs-quota repo limit acme game 10GiB'], ['lfs-quota repo limit acme game unlimited']],
-  'repo public': [['lfs-quota repo public acme game --limit 100GiB', 'up to 100 GiB a month']],
-  'repo private': [['lfs-quota repo private acme game']],
-  'repo link': [
-    ['lfs-quota repo link acme game github acme/game', 'users who can push there can push here'],
-    ['lfs-quota repo link acme game github acme/game --repo-id 123456789'],
-  ],
-  'repo unlink': [['lfs-quota repo unlink acme game']],
   'repo delete': [
     ['lfs-quota repo delete acme game --dry-run', 'preview it'],
     ['lfs-quota repo delete acme game --yes --wait', 'in a script'],

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { lfsCopiesContract, type WireCopy } from '../lambda/subjects/downloads/copies-contract.ts';
 import type { ApiClient } from './api-client.ts';
 import { CliError } from './errors.ts';
 import { type DownloadDeps, retrying } from './transfer.ts';
@@ -40,7 +39,7 @@ export interface RepoPlace {
   readonly repo: string;
 }
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly body: unknown;
   /** How long the server wants nobody to ask again. */
@@ -57,8 +56,8 @@ export interface LfsRepo {
 
 /** A repo of ours. */
 export interface OwnRepo extends LfsRepo {
-  /** Asks it once to copy objects, or how far that is. @throws {CliError} when the server did not answer. */
-  copies(body: unknown): Promise<Answer>;
+  /** Asks another route of it once. @throws {CliError} when the server did not answer. */
+  post(route: string, body: unknown): Promise<Answer>;
 }
 
 /** A repo of the server that a command asks. */
@@ -72,7 +71,7 @@ export function ownRepo(client: ApiClient, place: RepoPlace): OwnRepo {
     });
   return {
     batch: (body) => post('batch', body),
-    copies: (body) => post('copies', body),
+    post,
     refusal: (operation, answer) => refusal(place, operation, answer),
   };
 }
@@ -104,38 +103,12 @@ export async function askBatch(
   return new Map(parsed.data.objects.map((object) => [object.oid, object]));
 }
 
-/** Where an object is downloaded without headers. */
-export interface CopyLink {
-  readonly href: string;
-  readonly expires_in?: number | undefined;
-}
-
-/**
- * Has a server of ours copy up to 100 objects. Those without a link are only asked about.
- *
- * @returns oid → state or error. @throws {CliError}
- */
-export async function askCopies(
-  deps: DownloadDeps,
-  repo: OwnRepo,
-  { objects, links }: { objects: readonly LfsObject[]; links?: ReadonlyMap<string, CopyLink> },
-): Promise<ReadonlyMap<string, WireCopy>> {
-  const asked = objects.map((object) => ({ ...wireObject(object), ...links?.get(object.oid) }));
-  const refusal = (answer: Answer) => repo.refusal('upload', answer);
-  const answer = await untilAnswered(deps, () => repo.copies({ objects: asked }), refusal);
-  const parsed = copiesShape.safeParse(answer.body);
-  if (answer.status !== 200 || !parsed.success) throw refusal(answer);
-  return new Map(parsed.data.objects.map((object) => [object.oid, object]));
-}
-
-const copiesShape = lfsCopiesContract['POST /{tenant}/{repo}/info/lfs/objects/copies'].answers[200].schema;
-
 /** Whether it can be another answer a little later. 509: the downloads of a month are used up. */
 export const isForNow = (status: number) =>
   status === 429 || (status >= 500 && status !== 501 && status !== 509);
 
 /** Asks again while a server is busy or out of reach. @throws {CliError} */
-function untilAnswered(
+export function untilAnswered(
   deps: DownloadDeps,
   ask: () => Promise<Answer>,
   refusal: (answer: Answer) => CliError,
@@ -149,7 +122,7 @@ function untilAnswered(
   });
 }
 
-const wireObject = ({ oid, sizeBytes: size }: LfsObject) => ({ oid, size });
+export const wireObject = ({ oid, sizeBytes: size }: LfsObject) => ({ oid, size });
 
 /** The error of a connection that broke. @throws any other. */
 function connectionError(error: unknown): CliError {
@@ -164,11 +137,6 @@ function refusal({ tenant }: RepoPlace, operation: Operation, { status, body }: 
       hint:
         `Use a token of the tenant: the admin token can't ${operation}. ` +
         `Create one: lfs-quota token create ${tenant} --scope ${operation === 'upload' ? 'write' : 'read'}`,
-    });
-  if (status === 501)
-    return new CliError(`The server can't do this${whyOf(body)}`, {
-      failure: 'refused',
-      hint: 'Leave out --via service: then your machine copies.',
     });
   const text = `The LFS API returned ${status}${whyOf(body)}`;
   if (status === 509)

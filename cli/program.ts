@@ -11,7 +11,7 @@ import { registerDu } from './commands/du.ts';
 import { importCommand, mirrorCommand } from './commands/move.ts';
 import { deletionCommands, objectCommands } from './commands/object.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
-import { repoCommands } from './commands/repo.ts';
+import { repoCommands, repoParts } from './commands/repo.ts';
 import { reservationCommands } from './commands/reservation.ts';
 import { scanCommands } from './commands/scan.ts';
 import { registerServe } from './commands/serve.ts';
@@ -40,15 +40,15 @@ const commands: Rows = Object.assign(
     200: connectCommand(all.flatMap(({ connect }) => connect ?? [])),
     210: usageCommand,
     220: objectCommands,
-    240: importCommand,
+    240: importCommand(all.flatMap(({ byService }) => byService ?? [])),
     250: mirrorCommand,
     270: registerDu,
-    300: tenantCommands,
-    310: repoCommands,
+    300: tenantCommands(all),
+    310: repoCommands(all),
     330: tokenCommands,
     390: auditCommand,
     400: registerServe,
-    420: registerCheck,
+    420: registerCheck(all.flatMap(({ offered }) => offered ?? [])[0]),
     430: reconcileCommand,
     440: scanCommands,
     450: reservationCommands,
@@ -63,6 +63,7 @@ const commands: Rows = Object.assign(
 );
 
 export const examples: Examples = Object.assign({}, ownExamples, ...all.map((subject) => subject.examples));
+repoParts.push(...all.flatMap((subject) => subject.repoParts ?? []));
 Object.assign(problemHints, ...all.map(({ hints }) => hints));
 
 /** Of a help text that goes to a file. */

@@ -6,6 +6,7 @@ export { downloads } from './subjects/downloads/downloads.ts';
 export { exports } from './subjects/exports/export.ts';
 export { gc } from './subjects/gc/gc.ts';
 export { history } from './subjects/history/history.ts';
+export { hosts } from './subjects/hosts/link.ts';
 export { invitations } from './subjects/invitations/invite.ts';
 export { locks } from './subjects/locks/lock.ts';
 export { signIn } from './subjects/sign-in/user.ts';

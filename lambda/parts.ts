@@ -115,12 +115,14 @@ export function jobQueue(kind: string): SwitchedQueue<object> {
   return { isOn: true, ...createSqsJobQueue(queueAt(queueUrl)) };
 }
 
-/** All of them. */
-export const jobQueues = () =>
-  Object.fromEntries(
-    valuesOf(queues).flatMap((ports) => Object.entries(ports).map(([port, kind]) => [port, jobQueue(kind)])),
-  ) as Readonly<
-    Record<keyof UnionToIntersection<(typeof queues)[keyof typeof queues]>, SwitchedQueue<object>>
+type Kinds = UnionToIntersection<(typeof queues)[keyof typeof queues]>;
+
+/** By their ports. @param kinds default: all that more than one function sends to. */
+export const jobQueues = <K extends Readonly<Record<keyof K, string>> = Kinds>(
+  kinds = Object.assign({}, ...valuesOf(queues)) as K,
+) =>
+  Object.fromEntries(Object.entries<string>(kinds).map(([port, kind]) => [port, jobQueue(kind)])) as Readonly<
+    Record<keyof K, SwitchedQueue<object>>
   >;
 
 /** How a secret is read. */

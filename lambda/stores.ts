@@ -1,7 +1,9 @@
 import { type UnionToIntersection, valuesOf } from './core/rules/types.ts';
 import type { Table } from './core/table/requests.ts';
 import * as ofListeners from './lists/listener-stores.ts';
+import * as management from './lists/management.ts';
 import * as stores from './lists/stores.ts';
+import { allThose } from './subjects.ts';
 
 type StoresOfListeners = UnionToIntersection<ReturnType<(typeof ofListeners)[keyof typeof ofListeners]>>;
 type Making = Readonly<Record<string, (table: Table) => unknown>>;
@@ -17,4 +19,8 @@ export const storesOfListeners = (table: Table): StoresOfListeners =>
   Object.assign({}, ...valuesOf(ofListeners).map((create) => create(table)));
 
 /** Every store, on one table. */
-export const storesOn = (table: Table) => ({ ...storesOf(stores, table), ...storesOfListeners(table) });
+export const storesOn = (table: Table) => ({
+  ...storesOf(stores, table),
+  ...storesOf(allThose(management, 'stores'), table),
+  ...storesOfListeners(table),
+});

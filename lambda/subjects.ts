@@ -4,15 +4,12 @@ import { noClaims } from './core/ledger/seams.ts';
 import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
 import { accessBelongings } from './frame/access/seams.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
-import * as belongings from './lists/belongings.ts';
-import * as chores from './lists/chores.ts';
+import * as batches from './lists/batches.ts';
 import * as claims from './lists/claims.ts';
-import * as downloading from './lists/downloading.ts';
-import * as holds from './lists/holds.ts';
 import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
 import * as management from './lists/management.ts';
-import * as publicWays from './lists/public-ways.ts';
+import * as reconciles from './lists/reconciles.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 import * as ways from './lists/ways.ts';
 
@@ -28,47 +25,7 @@ export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: Ne
 export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
   Object.assign({}, ...each(list, deps)) as object & UnionToIntersection<ReturnType<L[keyof L]>>;
 
-export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
-
-export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
-
-/** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
-export function seamsOf(
-  deps: NeedsOfAll<typeof listening> &
-    NeedsOfAll<typeof belongings> &
-    NeedsOfAll<typeof holds> &
-    NeedsOfAll<typeof claims> &
-    Omit<NeedsOfAll<typeof chores>, 'holds'>,
-): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
-  readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
-} {
-  const [held, listeners] = [each(holds, deps), each(listening, deps)];
-  return {
-    listeners,
-    belongings: [...listeners, ...each(belongings, deps)],
-    holds: held,
-    chores: each(chores, { ...deps, holds: held }),
-    claims: claimsOf(deps),
-  };
-}
-
-/** What they have for the LFS API. */
-export function lfsSeamsOf(
-  deps: NeedsOfAll<typeof logins> &
-    NeedsOfAll<typeof publicWays> &
-    Omit<NeedsOfAll<typeof downloading>, 'publicWays'>,
-) {
-  const ways = each(publicWays, deps);
-  const nothing: Omit<LfsPorts, 'logins'> = { meters: [] };
-  return {
-    logins: each(logins, deps),
-    publicWays: ways,
-    ...nothing,
-    ...each(downloading, { ...deps, publicWays: ways })[0],
-  };
-}
-
-type Those<L, N extends string> = {
+export type Those<L, N extends string> = {
   readonly [K in keyof L as L[K] extends Readonly<Record<N, unknown>> ? K : never]: L[K] extends Readonly<
     Record<N, infer M>
   >
@@ -77,13 +34,46 @@ type Those<L, N extends string> = {
 };
 
 /** What those of a list have by that name which have it. */
-const those = <L extends object, N extends string>(list: L, name: N) =>
+export const those = <L extends object, N extends string>(list: L, name: N) =>
   Object.fromEntries(
     Object.entries(list).flatMap(([key, of]) => (name in of ? [[key, of[name]]] : [])),
   ) as Those<L, N>;
 
-/** The routes of the management API, but for the frame's. */
-export const managementRoutes = () => those(management, 'operations');
+type Merged<O> = [keyof O] extends [never] ? Readonly<Record<never, never>> : UnionToIntersection<O[keyof O]>;
+
+/** The same in one: each has other names. */
+export const allThose = <L extends object, N extends string>(list: L, name: N) =>
+  Object.assign({}, ...Object.values(list).map((of) => of[name])) as Merged<Those<L, N>>;
+
+export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
+
+export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
+
+/** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
+export function seamsOf(
+  deps: NeedsOfAll<typeof listening> &
+    NeedsOfAll<Those<typeof reconciles, 'belongings'>> &
+    NeedsOfAll<Those<typeof reconciles, 'holds'>> &
+    NeedsOfAll<typeof claims> &
+    Omit<NeedsOfAll<Those<typeof reconciles, 'chores'>>, 'holds'>,
+): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
+  readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
+} {
+  const [holds, listeners] = [each(those(reconciles, 'holds'), deps), each(listening, deps)];
+  return {
+    listeners,
+    belongings: [...listeners, ...each(those(reconciles, 'belongings'), deps)],
+    holds,
+    chores: each(those(reconciles, 'chores'), { ...deps, holds }),
+    claims: claimsOf(deps),
+  };
+}
+
+/** What they have for the LFS API. */
+export function lfsSeamsOf(deps: NeedsOfAll<typeof logins> & NeedsOfAll<Those<typeof batches, 'seams'>>) {
+  const [found = { meters: [] }]: Omit<LfsPorts, 'logins'>[] = each(those(batches, 'seams'), deps);
+  return { logins: each(logins, deps), ...found };
+}
 
 /** No constant: that would be in the bundle of each function. */
 const ofManagement = () => ({
@@ -127,11 +117,15 @@ export function allSeamsOf(
 ) {
   const seams = seamsOf(deps);
   const way = wayOf(deps);
+  const all = { ...deps, ...seams, way };
   return {
     ...seams,
-    ...lfsSeamsOf({ ...deps, ...seams, way }),
+    ...lfsSeamsOf(all),
     ...managementSeamsOf(deps),
-    belongings: [...seams.listeners, ...each({ ...ofManagement().ends, ...belongings }, deps)],
+    belongings: [
+      ...seams.listeners,
+      ...each({ ...ofManagement().ends, ...those(reconciles, 'belongings') }, deps),
+    ],
     way,
   };
 }

@@ -23,10 +23,8 @@ import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ownRelease } from './release.ts';
 import { workersOf } from './settings/concurrency.ts';
-import type { DeploymentSettings } from './settings/deployment-settings.ts';
+import { type DeploymentSettings, settingsOfSubjects } from './settings/deployment-settings.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
-import type { SubjectSetting } from './settings/subject-setting.ts';
-import * as subjects from './settings/subjects.ts';
 
 interface LfsQuotaStackProps extends StackProps {
   readonly settings: DeploymentSettings;
@@ -81,8 +79,8 @@ class LfsQuotaStack extends Stack {
           ? { store: exportStoreOf(objectStore), settings: { ...exports, workers: workers['exports'] } }
           : undefined,
         adminSecretArn: this.adminToken.secretArn,
-        signInSecretArns: Object.entries<SubjectSetting>(subjects).flatMap(
-          ([name, { secretArns }]) => secretArns?.(settings[name as keyof typeof subjects] as never) ?? [],
+        signInSecretArns: settingsOfSubjects.flatMap(
+          ([name, { secretsOf }]) => secretsOf?.(settings[name] as never) ?? [],
         ),
         adoptedRepos: settings.adoptedRepos,
         eventBusArn: settings.alerts.eventBus

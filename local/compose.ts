@@ -27,7 +27,6 @@ import { create as reconcile } from '../lambda/frame/work/reconcile.ts';
 import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
-import { createCopier } from '../lambda/subjects/downloads/copier.ts';
 import { allOf, allSeamsOf } from '../lambda/subjects.ts';
 import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
@@ -36,7 +35,6 @@ import type { Deps } from './deps.ts';
 import type { HttpFunctions } from './front.ts';
 import * as httpHandlers from './http-handlers.ts';
 import { noMetrics } from './lambda-context.ts';
-import { optionsFor } from './outgoing.ts';
 import * as subjectPorts from './ports.ts';
 import * as subjectQueues from './queues.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
@@ -162,7 +160,6 @@ export function composeEmbedded({
     metrics,
     eventBus: { publish: async () => undefined },
     allowsLoopback,
-    copier: { copy: (input) => createCopier(optionsFor(input.from, allowsLoopback)).copy(input) },
     admin: { sha256s: async () => [adminSha256] },
     store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
     listing,

@@ -6,7 +6,7 @@ import { releaseText } from '../../lambda/core/rules/release.ts';
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { arrivedHeader } from '../../local/reach.ts';
 import type { ApiClient } from '../api-client.ts';
-import type { Register } from '../command.ts';
+import type { CliSubject, Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { askBatch, type BatchAction, type LfsObject, ownRepo, type RepoPlace } from '../lfs-batch.ts';
@@ -37,22 +37,24 @@ interface CheckOptions {
   readonly json?: boolean;
 }
 
-export const registerCheck: Register = (program, context) => {
-  program
-    .command('check')
-    .summary('Test a deployment: push and pull 64 MiB')
-    .description('Test a deployment: push and pull 64 MiB, and delete it again')
-    .argument('[url]', 'server URL (env: LFS_QUOTA_URL; default: your login)')
-    .option('--token <token>', 'admin token, or one that can push (env: LFS_QUOTA_TOKEN)')
-    .option('--tenant <name>', 'where to push, with the admin token', parseTenant)
-    .option('--repo <repo>', `where to push (default: ${repoDefault})`, parseRepo)
-    .option('--size <size>', 'how much (default: 64MiB, or half of what is free)', parsePutSize)
-    .option('--json', 'print one JSON object at the end')
-    .action(async (url: string | undefined, options: CheckOptions) => {
-      const client = await openClient({ ...options, ...(url !== undefined && { url }) }, context);
-      await check(client, options, context);
-    });
-};
+export const registerCheck =
+  (offered: CliSubject['offered']): Register =>
+  (program, context) => {
+    program
+      .command('check')
+      .summary('Test a deployment: push and pull 64 MiB')
+      .description('Test a deployment: push and pull 64 MiB, and delete it again')
+      .argument('[url]', 'server URL (env: LFS_QUOTA_URL; default: your login)')
+      .option('--token <token>', 'admin token, or one that can push (env: LFS_QUOTA_TOKEN)')
+      .option('--tenant <name>', 'where to push, with the admin token', parseTenant)
+      .option('--repo <repo>', `where to push (default: ${repoDefault})`, parseRepo)
+      .option('--size <size>', 'how much (default: 64MiB, or half of what is free)', parsePutSize)
+      .option('--json', 'print one JSON object at the end')
+      .action(async (url: string | undefined, options: CheckOptions) => {
+        const client = await openClient({ ...options, ...(url !== undefined && { url }) }, context);
+        await check(client, { ...options, offered }, context);
+      });
+  };
 
 /** Runs a step, and prints what it says of itself. */
 type RunStep = <T extends { readonly says: string; readonly warnings?: readonly string[] }>(
@@ -61,7 +63,11 @@ type RunStep = <T extends { readonly says: string; readonly warnings?: readonly 
 ) => Promise<T>;
 
 /** @throws {CliError} what the first step failed with. */
-async function check(client: ApiClient, options: CheckOptions, context: CliContext): Promise<void> {
+async function check(
+  client: ApiClient,
+  options: CheckOptions & Pick<Pusher, 'offered'>,
+  context: CliContext,
+): Promise<void> {
   const steps: { step: string; ok: boolean; detail: string; warning?: true }[] = [];
   const note = (how: 'ok' | 'warn' | 'FAIL', step: string, detail: string) => {
     steps.push({ step, ok: how !== 'FAIL', detail, ...(how === 'warn' && { warning: true }) });
@@ -87,7 +93,10 @@ async function check(client: ApiClient, options: CheckOptions, context: CliConte
   try {
     const { arrived } = await runStep('health', () => readHealth(client));
     const pusher = await runStep('token', () => pusherOf(client, options, context));
-    const push = new CheckedPush({ stop: abort.signal, sleep: context.sleep }, pusher);
+    const push = new CheckedPush(
+      { stop: abort.signal, sleep: context.sleep },
+      { ...pusher, offered: options.offered },
+    );
     // What is left is removed first, and what failed is said at the end.
     const [failed] = await Promise.allSettled([push.pushAndPull(runStep, options.size, arrived)]);
     const cleaning = runStep('clean up', () => cleanUp(client, { pusher, oid: push.sentOid, context }));
@@ -131,6 +140,7 @@ interface Pusher extends RepoPlace {
   readonly tokenId: string | undefined;
   readonly canDelete: boolean;
   readonly says: string;
+  readonly offered?: CliSubject['offered'];
 }
 
 /** Who pushes, and where. The admin token opens no repo, so it makes a token. @throws {CliError} @throws {UsageError} */
@@ -235,12 +245,12 @@ class CheckedPush {
 
   /** It counts: half of what is left of the limits is for others, unless a size was asked for. */
   async #offerUpload(size: number | undefined) {
-    const { client, tenant, repo, canDelete } = this.#pusher;
+    const { client, tenant, repo, canDelete, offered } = this.#pusher;
     const wanted = size ?? (canDelete ? defaultBytes : smallBytes);
     const { limitBytes, usage } = (await client.ask('getSubscription', { params: { tenant } })).body;
-    const { month } = (await client.ask('listDownloads', { params: { tenant }, query: { limit: 1 } })).body;
+    const month = await offered?.(client, tenant);
     const space = (limitBytes ?? Infinity) - (usage?.committedBytes ?? 0);
-    const downloads = (month.limitBytes ?? Infinity) - month.bytes;
+    const downloads = (month?.limitBytes ?? Infinity) - (month?.bytes ?? 0);
     const free = Math.min(space, downloads, wanted * 2);
     const most = Math.floor(size === undefined ? free / 2 : free);
     const little = downloads < space ? ': few downloads are left' : ': little space is left';

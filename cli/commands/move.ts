@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
-import { actionCommand, given, ofRepo, option, required } from '../command.ts';
+import { actionCommand, type CliSubject, given, ofRepo, option, required } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { checkClone } from '../git/clone.ts';
@@ -9,7 +9,6 @@ import { openArchive } from '../move/archive.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { OtherRepo, readLfsEndpoint } from '../move/other-repo.ts';
 import { type Relayed, relay, repoSource, type Source } from '../move/relay.ts';
-import { byService } from '../move/service.ts';
 import { listenForInterrupt, WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
 import { downloadFailure, TransferProgress } from '../transfer.ts';
@@ -27,58 +26,59 @@ interface Move {
   readonly target: string;
   readonly objects: readonly LfsObject[];
   /** What copies them. Default: this machine. */
-  readonly by?: typeof relay;
+  readonly by?: typeof relay | undefined;
 }
 
-export const importCommand = actionCommand({
-  name: 'import',
-  description: 'Copy objects from another LFS server or an archive',
-  operands: ofRepo,
-  isExplicit: true,
-  options: {
-    from: option('--from <url>', 'the repository, or its LFS API, on the other server'),
-    archive: option('--archive <file>', 'or the tar or zip of an export'),
-    via: given<'machine' | 'service'>(
-      new Option('--via <side>', 'the side that copies: your machine, or the server by signed URLs')
-        .choices(['machine', 'service'])
-        .default('machine'),
-    ),
-    clone: given<string>(
-      new Option('--clone <dir>', 'a full clone: what its branches and tags need is copied').default('.'),
-    ),
-  },
-  wanted: 'a token of the tenant that can push',
-  async run(client, { operands, options, context }) {
-    const { clone, from, archive, json, via } = options;
-    if ((from === undefined) === (archive === undefined))
-      throw new UsageError('Pass --from URL, or --archive FILE.');
-    if (archive !== undefined && via === 'service')
-      throw new UsageError("--via service needs --from: the server can't read your archive.");
-    const into = {
-      isJson: json === true,
-      to: ownRepo(client, operands),
-      target: `${operands.tenant}/${operands.repo}`,
-    };
-    if (archive !== undefined) {
-      const from = await openArchive(archive);
-      const moved = move(context, { ...into, from, source: archive, objects: from.objects });
-      return moved.finally(() => from.close());
-    }
-    const endpoint = readLfsEndpoint(from ?? '');
-    await checkClone(clone, []);
-    const reading = () => objectsOfClone(clone);
-    const objects = await client.busy.during(() => `reading ${clone}`, reading);
-    const source = new URL(endpoint.url).host;
-    const other = new OtherRepo(endpoint, clone);
-    await move(context, {
-      ...into,
-      from: repoSource(other),
-      source,
-      objects,
-      ...(via === 'service' && { by: byService({ from: other, to: into.to }) }),
-    });
-  },
-});
+export const importCommand = (services: readonly NonNullable<CliSubject['byService']>[]) =>
+  actionCommand({
+    name: 'import',
+    description: 'Copy objects from another LFS server or an archive',
+    operands: ofRepo,
+    isExplicit: true,
+    options: {
+      from: option('--from <url>', 'the repository, or its LFS API, on the other server'),
+      archive: option('--archive <file>', 'or the tar or zip of an export'),
+      via: given<'machine' | 'service'>(
+        new Option('--via <side>', 'the side that copies: your machine, or the server by signed URLs')
+          .choices(['machine', ...services.map(() => 'service')])
+          .default('machine'),
+      ),
+      clone: given<string>(
+        new Option('--clone <dir>', 'a full clone: what its branches and tags need is copied').default('.'),
+      ),
+    },
+    wanted: 'a token of the tenant that can push',
+    async run(client, { operands, options, context }) {
+      const { clone, from, archive, json, via } = options;
+      if ((from === undefined) === (archive === undefined))
+        throw new UsageError('Pass --from URL, or --archive FILE.');
+      if (archive !== undefined && via === 'service')
+        throw new UsageError("--via service needs --from: the server can't read your archive.");
+      const into = {
+        isJson: json === true,
+        to: ownRepo(client, operands),
+        target: `${operands.tenant}/${operands.repo}`,
+      };
+      if (archive !== undefined) {
+        const from = await openArchive(archive);
+        const moved = move(context, { ...into, from, source: archive, objects: from.objects });
+        return moved.finally(() => from.close());
+      }
+      const endpoint = readLfsEndpoint(from ?? '');
+      await checkClone(clone, []);
+      const reading = () => objectsOfClone(clone);
+      const objects = await client.busy.during(() => `reading ${clone}`, reading);
+      const source = new URL(endpoint.url).host;
+      const other = new OtherRepo(endpoint, clone);
+      await move(context, {
+        ...into,
+        from: repoSource(other),
+        source,
+        objects,
+        by: via === 'service' ? services[0]?.({ from: other, to: into.to }) : undefined,
+      });
+    },
+  });
 
 export const mirrorCommand = actionCommand({
   name: 'mirror',

@@ -4,6 +4,7 @@ import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
+  type CliSubject,
   choiceOperand,
   flag,
   group,
@@ -11,8 +12,10 @@ import {
   ofRepo,
   operand,
   option,
-  required,
+  type RepoPart,
+  type Rows,
   routeCommand,
+  rowsOf,
   tenantOperand,
 } from '../command.ts';
 import {
@@ -28,24 +31,26 @@ import type { CliContext } from '../context.ts';
 import { checkClone } from '../git/clone.ts';
 import type { LfsObject, RepoPlace } from '../lfs-batch.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
-import { parseLimit, parseLimitOption } from '../options.ts';
+import { parseLimit } from '../options.ts';
 import { WaitLine } from '../progress.ts';
-import { formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
+import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
 
 type RepoBody = BodyOf<'getRepo'>;
 
 const nameOf = ({ tenant, repo }: RepoPlace) => `${tenant}/${repo}`;
-const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], view);
-export const readThroughFlag = flag('--read-through', "download from there what isn't here yet");
 export const storageClassOperand = (none: string) =>
   choiceOperand('<class>', `one that the store has; ${none}`, [...storageClasses, 'none'] as const);
 /** Of a command that changes one. */
-const change = { route: 'updateRepo', operands: ofRepo } as const;
+export const change = { route: 'updateRepo', operands: ofRepo } as const;
 
-/** `repo create|list|show|limit|storage-class|public|private|link|unlink|delete`. */
-export const repoCommands = group('repo', 'Create, limit, share, link or delete repos', [
-  routeCommand({
+/** What tables and `repo show` have of subjects: the program adds it. */
+export const repoParts: RepoPart[] = [];
+
+const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], view);
+
+const rows: Rows = {
+  10: routeCommand({
     name: 'create',
     description: "Create a repo: only needed if pushes can't, or to limit it first",
     route: 'createRepo',
@@ -54,7 +59,7 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     body: ({ operands: { repo }, options }) => ({ repo, limitBytes: options.limit }),
     print,
   }),
-  listCommand({
+  20: listCommand({
     name: 'list',
     description: "List a tenant's repos, the largest first; with --json by name",
     route: 'listRepos',
@@ -63,22 +68,25 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     none: 'No repos yet. The first push creates one.\n',
     print: renderRepos,
   }),
-  actionCommand({
+  30: actionCommand({
     name: 'show',
     description: 'Show one repo, and what it lacks of a clone',
     operands: ofRepo,
-    options: { clone: option('--clone <dir>', 'list what its branches and tags need, and the repo lacks') },
+    options: {
+      clone: option('--clone <dir>', 'list what its branches and tags need, and the repo lacks'),
+    },
     async run(client, { operands, options: { clone, json }, context }) {
       const { body, text } = await client.ask('getRepo', { params: operands });
       const compared = clone === undefined ? undefined : await compareClone(client, { ...operands, clone });
       if (json) context.out(`${compared ? JSON.stringify({ ...body, clone: compared }) : text}\n`);
       else {
-        const shown = print(body, { view: viewOf(context) }) + copiesText(body);
+        const below = repoParts.map(({ about }) => about?.(body) ?? '').join('');
+        const shown = print(body, { view: viewOf(context) }) + below;
         context.out(compared ? shown + cloneText(compared) : shown);
       }
     },
   }),
-  routeCommand({
+  40: routeCommand({
     ...change,
     name: 'limit',
     description: "Change a repo's own storage limit, in addition to its tenant's",
@@ -97,7 +105,7 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     body: ({ operands }) => ({ limitBytes: operands.size }),
     print,
   }),
-  routeCommand({
+  50: routeCommand({
     ...change,
     name: 'storage-class',
     description: "Set the storage class of new objects, before its tenant's",
@@ -106,63 +114,7 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     body: ({ operands }) => ({ storageClass: operands.class === 'none' ? null : operands.class }),
     print,
   }),
-  routeCommand({
-    ...change,
-    name: 'public',
-    description: 'Let anyone download from a repo, without a token',
-    options: {
-      ...limitOptions,
-      limit: required(
-        option(
-          '--limit <size>',
-          'monthly limit of anonymous downloads, such as 100GiB; or unlimited',
-          parseLimitOption,
-        ),
-      ),
-    },
-    before: (client, { operands: params, options, context }) =>
-      confirmLimit(context, options, {
-        bytes: options.limit.bytes,
-        readUsed: async () => (await client.find('getRepo', { params }))?.publicRead?.month?.bytes ?? null,
-        warning: (used, limit) =>
-          `${nameOf(params)} used ${used} this month, above the new limit of ${limit}. Public downloads fail until next month.`,
-      }),
-    body: ({ options }) => ({ publicRead: { monthlyLimitBytes: options.limit.bytes } }),
-    print: (body, { operands }) => publicText(nameOf(operands), body),
-  }),
-  routeCommand({
-    ...change,
-    name: 'private',
-    description: 'Require a token for downloads again',
-    body: () => ({ publicRead: null }),
-    print: (body, { operands }) => publicText(nameOf(operands), body),
-  }),
-  routeCommand({
-    ...change,
-    name: 'link',
-    description: 'Link a repo to a repository on a git host: its users can log in',
-    operands: {
-      ...ofRepo,
-      host: operand('<host>', 'id of a configured git host, such as github'),
-      name: operand('<name>', 'full name of the repository there, such as acme/game'),
-    },
-    options: {
-      repoId: option('--repo-id <number>', 'its number there (default: stored at first use)'),
-      readThrough: readThroughFlag,
-    },
-    body: ({ operands: { host, name: repo }, options: { repoId, readThrough } }) => ({
-      gitHost: { host, repo, repoId, readThrough },
-    }),
-    print: (body, { operands }) => linkedText(nameOf(operands), body),
-  }),
-  routeCommand({
-    ...change,
-    name: 'unlink',
-    description: 'Unlink a repo from its git host',
-    body: () => ({ gitHost: null }),
-    print: (body, { operands }) => linkedText(nameOf(operands), body),
-  }),
-  actionCommand({
+  90: actionCommand({
     name: 'delete',
     description: 'Delete a repo and all of its objects',
     operands: ofRepo,
@@ -192,7 +144,18 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
         );
     },
   }),
-]);
+};
+
+/** `repo create|list|show|limit|storage-class|delete`, and what subjects have. */
+export const repoCommands = (subjects: readonly CliSubject[]) =>
+  group(
+    'repo',
+    'Create, limit, share, link or delete repos',
+    rowsOf(
+      rows,
+      subjects.map(({ repo }) => repo),
+    ),
+  );
 
 interface ComparedClone {
   /** What the clone needs. */
@@ -229,36 +192,6 @@ function cloneText({ objects, bytes, missing }: ComparedClone): string {
     ...shown,
     ...(more > 0 ? [`  … and ${formatCount(more)} more: --json lists all\n`] : []),
   ].join('');
-}
-
-function copiesText({ copies }: RepoBody): string {
-  if (!copies) return '';
-  const { queued, failed } = copies;
-  const parts = [
-    ...(queued > 0 ? [`${formatCount(queued)} waiting`] : []),
-    ...(failed > 0 ? [`${formatCount(failed)} failed within a day`] : []),
-  ];
-  return `Copies from another server: ${parts.join(', ')}.\n`;
-}
-
-function publicText(path: string, { publicRead }: RepoBody): string {
-  if (!publicRead) return `${path} is private. URLs issued earlier work for up to 30 more minutes.\n`;
-  const { monthlyLimitBytes, month } = publicRead;
-  const ceiling =
-    monthlyLimitBytes === null ? 'without a limit' : `up to ${formatLimit(monthlyLimitBytes)} a month`;
-  const offered = month && month.bytes > 0 ? ` In ${month.month} so far: ${formatBytes(month.bytes)}.` : '';
-  return `${path} is public: anyone can download from it, ${ceiling}.${offered}\n`;
-}
-
-function linkedText(path: string, { gitHost }: RepoBody): string {
-  if (!gitHost) return `${path} isn't linked to a git host any more. Users need a token of the tenant.\n`;
-  const number = gitHost.repoId === null ? '' : ` (number ${gitHost.repoId})`;
-  return `${path} is linked to ${gitHost.repo}${number} on ${gitHost.host}: its users can pull and push here as they can there, with their own tokens.\n${readThroughText(gitHost)}`;
-}
-
-/** @param link of a repo or a tenant. */
-export function readThroughText({ readThrough }: { readThrough?: true | undefined }): string {
-  return readThrough ? "What's missing here is downloaded from there, with the user's token.\n" : '';
 }
 
 const pollMs = 2000;
@@ -310,8 +243,6 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
   // Most tenants limit none.
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
   const hasClasses = repos.some(({ storageClass }) => storageClass !== undefined);
-  const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
-  const isAnyLinked = repos.some(({ gitHost }) => gitHost !== undefined);
   const table = tableOf<RepoBody>([
     ['repo', shownName, least(16)],
     ['stored', ({ storedBytes }) => bytesOrNone(storedBytes), right],
@@ -319,8 +250,7 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
     ['objects', ({ objectCount }) => (objectCount === null ? '-' : formatCount(objectCount)), right],
     ['scanned', scannedCell],
     ...(hasClasses ? [['class for new', ({ storageClass }: RepoBody) => storageClass ?? '-'] as const] : []),
-    ...(isAnyPublic ? [['public', publicCell] as const] : []),
-    ...(isAnyLinked ? [['git host', hostCell, least(16)] as const] : []),
+    ...repoParts.filter(({ isOf }) => repos.some(isOf)).map(({ column }) => column),
   ]);
   return table(
     [...repos].sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0)),
@@ -329,17 +259,10 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
 }
 
 const bytesOrNone = (bytes: number | null) => (bytes === null ? '-' : formatBytes(bytes));
-const hostCell = ({ gitHost }: RepoBody) => (gitHost ? `${gitHost.host} ${gitHost.repo}` : '-');
 
 function scannedCell({ scannedAt, uploading }: RepoBody, { nowMs }: View): string {
   if (scannedAt !== null) return formatAge(scannedAt, nowMs);
   return uploading ? 'uploading' : 'never';
-}
-
-function publicCell({ publicRead }: RepoBody): string {
-  if (!publicRead) return '-';
-  const { monthlyLimitBytes } = publicRead;
-  return monthlyLimitBytes === null ? 'unlimited' : `${formatBytes(monthlyLimitBytes)} a month`;
 }
 
 function shownName({ repo, deleting }: RepoBody): string {

@@ -3,20 +3,22 @@ import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
+  type CliSubject,
   choiceOperand,
   group,
   listCommand,
   operand,
   option,
+  type Rows,
   routeCommand,
+  rowsOf,
   tenantNameOperand,
-  tenantOperand,
 } from '../command.ts';
 import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } from '../confirm.ts';
 import { parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
 import type { Colour, View } from '../terminal.ts';
-import { readThroughFlag, readThroughText, storageClassOperand } from './repo.ts';
+import { storageClassOperand } from './repo.ts';
 
 type TenantBody = BodyOf<'getTenant'>;
 
@@ -24,6 +26,8 @@ const ofTenant = { tenant: tenantNameOperand };
 const print = (body: TenantBody, { view }: { view: View }) => renderTenant(body, view.nowMs);
 
 interface LimitCommand {
+  /** In the help of `tenant`. */
+  readonly place: number;
   readonly name: string;
   readonly description: string;
   readonly example: string;
@@ -33,8 +37,9 @@ interface LimitCommand {
   readonly warning: (tenant: string, used: string, limit: string, excess: string) => string;
 }
 
-const limitCommands: readonly LimitCommand[] = [
+const limitCommands = (offered: CliSubject['offered']): readonly LimitCommand[] => [
   {
+    place: 40,
     name: 'limit',
     description: "Change a tenant's storage limit",
     example: '10GiB',
@@ -45,20 +50,19 @@ const limitCommands: readonly LimitCommand[] = [
       `${tenant} stores ${used}, above the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
   },
   {
+    place: 45,
     name: 'download-limit',
     description: "Change a tenant's monthly download limit",
     example: '1TiB',
     field: 'downloadLimitBytes',
-    readUsed: async (client, params) =>
-      (await client.ask('listDownloads', { params, query: { limit: 1 } })).body.month.bytes,
+    readUsed: async (client, { tenant }) => (await offered?.(client, tenant))?.bytes ?? null,
     warning: (tenant, used, limit) =>
       `${tenant} used ${used} this month, above the new limit of ${limit}. Downloads fail until next month.`,
   },
 ];
 
-/** `tenant create|list|show|limit|download-limit|plan|new-repos|storage-class|link|show-link|unlink|delete`. */
-export const tenantCommands = group('tenant', 'Create, list, change or delete tenants', [
-  routeCommand({
+const rows: Rows = {
+  10: routeCommand({
     name: 'create',
     description: 'Create a tenant',
     route: 'createTenant',
@@ -80,7 +84,7 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
       );
     },
   }),
-  listCommand({
+  20: listCommand({
     name: 'list',
     description: 'List all tenants, the fullest first; with --json by name',
     route: 'listTenants',
@@ -89,34 +93,15 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     none: ({ context }) => `No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`,
     print: (tenants, view) => renderTenants(tenants.sort(byFill), view),
   }),
-  routeCommand({
+  30: routeCommand({
     name: 'show',
     description: 'Show one tenant',
     route: 'getTenant',
     operands: ofTenant,
     print,
   }),
-  ...limitCommands.map(({ name, description, example, field, readUsed, warning }) =>
-    routeCommand({
-      name,
-      description,
-      route: 'updateTenant',
-      operands: {
-        ...ofTenant,
-        size: operand('<size>', `the new limit, such as ${example}, or unlimited`, parseLimit),
-      },
-      options: limitOptions,
-      before: (client, { operands: { tenant, size: bytes }, options, context }) =>
-        confirmLimit(context, options, {
-          bytes,
-          readUsed: () => readUsed(client, { tenant }),
-          warning: (...sizes) => warning(tenant, ...sizes),
-        }),
-      body: ({ operands }) => ({ [field]: operands.size }),
-      print,
-    }),
-  ),
-  routeCommand({
+
+  50: routeCommand({
     name: 'plan',
     description: "Change a tenant's plan, a text of yours",
     route: 'updateTenant',
@@ -124,7 +109,7 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     body: ({ operands: { plan } }) => ({ plan }),
     print,
   }),
-  routeCommand({
+  55: routeCommand({
     name: 'new-repos',
     description: 'Choose whether pushes can create repos',
     route: 'updateTenant',
@@ -138,7 +123,7 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     body: ({ operands: { how } }) => ({ reposMustExist: how === 'created' }),
     print,
   }),
-  routeCommand({
+  60: routeCommand({
     name: 'storage-class',
     description: 'Set the storage class of new objects',
     route: 'updateTenant',
@@ -146,47 +131,7 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     body: ({ operands }) => ({ storageClass: operands.class === 'none' ? null : operands.class }),
     print,
   }),
-  routeCommand({
-    name: 'link',
-    description: 'Link all repos to an organization on a git host: its users can log in',
-    route: 'linkTenant',
-    operands: {
-      tenant: tenantOperand,
-      host: operand('<host>', 'id of a configured git host, such as github'),
-      organization: operand('<organization>', 'its name there, such as acme'),
-    },
-    options: {
-      public: option(
-        '--public <size>',
-        'repos that are public there are public here, up to this a month each',
-        parseLimitOption,
-      ),
-      readThrough: readThroughFlag,
-    },
-    body: ({ operands: { host, organization }, options }) => ({
-      host,
-      organization,
-      readThrough: options.readThrough,
-      publicRead: options.public && { monthlyLimitBytes: options.public.bytes },
-    }),
-    print: linkText,
-  }),
-  routeCommand({
-    name: 'show-link',
-    description: 'Show which organization a tenant is linked to',
-    route: 'getTenantLink',
-    operands: { tenant: tenantOperand },
-    print: linkText,
-  }),
-  routeCommand({
-    name: 'unlink',
-    description: 'Unlink a tenant from its organization: its users are logged out',
-    route: 'unlinkTenant',
-    operands: { tenant: tenantOperand },
-    print: (_, { operands: { tenant } }) =>
-      `${tenant} isn't linked any more. Users need a token, or a repo with its own link.\n`,
-  }),
-  actionCommand({
+  90: actionCommand({
     name: 'delete',
     description: 'Delete a tenant and all of its repos permanently',
     operands: ofTenant,
@@ -211,7 +156,39 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
       );
     },
   }),
-]);
+};
+
+const limitRows = (offered: CliSubject['offered']): Rows =>
+  Object.fromEntries(
+    limitCommands(offered).map(({ place, name, description, example, field, readUsed, warning }) => [
+      place,
+      routeCommand({
+        name,
+        description,
+        route: 'updateTenant',
+        operands: {
+          ...ofTenant,
+          size: operand('<size>', `the new limit, such as ${example}, or unlimited`, parseLimit),
+        },
+        options: limitOptions,
+        before: (client, { operands: { tenant, size: bytes }, options, context }) =>
+          confirmLimit(context, options, {
+            bytes,
+            readUsed: () => readUsed(client, { tenant }),
+            warning: (...sizes) => warning(tenant, ...sizes),
+          }),
+        body: ({ operands }) => ({ [field]: operands.size }),
+        print,
+      }),
+    ]),
+  );
+
+/** `tenant create|list|show|limit|download-limit|plan|new-repos|storage-class|delete`, and what subjects have. */
+export const tenantCommands = (subjects: readonly CliSubject[]) => {
+  const [offered] = subjects.flatMap((subject) => subject.offered ?? []);
+  const more = [limitRows(offered), ...subjects.map(({ tenant }) => tenant)];
+  return group('tenant', 'Create, list, change or delete tenants', rowsOf(rows, more));
+};
 
 function renderTenant(body: TenantBody, nowMs: number): string {
   const lines = [
@@ -266,13 +243,4 @@ function shareTaken({ usage, limitBytes }: TenantBody): string {
 
 function nameOf({ tenant, deleting }: TenantBody): string {
   return deleting ? `${tenant} (being deleted)` : tenant;
-}
-
-function linkText(link: BodyOf<'linkTenant'>): string {
-  const { tenant, host, organization, publicRead } = link;
-  const place = `${organization}/REPO on ${host}`;
-  const open = publicRead
-    ? `public here. Monthly download limit of each: ${formatLimit(publicRead.monthlyLimitBytes)}`
-    : 'private here';
-  return `Each repo ${tenant}/REPO is ${place}. Its users can log in with their own tokens.\nRepos that are public there are ${open}.\n${readThroughText(link)}`;
 }

@@ -1,3 +1,4 @@
 /** What the overview has of each subject. It comes with the page's script. */
 export { downloads } from './subjects/downloads/downloads.tsx';
 export { history } from './subjects/history/storage-card.tsx';
+export { hosts } from './subjects/hosts/pill.ts';

@@ -39,10 +39,6 @@ export function lastDays(count: number, nowMs: number): string[] {
   return Array.from({ length: count }, (_, index) => dayOf(nowMs - (count - 1 - index) * dayMs));
 }
 
-/** `2026-11` → `November`. */
-export const monthText = (month: string) =>
-  new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(new Date(`${month}-01`));
-
 /** A time of today by the clock, another one with its day, as the reader's clock has it. */
 export function timeText(iso: string, nowMs: number): string {
   const time = new Date(iso);

@@ -44,9 +44,13 @@ export interface RepoProps extends ViewProps {
 
 type UseGitHosts = (tenant: string) => readonly string[];
 
+/** What stands beside a repo's name, by its place; in its page's title it may say more. */
+export type RepoPills = Readonly<Record<number, (repo: RepoBody, isTitle: boolean) => ComponentChildren>>;
+
 /** What a subject has in the overview. */
 export interface OverviewPart {
-  readonly cards: Placed<ViewProps & { isEmpty: boolean }>;
+  readonly repoPills?: RepoPills;
+  readonly cards?: Placed<ViewProps & { isEmpty: boolean }>;
   readonly ask?: AskBeside;
 }
 
@@ -69,6 +73,8 @@ export interface CardProps {
 
 type Cards = { readonly [K in keyof CardProps]?: Placed<CardProps[K]> };
 
+export type RepoKinds = Readonly<Record<number, readonly [name: string, isOf: (repo: RepoBody) => boolean]>>;
+
 /** What a subject has in the views that are fetched together. */
 export interface SubjectParts extends Cards {
   /** Views and tabs of a repo by their addresses, and doors by the start of theirs. */
@@ -77,6 +83,10 @@ export interface SubjectParts extends Cards {
   readonly doors?: Readonly<Record<string, FunctionComponent<DoorProps>>>;
   /** Of the table of repos. */
   readonly repoColumns?: Readonly<Record<number, Column<RepoBody>>>;
+  /** Kinds of repos to choose from, by their place. */
+  readonly repoKinds?: RepoKinds;
+  /** A figure of a repo. */
+  readonly useRepoFigure?: (props: RepoProps) => { readonly name: string; readonly value: string };
   /** What isn't done yet, or doesn't work; if there's nothing, false or undefined. */
   readonly useInProgress?: (props: ViewProps) => ComponentChildren;
   readonly useGitHosts?: UseGitHosts;

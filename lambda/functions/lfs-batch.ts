@@ -13,7 +13,7 @@ import { type LfsAccessDeps, lfsLogin } from '../frame/lfs/access.ts';
 import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
-import * as batchRoutes from '../lists/batch-routes.ts';
+import * as batches from '../lists/batches.ts';
 import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
 import * as wayStores from '../lists/way-stores.ts';
@@ -35,19 +35,18 @@ import {
   urlSigner,
 } from '../parts.ts';
 import { storesOf } from '../stores.ts';
-import { allOf, each, lfsSeamsOf, wayOf } from '../subjects.ts';
-import * as batchParts from './lists/batch.ts';
+import { allOf, allThose, each, lfsSeamsOf, type Those, those, wayOf } from '../subjects.ts';
 import * as loginParts from './lists/logins.ts';
 
 /** The LFS Batch API, and what subjects answer beside it. */
 export function create(
   deps: BatchDeps &
-    Omit<NeedsOfAll<typeof batchRoutes>, 'login'> &
+    Omit<NeedsOfAll<Those<typeof batches, 'operations'>>, 'login'> &
     Omit<LfsAccessDeps, 'rejectedLogins'> &
     FunctionPorts,
 ): HttpHandler {
   const login = lfsLogin(deps);
-  const answer = byRoute(lfsBatch(deps, login), ...each(batchRoutes, { ...deps, login }));
+  const answer = byRoute(lfsBatch(deps, login), ...each(those(batches, 'operations'), { ...deps, login }));
   return guard(deps, respondLfsError, withMetrics(deps.metrics, answer));
 }
 
@@ -70,7 +69,7 @@ export function batchDeps() {
   const all = {
     ...deps,
     ...allOf(loginParts, tables),
-    ...allOf(batchParts, tables),
+    ...storesOf(allThose(batches, 'stores'), tables),
     publicUrl: publicUrl(),
     ...scanning(client),
     listingPace: new ListingPace(),
@@ -83,6 +82,7 @@ export function batchDeps() {
     storageClasses: storageClasses(),
     queue: queue(),
     ...jobQueues(),
+    ...jobQueues(allThose(batches, 'queues')),
   };
   return { ...all, ...lfsSeamsOf(all) };
 }

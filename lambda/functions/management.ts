@@ -16,6 +16,7 @@ import { frameOperations } from '../frame/management/frame-operations.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
 import * as listeners from '../lists/listeners.ts';
+import * as management from '../lists/management.ts';
 import {
   admin,
   adoptedRepos,
@@ -37,12 +38,12 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { allOf, claimsOf, each, managementRoutes, managementSeamsOf } from '../subjects.ts';
+import { allOf, claimsOf, each, managementSeamsOf, those } from '../subjects.ts';
 import * as parts from './lists/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({
-  ...managementRoutes(),
+  ...those(management, 'operations'),
   frame: frameOperations,
   // With what subjects say of repos.
   repos: repoOperations(repoContract),

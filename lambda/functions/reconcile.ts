@@ -2,11 +2,12 @@ import { createTextFiles } from '../core/store/object-store.ts';
 import { warmUpScan } from '../frame/aws/function.ts';
 import { deployedConsumer } from '../frame/aws/jobs.ts';
 import { create } from '../frame/work/reconcile.ts';
+import * as reconciles from '../lists/reconciles.ts';
 import * as stores from '../lists/stores.ts';
 import * as workStores from '../lists/work-stores.ts';
 import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from '../parts.ts';
 import { storesOf } from '../stores.ts';
-import { seamsOf } from '../subjects.ts';
+import { allThose, seamsOf } from '../subjects.ts';
 
 export function reconcileDeps() {
   const [client, tables] = [bucketClient(), table()];
@@ -14,12 +15,8 @@ export function reconcileDeps() {
     ...heard(tables),
     ...scanning(client),
     store: objectStore(client),
-    gcRuns: stores.gcRuns(tables),
-    locks: stores.locks(tables),
-    publicReads: stores.publicReads(tables),
-    linkedRepos: stores.linkedRepos(tables),
+    ...storesOf(allThose(reconciles, 'stores'), tables),
     ...storesOf(workStores, tables),
-    tenantLinks: stores.tenantLinks(tables),
     archives: createTextFiles({ client }),
     queue: queue(),
     failures: stores.failures(tables),

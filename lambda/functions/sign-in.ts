@@ -3,13 +3,12 @@ import { baseUrl, json } from '../frame/api/http.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTable } from '../frame/aws/function.ts';
 import { answering } from '../frame/management/handler.ts';
-import * as operations from '../lists/sign-in.ts';
 import * as stores from '../lists/stores.ts';
 import { openApiDocument } from '../openapi.ts';
 import { common, publicUrl, table } from '../parts.ts';
 import type { RouteKey } from '../routes.ts';
-import { allOf } from '../subjects.ts';
-import * as parts from './lists/sign-in.ts';
+import { allOf, those } from '../subjects.ts';
+import * as subjects from './lists/sign-in.ts';
 
 /** The description of the API, for programs. It is for everybody, so nothing is checked. */
 async function describeApi({ publicUrl }: { publicUrl?: string | undefined }, event: APIGatewayProxyEventV2) {
@@ -19,7 +18,7 @@ async function describeApi({ publicUrl }: { publicUrl?: string | undefined }, ev
 
 /** What anybody can ask, without a token: each costs a few reads and writes of single items. */
 export const create = answering<RouteKey<'signIn'>>()({
-  ...operations,
+  ...those(subjects, 'operations'),
   description: { 'GET /openapi.json': describeApi },
 });
 
@@ -28,13 +27,11 @@ export function signInDeps() {
   return {
     ...common(),
     publicUrl: publicUrl(),
-    ...allOf(parts, tables),
+    ...allOf(those(subjects, 'parts'), tables),
     tokens: stores.tokens(tables),
     // It knows no operator: nobody's session of theirs counts here.
     admin: { sha256s: async () => [] },
     ledger: stores.ledger(tables),
-    invitations: stores.invitations(tables),
-    devices: stores.devices(tables),
     requestKeys: stores.requestKeys(tables),
     audit: stores.audit(tables),
   };

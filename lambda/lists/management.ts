@@ -1,4 +1,7 @@
-/** What subjects have for the management API: its routes, what ends at once with a repo, a tenant or a user, and what they add to answers. */
+/**
+ * What subjects have for the management API: its routes, what ends at once with a repo, a tenant or a user, what they add to answers,
+ * and what the table keeps of them, each store by its name in `Deps`.
+ */
 
 export { alertManagement as alerts } from '../subjects/alerts/management.ts';
 export { exchangeManagement as ci } from '../subjects/ci/management.ts';

@@ -33,10 +33,8 @@ import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { ownRelease } from '../release.ts';
 import { workersOf } from '../settings/concurrency.ts';
-import type { DeploymentSettings } from '../settings/deployment-settings.ts';
+import { type DeploymentSettings, settingsOfSubjects } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
-import type { SubjectSetting } from '../settings/subject-setting.ts';
-import * as subjects from '../settings/subjects.ts';
 import { Bundles } from './bundles.ts';
 
 /**
@@ -46,10 +44,7 @@ import { Bundles } from './bundles.ts';
  */
 export function stageJson(settings: DeploymentSettings): Record<string, string> {
   const { objectStore } = settings;
-  const ofSubjects = Object.entries<SubjectSetting>(subjects).map(([name, { toJson }]) => [
-    name,
-    toJson(settings[name as keyof typeof subjects] as never),
-  ]);
+  const ofSubjects = settingsOfSubjects.map(([name, { toJson }]) => [name, toJson(settings[name] as never)]);
   const json: Readonly<Record<string, string | undefined>> = {
     protocol: settingsToJson(settingsOf(settings.protocol)),
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),

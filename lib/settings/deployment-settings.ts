@@ -18,13 +18,7 @@ import {
 } from '../../lambda/routes.ts';
 import { protocolSettings, whole } from './protocol-settings.ts';
 import { secretArn } from './secret-arn.ts';
-import * as subjects from './subjects.ts';
-
-const ofSubjects = Object.fromEntries(
-  Object.entries(subjects).map(([name, { schema }]) => [name, schema]),
-) as {
-  readonly [Name in keyof typeof subjects]: (typeof subjects)[Name]['schema'];
-};
+import * as ofSubjects from './subjects.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z
@@ -303,6 +297,18 @@ const alarms = section(
   'Alarm thresholds: docs/runbook.md#alarms.',
 );
 
+interface SubjectSetting {
+  readonly setting: z.ZodType;
+  readonly toJson: (value: never) => string | undefined;
+  readonly secretsOf?: (value: never) => readonly string[];
+}
+
+/** By their names. */
+export const settingsOfSubjects = Object.entries<SubjectSetting>(ofSubjects) as [
+  keyof typeof ofSubjects,
+  SubjectSetting,
+][];
+
 const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
 
 /** Everything that may differ between stages. What is not here is the same in all of them. */
@@ -393,7 +399,9 @@ export const everySetting = z.strictObject({
   ...workersOfQueues,
   alerts: alertsOfDeployment,
   email: emailOfDeployment,
-  ...ofSubjects,
+  ...(Object.fromEntries(settingsOfSubjects.map(([name, { setting }]) => [name, setting])) as {
+    readonly [N in keyof typeof ofSubjects]: (typeof ofSubjects)[N]['setting'];
+  }),
   protocol: protocolSettings,
   refreshEveryMinutes: whole([1, 1_440], 1, 'Interval of the schedule: due reconciles and alerts.'),
   storeEvents: z

@@ -22,11 +22,12 @@ export async function startApi(
 ): Promise<{ fixture: ApiFixture; close: () => Promise<void> }> {
   // The host of the examples, which knows nobody.
   const gitHost = await startStandInHost('github', 'github');
+  const trusted = { gitHosts: [gitHost.setting] };
   const stack = await startEmbeddedStack({
     port: 0,
     dataDir,
     createDemo: false,
-    gitHosts: [gitHost.setting],
+    ...trusted,
   });
   const { url, adminToken } = stack;
   const create = async (path: string, body: object): Promise<unknown> => {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Settings } from '../../lambda/core/rules/settings.ts';
-import type { GitHost } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, type TestTenant } from '../blackbox/api.ts';
 import { objectOf, push } from '../blackbox/lfs.ts';
+import type { GitHost } from '../support/git-host.ts';
 import { type LoggedEntry, recordingLog } from '../support/recording-log.ts';
 
 const adminToken = 'admin-token-of-the-console-tests';
@@ -47,6 +47,7 @@ export async function startConsole({
 } = {}): Promise<ConsoleFixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-console-'));
   const { log, entries: logged } = recordingLog();
+  const trusted = { gitHosts };
   const stack = await startEmbeddedStack({
     port: 0,
     dataDir,
@@ -55,7 +56,7 @@ export async function startConsole({
     settings,
     log,
     createDemo: false,
-    gitHosts,
+    ...trusted,
   });
   const api = new Api({ url: stack.url, adminToken });
   const tenant = await named(api, 'northlight', { limitBytes: 2_500_000, plan: 'studio' });

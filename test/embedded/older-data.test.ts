@@ -122,7 +122,6 @@ async function deployOver(commit: string) {
     mailer: { send: async () => undefined },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
-    gitHosts: [],
     adoptedRepos: [],
     adminToken: messages.admin,
     clock,

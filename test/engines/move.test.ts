@@ -95,7 +95,6 @@ async function deploy(table: Table, { bucket, endpoint, credentials }: Bucket) {
     queueGauges: [],
     allowsLoopbackWebhooks: false,
     adoptedRepos: [],
-    gitHosts: [],
     clock: systemClock,
     ids: systemIds,
     settings: defaultSettings,

@@ -218,7 +218,6 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     listing: store,
     adoptedRepos: world.adoptedRepos,
     archives: archivesOf(actor, world),
-    downloads: stores.downloads(table),
     ...queuesOfSubjects(actor, world),
     signer,
     queue: {

@@ -1,6 +1,5 @@
 import { shardsInForce } from '../../lambda/core/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
-import { dayOf } from '../../lambda/core/rules/dates.ts';
 import { Violation } from './invariants.ts';
 import type { SimSubject } from './subject.ts';
 import * as subjects from './subjects.ts';
@@ -22,23 +21,9 @@ export async function checkRest(world: TenantWorld): Promise<void> {
     world.invariants.checkRest();
   }
   await checkDeletes(world, 'ended');
-  for (const subject of Object.values<SimSubject>(subjects))
-    if (subject.checkRest) await subject.checkRest(world);
-  world.metered.checkMonth(await meteredBytes(world));
+  for (const subject of Object.values<SimSubject>(subjects)) await subject.checkRest?.(world);
   await checkRepos(world);
 }
-
-/** Of all months. A function whose clock is behind meters in the one before the run began. */
-async function meteredBytes({ tenant, downloads, scheduler }: TenantWorld): Promise<number> {
-  const months = new Set<string>();
-  for (let atMs = scheduler.beganMs - dayMs; atMs <= scheduler.nowMs + dayMs; atMs += dayMs)
-    months.add(dayOf(atMs).slice(0, 7));
-  let bytes = 0;
-  for (const month of months) bytes += (await downloads.month({ tenant, month })).bytes;
-  return bytes;
-}
-
-const dayMs = 24 * 60 * 60_000;
 
 /** No write lands so late that the item of a repo keeps it away. */
 const itemsNeededMs = 25 * 60 * 60_000;

@@ -1,6 +1,6 @@
 import { minute, oids, plainStage, pushed, type Story } from './story.ts';
 
-/** What may happen around gc runs and downloads. */
+/** What may happen around gc runs. */
 
 const second = 1_000;
 const ofTenBytes = oids.map(() => 10);
@@ -27,36 +27,5 @@ export const cleanedWithoutFiles: Story = {
     { kind: 'gc', tenant: 0, afterMs: minute, repo: 0, keep: [0], isCancelled: false },
     { kind: 'outage', tenant: 0, afterMs: 14 * minute, of: 'files', forMs: 60 * minute },
     ...[6, 8].map((oid) => pushed(oid, 'at-once', 5 * minute)),
-  ],
-};
-
-/** Others download the same objects again and again, up to the limit of the month. */
-export const downloadedAgain: Story = {
-  tenants: [{ limitBytes: 200, imported: oids }],
-  sizes: ofTenBytes,
-  stage: { ...plainStage, downloadLimitBytes: 300 },
-  actions: Array.from({ length: 40 }, (_, index) => ({
-    kind: 'download' as const,
-    tenant: 0,
-    afterMs: second,
-    repo: index % 2,
-    objects: [index % 10, (index + 2) % 10].map((oid) => ({ oid, lie: index % 7 === 0 })),
-  })),
-};
-
-/** Others ask for an object while the store does not answer, and for what is not there. */
-export const downloadedInVain: Story = {
-  tenants: [{ limitBytes: 200, imported: [0] }],
-  sizes: ofTenBytes,
-  stage: { ...plainStage, isSlow: false, downloadLimitBytes: 10_000 },
-  actions: [
-    { kind: 'outage', tenant: 0, afterMs: minute, of: 'store', forMs: 3 * second },
-    ...[0, 0, 0, 2, 4, 0].map((oid) => ({
-      kind: 'download' as const,
-      tenant: 0,
-      afterMs: second,
-      repo: 0,
-      objects: [{ oid, lie: false }],
-    })),
   ],
 };

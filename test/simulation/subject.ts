@@ -1,5 +1,6 @@
 import type { Coverage } from './coverage.ts';
 import type { AskedRemoval } from './invariants.ts';
+import type { DownloadAction } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import type { World } from './world.ts';
 
@@ -12,6 +13,8 @@ export interface SimSubject {
   readonly checkRemoval?: (world: World, removal: AskedRemoval) => void;
   /** How often it is seen at least in a scenario, on average. */
   readonly least?: Partial<Record<keyof Coverage, number>>;
+  /** Somebody asks for objects. What is metered is what was offered. */
+  readonly download?: (world: TenantWorld, action: DownloadAction) => Promise<void>;
   /** Checks what nothing happens to any more. */
   readonly checkRest?: (world: TenantWorld) => Promise<void>;
 }

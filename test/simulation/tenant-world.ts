@@ -7,7 +7,6 @@ export class TenantWorld {
   readonly tenant: string;
   readonly truth: Account['truth'];
   readonly invariants: Account['invariants'];
-  readonly metered: Account['metered'];
   /** Whether somebody declares false sizes. */
   readonly hasLies: boolean;
   readonly hasTricklers: boolean;
@@ -18,7 +17,7 @@ export class TenantWorld {
   readonly mishaps: World['mishaps'];
   readonly settings: World['settings'];
   readonly archives: World['archives'];
-  readonly downloads: World['downloads'];
+  readonly downloadLimitBytes: World['downloadLimitBytes'];
   readonly areFilesLost: boolean;
   readonly offerDownload: World['offerDownload'];
   readonly makers: number;
@@ -40,7 +39,6 @@ export class TenantWorld {
     this.tenant = account.tenant;
     this.truth = account.truth;
     this.invariants = account.invariants;
-    this.metered = account.metered;
     this.hasLies = account.hasLies;
     this.hasTricklers = account.hasTricklers;
     this.isSqs = world.isSqs;
@@ -50,7 +48,7 @@ export class TenantWorld {
     this.mishaps = world.mishaps;
     this.settings = world.settings;
     this.archives = world.archives;
-    this.downloads = world.downloads;
+    this.downloadLimitBytes = world.downloadLimitBytes;
     this.areFilesLost = world.areFilesLost;
     this.offerDownload = world.offerDownload;
     this.makers = world.makers;

@@ -12,7 +12,6 @@ import type { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
-import { MemoryDownloads } from '../support/memory/stores.ts';
 import { type MemoryTable, memoryTable } from '../support/memory/table.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
@@ -20,7 +19,6 @@ import type { Mix, Weather } from './actor.ts';
 import type { Code } from './code.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
 import { type AskedRemoval, Invariants, Violation } from './invariants.ts';
-import { Metered } from './metered.ts';
 import { Mishaps } from './mishaps.ts';
 import { oidName, tenantName } from './names.ts';
 import type { SimDeps, SimPorts } from './ports.ts';
@@ -54,7 +52,6 @@ export interface Account {
   readonly tenant: string;
   readonly truth: Truth;
   readonly invariants: Invariants;
-  readonly metered: Metered;
   /** Whether somebody declares false sizes. */
   readonly hasLies: boolean;
   readonly hasTricklers: boolean;
@@ -88,7 +85,7 @@ export class World {
   onMade: (upload: MultipartUpload) => Promise<void> = notSimulated;
   /** What subjects check when a function removes what was asked to be deleted. */
   checkRemoval: (removal: AskedRemoval) => void = () => undefined;
-  readonly downloads: MemoryDownloads;
+  readonly downloadLimitBytes: Stage['downloadLimitBytes'];
   /** Its own random source, so that it does not change other choices. */
   readonly #putTimes: Random;
   readonly #processes: Processes;
@@ -163,7 +160,6 @@ export class World {
     });
     this.table = memoryTable(limits, this.#store);
     this.ledger = new MemoryLedger({ on: this.table });
-    this.downloads = new MemoryDownloads({ on: this.table });
     watchLedger(this.#store, {
       onIssue: (tenant, issued) => this.account(tenant).truth.promise(issued),
       onOpening: ({ tenant, repo }) =>
@@ -182,9 +178,9 @@ export class World {
         hasTricklers: trickles,
         hasOthers: input.other !== undefined,
       });
-      const metered = new Metered(stage.downloadLimitBytes);
-      return { tenant: truth.tenant, truth, invariants, metered, hasLies, hasTricklers: trickles };
+      return { tenant: truth.tenant, truth, invariants, hasLies, hasTricklers: trickles };
     });
+    this.downloadLimitBytes = stage.downloadLimitBytes;
     this.hasLargeRepos = this.settings.largeRepoObjects < 10;
     this.scheduleMs = stage.scheduleMinutes * 60_000;
     this.repoLimits = stage.repoLimits;

@@ -4,9 +4,9 @@ import type { DeploymentSettingsInput } from '../../lib/settings/deployment-sett
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { expectRefused, templateOf } from './stack-template.ts';
 import { fixtures } from './stage-fixtures.ts';
+import { trusting } from './trusting.ts';
 
 const newAccount = { accountConcurrency: 10 };
-const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
 
 /** Functions that a template lets run at once without a request. */
 function inTemplate(settings: DeploymentSettingsInput): number {
@@ -40,7 +40,7 @@ describe.each([
 describe('settings that would let work in the background take all functions', () => {
   it.each<[DeploymentSettingsInput, RegExp]>([
     [
-      { ...newAccount, gitHosts },
+      { ...newAccount, ...trusting },
       /accountConcurrency: leaves too few functions to the API: .*\(reconciles 2, webhooks 2, chunks 2, copies 2, exports 2\) can take 11, and must take 9 or less.*ask AWS for a higher one.*exports\.workers 0/,
     ],
     [{ ...newAccount, reconcile: { concurrency: 3 } }, /can take 10, and must take 9/],
@@ -51,8 +51,8 @@ describe('settings that would let work in the background take all functions', ()
   });
 
   it.each<DeploymentSettingsInput>([
-    { ...newAccount, gitHosts, exports: { workers: 0 } },
-    { accountConcurrency: 20, gitHosts, email: { from: 'quota@example.com' }, storeEvents: true },
+    { ...newAccount, ...trusting, exports: { workers: 0 } },
+    { accountConcurrency: 20, ...trusting, email: { from: 'quota@example.com' }, storeEvents: true },
     { accountConcurrency: 10_000, exports: { workers: 900 } },
   ])('are accepted once they leave enough: %j', (settings) => {
     expect(() => parseDeploymentSettings('test', settings)).not.toThrow();

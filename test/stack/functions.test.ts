@@ -7,6 +7,7 @@ import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import type { TestedFunction, TestedSubject } from '../support/subject.ts';
 import * as subjects from '../support/subjects.ts';
 import { backgroundFunctions, templateOf } from './stack-template.ts';
+import { trusting } from './trusting.ts';
 
 interface FunctionProperties {
   readonly Timeout: number;
@@ -29,7 +30,6 @@ function functionsOf(template: Template): Map<string, FunctionProperties> {
   );
 }
 
-const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
 const store = ['BUCKET', 'S3_REGION'];
 
 /** Of those that are no subject's. What subjects add to them comes below. */
@@ -70,7 +70,7 @@ describe('the functions', () => {
   let functions: Map<string, FunctionProperties>;
 
   beforeAll(() => {
-    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, gitHosts });
+    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, ...trusting });
     functions = functionsOf(template);
   });
 

@@ -3,11 +3,13 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ownFolders } from '../../lambda/core/store/rules/own-folders.ts';
 import { handlerFiles, ownScopes } from '../../lambda/routes.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import type { TestedSubject } from '../support/subject.ts';
 import * as subjects from '../support/subjects.ts';
 import { mayDo } from '../support/table-grants.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
+import { trusting } from './trusting.ts';
 
 const countPartitions = ['TENANT#*', 'SHARDS#*', 'HISTORY#*', 'ALERT#*'];
 const linkPartitions = ['MAPPED#*', 'LINK#*', 'PINNED#*'];
@@ -107,8 +109,7 @@ describe('grants', () => {
   let grants: Map<string, string[]>;
 
   beforeAll(() => {
-    const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
-    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, gitHosts });
+    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, ...trusting });
     grants = grantsOf(template);
   });
 
@@ -159,9 +160,10 @@ describe('grants', () => {
       { id: 'two', kind: 'gitlab' as const, url, signIn: app('two') },
       { id: 'three', kind: 'gitlab' as const, url, signIn: undefined },
     ];
+    const settings = (hosts: readonly object[]) => ({ gitHosts: hosts }) as DeploymentSettingsInput;
     const withoutApps = gitHosts.map(({ signIn: _, ...host }) => host);
-    const before = new Map(grantsOf(templateOf({ gitHosts: withoutApps })));
-    const added = [...grantsOf(templateOf({ gitHosts }))].flatMap(([name, lines]) =>
+    const before = new Map(grantsOf(templateOf(settings(withoutApps))));
+    const added = [...grantsOf(templateOf(settings(gitHosts)))].flatMap(([name, lines]) =>
       lines.filter((line) => !before.get(name)?.includes(line)).map((line) => [name, line]),
     );
     const read = (name: string) => ['signIn', `secretsmanager:GetSecretValue on ${secret(name)}`];

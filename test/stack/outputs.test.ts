@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { templateOf } from './stack-template.ts';
+import { trusting } from './trusting.ts';
 
 const page = ['deploy', 'runbook']
   .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
@@ -13,7 +14,7 @@ describe('the outputs of the stack', () => {
   const all = outputsOf({
     storeEvents: true,
     email: { from: 'quota@example.com' },
-    gitHosts: [{ id: 'github', kind: 'github', url: 'https://api.github.com' }],
+    ...trusting,
     domain: { name: 'lfs.example.com', certificateArn, keepDefaultUrl: true },
   });
 

@@ -7,6 +7,7 @@ import { deploymentSettings } from '../../lib/settings/stages.ts';
 import { pageNames } from '../support/doc-blocks.ts';
 import { alarmsOf } from './alarms/alarm-evaluation.ts';
 import { templateOf } from './stack-template.ts';
+import { trusting } from './trusting.ts';
 
 /** The text of a page, without code blocks and line breaks. */
 const proseOf = (page: string) =>
@@ -31,7 +32,7 @@ const [dev, prod] = ['dev', 'prod'].map((stage) => templateOf(deploymentSettings
 const full = templateOf({
   storeEvents: true,
   email: { from: 'quota@example.com' },
-  gitHosts: [{ id: 'github', kind: 'github', url: 'https://api.github.com' }],
+  ...trusting,
 });
 
 const propertiesOf = (template: Template, type: string) =>

@@ -5,7 +5,6 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GitHost, GitHostKind } from '../../lambda/subjects/hosts/rules/git-hosts.ts';
 
 /** Levels by which stand-ins of all kinds are told what somebody may do. */
 type Level = 'none' | 'read' | 'write';
@@ -31,6 +30,16 @@ interface StandInCode {
   readonly login: string;
   readonly challenge: string | null;
   readonly redirectUri: string;
+}
+
+type GitHostKind = 'github' | 'gitlab' | 'gitea';
+
+/** As a setting of the stack. */
+export interface GitHost {
+  readonly id: string;
+  readonly kind: GitHostKind;
+  readonly url: string;
+  readonly signIn?: { readonly clientId: string; readonly clientSecretArn: string };
 }
 
 /** The app of the deployment at a stand-in. */

@@ -25,6 +25,8 @@ export interface TestedSubject {
     /** Keys that it makes, and what each must be like. */
     readonly keys: readonly (readonly [string, RegExp])[];
   };
+  /** Calls of the table that tests count: store → its method → the name of the call. */
+  readonly counted?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What a push asks it before its batch, by the line of the cost model. */
   readonly askedFirst?: Readonly<Record<string, AskedFirst>>;
   /** What is read of test/fixtures/272d26e, and what is so once everything of it rests. */

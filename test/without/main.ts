@@ -12,19 +12,9 @@ import { type Rest, removeSubjects, subjectsWith } from './remove-subject.ts';
  */
 
 /** These come off. */
-const comesOff: readonly string[] = ['exports', 'locks', 'sign-in'];
+const comesOff: readonly string[] = ['downloads', 'exports', 'hosts', 'locks', 'sign-in'];
 /** These leave something behind that names them. */
-const notYet: readonly string[] = [
-  'alerts',
-  'chunks',
-  'ci',
-  'downloads',
-  'gc',
-  'history',
-  'hosts',
-  'invitations',
-  'status',
-];
+const notYet: readonly string[] = ['alerts', 'chunks', 'ci', 'gc', 'history', 'invitations', 'status'];
 
 /** Outside of a subject's folders, all of them in lists: of the product, and of the tests. Of each that comes off. */
 const linesMax = { product: 12, tests: 6 };

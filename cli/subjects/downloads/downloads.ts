@@ -7,6 +7,8 @@ import { printList, withPageOptions } from '../../list-pages.ts';
 import { parseDay, parseRepo, requireDaysInOrder } from '../../options.ts';
 import { formatCount, formatLimit } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
+import { offered, publicCommands, publicPart } from './public.ts';
+import { byService } from './service.ts';
 
 type DownloadPageBody = BodyOf<'listDownloads'>;
 type Row = DownloadPageBody['downloads'][number];
@@ -85,8 +87,14 @@ const sumsTable = (by: Group) =>
   ]);
 
 export const downloads: CliSubject = {
+  repo: publicCommands,
+  repoParts: [publicPart],
+  offered,
+  byService,
   commands: { 370: downloadsCommand },
   examples: {
+    'repo public': [['lfs-quota repo public acme game --limit 100GiB', 'up to 100 GiB a month']],
+    'repo private': [['lfs-quota repo private acme game']],
     downloads: [
       ['lfs-quota downloads acme --by repo', 'of this month'],
       ['lfs-quota downloads acme --from 2026-11-01 --to 2026-11-30 --by token'],

@@ -4,7 +4,14 @@ import { formatAddress, repoAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
 import { Share } from '../parts.tsx';
 import { bytesText, nameOf, percentText } from '../text.ts';
+import type { RepoPills } from '../view-props.ts';
+import { Pills } from './repo-pills.tsx';
 import type { Column } from './table.tsx';
+
+const pills: RepoPills = {
+  5: ({ deleting }) => deleting && 'being deleted',
+  20: ({ limitBytes }) => limitBytes !== null && `limit ${bytesText(limitBytes)}`,
+};
 
 /** What tables say of repos: each, what it stores, of what, and how it has grown. */
 export function repoColumns(options: { tenant: string; totalBytes: number | null; nowMs: number }) {
@@ -14,7 +21,7 @@ export function repoColumns(options: { tenant: string; totalBytes: number | null
     repo: {
       name: 'Repo',
       of: (body) => {
-        const { repo, deleting, publicRead, limitBytes, gitHost } = body;
+        const { repo } = body;
         const { text, since } = growthText(body, nowMs);
         return (
           <>
@@ -23,10 +30,7 @@ export function repoColumns(options: { tenant: string; totalBytes: number | null
             ) : (
               nameOf(repo)
             )}
-            {deleting && <span class="pill">being deleted</span>}
-            {publicRead && <span class="pill">public</span>}
-            {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
-            {gitHost && <span class="pill">{gitHost.host}</span>}
+            <Pills repo={body} own={pills} />
             <p class="note narrow">
               {text} {since || 'in 30 days'}
             </p>

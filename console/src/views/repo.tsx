@@ -1,21 +1,21 @@
 import type { FunctionComponent } from 'preact';
 import { formatAge } from '../../../cli/render.ts';
-import type { RepoBody, SubscriptionBody } from '../../../lambda/contract.ts';
+import type { SubscriptionBody } from '../../../lambda/contract.ts';
 import { capitalized, formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
 import { Button, Code, Problem, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
-import { bytesText, lastDays, percentText, scanText } from '../text.ts';
+import { bytesText, percentText, scanText } from '../text.ts';
 import { Figure } from '../usage.tsx';
-import type { RepoProps, ViewProps } from '../view-props.ts';
+import type { RepoPills, RepoProps, ViewProps } from '../view-props.ts';
 import { useDialog } from './dialog.tsx';
 import { ObjectTable } from './objects.tsx';
+import { Pills } from './repo-pills.tsx';
 import { RepoSettings } from './repo-settings.tsx';
-import { cardsOf, partsByName, useGitHosts } from './subject-parts.ts';
+import { cardsOf, partsByName, subjectParts, useGitHosts } from './subject-parts.ts';
 import './repo.css';
 
 const freshMs = 10_000;
-const downloadDays = 30;
 
 const tabViews: Readonly<Record<string, FunctionComponent<RepoProps>>> = {
   overview: cardsOf('repo', { 10: Figures }),
@@ -32,6 +32,8 @@ const tabViews: Readonly<Record<string, FunctionComponent<RepoProps>>> = {
   settings: (props) => props.mayManage && <RepoSettings {...props} />,
   ...partsByName('tabs'),
 };
+
+const pills: RepoPills = { 20: ({ deleting }) => deleting && 'being deleted' };
 
 /** A repo: overview, objects, locks and settings, each with its own address. */
 export function Repo(props: ViewProps) {
@@ -53,7 +55,7 @@ export function Repo(props: ViewProps) {
       </p>
       <Title
         address={address}
-        note={repo && <Marks repo={repo} />}
+        note={repo && <Pills repo={repo} own={pills} isTitle />}
         action={<Button text="Clone" onPress={clone} />}
       />
       <nav class="tabs" aria-label="Repo">
@@ -74,27 +76,13 @@ export function Repo(props: ViewProps) {
   );
 }
 
-function Marks({ repo: { publicRead, deleting, gitHost } }: { repo: RepoBody }) {
-  return (
-    <>
-      <span class="pill">{publicRead ? 'public' : 'private'}</span>
-      {deleting && <span class="pill">being deleted</span>}
-      {gitHost && (
-        <span class="pill">
-          {gitHost.host}: {gitHost.repo}
-        </span>
-      )}
-    </>
-  );
-}
+const hooks = subjectParts.flatMap(({ useRepoFigure }) => useRepoFigure ?? []);
 
 /** What it stores of its limit, and what happened in the last days. */
-function Figures({ tenant, repo, body, nowMs }: RepoProps) {
+function Figures(props: RepoProps) {
+  const { repo, body, nowMs } = props;
   const { storedBytes, objectCount, limitBytes, scannedAt } = repo;
-  const [from] = lastDays(downloadDays, nowMs);
-  const query = { repo: repo.repo, from, limit: 1000 };
-  const { body: page } = useRead('GET /v1/tenants/{tenant}/downloads', { tenant, query });
-  const downloads = page?.downloads.reduce((sum, { bytes }) => sum + bytes, 0);
+  const more = hooks.map((useRepoFigure) => useRepoFigure(props));
   if (storedBytes === null)
     return <p class="soft">{repo.uploading ? 'Uploads are in progress.' : 'Not scanned yet.'}</p>;
   const growth = growthText(repo, nowMs);
@@ -103,10 +91,7 @@ function Figures({ tenant, repo, body, nowMs }: RepoProps) {
     ...(within?.entries ?? []),
     { name: 'Objects', value: scanText(objectCount) },
     { name: `Last 30 days${growth.since && ` (${growth.since})`}`, value: growth.text },
-    {
-      name: 'Downloads, 30 days',
-      value: downloads === undefined ? '–' : `${bytesText(downloads)}${page?.nextCursor ? '+' : ''}`,
-    },
+    ...more,
     { name: 'Updated', value: scannedAt === null ? '–' : formatAge(scannedAt, nowMs) },
   ];
   return (

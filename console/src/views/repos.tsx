@@ -8,7 +8,7 @@ import { go } from '../navigation.ts';
 import { Button, Choice, CsvButton, Cut, Title } from '../parts.tsx';
 import { change, useList } from '../requests.ts';
 import { nameOf, scanText } from '../text.ts';
-import type { SubjectParts, ViewProps } from '../view-props.ts';
+import type { RepoKinds, SubjectParts, ViewProps } from '../view-props.ts';
 import { type Question, useDialog } from './dialog.tsx';
 import { usePages } from './pages.tsx';
 import { repoColumns } from './repo-columns.tsx';
@@ -37,12 +37,15 @@ const flat = (repo: RepoBody) => ({
   beforeBytes: repo.before?.storedBytes,
 });
 
-const kinds: Readonly<Record<string, (repo: RepoBody) => boolean>> = {
-  All: () => true,
-  Public: ({ publicRead }) => publicRead !== undefined,
-  Limited: ({ limitBytes }) => limitBytes !== null,
-  Linked: ({ gitHost }) => gitHost !== undefined,
+const ownKinds: RepoKinds = {
+  0: ['All', () => true],
+  20: ['Limited', ({ limitBytes }) => limitBytes !== null],
 };
+const kinds = new Map(
+  Object.values<RepoKinds[number]>(
+    Object.assign(ownKinds, ...subjectParts.map(({ repoKinds }) => repoKinds)),
+  ),
+);
 
 /** All repos, read page after page: the figures have the largest 1,000, and not which are linked. */
 function useRepos({ tenant, repos, reposTruncated, usage }: SubscriptionBody): Listed<RepoBody> {
@@ -69,7 +72,7 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
   const sorted = useMemo(() => sortRepos(repos, order), [repos, order]);
   const text = wanted.trim().toLowerCase();
   const found = sorted.filter(
-    (repo) => kinds[kind]?.(repo) && nameOf(repo.repo).toLowerCase().includes(text),
+    (repo) => kinds.get(kind)?.(repo) && nameOf(repo.repo).toLowerCase().includes(text),
   );
   const { shown, pager, toFirst } = usePages(found, rowsMax);
   const start =
@@ -102,7 +105,7 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
             value={wanted}
             onInput={({ currentTarget }) => start(setWanted)(currentTarget.value)}
           />
-          <Choice label="Which repos" values={Object.keys(kinds)} value={kind} onChoose={start(setKind)} />
+          <Choice label="Which repos" values={[...kinds.keys()]} value={kind} onChoose={start(setKind)} />
           <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
         </div>
         <Table

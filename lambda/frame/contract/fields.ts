@@ -171,7 +171,3 @@ export const storageClassShown = z
   .string()
   .optional()
   .meta({ description: 'Storage class of new objects, if one is set here.', examples: ['STANDARD_IA'] });
-
-export const publicReadLimit = limit(
-  "Monthly download limit (UTC) of all anonymous users together, in bytes. A manage token can set up to the tenant's download limit and the server's maximum, 1 TiB by default. null: unlimited, only for the operator.",
-);

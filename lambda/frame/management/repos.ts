@@ -20,7 +20,6 @@ import { problem, repoNotFound, tenantNotFound } from '../api/problems.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type RepoBody, type RepoContract, reconcileContract } from '../contract/repos.ts';
 import { type Reader, seesRepo } from './access.ts';
-import { repoClosed } from './mark-change.ts';
 import { operationsFor, type RouteDeps, type RunsOf } from './operations.ts';
 import type { Fields, ManagementPorts, PreparedChange, RepoPart } from './seams.ts';
 
@@ -342,4 +341,8 @@ function scannedAtOf(record: RepoRecord, { scanned, fullScannedAtMs }: TenantOfR
   return record.createdAtMs === undefined || record.dirtyToken !== null
     ? null
     : (scanned?.scannedAtMs ?? null);
+}
+
+export function repoClosed(name: string): Refusal {
+  return problem('repo-closed', `The repo ${name} is being deleted. You can reuse its name once it's empty.`);
 }

@@ -1,4 +1,3 @@
-import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { AuditTrail } from '../access/audit.ts';
 import type { AuditEntry } from '../access/rules/audit.ts';
@@ -76,6 +75,3 @@ export type AuditPart = (input: {
   tenant: string;
   entries: readonly AuditEntry[];
 }) => Promise<readonly AuditEntry[]>;
-
-/** What a part needs to find a repo, and to mark it. */
-export type RepoDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'>;

@@ -4,6 +4,7 @@ import * as stores from '../../lists/stores.ts';
 import { common, publicUrl, table } from '../../parts.ts';
 import { create } from '../../subjects/ci/handler.ts';
 import { createIdentityVerifier } from '../../subjects/ci/identity-verifier.ts';
+import { createDynamoDbExchangeRules } from '../../subjects/ci/rule-store.ts';
 import { stageIssuers } from './parts.ts';
 
 export function exchangeDeps() {
@@ -13,7 +14,7 @@ export function exchangeDeps() {
     publicUrl: publicUrl(),
     identities: createIdentityVerifier(stageIssuers().issuers),
     requestKeys: stores.requestKeys(tables),
-    exchangeRules: stores.exchangeRules(tables),
+    exchangeRules: createDynamoDbExchangeRules(tables),
     ledger: stores.ledger(tables),
     tokens: stores.tokens(tables),
     audit: stores.audit(tables),

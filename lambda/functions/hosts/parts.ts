@@ -1,9 +1,9 @@
 import type { Table } from '../../core/table/requests.ts';
-import * as stores from '../../lists/stores.ts';
 import { clock } from '../../parts.ts';
 import { createHostClient } from '../../subjects/hosts/git-hosts.ts';
 import { gitHostsFromJson } from '../../subjects/hosts/rules/git-hosts.ts';
 import { KnownHostUsers } from '../../subjects/hosts/rules/host-client.ts';
+import * as stores from '../../subjects/hosts/stores.ts';
 
 declare const stageJson: { readonly gitHosts: string | undefined };
 

@@ -1,4 +1,4 @@
-/** What anybody's requests for access need. */
+/** What anybody's requests for access are: the routes of the function `signIn`, and what they need. */
 
-export { linkedHosts as hosts } from '../hosts/parts.ts';
-export { signInParts as signIn } from '../sign-in/parts.ts';
+export { accepting as invitations } from '../invitations/parts.ts';
+export { signingIn as signIn } from '../sign-in/parts.ts';

@@ -4,6 +4,7 @@ import * as logins from '../../lists/logins.ts';
 import * as stores from '../../lists/stores.ts';
 import { common, table } from '../../parts.ts';
 import { create } from '../../subjects/locks/handler.ts';
+import { createDynamoDbLocks } from '../../subjects/locks/lock-store.ts';
 import { allOf, each } from '../../subjects.ts';
 import * as loginParts from '../lists/logins.ts';
 
@@ -14,7 +15,7 @@ export function locksDeps() {
     ...deps,
     tokens: stores.tokens(tables),
     logins: each(logins, { ...deps, ...allOf(loginParts, tables) }),
-    locks: stores.locks(tables),
+    locks: createDynamoDbLocks(tables),
     audit: stores.audit(tables),
   };
 }

@@ -1,11 +1,12 @@
 import { SecretError } from '../../core/rules/errors.ts';
 import type { Table } from '../../core/table/requests.ts';
 import { createSecret, createSecretsClient } from '../../frame/aws/secrets.ts';
-import * as stores from '../../lists/stores.ts';
 import { clock } from '../../parts.ts';
 import { signInHostsOf } from '../../subjects/hosts/rules/git-hosts.ts';
+import { hostSignInOperations } from '../../subjects/sign-in/routes.ts';
 import { createSignInHosts } from '../../subjects/sign-in/sign-in-hosts.ts';
-import { gitHosts } from '../hosts/parts.ts';
+import { createDynamoDbUsers } from '../../subjects/sign-in/user-store.ts';
+import { gitHosts, linkedHosts } from '../hosts/parts.ts';
 
 function secretOfApp(text: string | undefined): string {
   if (text === undefined) throw new SecretError("The secret of a git host's app has no value.");
@@ -26,4 +27,11 @@ function signInHosts() {
   return createSignInHosts({ nowMs: clock.nowMs, secretOf });
 }
 
-export const signInParts = (tables: Table) => ({ signInHosts: signInHosts(), users: stores.users(tables) });
+export const signingIn = {
+  operations: hostSignInOperations,
+  parts: (tables: Table) => ({
+    ...linkedHosts(tables),
+    signInHosts: signInHosts(),
+    users: createDynamoDbUsers(tables),
+  }),
+};

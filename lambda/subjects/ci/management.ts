@@ -1,4 +1,9 @@
 import { exchangeOperations } from './routes.ts';
+import { createDynamoDbExchangeRules } from './rule-store.ts';
 import { ciBelongings } from './seams.ts';
 
-export const exchangeManagement = { operations: exchangeOperations, ends: ciBelongings };
+export const exchangeManagement = {
+  operations: exchangeOperations,
+  ends: ciBelongings,
+  stores: { exchangeRules: createDynamoDbExchangeRules },
+};

@@ -2,7 +2,6 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { dayAfterMs, dayOf, monthOf, nextMonthMs } from '../../core/rules/dates.ts';
 import { compareKeys } from '../../core/rules/names.ts';
-import type { PublicRead } from '../../frame/access/rules/public-read.ts';
 import {
   type DownloadQuestion,
   type FindDeps,
@@ -11,6 +10,7 @@ import {
   offerFound,
 } from '../../frame/lfs/downloads.ts';
 import type { LfsPorts, Meter, Offer, OfferDownloadOutcome, OverLimit } from '../../frame/lfs/seams.ts';
+import type { PublicRead } from '../hosts/rules/public-read.ts';
 import type { DownloadDay, DownloadPlace, Downloads, PublicOffer } from './download-store.ts';
 import type { DownloadPorts } from './ports.ts';
 import { publicBytesOf, publicObjectBytesMin, publicTokenId } from './rules/public-reads.ts';

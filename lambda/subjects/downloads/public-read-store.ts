@@ -1,6 +1,6 @@
 import type { Table } from '../../core/table/requests.ts';
 import { createDynamoDbRepoMarks, type RepoMarks } from '../../frame/access/repo-mark-store.ts';
-import type { PublicRead } from '../../frame/access/rules/public-read.ts';
+import type { PublicRead } from '../hosts/rules/public-read.ts';
 import { publicReadSchema, publicReposMax } from './rules/public-reads.ts';
 
 /** What strangers read, and are metered by: of no matter to whoever has a token. */

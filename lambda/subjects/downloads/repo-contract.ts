@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { bytesOrNull, count, publicReadLimit, time } from '../../frame/contract/fields.ts';
+import { bytesOrNull, count, time } from '../../frame/contract/fields.ts';
 import type { RepoFields } from '../../frame/contract/repos.ts';
+import { publicReadLimit } from '../hosts/contract.ts';
 import { copiesShownMax } from './rules/copies.ts';
 
 const publicRead = z
@@ -24,9 +25,18 @@ const publicReadSchema = z
   })
   .meta({ id: 'PublicRead' });
 
-/** Whether anybody may download from a repo. */
-export const publicRepoFields = {
+/** Whether anybody may download from a repo, and what of it is being copied from another server. */
+export const downloadRepoFields = {
   shown: {
+    copies: z
+      .object({
+        queued: count.describe('They are being copied, or wait for that.'),
+        failed: count.describe('The server stopped trying, within the last day.'),
+      })
+      .optional()
+      .describe(
+        `Objects of another server that were pulled or imported, and aren't copied yet: ${copiesShownMax} are counted at most. Only in a response about one repo, if there are any.`,
+      ),
     publicRead: publicReadSchema.optional().describe('Only if the repo is public.'),
   },
   set: { publicRead: publicRead.optional() },
@@ -43,25 +53,6 @@ export const publicRepoFields = {
     },
   },
   problems: ['public-repos-full'],
-} as const satisfies RepoFields;
-
-/** What of a repo is being copied from another server. */
-export const copiedRepoFields = {
-  shown: {
-    copies: z
-      .object({
-        queued: count.describe('They are being copied, or wait for that.'),
-        failed: count.describe('The server stopped trying, within the last day.'),
-      })
-      .optional()
-      .describe(
-        `Objects of another server that were pulled or imported, and aren't copied yet: ${copiesShownMax} are counted at most. Only in a response about one repo, if there are any.`,
-      ),
-  },
-  set: {},
-  query: {},
-  example: {},
-  problems: [],
 } as const satisfies RepoFields;
 
 export type PublicReadBody = z.output<typeof publicReadSchema>;

@@ -1,12 +1,12 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { monthOf, nextMonthMs } from '../../core/rules/dates.ts';
 import { prepareMark } from '../../frame/access/repos.ts';
-import { type PublicRead, wrongCeiling } from '../../frame/access/rules/public-read.ts';
 import { isInForce } from '../../frame/access/rules/repo-mark.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
-import { markChange } from '../../frame/management/mark-change.ts';
-import type { RepoDeps, RepoPart } from '../../frame/management/seams.ts';
+import type { RepoPart } from '../../frame/management/seams.ts';
+import { type MarkDeps, markChange } from '../hosts/mark-change.ts';
+import { type PublicRead, wrongCeiling } from '../hosts/rules/public-read.ts';
 import type { DownloadPorts } from './ports.ts';
 import type { PublicReadBody, PublicReadChange } from './repo-contract.ts';
 import { copiesShownMax, isCopying, keptForMs } from './rules/copies.ts';
@@ -14,7 +14,7 @@ import { publicReposMax } from './rules/public-reads.ts';
 
 /** Whether anybody may download from a repo, and what they were offered of it in this month. */
 export function publicRepoPart(
-  deps: RepoDeps & Pick<CoreDeps, 'settings'> & Pick<DownloadPorts, 'publicReads' | 'downloads'>,
+  deps: MarkDeps & Pick<CoreDeps, 'settings'> & Pick<DownloadPorts, 'publicReads' | 'downloads'>,
 ): RepoPart {
   const { publicReads, downloads, clock, settings } = deps;
   return {

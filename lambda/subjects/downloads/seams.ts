@@ -10,6 +10,7 @@ import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
 import type { DownloadPorts } from './ports.ts';
 import { findPublicRepo } from './public-repos.ts';
 import { publicTokenId } from './rules/public-reads.ts';
+import { publicReads } from './stores.ts';
 import { askUpstream } from './upstream.ts';
 
 /** A repo is public no more when its name is used again. */
@@ -81,3 +82,5 @@ export function downloadSeams(
   const meters = [downloadMeter(deps)];
   return { meters, publicAccess: publicAccess({ ...deps, meters }), readThrough: readThrough(deps) };
 }
+
+export const publicReconciles = { belongings: publicBelongings, stores: { publicReads } };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Clock, Log } from '../../core/rules/clock-and-log.ts';
 import type { UpstreamVerdict } from '../../frame/lfs/seams.ts';
 import { refusalOf, requestJson } from '../hosts/git-hosts.ts';
-import { type GitHost, isGitHostUrl, lfsUrlOf } from '../hosts/rules/git-hosts.ts';
+import { type GitHost, isGitHostUrl, webUrlOf } from '../hosts/rules/git-hosts.ts';
 import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
 import { objectNotUpstream } from './lfs-messages.ts';
 import { hrefCharactersMax, type UpstreamFailure } from './rules/copies.ts';
@@ -109,7 +109,8 @@ async function askFor(
     );
   try {
     const got = await requestJson({
-      url: `${lfsUrlOf(host, name)}/objects/batch`,
+      // Each kind has its LFS API below the URL that git clones.
+      url: `${webUrlOf(host)}/${name.split('/').map(encodeURIComponent).join('/')}.git/info/lfs/objects/batch`,
       method: 'POST',
       headers: { accept: mediaType, 'content-type': mediaType, authorization: basicOf(authorization) },
       body: JSON.stringify({

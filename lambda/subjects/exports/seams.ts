@@ -13,7 +13,7 @@ import { allExports, cancelExportsOf } from './start.ts';
  * What open exports of a tenant are to have stays. An export spares only what it found: one that was opened after a deletion
  * was due changes nothing. It ends within a day, so nothing is spared for longer, however many follow.
  */
-export function exportHold(deps: Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'>): Hold {
+function exportHold(deps: Pick<CoreDeps, 'clock'> & Pick<ExportPorts, 'exportJobs'>): Hold {
   return {
     spared: async (tenant) => {
       const nowMs = deps.clock.nowMs();
@@ -86,3 +86,5 @@ function withEnd(entry: AuditEntry, jobs: readonly ExportJob[]): AuditEntry {
   const job = jobs.find(({ exportId }) => exportId === after['exportId']);
   return { ...entry, after: { ...after, ...(job && { state: job.state }) } };
 }
+
+export const exportReconciles = { holds: exportHold };

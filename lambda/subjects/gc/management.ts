@@ -1,3 +1,4 @@
+import { createDynamoDbGcRuns } from './gc-store.ts';
 import { gcOperations } from './routes.ts';
 
-export const gcManagement = { operations: gcOperations };
+export const gcManagement = { operations: gcOperations, stores: { gcRuns: createDynamoDbGcRuns } };

@@ -1,16 +1,23 @@
 import type { Belongings, Chore } from '../../core/ledger/seams.ts';
 import { type GcDeps, type RemoveDeps, removeGcFiles } from './gc.ts';
+import { createDynamoDbGcRuns } from './gc-store.ts';
 import { gcPrefixOf } from './rules/gc.ts';
 import { advanceGc } from './sweep-candidates.ts';
 
-export const gcChore = (deps: GcDeps): Chore => ({
+const gcChore = (deps: GcDeps): Chore => ({
   what: 'gc',
   advance: (input) => advanceGc(deps, input),
 });
 
-export const gcBelongings = (deps: RemoveDeps): Belongings => ({
+const gcBelongings = (deps: RemoveDeps): Belongings => ({
   forgetTenant: async ({ tenant }) => {
     await removeGcFiles(deps, gcPrefixOf(tenant));
     return 'done';
   },
 });
+
+export const gcReconciles = {
+  belongings: gcBelongings,
+  chores: gcChore,
+  stores: { gcRuns: createDynamoDbGcRuns },
+};

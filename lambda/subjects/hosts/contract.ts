@@ -1,7 +1,11 @@
 import * as z from 'zod';
 import { answer, type Contract, managed } from '../../frame/contract/contract.ts';
-import { bytesOrNull, onlyTrue, publicReadLimit, time } from '../../frame/contract/fields.ts';
+import { bytesOrNull, limit, onlyTrue, time } from '../../frame/contract/fields.ts';
 import { gitHostId, readThrough } from './repo-contract.ts';
+
+export const publicReadLimit = limit(
+  "Monthly download limit (UTC) of all anonymous users together, in bytes. A manage token can set up to the tenant's download limit and the server's maximum, 1 TiB by default. null: unlimited, only for the operator.",
+);
 
 const linkBody = z
   .strictObject({

@@ -4,8 +4,8 @@ import { isInForce } from '../../frame/access/rules/repo-mark.ts';
 import type { Refusal } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
-import { markChange } from '../../frame/management/mark-change.ts';
-import type { RepoDeps, RepoPart } from '../../frame/management/seams.ts';
+import type { RepoPart } from '../../frame/management/seams.ts';
+import { type MarkDeps, markChange } from './mark-change.ts';
 import type { HostPorts } from './ports.ts';
 import type { GitHostChange, GitHostOfRepo } from './repo-contract.ts';
 import { isLinkedName, type LinkedRepo, linkedReposMax } from './rules/git-hosts.ts';
@@ -13,7 +13,7 @@ import { findLink } from './tenant-links.ts';
 
 /** To which repository of a git host a repo is linked, by itself or by its tenant. A subscription says nothing of it. */
 export function linkedRepoPart(
-  deps: RepoDeps & Pick<HostPorts, 'gitHosts' | 'linkedRepos' | 'tenantLinks'>,
+  deps: MarkDeps & Pick<HostPorts, 'gitHosts' | 'linkedRepos' | 'tenantLinks'>,
 ): RepoPart {
   const { gitHosts, linkedRepos } = deps;
   return {

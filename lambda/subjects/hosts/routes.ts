@@ -1,4 +1,3 @@
-import { wrongCeiling } from '../../frame/access/rules/public-read.ts';
 import { json, noContent, type Refusal } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
@@ -7,6 +6,7 @@ import { type TenantLinkBody, tenantLinkContract } from './contract.ts';
 import type { HostPorts } from './ports.ts';
 import { unknownGitHost } from './repo-parts.ts';
 import { isLinkedName, type TenantLink } from './rules/git-hosts.ts';
+import { wrongCeiling } from './rules/public-read.ts';
 import { linkTenant } from './tenant-links.ts';
 
 type Needs = Pick<HostPorts, 'gitHosts' | 'tenantLinks'>;

@@ -1,5 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import type { Caller } from '../../frame/access/rules/tokens.ts';
@@ -7,7 +7,7 @@ import type { LoginWay } from '../../frame/lfs/seams.ts';
 import { authenticateHostUser, type HostUserDeps, isForHosts } from './authenticate-host-user.ts';
 import type { HostPorts } from './ports.ts';
 import type { HostGrant } from './rules/host-client.ts';
-import { type PublicByLinkDeps, publicByLink } from './tenant-links.ts';
+import { linkedRepos, tenantLinks } from './stores.ts';
 
 /** A repo is linked no more when its name is used again. */
 export function hostBelongings({
@@ -37,18 +37,6 @@ export function hostBelongings({
   };
 }
 
-/**
- * By its tenant's link, anybody may download from a repo whose repository anybody may read. One item is read before the repo,
- * and two after it.
- */
-export function publicByHost(deps: PublicByLinkDeps) {
-  return async (path: RepoPath) => {
-    const link = await deps.tenantLinks.find(path.tenant);
-    if (!link?.publicRead) return undefined;
-    return (record: RepoRecord | undefined) => publicByLink(deps, { ...path, link, record });
-  };
-}
-
 /** Users of the host that a repo is linked to log in with their tokens for it. */
 export function hostLogin(deps: HostUserDeps): LoginWay {
   const { gitHosts } = deps;
@@ -70,3 +58,5 @@ export function hostLogin(deps: HostUserDeps): LoginWay {
 function callerOf({ hostUser, access }: HostGrant): Caller {
   return { tokenId: hostUser.id, scope: access, user: null, label: null, hostUser };
 }
+
+export const hostReconciles = { belongings: hostBelongings, stores: { linkedRepos, tenantLinks } };

@@ -1,5 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { Belongings, Forgotten } from '../../core/ledger/seams.ts';
+import { createDynamoDbLocks } from './lock-store.ts';
 import type { LockPorts } from './ports.ts';
 import { lockPageMax } from './rules/locks.ts';
 
@@ -15,3 +16,5 @@ export function lockBelongings({ locks, clock }: Pick<CoreDeps, 'clock'> & LockP
   };
   return { forgetRepo: forget, forgetTenant: forget };
 }
+
+export const lockReconciles = { belongings: lockBelongings, stores: { locks: createDynamoDbLocks } };

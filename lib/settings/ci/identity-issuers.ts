@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { issuerKinds, issuersToJson, publicIssuers } from '../../../lambda/subjects/ci/rules/identities.ts';
-import type { SubjectSetting } from '../subject-setting.ts';
 
 const identityIssuer = z.strictObject({
   issuer: z
@@ -16,7 +15,7 @@ const identityIssuer = z.strictObject({
   kind: z.enum(issuerKinds).describe('Which claims it uses.'),
 });
 
-const schema = z
+const setting = z
   .array(identityIssuer)
   .max(20)
   .refine(
@@ -28,4 +27,4 @@ const schema = z
     'Issuers of CI identity tokens: docs/team-admins.md#ci-without-a-stored-secret. Default: GitHub Actions and gitlab.com. []: none.',
   );
 
-export const identityIssuers = { schema, toJson: issuersToJson } as const satisfies SubjectSetting;
+export const identityIssuers = { setting, toJson: issuersToJson };

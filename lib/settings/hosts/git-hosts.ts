@@ -8,7 +8,6 @@ import {
   signInHostsOf,
 } from '../../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { secretArn } from '../secret-arn.ts';
-import type { SubjectSetting } from '../subject-setting.ts';
 
 const gitHost = z.strictObject({
   id: z
@@ -39,7 +38,7 @@ const gitHost = z.strictObject({
     .describe('Lets its users sign in to the console: docs/deploy.md#sign-in-with-a-git-host.'),
 });
 
-const schema = z
+const setting = z
   .array(gitHost)
   .max(gitHostsMax)
   .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'has an id twice')
@@ -49,8 +48,8 @@ const schema = z
   );
 
 export const gitHosts = {
-  schema,
+  setting,
   toJson: gitHostsToJson,
-  secretArns: (hosts: z.output<typeof schema>) =>
+  secretsOf: (hosts: z.output<typeof setting>) =>
     signInHostsOf(hosts).map(({ signIn }) => signIn.clientSecretArn),
-} as const satisfies SubjectSetting;
+};

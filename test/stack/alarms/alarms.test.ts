@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { functionSpecs } from '../../../lambda/routes.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import { expectRefused, templateOf } from '../stack-template.ts';
+import { trusting } from '../trusting.ts';
 import { type AlarmProperties, alarmsOf, firstRinging, metricOf, ringsSurely } from './alarm-evaluation.ts';
 import {
   attemptsMax,
@@ -17,8 +18,7 @@ import {
 } from './scenarios.ts';
 
 const basic = alarmsOf(templateOf({ monitoring: 'basic' }));
-const gitHosts = [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }];
-const full = alarmsOf(templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, gitHosts }));
+const full = alarmsOf(templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, ...trusting }));
 const alarms = new Map([...basic, ...full]);
 
 function alarmNamed(name: string): AlarmProperties {

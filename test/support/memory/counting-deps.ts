@@ -1,13 +1,17 @@
 import type { Ledger } from '../../../lambda/core/ledger/ledger.ts';
 import { defaultSettings, type Settings } from '../../../lambda/core/rules/settings.ts';
 import type { ObjectListing } from '../../../lambda/core/store/rules/store.ts';
+import { storesOn } from '../../../lambda/stores.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { Random } from '../random.ts';
 import { runToEnd, Scheduler } from '../scheduler.ts';
+import type { TestedSubject } from '../subject.ts';
+import * as subjects from '../subjects.ts';
 import { memoryDeps } from './deps.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import { MemoryDownloads, MemoryPublicReads, MemoryTokenStore } from './stores.ts';
+import { MemoryTokenStore } from './stores.ts';
+import { memoryTable } from './table.ts';
 
 /** SQS takes at most so many messages in one request. */
 const messagesPerSend = 10;
@@ -40,8 +44,6 @@ export class ScanningDeps {
 
   constructor(times: CallTimes, settings: Partial<Settings> = {}) {
     const { ledger, store, tokens } = this;
-    const downloads = new MemoryDownloads();
-    const publicReads = new MemoryPublicReads();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -64,23 +66,7 @@ export class ScanningDeps {
         findSession: (key) => onTable('findSession', () => tokens.findSession(key)),
         deleteSession: (key) => onTable('deleteSession', () => tokens.deleteSession(key)),
       },
-      downloads: {
-        meter: (offer) => onTable('meterDownloads', () => downloads.meter(offer)),
-        addToDay: (offer) => onTable('addDownloadsToDay', () => downloads.addToDay(offer)),
-        meterPublic: (offer) => onTable('meterPublicDownloads', () => downloads.meterPublic(offer)),
-        correctPublic: (difference) =>
-          onTable('correctPublicDownloads', () => downloads.correctPublic(difference)),
-        publicMonth: (input) => onTable('monthOfPublicDownloads', () => downloads.publicMonth(input)),
-        month: (input) => onTable('monthOfDownloads', () => downloads.month(input)),
-        months: (input) => onTable('monthsOfDownloads', () => downloads.months(input)),
-        days: (input) => onTable('daysOfDownloads', () => downloads.days(input)),
-      },
-      publicReads: {
-        find: (path) => onTable('findPublicRepo', () => publicReads.find(path)),
-        list: (tenant) => onTable('listPublicRepos', () => publicReads.list(tenant)),
-        put: (input) => onTable('putPublicRepo', () => publicReads.put(input)),
-        end: (input) => onTable('endPublicRepo', () => publicReads.end(input)),
-      },
+      ...storesOfSubjects(onTable),
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),
         delete: (key) => this.#call('DELETE', times.headMs, () => store.delete(key)),
@@ -119,6 +105,28 @@ export class ScanningDeps {
   #travel(durationMs: number): Promise<void> {
     return new Promise((resolve) => this.#scheduler.after(durationMs, resolve));
   }
+}
+
+/** Those whose calls are counted. */
+function storesOfSubjects(
+  call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
+): Partial<Deps> {
+  const stores: Readonly<Record<string, object>> = storesOn(memoryTable());
+  const all: Readonly<Record<string, Readonly<Record<string, string>>>> = Object.assign(
+    {},
+    ...Object.values<TestedSubject>(subjects).map(({ counted }) => counted),
+  );
+  const counted = (store: object, names: Readonly<Record<string, string>>) =>
+    Object.entries(names).map(([method, name]) => {
+      const run = Reflect.get(store, method) as (...args: unknown[]) => Promise<unknown>;
+      return [method, (...args: unknown[]) => call(name, () => run.apply(store, args))];
+    });
+  return Object.fromEntries(
+    Object.entries(all).map(([name, names]) => [
+      name,
+      Object.fromEntries(counted(stores[name] ?? {}, names)),
+    ]),
+  );
 }
 
 /** A ledger whose every method is one call, and every page of a paged read is one call. */

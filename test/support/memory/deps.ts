@@ -40,7 +40,6 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     ...allOf(portsOfSubjects, {}),
     eventBus: { publish: async () => undefined },
     ...queues(),
-    copier: { copy: async () => ({ kind: 'failed', reason: 'there is none' }) },
     allowsLoopback: true,
     mailer: { send: async () => undefined },
     admin: { sha256s: async () => [sha256Hex(adminToken)] },

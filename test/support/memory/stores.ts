@@ -4,8 +4,6 @@ import { createDynamoDbAuditLog } from '../../../lambda/frame/access/audit-store
 import { createDynamoDbRequestKeys } from '../../../lambda/frame/access/request-key-store.ts';
 import { type AuditEntry, auditIdOf, auditSchema } from '../../../lambda/frame/access/rules/audit.ts';
 import * as stores from '../../../lambda/lists/stores.ts';
-import { createDynamoDbDownloads } from '../../../lambda/subjects/downloads/download-store.ts';
-import { createDynamoDbPublicReads } from '../../../lambda/subjects/downloads/public-read-store.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 
@@ -51,8 +49,6 @@ function methodsOf(adapter: object): string[] {
 
 export class MemoryRequestKeys extends storeClass(createDynamoDbRequestKeys) {}
 export class MemoryTokenStore extends storeClass(stores.tokens) {}
-export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
-export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
 
 export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
   /** All of them, the oldest first. */

@@ -15,8 +15,7 @@ import {
   stateOf,
   tenantGroups,
 } from '../../../console/src/figures.ts';
-import { largestBy, sumsByDay } from '../../../console/src/subjects/downloads/download-figures.ts';
-import { forecastNote, lastDays, percentText, timeText, whoText } from '../../../console/src/text.ts';
+import { forecastNote, percentText, timeText, whoText } from '../../../console/src/text.ts';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 
@@ -372,38 +371,6 @@ describe('how far a count is', () => {
       isPaused: false,
     });
     expect(progressOf([count('a', 0.2, 'paused')])?.isPaused).toBe(true);
-  });
-});
-
-describe('downloads', () => {
-  const download = (day: string, name: string, bytes: number) => ({
-    day,
-    repo: name,
-    tokenId: 't',
-    bytes,
-    objects: 1,
-  });
-  const downloads = [
-    download('2026-11-22', 'a', 5),
-    download('2026-11-22', 'b', 7),
-    download('2026-11-23', 'a', 3),
-  ];
-  it('are summed up by day and by repo', () => {
-    const days = lastDays(3, Date.parse('2026-11-23T23:59:59Z'));
-    expect(sumsByDay(downloads, days)).toEqual([
-      { key: '2026-11-21', bytes: 0 },
-      { key: '2026-11-22', bytes: 12 },
-      { key: '2026-11-23', bytes: 3 },
-    ]);
-    expect(largestBy(downloads, 'repo')).toEqual([
-      { key: 'a', bytes: 8 },
-      { key: 'b', bytes: 7 },
-    ]);
-    expect(largestBy(downloads, 'tokenId')).toEqual([{ key: 't', bytes: 15 }]);
-  });
-
-  it('leave out what nothing was offered of', () => {
-    expect(largestBy([download('2026-11-22', 'c', 0)], 'repo')).toEqual([]);
   });
 });
 

@@ -44,7 +44,6 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     queueGauges: [],
     allowsLoopbackWebhooks: false,
     adoptedRepos: [],
-    gitHosts: [],
     adminToken: 'admin',
     clock: systemClock,
     ids: systemIds,

@@ -14,7 +14,6 @@ const usual = {
   tableName: 'lfs-quota',
 } satisfies ServeSettings;
 const store = 'https://s3.example.com';
-const forge = 'forge,gitea,https://git.example.com';
 const credentials = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
 const shared = { ...credentials, LFS_QUOTA_ADMIN_TOKEN: 'admin' };
 
@@ -48,19 +47,6 @@ it.each<Row>([
     'github,https://a,ftp://b',
     'github,https://a,https://b,c',
   ].map((text): Row => [{ issuer: [text] }, {}, /--issuer takes KIND,ISSUER,JWKS/]),
-  ...[
-    'forge',
-    'forge,gitea',
-    'Forge!,gitea,https://git.example.com',
-    'forge,bitbucket,https://git.example.com',
-    'forge,gitea,http://git.example.com',
-    'forge,gitea,https://git.example.com/',
-    'forge,gitea,https://git.example.com,more',
-    'forge,gitea,https://git.example.com,,secret.txt',
-    'forge,gitea,https://git.example.com,app,secret.txt,more',
-  ].map((text): Row => [{ gitHost: [text] }, {}, /--git-host takes ID,KIND,URL/]),
-  [{ gitHost: [forge, forge] }, {}, /--git-host names forge twice/],
-  [{ gitHost: Array.from({ length: 9 }, (_, index) => `${index}${forge}`) }, {}, /8 times at most/],
   [{ adopt: '/nowhere.json' }, {}, /Can't use --adopt/],
   [{}, { LFS_QUOTA_SMTP: 'mail.example.com' }, /LFS_QUOTA_SMTP must be/],
   [
@@ -85,25 +71,6 @@ it('bounds requests and slow transfers each by its own option', () => {
   });
 });
 
-it('trusts the git hosts that it is given, and plain HTTP to those of this machine alone', () => {
-  expect(readOutsiders({})).toMatchObject({
-    gitHosts: [],
-    adoptedRepos: [],
-    allowsLoopbackWebhooks: false,
-  });
-  const gitHost = [
-    'github,github,https://api.github.com',
-    'forge,gitea,http://127.0.0.1:3000,app,secret.txt',
-  ];
-  expect(readOutsiders({ gitHost }).gitHosts).toEqual([
-    { id: 'github', kind: 'github', url: 'https://api.github.com' },
-    {
-      id: 'forge',
-      kind: 'gitea',
-      url: 'http://127.0.0.1:3000',
-      signIn: { clientId: 'app', clientSecretArn: 'secret.txt' },
-    },
-  ]);
-  const eight = Array.from({ length: 8 }, (_, index) => `${index}${forge}`);
-  expect(readOutsiders({ gitHost: eight }).gitHosts).toHaveLength(8);
+it('trusts what is on this machine only if told to, and adopts nothing by itself', () => {
+  expect(readOutsiders({})).toMatchObject({ adoptedRepos: [], allowsLoopbackWebhooks: false });
 });

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Bar, Card, Choice, CsvButton, Cut, percent, Sign } from '../../parts.tsx';
 import { useList, useRead } from '../../requests.ts';
-import { bytesText, dayText, lastDays, monthText, percentText, scanText, tokenName } from '../../text.ts';
+import { bytesText, dayText, lastDays, percentText, scanText, tokenName } from '../../text.ts';
 import type { OverviewPart, ViewProps } from '../../view-props.ts';
 import { AsTable } from '../../views/table.tsx';
 import {
@@ -13,6 +13,10 @@ import {
   sumsByDay,
 } from './download-figures.ts';
 import './downloads.css';
+
+/** `2026-11` → `November`. */
+const monthText = (month: string) =>
+  new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(new Date(`${month}-01`));
 
 const shownDays = 30;
 const pagesMax = 30;
@@ -187,5 +191,6 @@ function Sums(props: ViewProps & { downloads: readonly Download[]; byDay: readon
 const nobody = (tokenId: string) => ({ tokenId, label: null, user: null });
 
 export const downloads: OverviewPart = {
+  repoPills: { 10: ({ publicRead }, isTitle) => (publicRead ? 'public' : isTitle && 'private') },
   cards: { 30: ({ isEmpty, ...props }) => (isEmpty ? null : <Downloads {...props} />) },
 };

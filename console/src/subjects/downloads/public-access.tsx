@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Card, Choice } from '../../parts.tsx';
 import { useRead, useSaved } from '../../requests.ts';
+import { bytesText, lastDays } from '../../text.ts';
 import type { RepoProps, SubjectParts, ViewProps } from '../../view-props.ts';
 import { useDialog } from '../../views/dialog.tsx';
 import { LimitForm } from '../../views/limit-form.tsx';
@@ -81,4 +82,22 @@ function MonthlyLimit(props: ViewProps) {
   );
 }
 
-export const downloads: SubjectParts = { settings: { 20: MonthlyLimit }, repoSettings: { 20: PublicAccess } };
+const figureDays = 30;
+
+function useRepoFigure({ tenant, repo, nowMs }: RepoProps) {
+  const [from] = lastDays(figureDays, nowMs);
+  const query = { repo: repo.repo, from, limit: 1000 };
+  const { body: page } = useRead('GET /v1/tenants/{tenant}/downloads', { tenant, query });
+  const bytes = page?.downloads.reduce((sum, each) => sum + each.bytes, 0);
+  return {
+    name: 'Downloads, 30 days',
+    value: bytes === undefined ? '–' : `${bytesText(bytes)}${page?.nextCursor ? '+' : ''}`,
+  };
+}
+
+export const downloads: SubjectParts = {
+  settings: { 20: MonthlyLimit },
+  repoSettings: { 20: PublicAccess },
+  repoKinds: { 10: ['Public', ({ publicRead }) => publicRead !== undefined] },
+  useRepoFigure,
+};

@@ -41,4 +41,7 @@ function GitHost({ tenant, repo, send, useGitHosts }: RepoProps) {
   );
 }
 
-export const hosts: SubjectParts = { repoSettings: { 30: GitHost } };
+export const hosts: SubjectParts = {
+  repoSettings: { 30: GitHost },
+  repoKinds: { 30: ['Linked', ({ gitHost }) => gitHost !== undefined] },
+};

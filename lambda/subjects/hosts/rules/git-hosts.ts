@@ -37,11 +37,6 @@ export function webUrlOf({ kind, url }: Pick<GitHost, 'kind' | 'url'>): string {
   return kind === 'github' ? url.replace('://api.', '://').replace(/\/api\/v3$/, '') : url;
 }
 
-/** The LFS API of a repository there: each kind has it below the URL that git clones. */
-export function lfsUrlOf(host: Pick<GitHost, 'kind' | 'url'>, name: string): string {
-  return `${webUrlOf(host)}/${name.split('/').map(encodeURIComponent).join('/')}.git/info/lfs`;
-}
-
 export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
 export type GitHostKind = (typeof gitHostKinds)[number];
 

@@ -3,7 +3,7 @@ import { createDynamoDbPublicReads } from '../../../../lambda/subjects/downloads
 import { publicReposMax } from '../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import { onceOpen } from '../../../support/once-open.ts';
 import { type OpenTable, tenantName } from '../../ledger-context.ts';
-import { marksContract } from '../../marks.contract.ts';
+import { marksContract } from '../hosts/marks.contract.ts';
 
 export function publicReadsContract(table: OpenTable): void {
   describe('public repos', () => {

@@ -3,7 +3,7 @@ import { createDynamoDbLinkedRepos } from '../../../../lambda/subjects/hosts/lin
 import type { LinkedRepo } from '../../../../lambda/subjects/hosts/rules/git-hosts.ts';
 import { onceOpen } from '../../../support/once-open.ts';
 import { type OpenTable, tenantName } from '../../ledger-context.ts';
-import { marksContract } from '../../marks.contract.ts';
+import { marksContract } from './marks.contract.ts';
 
 export function linkedReposContract(table: OpenTable): void {
   describe('linked repos', () => {

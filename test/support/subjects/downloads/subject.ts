@@ -10,6 +10,7 @@ import {
   objectNotUpstream,
   publicLimitReached,
 } from '../../../../lambda/subjects/downloads/lfs-messages.ts';
+import { copyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
 import { createDynamoDbPublicReads } from '../../../../lambda/subjects/downloads/public-read-store.ts';
 import { publicReposMax } from '../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import { minute, path, repo, type TestedSubject, tenant, unsent } from '../../subject.ts';
@@ -103,6 +104,25 @@ export const downloads = {
       writes: ['copy-items'],
     },
   },
+  counted: {
+    downloads: {
+      meter: 'meterDownloads',
+      addToDay: 'addDownloadsToDay',
+      meterPublic: 'meterPublicDownloads',
+      correctPublic: 'correctPublicDownloads',
+      publicMonth: 'monthOfPublicDownloads',
+      month: 'monthOfDownloads',
+      months: 'monthsOfDownloads',
+      days: 'daysOfDownloads',
+    },
+    publicReads: {
+      find: 'findPublicRepo',
+      list: 'listPublicRepos',
+      put: 'putPublicRepo',
+      end: 'endPublicRepo',
+    },
+  },
+  messages: { copies: copyMessage },
   variables: { lfsBatch: ['COPY_QUEUE_URL'] },
   older: {
     read: async ({ downloads, publicReads }) => {

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../../lambda/core/rules/jobs.ts';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import type { CopyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
 import { openKept, queuePartitions } from '../../../../local/background/kept.ts';
 import { Pump, type TenantMessage } from '../../../../local/background/pump.ts';
 import { createPumps, defaultQueueTiming, sentCodec } from '../../../../local/background/queues.ts';
@@ -147,39 +146,6 @@ describe('jobs in memory alone', () => {
     delivered[2]?.end();
     await time.advance(0);
     expect(await gauge.read()).toEqual({ ...none, waiting: 1, running: 0 });
-  });
-
-  it('are copies four at a time, each until it is done or has failed often, and the log has no URL', async () => {
-    const { time, pumps, entries } = world();
-    const attempts = new Map<string, number>();
-    let running = 0;
-    let most = 0;
-    await pumps.copies.deliverTo(async ({ body, again }) => {
-      const { oid } = JSON.parse(body) as CopyMessage;
-      attempts.set(oid, (attempts.get(oid) ?? 0) + 1);
-      running += 1;
-      most = Math.max(most, running);
-      await Promise.resolve();
-      running -= 1;
-      if (oid === 'throws') throw new Error('A mistake.');
-      await again(1_000);
-      return oid !== 'fails';
-    });
-    const messageOf = (oid: string): CopyMessage => ({
-      tenant: 'acme',
-      repo: 'game',
-      oid,
-      sizeBytes: 1,
-      from: 'https://store.example.com/secret',
-      to: { href: 'https://bucket.example.com/secret', header: {} },
-      untilMs: 1,
-    });
-    await pumps.copies.send([...'abcdefgh', 'fails', 'throws'].map(messageOf));
-    for (let minute = 0; minute < 30; minute += 1) await time.advance(60_000);
-    expect(most).toBe(4);
-    const once = [...'abcdefgh'].map((oid) => [oid, 1] as const);
-    expect(attempts).toEqual(new Map([...once, ['fails', 20], ['throws', 20]]));
-    expect(JSON.stringify(entries)).not.toContain('secret');
   });
 });
 

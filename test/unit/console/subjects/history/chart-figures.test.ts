@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { expectedBytes } from '../../../../../console/src/subjects/downloads/download-figures.ts';
 import {
   daysAhead,
   lineOf,
@@ -70,24 +69,5 @@ describe('the chart of what is stored', () => {
     ]);
     expect(ringsOf(points, 20)).toEqual([{ index: 9, count: 10 }]);
     expect(ringsOf([point({})], 3)).toEqual([]);
-  });
-});
-
-describe('downloads of the month', () => {
-  const month = {
-    month: '2026-11',
-    bytes: 1000,
-    objects: 1,
-    limitBytes: null,
-    resetsAt: '2026-12-01T00:00:00Z',
-  };
-  const sums = [10, 30, 20, 999].map((bytes, index) => ({ key: `2026-11-${24 + index}`, bytes }));
-
-  it('go on as on the days before, without today', () => {
-    expect(expectedBytes(month, sums, Date.parse('2026-11-27T00:00:00Z'))).toBe(1000 + 4 * 20);
-    expect(expectedBytes(month, sums, Date.parse('2026-11-30T12:00:00Z'))).toBe(1010);
-    expect(expectedBytes(month, [], Date.parse('2026-11-27T00:00:00Z'))).toBe(1000);
-    // The page is older than the month.
-    expect(expectedBytes(month, sums, Date.parse('2026-12-02T00:00:00Z'))).toBe(1000);
   });
 });

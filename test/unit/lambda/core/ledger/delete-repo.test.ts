@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteRepo } from '../../../../../lambda/core/ledger/deletes.ts';
 import { uploadingRepos } from '../../../../../lambda/core/ledger/reservations.ts';
+import type { Belongings } from '../../../../../lambda/core/ledger/seams.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'game';
@@ -36,22 +37,20 @@ describe('a delete of a repo', () => {
     expect([world.requests, await closedAtMs()]).toEqual([[], null]);
   });
 
-  const linked = { host: 'github', name: 'acme/game', linkedId: null, sinceMs: 1 };
-  const marks = {
-    public: () => world.deps.publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } }),
-    linked: () => world.deps.linkedRepos.put({ tenant, mark: { repo, ...linked } }),
-  };
-  it.each(Object.entries({ created: () => world.ledger.createRepo({ ...path, createdAtMs: 1 }), ...marks }))(
-    'may be of one that is empty, and %s',
-    async (_, make) => {
-      await open({});
-      await make();
-      expect(await del({ repo: 'other' })).toBeUndefined();
-      expect(await del({ dryRun: true })).toMatchObject({ objectCount: null, waitsFor: null });
-      expect(await del()).toMatchObject({ dueAtMs: world.nowMs });
-      expect(await closedAtMs()).toBe(world.nowMs);
-    },
-  );
+  const belonging = (of: Belongings): void => void Object.assign(world.deps, { belongings: [of] });
+  it.each(
+    Object.entries({
+      created: () => world.ledger.createRepo({ ...path, createdAtMs: 1 }),
+      'known to a subject': async () => belonging({ knows: async (asked) => asked.repo === path.repo }),
+    }),
+  )('may be of one that is empty, and %s', async (_, make) => {
+    await open({});
+    await make();
+    expect(await del({ repo: 'other' })).toBeUndefined();
+    expect(await del({ dryRun: true })).toMatchObject({ objectCount: null, waitsFor: null });
+    expect(await del()).toMatchObject({ dueAtMs: world.nowMs });
+    expect(await closedAtMs()).toBe(world.nowMs);
+  });
 
   it('may be of one that is empty, and has a limit', async () => {
     await open({});
@@ -79,18 +78,14 @@ describe('a delete of a repo', () => {
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
   });
 
-  it('ends that it is public or linked, and nothing of others', async () => {
+  it('ends what belongs to it, unless it is a dry run', async () => {
     await open({ 'game/a': 1 });
-    const { publicReads, linkedRepos } = world.deps;
-    for (const make of Object.values(marks)) await make();
-    await publicReads.put({ tenant, mark: { repo: 'game2', monthlyLimitBytes: 1, sinceMs: 1 } });
-    await linkedRepos.put({ tenant, mark: { repo: 'game2', ...linked } });
-    const marked = async () =>
-      [...(await publicReads.list(tenant)), ...(await linkedRepos.list(tenant))].map((mark) => mark.repo);
+    const closed: object[] = [];
+    belonging({ closeRepo: async (ended) => void closed.push(ended) });
     await del({ dryRun: true });
-    expect(await marked()).toEqual(['game', 'game2', 'game', 'game2']);
+    expect(closed).toEqual([]);
     await del();
-    expect(await marked()).toEqual(['game2', 'game2']);
+    expect(closed).toMatchObject([path]);
   });
 
   it('tells of one that was not counted that what it frees is unknown, not zero', async () => {

@@ -35,14 +35,12 @@ describe('a tenant that is being deleted', () => {
     expect(await del()).toEqual(plan);
   });
 
-  it('loses its tokens at once, has nothing public or linked, and is due; when it is deleted again, it keeps its time', async () => {
-    const { publicReads, linkedRepos } = world.deps;
-    const linked = { repo: 'game', host: 'github', name: 'acme/game', linkedId: null, sinceMs: 1 };
-    await linkedRepos.put({ tenant, mark: linked });
-    for (const repo of ['game', 'art'])
-      await publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
+  it('loses its tokens and what belongs to it at once, and is due; when it is deleted again, it keeps its time', async () => {
+    const closed: string[] = [];
+    const more = { closeTenant: async (ended: string) => void closed.push(ended) };
+    Object.assign(world.deps, { belongings: [...world.deps.belongings, more] });
     const first = await del();
-    for (const left of [world.tokens, publicReads, linkedRepos]) expect(await left.list(tenant)).toEqual([]);
+    expect([await world.tokens.list(tenant), closed]).toEqual([[], [tenant]]);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
     expect(await due()).toMatchObject([{ tenant, full: true }]);
     world.nowMs += 5;

@@ -5,6 +5,7 @@ import {
   listInDeletions,
 } from '../../../../../lambda/core/ledger/empty-repos.ts';
 import { keptUntilMs } from '../../../../../lambda/core/ledger/rules/deletion.ts';
+import type { Belongings, Forgotten } from '../../../../../lambda/core/ledger/seams.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { type ObjectListing, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
@@ -183,17 +184,27 @@ describe('the closed repos of a tenant', () => {
     info.mockRestore();
   });
 
-  it('are neither public nor mapped when they are opened, whoever said so meanwhile', async () => {
-    const { publicReads, linkedRepos } = world.deps;
+  it('are opened once what belongs to them is forgotten', async () => {
+    const forgotten: [string, boolean][] = [];
+    let outcome: Forgotten = 'unfinished';
+    const more: Belongings = {
+      forgetRepo: async ({ repo }) => {
+        forgotten.push([repo, await isClosed(repo)]);
+        return outcome;
+      },
+    };
+    Object.assign(world.deps, { belongings: [more] });
     await close('a');
     await empty();
-    const since = { repo: 'a', sinceMs: world.nowMs };
-    await publicReads.put({ tenant, mark: { ...since, monthlyLimitBytes: 1 } });
-    await linkedRepos.put({ tenant, mark: { ...since, host: 'github', name: 'acme/a', linkedId: null } });
     passBatches();
+    await empty();
+    expect(await isClosed('a')).toBe(true);
+    outcome = 'done';
     expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
-    for (const marks of [publicReads, linkedRepos])
-      expect(await marks.find({ tenant, repo: 'a' })).toBeUndefined();
+    expect(forgotten).toEqual([
+      ['a', true],
+      ['a', true],
+    ]);
   });
 
   describe('of which a deletion is written once more after the repo was opened', () => {

@@ -1,12 +1,18 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
 import { deleteRepo } from '../../../../../lambda/core/ledger/deletes.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
+import {
+  createDynamoDbRepoMarks,
+  type RepoMarks,
+} from '../../../../../lambda/frame/access/repo-mark-store.ts';
 import { createRepo, findRepo, overSettings, prepareMark } from '../../../../../lambda/frame/access/repos.ts';
-import { findPublicRepo } from '../../../../../lambda/subjects/downloads/public-repos.ts';
+import { isInForce, type RepoMark } from '../../../../../lambda/frame/access/rules/repo-mark.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { memoryTable } from '../../../../support/memory/table.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
@@ -55,6 +61,18 @@ describe('a change of settings', () => {
 
 const path = { tenant: 'acme', repo: 'game' };
 const marksMax = 3;
+
+interface Ceiling extends RepoMark {
+  readonly monthlyLimitBytes: number;
+}
+/** Of no subject. */
+const newMarks = (): RepoMarks<Ceiling> =>
+  createDynamoDbRepoMarks<Ceiling>(memoryTable(), {
+    partition: (tenant) => `CEILINGS#${tenant}`,
+    field: 'ceiling',
+    fields: z.object({ monthlyLimitBytes: z.number(), sinceMs: z.number() }),
+    listedMax: 2 * marksMax,
+  });
 const objectKey = `acme/game/${'a'.repeat(64)}`;
 
 async function setUp() {
@@ -63,7 +81,8 @@ async function setUp() {
   const deps = memoryDeps({ objects, clock });
   await deps.ledger.createTenant(newTenant('acme'));
   const tenant = async () => (await deps.ledger.readTenant('acme')) ?? tenantRecord();
-  const kind = { marks: deps.publicReads, marksMax };
+  const marks = newMarks();
+  const kind = { marks, marksMax };
   /** @param monthlyLimitBytes of what is made public. null: it is ended. */
   const prepare = async (monthlyLimitBytes: number | null, repo = 'game') =>
     prepareMark(deps, kind, {
@@ -78,7 +97,7 @@ async function setUp() {
     await prepared.write();
     return { kind: 'changed', before, after };
   };
-  return { deps, clock, prepare, change, found: () => deps.publicReads.find(path) };
+  return { deps, clock, marks, prepare, change, found: () => marks.find(path) };
 }
 
 describe('a repo', () => {
@@ -106,9 +125,9 @@ describe('a repo', () => {
   });
 
   it('that has no mark needs no write to lose it', async () => {
-    const { deps, change } = await setUp();
+    const { deps, marks, change } = await setUp();
     await deps.ledger.createRepo({ ...path, createdAtMs: 1 });
-    const end = vi.spyOn(deps.publicReads, 'end');
+    const end = vi.spyOn(marks, 'end');
     expect(await change(null)).toEqual({ kind: 'changed', before: undefined, after: undefined });
     expect(end).not.toHaveBeenCalled();
   });
@@ -121,10 +140,10 @@ describe('a repo', () => {
   });
 
   it('that has nothing in it, or is misspelt, is not marked, and one that was created is', async () => {
-    const { deps, clock, change } = await setUp();
+    const { deps, clock, marks, change } = await setUp();
     expect(await change(100, 'gmae')).toEqual({ kind: 'no-repo' });
     expect(await change(null, 'gmae')).toEqual({ kind: 'no-repo' });
-    expect(await deps.publicReads.list('acme')).toEqual([]);
+    expect(await marks.list('acme')).toEqual([]);
     await deps.ledger.createRepo({ tenant: 'acme', repo: 'gmae', createdAtMs: clock.nowMs() });
     expect(await change(100, 'gmae')).toMatchObject({ kind: 'changed' });
     expect(await change(null, 'gmae')).toMatchObject({ kind: 'changed', after: undefined });
@@ -169,9 +188,9 @@ describe('a repo', () => {
   });
 
   it('that is deleted while it is marked is not marked once it is opened again', async () => {
-    const { deps, clock, change, found } = await setUp();
-    const put = deps.publicReads.put.bind(deps.publicReads);
-    deps.publicReads.put = async (input) => {
+    const { deps, clock, marks, change, found } = await setUp();
+    const put = marks.put.bind(marks);
+    marks.put = async (input) => {
       clock.advance(1000);
       await deps.ledger.closeRepo({ ...path, closedAtMs: clock.nowMs() });
       await deps.ledger.openRepo({ ...path, closedAtMs: clock.nowMs() });
@@ -179,14 +198,15 @@ describe('a repo', () => {
       await put(input);
     };
     expect(await change(100)).toMatchObject({ kind: 'changed' });
-    expect(await found()).toBeDefined();
-    expect(await findPublicRepo(deps, path)).toBeUndefined();
+    const mark = await found();
+    expect(mark).toBeDefined();
+    expect(mark && isInForce(mark, await deps.ledger.readRepo(path))).toBe(false);
   });
 
   it('is marked up to as many as a tenant may have; one that is can be changed', async () => {
-    const { deps, change } = await setUp();
+    const { marks, change } = await setUp();
     const other = (repo: string) =>
-      deps.publicReads.put({ tenant: 'acme', mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
+      marks.put({ tenant: 'acme', mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
     for (const repo of ['r1', 'r2']) await other(repo);
     expect(await change(100)).toMatchObject({ kind: 'changed' });
     await other('r3');

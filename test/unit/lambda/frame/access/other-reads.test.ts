@@ -3,8 +3,6 @@ import { createDynamoDbLedger } from '../../../../../lambda/core/ledger/ledger.t
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
 import * as stores from '../../../../../lambda/lists/stores.ts';
-import { createDynamoDbDownloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
-import { createDynamoDbLinkedRepos } from '../../../../../lambda/subjects/hosts/linked-repo-store.ts';
 import { FakeTable } from '../../../../support/fake-table.ts';
 
 const client = new FakeTable();
@@ -20,19 +18,11 @@ beforeEach(() => {
 
 describe('a list beside the ledger', () => {
   const lists: readonly [what: string, read: () => Promise<unknown>, empty: unknown, limit?: number][] = [
-    ['mapped repos', () => createDynamoDbLinkedRepos(table).list(tenant), []],
     [
       'entries of the audit',
       () => createDynamoDbAuditLog(table).list({ tenant, fromMs: 0, untilMs: 1, pageSize: 5 }),
       { entries: [], next: null },
       7,
-    ],
-    [
-      'days of downloads',
-      () =>
-        createDynamoDbDownloads(table).days({ tenant, from: '2026-01-01', to: '2026-01-02', pageSize: 5 }),
-      { days: [], next: null },
-      6,
     ],
     [
       'what batches have named',
@@ -72,9 +62,6 @@ describe('a list beside the ledger', () => {
   });
 
   it('of a range that ends before it begins asks for nothing', async () => {
-    const downloads = createDynamoDbDownloads(table);
-    const days = { tenant, from: '2026-01-03', to: '2026-01-02' };
-    expect(await downloads.days({ ...days, pageSize: 5 })).toEqual({ days: [], next: null });
     const audit = createDynamoDbAuditLog(table);
     expect(await audit.list({ tenant, fromMs: 2, untilMs: 1, pageSize: 5 })).toEqual({
       entries: [],

@@ -84,8 +84,9 @@ describe('the management API', () => {
       body: { publicRead: { monthlyLimitBytes: 100 }, ...refused },
     });
     expect(answer.status).toBe(status);
-    expect(await deps.publicReads.find({ tenant: 'acme', repo: 'game' })).toBeUndefined();
     expect(last()).toMatchObject({ outcome: 'denied', before: null, after: null });
+    const { body } = await ask('GET /v1/tenants/{tenant}/repos/{repo}', { path: { repo: 'game' } });
+    expect(body).not.toHaveProperty('publicRead');
   });
 
   it('tells all that was changed of a repo at once', async () => {

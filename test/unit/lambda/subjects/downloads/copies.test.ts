@@ -5,10 +5,10 @@ import type { WireCopy } from '../../../../../lambda/subjects/downloads/copies-c
 import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
-import { atTheLimit } from '../../../../support/memory/at-the-limit.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { atTheLimit } from '../../../../support/subjects/downloads/at-the-limit.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 const path = { tenant: 'acme', repo: 'game' };

@@ -37,9 +37,9 @@ describe('what copies from git hosts', () => {
         return outcome;
       },
     };
-    const own = memoryDeps({ clock, copier, log: logged.log });
+    const own = memoryDeps({ clock, log: logged.log });
     const copies = { ...own.copies, end: async (end: unknown) => void ended.push(end) };
-    const consume = create({ ...own, copies });
+    const consume = create({ ...own, copies, copier });
     const delivered = await deliver(consume, body, { receiveCount: failures + 1, leftMs: 900_000 });
     delays.push(...delivered.delays);
     expect(JSON.stringify(logged.entries)).not.toMatch(/signature|signed/);

@@ -11,8 +11,8 @@ import {
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
-import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 import { Random } from '../../../../support/random.ts';
+import { MemoryDownloads } from '../../../../support/subjects/downloads/in-memory.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const oids = Array.from({ length: 12 }, (_, index) => index.toString(16).repeat(64));

@@ -11,8 +11,8 @@ import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { MemoryDownloads } from '../../../../support/subjects/downloads/in-memory.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const path = { tenant, repo: 'app' };

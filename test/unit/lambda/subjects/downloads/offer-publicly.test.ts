@@ -5,8 +5,8 @@ import { offerPublicly } from '../../../../../lambda/subjects/downloads/download
 import { publicObjectBytesMin } from '../../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
-import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { MemoryDownloads } from '../../../../support/subjects/downloads/in-memory.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const [large, small, absent] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];

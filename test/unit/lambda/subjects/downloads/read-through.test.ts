@@ -7,11 +7,11 @@ import { storesOn } from '../../../../../lambda/stores.ts';
 import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
-import { atTheLimit } from '../../../../support/memory/at-the-limit.ts';
 import { type ManualClock, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { memoryTable } from '../../../../support/memory/table.ts';
 import { serve } from '../../../../support/serve.ts';
+import { atTheLimit } from '../../../../support/subjects/downloads/at-the-limit.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 const path = { tenant: 'acme', repo: 'game' };

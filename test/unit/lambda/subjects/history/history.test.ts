@@ -18,10 +18,11 @@ import {
   readWeeks,
 } from '../../../../../lambda/subjects/history/history.ts';
 import { createDynamoDbHistory, type History } from '../../../../../lambda/subjects/history/history-store.ts';
+import type { OfferedPorts } from '../../../../../lambda/subjects/history/ports.ts';
 import { RefusalTally, weekOf } from '../../../../../lambda/subjects/history/rules/history.ts';
 import { ManualClock, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryDownloads, storeClass } from '../../../../support/memory/stores.ts';
+import { storeClass } from '../../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
@@ -500,7 +501,9 @@ describe('read history', () => {
   const atDay = (day: string) => Date.parse(`${day}T12:00:00Z`);
 
   async function world(stored: Readonly<Record<string, number>>) {
-    const [history, downloads] = [new MemoryHistory(), new MemoryDownloads()];
+    const history = new MemoryHistory();
+    /** Day → what was offered. */
+    const offers = new Map<string, { bytes: number; objects: number }>();
     for (const [day, storedBytes] of Object.entries(stored))
       await history.note({
         tenant,
@@ -518,9 +521,18 @@ describe('read history', () => {
       limitBytes: 1000,
       scanned: { storedBytes: nowBytes, objectCount: 1, scannedAtMs: clock.nowMs() },
     });
+    const ports: OfferedPorts = {
+      offered: async ({ months }) =>
+        months.flatMap((month) => {
+          const days = new Map([...offers].filter(([day]) => day.startsWith(month)));
+          const sum = (of: 'bytes' | 'objects') =>
+            [...days.values()].reduce((all, each) => all + each[of], 0);
+          return days.size === 0 ? [] : [{ month, bytes: sum('bytes'), objects: sum('objects'), days }];
+        }),
+    };
     const read = (range: { from?: string; to?: string } = {}) =>
-      readHistory({ history, offered: (of) => downloads.months(of), clock }, { tenant: record, ...range });
-    return { history, downloads, record, read };
+      readHistory({ history, offered: ports.offered, clock }, { tenant: record, ...range });
+    return { history, offers, ports, record, read };
   }
 
   describe('the history', () => {
@@ -551,38 +563,27 @@ describe('read history', () => {
     });
 
     it('has what was offered on each day, and says where that is not known', async () => {
-      const { read, downloads } = await world({ '2026-11-01': 5 });
-      const meter = (day: string, bytes: number) =>
-        downloads.meter({
-          tenant,
-          repo: 'app',
-          tokenId: 't',
-          atMs: atDay(day),
-          writeId: `${day} ${bytes}`,
-          bytes,
-          objects: 1,
-          limitBytes: null,
-        });
-      await meter('2026-12-30', 10);
-      await meter('2027-01-02', 20);
-      await meter('2027-01-02', 5);
+      const { read, offers, ports } = await world({ '2026-11-01': 5 });
+      offers.set('2026-12-30', { bytes: 10, objects: 1 });
+      offers.set('2027-01-02', { bytes: 25, objects: 2 });
       const offered = async () =>
         (await read({ from: '2026-12-29', to: '2027-01-03' })).days.map((day) => day.downloads?.bytes);
       expect(await offered()).toEqual([0, 10, 0, 0, 25, 0]);
       // A month that was metered before its days were summed up.
-      const months = downloads.months.bind(downloads);
-      downloads.months = async (input) =>
-        (await months(input)).map((month) =>
-          month.month === '2026-12' ? { ...month, bytes: 90, objects: 9 } : month,
-        );
+      const { offered: months } = ports;
+      Object.assign(ports, {
+        offered: async (of: Parameters<typeof months>[0]) =>
+          (await months(of)).map((month) =>
+            month.month === '2026-12' ? { ...month, bytes: 90, objects: 9 } : month,
+          ),
+      });
       expect(await offered()).toEqual([undefined, 10, undefined, 0, 25, 0]);
     });
 
     it('has what was offered on the one day that is asked for, and on the first of a month', async () => {
-      const { read, downloads } = await world({ '2026-11-01': 5 });
-      const offer = { tenant, repo: 'app', tokenId: 't', objects: 1, limitBytes: null };
-      await downloads.meter({ ...offer, writeId: 'a', atMs: atDay('2027-01-01'), bytes: 7 });
-      await downloads.meter({ ...offer, writeId: 'b', atMs: atDay('2026-12-31'), bytes: 8 });
+      const { read, offers } = await world({ '2026-11-01': 5 });
+      offers.set('2027-01-01', { bytes: 7, objects: 1 });
+      offers.set('2026-12-31', { bytes: 8, objects: 1 });
       const offered = async (from: string, to: string) =>
         (await read({ from, to })).days.map((day) => day.downloads?.bytes);
       expect(await offered('2027-01-01', '2027-01-01')).toEqual([7]);

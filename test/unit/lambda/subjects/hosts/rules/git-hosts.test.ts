@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gitHostIdPattern } from '../../../../../../lambda/frame/access/rules/host-user.ts';
 import { isInForce } from '../../../../../../lambda/frame/access/rules/repo-mark.ts';
-import { publicBytesOf } from '../../../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import {
   type GitHostKind,
   gitHostsFromJson,
@@ -117,15 +116,6 @@ describe('the git hosts of a stage', () => {
   it('are at most eight of the longest in an environment of 4 KB', () => {
     const longest = { id: 'x'.repeat(20), kind: 'github', url: `https://${'x'.repeat(192)}` } as const;
     expect(gitHostsToJson(Array.from({ length: 8 }, () => longest))?.length).toBeLessThan(2200);
-  });
-});
-
-describe('a public repo', () => {
-  it('counts what it costs to look for an object, however small', () => {
-    const of = (...sizes: number[]) => publicBytesOf(new Map(sizes.map((size, index) => [`${index}`, size])));
-    expect(of()).toBe(0);
-    expect(of(0, 1, 4096)).toBe(3 * 4096);
-    expect(of(4097, 1_000_000)).toBe(1_004_097);
   });
 });
 

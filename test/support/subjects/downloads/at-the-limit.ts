@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import type { Deps } from '../../../local/deps.ts';
+import type { Deps } from '../../../../local/deps.ts';
 
 /** From now on somebody else has just taken the room below the limit of `acme`, if the counter is right. */
 export function atTheLimit(deps: Pick<Deps, 'ledger'>): void {

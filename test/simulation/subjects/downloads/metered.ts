@@ -1,5 +1,5 @@
-import { writerAttribute } from '../../lambda/subjects/downloads/download-store.ts';
-import { Violation } from './invariants.ts';
+import { writerAttribute } from '../../../../lambda/subjects/downloads/download-store.ts';
+import { Violation } from '../../invariants.ts';
 
 interface Sent {
   readonly bytes: number;

@@ -1,7 +1,7 @@
 import type { TenantRecord } from '../../../core/ledger/rules/tenant.ts';
 import type { Settings } from '../../../core/rules/settings.ts';
 import { formatBytes } from '../../../core/rules/sizes.ts';
-import type { RepoMark } from './repo-mark.ts';
+import type { RepoMark } from '../../../frame/access/rules/repo-mark.ts';
 
 /** That anybody may download from a repo, without a token, and how much of it. */
 export interface PublicRead extends RepoMark {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { RepoMarks } from '../../lambda/frame/access/repo-mark-store.ts';
-import { tenantName } from './ledger-context.ts';
+import type { RepoMarks } from '../../../../lambda/frame/access/repo-mark-store.ts';
+import { tenantName } from '../../ledger-context.ts';
 
 /** What holds for each kind of mark that a repo can have. `first` and `changed` are of one repo, `other` is of another. */
 export function marksContract<Mark extends { readonly repo: string; readonly sinceMs: number }>(

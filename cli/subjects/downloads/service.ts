@@ -1,16 +1,20 @@
-import { isHref } from '../../lambda/subjects/downloads/rules/copies.ts';
-import { transferEach } from '../at-once.ts';
+import { lfsCopiesContract, type WireCopy } from '../../../lambda/subjects/downloads/copies-contract.ts';
+import { isHref } from '../../../lambda/subjects/downloads/rules/copies.ts';
+import { transferEach } from '../../at-once.ts';
+import { CliError } from '../../errors.ts';
 import {
+  type Answer,
   askBatch,
-  askCopies,
   batchObjectsMax,
-  type CopyLink,
   type LfsObject,
   type LfsRepo,
   type OwnRepo,
-} from '../lfs-batch.ts';
-import type { DownloadDeps } from '../transfer.ts';
-import { fullCodes, nothingYet, type Relay, type Relayed, relay } from './relay.ts';
+  untilAnswered,
+  whyOf,
+  wireObject,
+} from '../../lfs-batch.ts';
+import { fullCodes, nothingYet, type Relay, type Relayed, relay } from '../../move/relay.ts';
+import type { DownloadDeps } from '../../transfer.ts';
 
 /**
  * Copies that our server makes itself, from URLs that another server signs: neither the bytes nor a login pass through it
@@ -134,6 +138,38 @@ async function untilSettled(
     states = new Map([...states, ...(await askCopies(deps, to, { objects }))]);
   }
 }
+
+/** Where an object is downloaded without headers. */
+interface CopyLink {
+  readonly href: string;
+  readonly expires_in?: number | undefined;
+}
+
+/**
+ * Has a server of ours copy up to 100 objects. Those without a link are only asked about.
+ *
+ * @returns oid → state or error. @throws {CliError}
+ */
+async function askCopies(
+  deps: DownloadDeps,
+  repo: OwnRepo,
+  { objects, links }: { objects: readonly LfsObject[]; links?: ReadonlyMap<string, CopyLink> },
+): Promise<ReadonlyMap<string, WireCopy>> {
+  const asked = objects.map((object) => ({ ...wireObject(object), ...links?.get(object.oid) }));
+  const refusal = (answer: Answer) =>
+    answer.status === 501
+      ? new CliError(`The server can't do this${whyOf(answer.body)}`, {
+          failure: 'refused',
+          hint: 'Leave out --via service: then your machine copies.',
+        })
+      : repo.refusal('upload', answer);
+  const answer = await untilAnswered(deps, () => repo.post('copies', { objects: asked }), refusal);
+  const parsed = copiesShape.safeParse(answer.body);
+  if (answer.status !== 200 || !parsed.success) throw refusal(answer);
+  return new Map(parsed.data.objects.map((object) => [object.oid, object]));
+}
+
+const copiesShape = lfsCopiesContract['POST /{tenant}/{repo}/info/lfs/objects/copies'].answers[200].schema;
 
 /** oid → where it is downloaded, without a login. Of what isn't, it's noted what becomes of it. */
 async function linksOf(

@@ -1,7 +1,9 @@
-import type { PreparedMark } from '../access/repos.ts';
-import type { Refusal } from '../api/http.ts';
-import { problem, repoNotFound } from '../api/problems.ts';
-import type { PreparedChange, RepoChange } from './seams.ts';
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import type { PreparedMark } from '../../frame/access/repos.ts';
+import type { Refusal } from '../../frame/api/http.ts';
+import { repoNotFound } from '../../frame/api/problems.ts';
+import { repoClosed } from '../../frame/management/repos.ts';
+import type { PreparedChange, RepoChange } from '../../frame/management/seams.ts';
 
 /** What is noted of a change of a mark, and said if there is no room for it. */
 interface MarkWords<M> {
@@ -37,6 +39,5 @@ export function markChange<M>(
   }
 }
 
-export function repoClosed(name: string): Refusal {
-  return problem('repo-closed', `The repo ${name} is being deleted. You can reuse its name once it's empty.`);
-}
+/** What a part needs to find a repo, and to mark it. */
+export type MarkDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'clock'>;

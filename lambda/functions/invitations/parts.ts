@@ -1,0 +1,6 @@
+import type { Table } from '../../core/table/requests.ts';
+import { storesOf } from '../../stores.ts';
+import { acceptOperations } from '../../subjects/invitations/routes.ts';
+import * as stores from '../../subjects/invitations/stores.ts';
+
+export const accepting = { operations: acceptOperations, parts: (tables: Table) => storesOf(stores, tables) };

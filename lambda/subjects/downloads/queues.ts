@@ -1,1 +1,0 @@
-export const copyQueues = { copyQueue: 'Copy' } as const;

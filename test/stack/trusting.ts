@@ -1,0 +1,4 @@
+/** A stage that trusts a git host, if it has such a setting: what is spread may be one that no subject has. */
+export const trusting = {
+  gitHosts: [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }],
+};

@@ -13,7 +13,7 @@ import {
   newName,
   type TestTenant,
 } from './api.ts';
-import { batchPath, lfsHeaders, lfsType, newOid, objectOf, objectsIn, push } from './lfs.ts';
+import { batchPath, lfsHeaders, lfsType, newOid, objectOf, objectsIn, push, serves } from './lfs.ts';
 import type { Caller, Subject } from './subject.ts';
 import * as subjects from './subjects.ts';
 import { signIn } from './tokens.ts';
@@ -245,12 +245,13 @@ function scopeTests(api: () => Api): void {
       ({ tenant } = own);
       for (const [repo, object] of Object.entries(stored)) await push(api(), { ...own, repo }, [object]);
       await push(api(), { ...own, repo: 'open' }, [objectOf(30)]);
-      expectStatus(
-        await api().manage('PATCH', `/v1/tenants/${tenant}/repos/open`, {
-          publicRead: { monthlyLimitBytes: 1_000_000 },
-        }),
-        200,
-      );
+      if (serves('/downloads'))
+        expectStatus(
+          await api().manage('PATCH', `/v1/tenants/${tenant}/repos/open`, {
+            publicRead: { monthlyLimitBytes: 1_000_000 },
+          }),
+          200,
+        );
       const made = async (of: string, body: object) => basic((await api().newToken(of, body)).token);
       held.none = {};
       held.operator = bearer(api().target.adminToken);
@@ -268,7 +269,7 @@ function scopeTests(api: () => Api): void {
       gitHost?.person({ id: 501, login: 'ada', token });
       gitHost?.repository(`${tenant}/game`, { id: 601, people: { ada: 'write' } });
       held.person = basic(token);
-      if (!gitHost) return;
+      if (!gitHost || !serves('/git-host')) return;
       expectStatus(
         await api().manage('PATCH', `/v1/tenants/${tenant}/repos/game`, {
           gitHost: { host: 'forge', repo: `${tenant}/game` },
@@ -278,7 +279,9 @@ function scopeTests(api: () => Api): void {
     });
 
     const shownCredentials = () =>
-      credentials.filter((who) => who !== 'person' || api().target.gitHost !== undefined);
+      credentials.filter(
+        (who) => who !== 'person' || (api().target.gitHost !== undefined && serves('/git-host')),
+      );
 
     /** A request that changes nothing, whoever may make it. */
     function ask(
@@ -326,7 +329,10 @@ function scopeTests(api: () => Api): void {
     });
 
     it.each(
-      routes.filter(({ path }) => path.includes('/info/lfs/') && !/\/lfs\/(verify$|chunks\/)/.test(path)),
+      routes.filter(
+        ({ path }) =>
+          serves('/downloads') && path.includes('/info/lfs/') && !/\/lfs\/(verify$|chunks\/)/.test(path),
+      ),
     )('of $method $path let anybody download from a public repo, and do nothing else', async (route) => {
       const isBatch = route.path.endsWith('/batch');
       const isLook = route.path.endsWith('/locks/verify');

@@ -25,6 +25,8 @@ export interface TestedSubject {
     /** Keys that it makes, and what each must be like. */
     readonly keys: readonly (readonly [string, RegExp])[];
   };
+  /** Maps of its items and messages: why none of their names is `__proto__`. */
+  readonly maps?: Readonly<Record<string, string>>;
   /** Calls of the table that tests count: store → its method → the name of the call. */
   readonly counted?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What a push asks it before its batch, by the line of the cost model. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Api, basic, bearer, bodyOf, expectProblem, expectStatus, jsonOf } from '../../api.ts';
-import { objectOf, objectsIn, type Place, pointer, postBatch, push } from '../../lfs.ts';
+import { objectOf, objectsIn, type Place, pointer, postBatch, push, serves } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
 import { repoShape, subscriptionOf } from '../../subscription.ts';
 
@@ -105,7 +105,7 @@ function historyTests(api: () => Api): void {
         limitBytes: 1000,
         refusals: 1,
         repoRefusals: 0,
-        downloads: { bytes: 300, objects: 1 },
+        downloads: serves('/downloads') ? { bytes: 300, objects: 1 } : { bytes: 0, objects: 0 },
         carried: false,
       });
       // The same number as git shows.

@@ -104,6 +104,9 @@ export const downloads = {
       writes: ['copy-items'],
     },
   },
+  maps: {
+    'lambda/subjects/downloads/messages.ts: to': 'header fields: a name with _ at both ends is none of LFS',
+  },
   counted: {
     downloads: {
       meter: 'meterDownloads',

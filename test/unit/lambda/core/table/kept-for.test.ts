@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { createDynamoDbLedger } from '../../../../../lambda/core/ledger/ledger.ts';
+import { stored } from '../../../../../lambda/core/table/stored-names.ts';
 import { createDynamoDbAuditLog } from '../../../../../lambda/frame/access/audit-store.ts';
+import { createDynamoDbRepoMarks } from '../../../../../lambda/frame/access/repo-mark-store.ts';
 import { createDynamoDbRequestKeys } from '../../../../../lambda/frame/access/request-key-store.ts';
 import type { AuditEntry } from '../../../../../lambda/frame/access/rules/audit.ts';
 import * as stores from '../../../../../lambda/lists/stores.ts';
@@ -39,6 +42,21 @@ beforeEach(() => {
 /** Of what is no subject's, and of each. */
 const rows: readonly KeptRow[] = [
   ...Object.values<TestedSubject>(subjects).flatMap((of) => of.kept ?? []),
+  {
+    what: 'what was decided of a repo, a day after that has ended',
+    by: ['lambda/frame/access/repo-mark-store.ts end'],
+    async write() {
+      const marks = createDynamoDbRepoMarks(table, {
+        partition: (of) => `MARKS#${of}`,
+        field: 'mark',
+        fields: z.object({ sinceMs: z.number() }),
+        listedMax: 1,
+      });
+      client.on('GetItem').resolves({ Item: stored({ repo: 'app', version: 1, mark: { sinceMs: 1 } }) });
+      await marks.end({ tenant, repo: 'app', atMs });
+      return [{ pk: 'MARKS#acme', sk: 'REPO#app', end: second + day }];
+    },
+  },
   {
     what: 'what batches named, a day after the watch is over',
     by: ['lambda/core/ledger/watch-store.ts noteSeen'],

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { TestedSubject } from '../../../../support/subject.ts';
+import * as subjects from '../../../../support/subjects.ts';
 import { sources } from '../../../import-graph.ts';
 
 /**
@@ -15,7 +17,7 @@ const maps: Readonly<Record<string, string>> = {
   'lambda/subjects/ci/rules/identities.ts: match': 'claims: the contract wants a letter or digit first',
   'lambda/frame/access/rules/audit.ts: fields': 'fields of our own answers',
   'lambda/subjects/alerts/webhooks.ts: ': 'fields of our own events',
-  'lambda/subjects/downloads/messages.ts: to': 'header fields: a name with _ at both ends is none of LFS',
+  ...Object.assign({}, ...Object.values<TestedSubject>(subjects).map((of) => of.maps)),
 };
 
 describe('a map of an item', () => {

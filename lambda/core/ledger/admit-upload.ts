@@ -3,15 +3,10 @@ import { sha256Hex } from '../rules/hash.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
 import { type FindStoredDeps, findStored, remembering } from '../scan/find-stored.ts';
+import { addWithinLimit, unconfirmedCheckOf } from './add-within-limit.ts';
 import type { CoreDeps } from './core-deps.ts';
-import {
-  addWithinLimit,
-  decideAtLimit,
-  type LimitDecision,
-  type LimitQuestion,
-  unconfirmedCheckOf,
-} from './decide-at-limit.ts';
-import { requestOrLog } from './reservations.ts';
+import { decideAtLimit, type LimitDecision, type LimitQuestion } from './decide-at-limit.ts';
+import { requestOrLog } from './reconcile-requests.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
 import { fitsBeside, limitsOf, type Refusal } from './rules/limits.ts';
 import { sumEntries, uploadsToVerify } from './rules/reservation.ts';

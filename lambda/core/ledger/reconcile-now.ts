@@ -1,7 +1,7 @@
 import { pageKeysMax, StoreUnavailableError } from '../store/rules/store.ts';
 import type { CoreDeps } from './core-deps.ts';
 import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
-import { requestOrLog } from './reservations.ts';
+import { requestOrLog } from './reconcile-requests.ts';
 import { listsAtOnceMax, reconcileWaitMs, type Urgency } from './rules/reconcile-policy.ts';
 import type { TenantRecord } from './rules/tenant.ts';
 

@@ -11,10 +11,26 @@ import {
   isReconcileReason,
   mayBeHandedAgain,
   noRefreshState,
+  type ReconcileRequest,
   type RefreshState,
 } from './rules/reconcile-policy.ts';
 import { changeIntent, isLapsed, placeOf, type Reservation, type StoreChange } from './rules/reservation.ts';
 import type { RepoRecord } from './rules/tenant.ts';
+
+/**
+ * Requests a reconcile that no answer has promised. If the queue does not take the request, that is logged, and what was
+ * asked of the API goes on: the reservation makes its tenant due for the schedule, so the reconcile is only later.
+ */
+export async function requestOrLog(
+  { queue, log }: Pick<CoreDeps, 'queue' | 'log'>,
+  request: ReconcileRequest,
+): Promise<void> {
+  try {
+    await queue.request(request);
+  } catch (error) {
+    log.error('reconcile not requested', { tenant: request.tenant, reason: request.reason, error });
+  }
+}
 
 type RefreshDeps = Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'metrics' | 'settings'>;
 

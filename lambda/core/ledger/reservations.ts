@@ -2,8 +2,8 @@ import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { compareKeys, objectKey } from '../rules/names.ts';
 import type { CoreDeps } from './core-deps.ts';
 import type { Input } from './ledger.ts';
+import { requestOrLog } from './reconcile-requests.ts';
 import type { ReservationPage } from './reservation-store.ts';
-import type { ReconcileRequest } from './rules/reconcile-policy.ts';
 import {
   isLapsed,
   type Reservation,
@@ -11,21 +11,6 @@ import {
   sumEntries,
   unconfirmedUntilMs,
 } from './rules/reservation.ts';
-
-/**
- * Requests a reconcile that no answer has promised. If the queue does not take the request, that is logged, and what was
- * asked of the API goes on: the reservation makes its tenant due for the schedule, so the reconcile is only later.
- */
-export async function requestOrLog(
-  { queue, log }: Pick<CoreDeps, 'queue' | 'log'>,
-  request: ReconcileRequest,
-): Promise<void> {
-  try {
-    await queue.request(request);
-  } catch (error) {
-    log.error('reconcile not requested', { tenant: request.tenant, reason: request.reason, error });
-  }
-}
 
 const reposAtOnce = 8;
 

@@ -1,5 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import { requestOrLog } from '../../core/ledger/reservations.ts';
+import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
 import {
   isThere,
   type RepoRecord,

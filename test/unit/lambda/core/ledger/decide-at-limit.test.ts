@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { addWithinLimit } from '../../../../../lambda/core/ledger/add-within-limit.ts';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
-import { addWithinLimit, chooseByConfirmed } from '../../../../../lambda/core/ledger/decide-at-limit.ts';
+import { chooseByConfirmed } from '../../../../../lambda/core/ledger/decide-at-limit.ts';
 import type { ReconcileBasis } from '../../../../../lambda/core/ledger/reconcile.ts';
 import type { Reservation } from '../../../../../lambda/core/ledger/rules/reservation.ts';
 import { newAttempt } from '../../../../../lambda/core/ledger/upload-batch.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { checkUnconfirmed } from '../../../../../lambda/core/ledger/add-within-limit.ts';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
-import { checkUnconfirmed } from '../../../../../lambda/core/ledger/decide-at-limit.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 /** A reservation of small objects is lapsed then, by every clock. */

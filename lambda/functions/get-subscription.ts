@@ -6,7 +6,7 @@ import * as stores from '../lists/stores.ts';
 import * as subscriptionParts from '../lists/subscription-parts.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from '../parts.ts';
 import { each } from '../subjects.ts';
-import * as repoParts from './lists/subscription.ts';
+import * as repoParts from './needs/subscription.ts';
 
 export function subscriptionDeps() {
   const [tables, client] = [table(), bucketClient()];

@@ -36,7 +36,7 @@ import {
 } from '../parts.ts';
 import { storesOf } from '../stores.ts';
 import { allOf, allThose, each, lfsSeamsOf, type Those, those, wayOf } from '../subjects.ts';
-import * as loginParts from './lists/logins.ts';
+import * as loginParts from './needs/logins.ts';
 
 /** The LFS Batch API, and what subjects answer beside it. */
 export function create(

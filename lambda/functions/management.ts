@@ -39,7 +39,7 @@ import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
 import { allOf, claimsOf, each, managementSeamsOf, those } from '../subjects.ts';
-import * as parts from './lists/management.ts';
+import * as parts from './needs/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export const create = answering<RouteKey<'management'>>()({

@@ -1,6 +1,6 @@
 import { createTextFiles } from '../core/store/object-store.ts';
 import { warmUpScan } from '../frame/aws/function.ts';
-import { deployedConsumer } from '../frame/aws/jobs.ts';
+import { deployedConsumer } from '../frame/aws/sqs-consumer.ts';
 import { create } from '../frame/work/reconcile.ts';
 import * as reconciles from '../lists/reconciles.ts';
 import * as stores from '../lists/stores.ts';

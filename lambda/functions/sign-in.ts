@@ -8,7 +8,7 @@ import { openApiDocument } from '../openapi.ts';
 import { common, publicUrl, table } from '../parts.ts';
 import type { RouteKey } from '../routes.ts';
 import { allOf, those } from '../subjects.ts';
-import * as subjects from './lists/sign-in.ts';
+import * as subjects from './needs/sign-in.ts';
 
 /** The description of the API, for programs. It is for everybody, so nothing is checked. */
 async function describeApi({ publicUrl }: { publicUrl?: string | undefined }, event: APIGatewayProxyEventV2) {

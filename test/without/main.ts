@@ -47,7 +47,7 @@ const lists: readonly string[] = [
 ];
 /** A file a function lists what the function needs. */
 const isList = (file: string) =>
-  lists.includes(file) || /^lambda\/(functions|functions\/lists|lists)\/[\w-]+\.ts$/.test(file);
+  lists.includes(file) || /^lambda\/(functions|functions\/needs|lists)\/[\w-]+\.ts$/.test(file);
 const isTest = ({ file }: { file: string }) => file.startsWith('test/');
 
 /** Each is a command that must succeed in the copy. */

@@ -17,7 +17,7 @@ import { forEachLimited } from '../../core/rules/async.ts';
 import { type Clock, causeOf, type Invocations } from '../../core/rules/clock-and-log.ts';
 import type { JobQueue } from '../../core/rules/jobs.ts';
 import { type CallLimits, calling, clientOptions } from '../../core/table/sdk.ts';
-import type { Redelivery } from './jobs.ts';
+import type { Redelivery } from './sqs-consumer.ts';
 
 /** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */
 const sendLimits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };

@@ -1,4 +1,4 @@
-import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import { deployedConsumer } from '../../frame/aws/sqs-consumer.ts';
 import { common, redelivery, required, table } from '../../parts.ts';
 import { create } from '../../subjects/alerts/email-handler.ts';
 import { createDynamoDbEmails } from '../../subjects/alerts/email-store.ts';

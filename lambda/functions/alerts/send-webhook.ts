@@ -1,4 +1,4 @@
-import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import { deployedConsumer } from '../../frame/aws/sqs-consumer.ts';
 import { common, redelivery, table } from '../../parts.ts';
 import { create } from '../../subjects/alerts/webhook-handler.ts';
 import { createWebhookSender } from '../../subjects/alerts/webhook-sender.ts';

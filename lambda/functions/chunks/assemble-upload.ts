@@ -1,5 +1,5 @@
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
-import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import { deployedConsumer } from '../../frame/aws/sqs-consumer.ts';
 import * as stores from '../../lists/stores.ts';
 import {
   archiveStore,

@@ -1,5 +1,5 @@
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
-import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import { deployedConsumer } from '../../frame/aws/sqs-consumer.ts';
 import { common, redelivery, table } from '../../parts.ts';
 import { createCopier } from '../../subjects/downloads/copier.ts';
 import { create } from '../../subjects/downloads/copy-handler.ts';

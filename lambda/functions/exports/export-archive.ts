@@ -1,7 +1,7 @@
 import { ScanListing } from '../../core/scan/list-objects.ts';
 import { adoptedListing } from '../../core/store/adopted.ts';
 import { markHeapAtOnce } from '../../frame/aws/deployed.ts';
-import { deployedConsumer } from '../../frame/aws/jobs.ts';
+import { deployedConsumer } from '../../frame/aws/sqs-consumer.ts';
 import * as stores from '../../lists/stores.ts';
 import {
   adoptedRepos,

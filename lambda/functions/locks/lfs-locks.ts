@@ -6,7 +6,7 @@ import { common, table } from '../../parts.ts';
 import { create } from '../../subjects/locks/handler.ts';
 import { createDynamoDbLocks } from '../../subjects/locks/lock-store.ts';
 import { allOf, each } from '../../subjects.ts';
-import * as loginParts from '../lists/logins.ts';
+import * as loginParts from '../needs/logins.ts';
 
 export function locksDeps() {
   const tables = table();

@@ -1,9 +1,9 @@
 import { exportOperations } from './routes.ts';
-import { exportEnds, exportFailures, exportTies } from './seams.ts';
+import { exportAudit, exportBelongings, exportFailures } from './seams.ts';
 
 export const exportManagement = {
   operations: exportOperations,
-  ends: exportTies,
-  auditParts: exportEnds,
+  ends: exportBelongings,
+  auditParts: exportAudit,
   failureKinds: exportFailures,
 };

@@ -53,7 +53,7 @@ export function exportFailures({ exportJobs }: Pick<ExportPorts, 'exportJobs'>):
 }
 
 /** What is being exported of a repo or a tenant ends with it. */
-export function exportTies(
+export function exportBelongings(
   deps: Parameters<typeof cancelExportsOf>[0] & Pick<ExportPorts, 'exportSettings'>,
 ): Belongings {
   if (!makesExports(deps)) return {};
@@ -69,7 +69,7 @@ export function makesExports({ exportSettings }: Pick<ExportPorts, 'exportSettin
 }
 
 /** How exports that were started are now, or ended. Of those that aren't kept any more, nothing tells that. */
-export const exportEnds =
+export const exportAudit =
   ({ exportJobs }: Pick<ExportPorts, 'exportJobs'>): AuditPart =>
   async ({ tenant, entries }) => {
     const exportIds = [...new Set(entries.flatMap(startedBy))];

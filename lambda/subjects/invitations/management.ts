@@ -1,5 +1,5 @@
 import { invitationOperations } from './routes.ts';
-import { invitationsEnd } from './seams.ts';
+import { invitationsOfUser } from './seams.ts';
 import * as stores from './stores.ts';
 
-export const invitationManagement = { operations: invitationOperations, userEnds: invitationsEnd, stores };
+export const invitationManagement = { operations: invitationOperations, userEnds: invitationsOfUser, stores };

@@ -4,7 +4,7 @@ import { LedgerUnavailableError } from '../../../../lambda/core/rules/errors.ts'
 import { longPause, pauseMs, unreadableDelayMs } from '../../../../lambda/core/rules/jobs.ts';
 import { systemClock } from '../../../../lambda/frame/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import { onSqs, type Redelivery } from '../../../../lambda/frame/aws/jobs.ts';
+import { onSqs, type Redelivery } from '../../../../lambda/frame/aws/sqs-consumer.ts';
 import type { Failures } from '../../../../lambda/frame/failures/failure-store.ts';
 import { create } from '../../../../lambda/frame/work/reconcile.ts';
 import { parseDeploymentSettings } from '../../../../lib/settings/stages.ts';

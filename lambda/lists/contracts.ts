@@ -14,7 +14,7 @@ export { tokenContract as token } from '../frame/contract/tokens.ts';
 export { alertContracts as alerts } from '../subjects/alerts/contracts.ts';
 export { lfsChunksContract as lfsChunks } from '../subjects/chunks/contract.ts';
 export { exchangeContract as exchange } from '../subjects/ci/contract.ts';
-export { downloadContracts as downloads } from '../subjects/downloads/contracts.ts';
+export { download, lfsCopies } from '../subjects/downloads/contracts.ts';
 export { exportContract as export } from '../subjects/exports/contract.ts';
 export { gcContract as gc } from '../subjects/gc/contract.ts';
 export { historyContract as history } from '../subjects/history/contract.ts';

@@ -1,4 +1,2 @@
-import { downloadContract } from './contract.ts';
-import { lfsCopiesContract } from './copies-contract.ts';
-
-export const downloadContracts = { ...downloadContract, ...lfsCopiesContract };
+export { downloadContract as download } from './contract.ts';
+export { lfsCopiesContract as lfsCopies } from './copies-contract.ts';

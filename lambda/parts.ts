@@ -1,4 +1,5 @@
 import type { SwitchedQueue } from './core/rules/jobs.ts';
+import { allThose } from './core/rules/lists.ts';
 import { serviceName } from './core/rules/metrics.ts';
 import { settingsFromJson } from './core/rules/settings.ts';
 import { type UnionToIntersection, valuesOf } from './core/rules/types.ts';
@@ -13,6 +14,7 @@ import { storageClasses as everyClass, storageClassesIn } from './core/store/rul
 import { createArchiveStore } from './core/store/s3-archives.ts';
 import { createUrlSigner } from './core/store/signing.ts';
 import { createDynamoDb } from './core/table/client.ts';
+import { storesOf } from './core/table/stores.ts';
 import { systemClock, systemIds } from './frame/aws/clock-and-ids.ts';
 import { roleCredentials } from './frame/aws/function-environment.ts';
 import { createInvocationLog, createInvocations } from './frame/aws/invocation-log.ts';
@@ -25,9 +27,9 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from './frame/aws/sqs.ts';
+import * as listeners from './lists/listeners.ts';
 import * as queues from './lists/queues.ts';
 import * as stores from './lists/stores.ts';
-import { storesOfListeners } from './stores.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only
@@ -179,5 +181,5 @@ export const heard = (tables: ReturnType<typeof table>) => ({
   ...common(),
   metrics: metrics(),
   ledger: stores.ledger(tables),
-  ...storesOfListeners(tables),
+  ...storesOf(allThose(listeners, 'stores'), tables),
 });

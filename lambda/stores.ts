@@ -1,26 +1,21 @@
-import { type UnionToIntersection, valuesOf } from './core/rules/types.ts';
+import { allThose } from './core/rules/lists.ts';
 import type { Table } from './core/table/requests.ts';
-import * as ofListeners from './lists/listener-stores.ts';
+import { storesOf } from './core/table/stores.ts';
+import * as batches from './lists/batches.ts';
+import * as beats from './lists/beats.ts';
+import * as claims from './lists/claims.ts';
+import * as listeners from './lists/listeners.ts';
 import * as management from './lists/management.ts';
+import * as reconciles from './lists/reconciles.ts';
 import * as stores from './lists/stores.ts';
-import { allThose } from './subjects.ts';
-
-type StoresOfListeners = UnionToIntersection<ReturnType<(typeof ofListeners)[keyof typeof ofListeners]>>;
-type Making = Readonly<Record<string, (table: Table) => unknown>>;
-
-/** Each of a list, on one table. */
-export const storesOf = <L extends Making>(list: L, table: Table) =>
-  Object.fromEntries(Object.entries(list).map(([name, create]) => [name, create(table)])) as {
-    readonly [Name in keyof L]: ReturnType<L[Name]>;
-  };
-
-/** Those of what listens to the ledger. */
-export const storesOfListeners = (table: Table): StoresOfListeners =>
-  Object.assign({}, ...valuesOf(ofListeners).map((create) => create(table)));
 
 /** Every store, on one table. */
 export const storesOn = (table: Table) => ({
   ...storesOf(stores, table),
   ...storesOf(allThose(management, 'stores'), table),
-  ...storesOfListeners(table),
+  ...storesOf(allThose(batches, 'stores'), table),
+  ...storesOf(allThose(reconciles, 'stores'), table),
+  ...storesOf(allThose(claims, 'stores'), table),
+  ...storesOf(allThose(beats, 'stores'), table),
+  ...storesOf(allThose(listeners, 'stores'), table),
 });

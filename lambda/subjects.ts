@@ -1,7 +1,8 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { onePutEach } from './core/ledger/rules/upload-way.ts';
 import { noClaims } from './core/ledger/seams.ts';
-import type { NeedsOfAll, UnionToIntersection } from './core/rules/types.ts';
+import { each, type Those, those } from './core/rules/lists.ts';
+import type { NeedsOfAll } from './core/rules/types.ts';
 import { accessBelongings } from './frame/access/seams.ts';
 import type { LfsPorts } from './frame/lfs/seams.ts';
 import * as batches from './lists/batches.ts';
@@ -11,55 +12,29 @@ import * as logins from './lists/logins.ts';
 import * as management from './lists/management.ts';
 import * as reconciles from './lists/reconciles.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
-import * as ways from './lists/ways.ts';
 
-type Make = (deps: never) => unknown;
-type Needs<F extends Make> = Parameters<F>[0];
-/** What each of a list makes, by name: Node sorts the names of a namespace, and bundlers don't. */
-export const each = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
-  Object.keys(list)
-    .sort()
-    .map((name) => (list[name] as Make)(deps as never)) as ReturnType<L[keyof L]>[];
+type Needs<F extends (deps: never) => unknown> = Parameters<F>[0];
 
-/** The same in one: what each makes has other names. */
-export const allOf = <L extends Readonly<Record<string, Make>>>(list: L, deps: NeedsOfAll<L>) =>
-  Object.assign({}, ...each(list, deps)) as object & UnionToIntersection<ReturnType<L[keyof L]>>;
+export const wayOf = (deps: NeedsOfAll<Those<typeof batches, 'way'>>) =>
+  each(those(batches, 'way'), deps)[0] ?? onePutEach;
 
-export type Those<L, N extends string> = {
-  readonly [K in keyof L as L[K] extends Readonly<Record<N, unknown>> ? K : never]: L[K] extends Readonly<
-    Record<N, infer M>
-  >
-    ? M
-    : never;
-};
+export const claimsOf = (deps: NeedsOfAll<Those<typeof claims, 'claims'>>) =>
+  each(those(claims, 'claims'), deps)[0] ?? noClaims;
 
-/** What those of a list have by that name which have it. */
-export const those = <L extends object, N extends string>(list: L, name: N) =>
-  Object.fromEntries(
-    Object.entries(list).flatMap(([key, of]) => (name in of ? [[key, of[name]]] : [])),
-  ) as Those<L, N>;
-
-type Merged<O> = [keyof O] extends [never] ? Readonly<Record<never, never>> : UnionToIntersection<O[keyof O]>;
-
-/** The same in one: each has other names. */
-export const allThose = <L extends object, N extends string>(list: L, name: N) =>
-  Object.assign({}, ...Object.values(list).map((of) => of[name])) as Merged<Those<L, N>>;
-
-export const wayOf = (deps: NeedsOfAll<typeof ways>) => each(ways, deps)[0] ?? onePutEach;
-
-export const claimsOf = (deps: NeedsOfAll<typeof claims>) => each(claims, deps)[0] ?? noClaims;
+export const listenersOf = (deps: NeedsOfAll<Those<typeof listening, 'listener'>>) =>
+  each(those(listening, 'listener'), deps);
 
 /** What the subjects have for the ledger where reconciles run. Other functions list their own in `lambda/functions/`. */
 export function seamsOf(
-  deps: NeedsOfAll<typeof listening> &
+  deps: Needs<typeof listenersOf> &
     NeedsOfAll<Those<typeof reconciles, 'belongings'>> &
     NeedsOfAll<Those<typeof reconciles, 'holds'>> &
-    NeedsOfAll<typeof claims> &
+    Needs<typeof claimsOf> &
     Omit<NeedsOfAll<Those<typeof reconciles, 'chores'>>, 'holds'>,
 ): Pick<CoreDeps, 'belongings' | 'holds' | 'chores' | 'claims'> & {
-  readonly listeners: readonly ReturnType<(typeof listening)[keyof typeof listening]>[];
+  readonly listeners: ReturnType<typeof listenersOf>;
 } {
-  const [holds, listeners] = [each(those(reconciles, 'holds'), deps), each(listening, deps)];
+  const [holds, listeners] = [each(those(reconciles, 'holds'), deps), listenersOf(deps)];
   return {
     listeners,
     belongings: [...listeners, ...each(those(reconciles, 'belongings'), deps)],
@@ -113,7 +88,7 @@ export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
     Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
-    NeedsOfAll<typeof ways>,
+    Needs<typeof wayOf>,
 ) {
   const seams = seamsOf(deps);
   const way = wayOf(deps);

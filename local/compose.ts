@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { sha256Hex } from '../lambda/core/rules/hash.ts';
 import type { Consumer } from '../lambda/core/rules/jobs.ts';
+import { allOf } from '../lambda/core/rules/lists.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/core/rules/packed-console.ts';
 import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import { ScanListing } from '../lambda/core/scan/list-objects.ts';
@@ -27,7 +28,7 @@ import { create as reconcile } from '../lambda/frame/work/reconcile.ts';
 import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { storesOn } from '../lambda/stores.ts';
-import { allOf, allSeamsOf } from '../lambda/subjects.ts';
+import { allSeamsOf } from '../lambda/subjects.ts';
 import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { each } from '../lambda/core/rules/lists.ts';
 import { demoTenant } from '../lambda/core/rules/names.ts';
 import { formatBytes } from '../lambda/core/rules/sizes.ts';
 import type { NeedsOfAll } from '../lambda/core/rules/types.ts';
 import { createTenant } from '../lambda/frame/access/tenants.ts';
 import { createToken } from '../lambda/frame/access/tokens.ts';
-import { each } from '../lambda/subjects.ts';
 import * as samples from './demo-samples.ts';
 import type { Deps } from './deps.ts';
 import { readIfThere, writeDurably } from './system/durable-file.ts';

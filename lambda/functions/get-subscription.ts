@@ -1,11 +1,11 @@
+import { each } from '../core/rules/lists.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTableAndScan } from '../frame/aws/function.ts';
 import { create } from '../frame/management/get-subscription.ts';
-import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
 import * as subscriptionParts from '../lists/subscription-parts.ts';
 import { admin, bucketClient, heard, objectStore, queue, scanning, table } from '../parts.ts';
-import { each } from '../subjects.ts';
+import { listenersOf } from '../subjects.ts';
 import * as repoParts from './needs/subscription.ts';
 
 export function subscriptionDeps() {
@@ -14,7 +14,7 @@ export function subscriptionDeps() {
   return {
     ...deps,
     store: objectStore(client),
-    listeners: each(listeners, deps),
+    listeners: listenersOf(deps),
     repoParts: each(repoParts, { ...deps, tables }),
     subscriptionParts: each(subscriptionParts, deps),
     tokens: stores.tokens(tables),

@@ -1,4 +1,5 @@
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { allOf, allThose, each, type Those, those } from '../core/rules/lists.ts';
 import type { NeedsOfAll } from '../core/rules/types.ts';
 import { KnownObjects, ListingPace } from '../core/scan/rules/known-objects.ts';
 import { adoptedSigner } from '../core/store/adopted.ts';
@@ -6,6 +7,7 @@ import type { S3Settings } from '../core/store/bucket-client.ts';
 import { cdnSigner } from '../core/store/cdn.ts';
 import { privateKeyIn } from '../core/store/rules/cdn-keys.ts';
 import { createUrlSigner } from '../core/store/signing.ts';
+import { storesOf } from '../core/table/stores.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../frame/aws/function.ts';
 import { createSecret } from '../frame/aws/secrets.ts';
@@ -14,9 +16,7 @@ import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
 import { respondLfsError } from '../frame/lfs/http.ts';
 import { byRoute } from '../frame/lfs/operations.ts';
 import * as batches from '../lists/batches.ts';
-import * as listeners from '../lists/listeners.ts';
 import * as stores from '../lists/stores.ts';
-import * as wayStores from '../lists/way-stores.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -34,8 +34,7 @@ import {
   table,
   urlSigner,
 } from '../parts.ts';
-import { storesOf } from '../stores.ts';
-import { allOf, allThose, each, lfsSeamsOf, type Those, those, wayOf } from '../subjects.ts';
+import { lfsSeamsOf, listenersOf, wayOf } from '../subjects.ts';
 import * as loginParts from './needs/logins.ts';
 
 /** The LFS Batch API, and what subjects answer beside it. */
@@ -66,16 +65,17 @@ export function batchDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
   const deps = heard(tables);
+  const own = storesOf(allThose(batches, 'stores'), tables);
   const all = {
     ...deps,
     ...allOf(loginParts, tables),
-    ...storesOf(allThose(batches, 'stores'), tables),
+    ...own,
     publicUrl: publicUrl(),
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    listeners: each(listeners, deps),
-    way: wayOf({ ...deps, ...storesOf(wayStores, tables) }),
+    listeners: listenersOf(deps),
+    way: wayOf({ ...deps, ...own }),
     tokens: stores.tokens(tables),
     store: objectStore(client),
     signer: objectSigner(place),

@@ -1,3 +1,4 @@
+import { allOf, those } from '../core/rules/lists.ts';
 import { parseJson } from '../core/rules/text.ts';
 import { ScanListing } from '../core/scan/list-objects.ts';
 import { adoptedListing } from '../core/store/adopted.ts';
@@ -15,7 +16,6 @@ import {
 import { frameOperations } from '../frame/management/frame-operations.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
-import * as listeners from '../lists/listeners.ts';
 import * as management from '../lists/management.ts';
 import {
   admin,
@@ -38,7 +38,7 @@ import {
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
 import { storesOn } from '../stores.ts';
-import { allOf, claimsOf, each, managementSeamsOf, those } from '../subjects.ts';
+import { claimsOf, listenersOf, managementSeamsOf } from '../subjects.ts';
 import * as parts from './needs/management.ts';
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
@@ -104,7 +104,7 @@ export function managementDeps() {
     ...deps,
     ...managementSeamsOf(deps),
     // It only changes limits: nothing that is counted.
-    listeners: each(listeners, { ...deps, ...noMetrics }),
+    listeners: listenersOf({ ...deps, ...noMetrics }),
   };
 }
 

@@ -1,13 +1,14 @@
+import { allThose } from '../core/rules/lists.ts';
 import { createTextFiles } from '../core/store/object-store.ts';
+import { storesOf } from '../core/table/stores.ts';
 import { warmUpScan } from '../frame/aws/function.ts';
 import { deployedConsumer } from '../frame/aws/sqs-consumer.ts';
 import { create } from '../frame/work/reconcile.ts';
+import * as claims from '../lists/claims.ts';
 import * as reconciles from '../lists/reconciles.ts';
 import * as stores from '../lists/stores.ts';
-import * as workStores from '../lists/work-stores.ts';
 import { bucketClient, heard, objectStore, queue, redelivery, scanning, table } from '../parts.ts';
-import { storesOf } from '../stores.ts';
-import { allThose, seamsOf } from '../subjects.ts';
+import { seamsOf } from '../subjects.ts';
 
 export function reconcileDeps() {
   const [client, tables] = [bucketClient(), table()];
@@ -16,7 +17,7 @@ export function reconcileDeps() {
     ...scanning(client),
     store: objectStore(client),
     ...storesOf(allThose(reconciles, 'stores'), tables),
-    ...storesOf(workStores, tables),
+    ...storesOf(allThose(claims, 'stores'), tables),
     archives: createTextFiles({ client }),
     queue: queue(),
     failures: stores.failures(tables),

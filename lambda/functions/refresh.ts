@@ -1,25 +1,28 @@
 import type { CoreDeps } from '../core/ledger/core-deps.ts';
 import { refresh } from '../core/ledger/reconcile-requests.ts';
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
+import { allThose, type Those } from '../core/rules/lists.ts';
 import type { NeedsOfAll } from '../core/rules/types.ts';
+import { storesOf } from '../core/table/stores.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { createEventBridge } from '../frame/aws/event-bus.ts';
 import { withInvocation, withMetrics } from '../frame/aws/function.ts';
 import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
 import * as stores from '../lists/stores.ts';
-import * as workStores from '../lists/work-stores.ts';
 import { heard, jobQueues, optional, queue, table } from '../parts.ts';
-import { storesOf } from '../stores.ts';
 
 /** The schedule's target. */
 export function create(
-  deps: Parameters<typeof refresh>[0] & NeedsOfAll<typeof beats> & Pick<CoreDeps, 'metrics'> & FunctionPorts,
+  deps: Parameters<typeof refresh>[0] &
+    NeedsOfAll<Those<typeof beats, 'beat'>> &
+    Pick<CoreDeps, 'metrics'> &
+    FunctionPorts,
 ) {
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
     const counts: Record<string, number> = {};
-    for (const [name, beat] of Object.entries(beats)) {
+    for (const [name, { beat }] of Object.entries(beats)) {
       const done = await beat(deps);
       Object.assign(counts, typeof done === 'number' ? { [name]: done } : done);
     }
@@ -43,7 +46,7 @@ export function refreshDeps() {
     tokens: stores.tokens(tables),
     ...jobQueues(),
     queue: queue(),
-    ...storesOf(workStores, tables),
+    ...storesOf(allThose(beats, 'stores'), tables),
   };
 }
 

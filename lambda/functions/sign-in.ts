@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { allOf, those } from '../core/rules/lists.ts';
 import { baseUrl, json } from '../frame/api/http.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTable } from '../frame/aws/function.ts';
@@ -7,7 +8,6 @@ import * as stores from '../lists/stores.ts';
 import { openApiDocument } from '../openapi.ts';
 import { common, publicUrl, table } from '../parts.ts';
 import type { RouteKey } from '../routes.ts';
-import { allOf, those } from '../subjects.ts';
 import * as subjects from './needs/sign-in.ts';
 
 /** The description of the API, for programs. It is for everybody, so nothing is checked. */

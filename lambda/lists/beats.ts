@@ -1,5 +1,8 @@
-/** What the schedule does beside handing on tenants, by the name of its count in the log. One that has several names them. */
+/**
+ * What the schedule does beside handing on tenants, by the name of its count in the log (one that has several names them), and the
+ * stores of these.
+ */
 
 export { alertBeat as alerts } from '../subjects/alerts/beat.ts';
-export { wakeUploads as uploads } from '../subjects/chunks/wake.ts';
-export { wakeExports as exports } from '../subjects/exports/start.ts';
+export { chunkBeat as uploads } from '../subjects/chunks/wake.ts';
+export { exportBeat as exports } from '../subjects/exports/start.ts';

@@ -1,3 +1,3 @@
-/** What ends uploads that go it. */
+/** What ends uploads that go another way, and the stores of it. */
 
 export { chunkClaims as chunks } from '../subjects/chunks/seams.ts';

@@ -10,6 +10,7 @@ import { tenantMethods } from '../../lambda/core/ledger/tenant-store.ts';
 import { watchMethods } from '../../lambda/core/ledger/watch-store.ts';
 import type { Clock, Log } from '../../lambda/core/rules/clock-and-log.ts';
 import type { SwitchedQueue } from '../../lambda/core/rules/jobs.ts';
+import { allThose } from '../../lambda/core/rules/lists.ts';
 import type { Metrics } from '../../lambda/core/rules/metrics.ts';
 import type { Settings } from '../../lambda/core/rules/settings.ts';
 import { createPathScan } from '../../lambda/core/scan/path-scan.ts';
@@ -24,9 +25,10 @@ import {
   type UrlSigner,
 } from '../../lambda/core/store/rules/store.ts';
 import type { Table } from '../../lambda/core/table/requests.ts';
+import { storesOf } from '../../lambda/core/table/stores.ts';
 import { createInvocations } from '../../lambda/frame/aws/invocation-log.ts';
+import * as listeners from '../../lambda/lists/listeners.ts';
 import * as stores from '../../lambda/lists/stores.ts';
-import { storesOfListeners } from '../../lambda/stores.ts';
 import { allSeamsOf } from '../../lambda/subjects.ts';
 import type { Deps } from '../../local/deps.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
@@ -206,7 +208,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     ...unused,
     log: { ...unused.log, warn: noted, error: noted },
     // Nothing is decided by these, and no run is to differ because another was before it.
-    ...storesOfListeners(memoryTable()),
+    ...storesOf(allThose(listeners, 'stores'), memoryTable()),
     listingPace: new ListingPace(),
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),

@@ -96,7 +96,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/stores.ts': {
-    imports: ['lambda/core/table', 'lambda/lists', 'lambda/subjects.ts', 'rules'],
+    imports: ['lambda/core/table', 'lambda/lists', 'rules'],
     packages: [],
   },
   'lambda/subjects.ts': {
@@ -106,7 +106,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // A file a function: what it needs, from its environment. The one place that knows what stands behind each dependency on AWS.
   'lambda/functions': { imports: ['lambda/**', 'rules'], packages: ['aws-lambda'] },
   'lambda/parts.ts': {
-    imports: ['lambda/core/**', 'lambda/frame', 'lambda/lists', 'lambda/stores.ts', 'rules'],
+    imports: ['lambda/core/**', 'lambda/frame', 'lambda/lists', 'rules'],
     packages: [],
   },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.

@@ -12,6 +12,7 @@ import {
   table,
 } from '../../parts.ts';
 import { create } from '../../subjects/chunks/assemble-handler.ts';
+import { chunkedUploads } from '../../subjects/chunks/stores.ts';
 
 export function assembleDeps() {
   const [place, tables] = [bucketPlace(), table()];
@@ -20,7 +21,7 @@ export function assembleDeps() {
     redelivery: redelivery('LFS_QUOTA_CHUNK_QUEUE_URL'),
     archives: archiveStore(place),
     ledger: stores.ledger(tables),
-    chunkedUploads: stores.chunkedUploads(tables),
+    chunkedUploads: chunkedUploads(tables),
     chunkQueue: jobQueue('Chunk'),
     storageClasses: storageClasses(),
     queue: queue(),

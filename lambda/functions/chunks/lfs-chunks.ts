@@ -4,12 +4,13 @@ import { deployed } from '../../frame/aws/deployed.ts';
 import * as stores from '../../lists/stores.ts';
 import { adoptedRepos, bucketClient, bucketPlace, common, jobQueue, table, urlSigner } from '../../parts.ts';
 import { create } from '../../subjects/chunks/lfs-handler.ts';
+import { chunkedUploads } from '../../subjects/chunks/stores.ts';
 
 export function chunksDeps() {
   const [tables, place] = [table(), bucketPlace()];
   return {
     ...common(),
-    chunkedUploads: stores.chunkedUploads(tables),
+    chunkedUploads: chunkedUploads(tables),
     chunkQueue: jobQueue('Chunk'),
     tokens: stores.tokens(tables),
     listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),

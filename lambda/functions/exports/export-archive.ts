@@ -14,6 +14,7 @@ import {
   table,
 } from '../../parts.ts';
 import { create } from '../../subjects/exports/handler.ts';
+import { exportJobs } from '../../subjects/exports/stores.ts';
 import { stageExports } from './parts.ts';
 
 export function exportDeps() {
@@ -23,7 +24,7 @@ export function exportDeps() {
     redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
     listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
     archives: archiveStore(place),
-    exportJobs: stores.exportJobs(tables),
+    exportJobs: exportJobs(tables),
     failures: stores.failures(tables),
     exportQueue: jobQueue('Export'),
     ...stageExports(),

@@ -1,3 +1,4 @@
+import { allOf, each } from '../../core/rules/lists.ts';
 import { deployed } from '../../frame/aws/deployed.ts';
 import { warmUpTable } from '../../frame/aws/function.ts';
 import * as logins from '../../lists/logins.ts';
@@ -5,7 +6,6 @@ import * as stores from '../../lists/stores.ts';
 import { common, table } from '../../parts.ts';
 import { create } from '../../subjects/locks/handler.ts';
 import { createDynamoDbLocks } from '../../subjects/locks/lock-store.ts';
-import { allOf, each } from '../../subjects.ts';
 import * as loginParts from '../needs/logins.ts';
 
 export function locksDeps() {

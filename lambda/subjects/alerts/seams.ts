@@ -1,8 +1,9 @@
 import type { Belongings, Listener } from '../../core/ledger/seams.ts';
 import { noteFull, noteLimit, noteThreshold } from './alerts.ts';
 import type { AlertPorts } from './ports.ts';
+import * as stores from './stores.ts';
 
-export function alertListener(
+function listener(
   deps: Parameters<typeof noteThreshold>[0] & Pick<AlertPorts, 'webhooks' | 'emails'>,
 ): Listener & Belongings {
   const { alerts, webhooks, emails } = deps;
@@ -19,3 +20,5 @@ export function alertListener(
     },
   };
 }
+
+export const alertListener = { listener, stores };

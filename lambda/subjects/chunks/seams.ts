@@ -4,9 +4,10 @@ import { beginUploads, removeUploads, resumeUploads } from './begin.ts';
 import { endUploadsOf } from './end.ts';
 import { chunkedMax, isChunked } from './rules/sizes.ts';
 import { claimedForMs } from './rules/upload.ts';
+import * as stores from './stores.ts';
 
 /** Objects that are sent in chunks. */
-export const chunkedWay = (
+const chunkedWay = (
   deps: Parameters<typeof beginUploads>[0] & Parameters<typeof resumeUploads>[0],
 ): UploadWay => ({
   bytesMax: chunkedMax(deps.settings),
@@ -17,7 +18,11 @@ export const chunkedWay = (
   remove: (input) => removeUploads(deps, input),
 });
 
-export const chunkClaims = (deps: Parameters<typeof endUploadsOf>[0]): Claims => ({
+export const chunkBatches = { way: chunkedWay, stores };
+
+const claims = (deps: Parameters<typeof endUploadsOf>[0]): Claims => ({
   end: ({ states, ...input }) =>
     endUploadsOf(deps, { ...input, states: states === 'open' ? ['open'] : ['open', 'assembling'] }),
 });
+
+export const chunkClaims = { claims, stores };

@@ -1,5 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { ChunkPorts } from './ports.ts';
+import * as stores from './stores.ts';
 
 /** Uploads of one run of the schedule. The others are still due in the next. */
 const wokenMax = 1000;
@@ -32,3 +33,5 @@ export async function wakeUploads({
   }
   return woken;
 }
+
+export const chunkBeat = { beat: wakeUploads, stores };

@@ -8,6 +8,7 @@ import type { ExportPorts } from './ports.ts';
 import { type ExportJob, isOpen } from './rules/job.ts';
 import { exportLimitMs } from './rules/settings.ts';
 import { allExports, cancelExportsOf } from './start.ts';
+import * as stores from './stores.ts';
 
 /**
  * What open exports of a tenant are to have stays. An export spares only what it found: one that was opened after a deletion
@@ -87,4 +88,4 @@ function withEnd(entry: AuditEntry, jobs: readonly ExportJob[]): AuditEntry {
   return { ...entry, after: { ...after, ...(job && { state: job.state }) } };
 }
 
-export const exportReconciles = { holds: exportHold };
+export const exportReconciles = { holds: exportHold, stores };

@@ -21,6 +21,7 @@ import {
   requestKey as requestObjectKey,
 } from './rules/job.ts';
 import type { RequestedObject } from './rules/objects.ts';
+import * as stores from './stores.ts';
 
 /**
  * Asks for the next step of an export. If the queue does not take that, it is logged: the schedule looks for exports that nothing
@@ -336,3 +337,5 @@ export async function wakeExports(
   }
   return woken;
 }
+
+export const exportBeat = { beat: wakeExports, stores };

@@ -1,8 +1,9 @@
 import type { Belongings, Listener } from '../../core/ledger/seams.ts';
 import { forgetHistory, noteCount, noteRefusal, noteWeek } from './history.ts';
 import { RefusalTally } from './rules/history.ts';
+import * as stores from './stores.ts';
 
-export function historyListener(deps: Parameters<typeof noteCount>[0]): Listener & Belongings {
+function listener(deps: Parameters<typeof noteCount>[0]): Listener & Belongings {
   const { history } = deps;
   const tally = new RefusalTally();
   return {
@@ -17,3 +18,5 @@ export function historyListener(deps: Parameters<typeof noteCount>[0]): Listener
     forgetTenant: (input) => forgetHistory(deps, input),
   };
 }
+
+export const historyListener = { listener, stores };

@@ -2,8 +2,10 @@ import type { Table } from '../../core/table/requests.ts';
 import { weekOutlook } from './history.ts';
 import { createDynamoDbHistory } from './history-store.ts';
 
-/** With what the summary of a week says beside what is stored. */
-export function historyStores(table: Table) {
+export { createDynamoDbHistory as history } from './history-store.ts';
+
+/** What the summary of a week says beside what is stored. */
+export function outlook(table: Table) {
   const history = createDynamoDbHistory(table);
-  return { history, outlook: (of: Parameters<typeof weekOutlook>[1]) => weekOutlook({ history }, of) };
+  return (of: Parameters<typeof weekOutlook>[1]) => weekOutlook({ history }, of);
 }

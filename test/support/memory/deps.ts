@@ -2,6 +2,7 @@ import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/core/ledg
 import type { Clock, Ids, Log } from '../../../lambda/core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import type { SwitchedQueue } from '../../../lambda/core/rules/jobs.ts';
+import { allOf } from '../../../lambda/core/rules/lists.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { createPathScan } from '../../../lambda/core/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../../../lambda/core/scan/rules/known-objects.ts';
@@ -10,7 +11,7 @@ import { storageClasses } from '../../../lambda/core/store/rules/storage-class.t
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
 import { storesOn } from '../../../lambda/stores.ts';
-import { allOf, allSeamsOf } from '../../../lambda/subjects.ts';
+import { allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Queues } from '../../../local/background/queues.ts';
 import type { SubjectQueue } from '../../../local/background/subject-queue.ts';
 import type { Deps } from '../../../local/deps.ts';

@@ -29,7 +29,7 @@ describe('the route table', () => {
     const files = readdirSync(handlersFolder, { recursive: true, withFileTypes: true })
       .filter((each) => each.isFile())
       .map(({ parentPath, name }) => relative(handlersFolder, join(parentPath, name)));
-    const handlers = files.filter((file) => basename(file) !== 'parts.ts' && !file.startsWith('lists/'));
+    const handlers = files.filter((file) => basename(file) !== 'parts.ts' && !file.startsWith('needs/'));
     expect(Object.values(handlerFiles).sort()).toEqual(handlers.sort());
   });
 

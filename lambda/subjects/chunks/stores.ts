@@ -1,0 +1,1 @@
+export { createDynamoDbChunkedUploads as chunkedUploads } from './upload-store.ts';

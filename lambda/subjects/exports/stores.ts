@@ -1,0 +1,1 @@
+export { createDynamoDbExportJobs as exportJobs } from './job-store.ts';

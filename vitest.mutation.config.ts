@@ -16,13 +16,15 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   exports: ['test/unit/lambda/subjects/exports/*.test.ts', keptFor],
   access: [
     'test/unit/lambda/{frame/access,subjects/{ci,hosts,invitations,sign-in}}/{,rules/}*.test.ts',
+    // Who may read without a token, by a link of the tenant.
+    'test/unit/lambda/subjects/downloads/tenant-links.test.ts',
     keptFor,
   ],
   small: ['test/unit/lambda/subjects/{locks,history,downloads,alerts,status}/{,rules/}*.test.ts', keptFor],
   adopted: ['test/unit/lambda/core/store/{adopted*,rules/*}.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [
-    'test/unit/lambda/{core/{table/{expressions,requests},ledger/{reads,writes}},frame/access/other-reads}.test.ts',
+    'test/unit/lambda/{core/{table/{expressions,requests,stores},ledger/{reads,writes}},frame/access/other-reads}.test.ts',
   ],
 };
 

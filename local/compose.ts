@@ -27,7 +27,6 @@ import { createStoreProbe } from '../lambda/frame/gauges/rules/gauges.ts';
 import { create as reconcile } from '../lambda/frame/work/reconcile.ts';
 import { create as refresh } from '../lambda/functions/refresh.ts';
 import { routeKeys } from '../lambda/routes.ts';
-import { storesOn } from '../lambda/stores.ts';
 import { allSeamsOf } from '../lambda/subjects.ts';
 import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
@@ -40,6 +39,7 @@ import * as subjectPorts from './ports.ts';
 import * as subjectQueues from './queues.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
+import { storesOn } from './stores.ts';
 import type { Turns } from './turns.ts';
 
 /** Signatures that are made in one piece: about two milliseconds. */

@@ -13,7 +13,9 @@ const options = Object.assign({}, ...valuesOf(subjects).map((each: SubjectPorts)
 /** What subjects read of the options as they are given. @throws {StartupError} */
 export const readOptions = (given: object) =>
   Object.fromEntries(
-    Object.entries(options).map(([name, read]) => [name, (read as Read)(given as never)]),
+    Object.entries(options)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, read]) => [name, (read as Read)(given as never)]),
   ) as SubjectOptions;
 
 /** Those that are set. */

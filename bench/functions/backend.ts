@@ -11,7 +11,7 @@ import { repoKey } from '../../lambda/core/ledger/items.ts';
 import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
 import { stored } from '../../lambda/core/table/stored-names.ts';
 import { tenantKey } from '../../lambda/core/table/table.ts';
-import { storesOn } from '../../lambda/stores.ts';
+import { storesOn } from '../../local/stores.ts';
 import { closeServer, listen } from '../../local/system/loopback-server.ts';
 import { LocalTable } from '../../local/table/table.ts';
 import { newTenant } from '../../test/support/ledger-records.ts';

@@ -1,9 +1,10 @@
-import { allOf, those } from '../core/rules/lists.ts';
+import { allOf, allThose, those } from '../core/rules/lists.ts';
 import { parseJson } from '../core/rules/text.ts';
 import { ScanListing } from '../core/scan/list-objects.ts';
 import { adoptedListing } from '../core/store/adopted.ts';
 import type { BucketClient, S3Settings } from '../core/store/bucket-client.ts';
 import { createTextFiles } from '../core/store/object-store.ts';
+import { storesOf } from '../core/table/stores.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { warmUpTable } from '../frame/aws/function.ts';
 import { createSqsQueueGauge } from '../frame/aws/queue-gauge.ts';
@@ -16,7 +17,10 @@ import {
 import { frameOperations } from '../frame/management/frame-operations.ts';
 import { answering } from '../frame/management/handler.ts';
 import { repoOperations } from '../frame/management/repos.ts';
+import * as claims from '../lists/claims.ts';
+import * as listeners from '../lists/listeners.ts';
 import * as management from '../lists/management.ts';
+import * as stores from '../lists/stores.ts';
 import {
   admin,
   adoptedRepos,
@@ -37,7 +41,6 @@ import {
 } from '../parts.ts';
 import { repoContract } from '../repo-contract.ts';
 import type { RouteKey } from '../routes.ts';
-import { storesOn } from '../stores.ts';
 import { claimsOf, listenersOf, managementSeamsOf } from '../subjects.ts';
 import * as parts from './needs/management.ts';
 
@@ -78,18 +81,25 @@ const noMetrics = {
 };
 
 export function managementDeps() {
-  const [stores, place] = [storesOn(table()), bucketPlace()];
+  const [tables, place] = [table(), bucketPlace()];
+  const own = {
+    ...stores,
+    ...allThose(management, 'stores'),
+    ...allThose(claims, 'stores'),
+    ...allThose(listeners, 'stores'),
+  };
+  const kept = storesOf(own, tables);
   const client = bucketClient(place);
   const deps = {
     ...common(),
-    ...stores,
+    ...kept,
     publicUrl: publicUrl(),
     limitContactUrl: limitContactUrl(),
     // Somebody waits, and no scan is under way that would have to begin again.
     listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
     adoptedRepos: adoptedRepos(),
     store: objectStore(client),
-    claims: claimsOf({ clock, ...stores }),
+    claims: claimsOf({ clock, ...kept }),
     ...jobQueues(),
     ...allOf(parts, {}),
     admin: admin(),

@@ -47,9 +47,10 @@ export class Bundles {
   /** @param file one of them: it becomes `index.mjs`. @param more.servesConsole the console is packed beside it. */
   code(file: string, { servesConsole = false } = {}): Code {
     const tryBundle = (to: string) => {
-      for (const { path: from, contents } of this.#outputs())
-        if (path.dirname(from) === path.join(projectRoot, 'cdk.out', file))
-          writeFileSync(path.join(to, path.basename(from)), contents);
+      const folder = path.join(projectRoot, 'cdk.out', file);
+      const own = this.#outputs().filter((each) => path.dirname(each.path) === folder);
+      if (own.length === 0) throw new Error(`The bundler made nothing of ${file}.`);
+      for (const each of own) writeFileSync(path.join(to, path.basename(each.path)), each.contents);
       if (servesConsole) writeFileSync(path.join(to, 'console.json'), JSON.stringify(packConsole()));
       return true;
     };

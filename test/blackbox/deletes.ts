@@ -18,9 +18,8 @@ import {
   type TestTenant,
 } from './api.ts';
 import { ask, type LfsObject, newOid, objectOf, pointer, postBatch, push } from './lfs.ts';
-import { repoShape, subscriptionOf } from './subscription.ts';
+import { repoShape, scannedWithinDefaultMs, subscriptionOf } from './subscription.ts';
 
-const scannedWithinDefaultMs = 30_000;
 /** A closed repo stays closed for a minute at least; then the next message or run of the schedule opens it. */
 const openedWithinMs = 240_000;
 

@@ -3,9 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Api, basic, bearer, bodyOf, expectProblem, expectStatus, jsonOf, once } from './api.ts';
 import { newOid, objectOf, type Place, push } from './lfs.ts';
-import { subscriptionOf } from './subscription.ts';
-
-const scannedWithinDefaultMs = 30_000;
+import { scannedWithinDefaultMs, subscriptionOf } from './subscription.ts';
 
 /** Of the test that waits for the count, which then says itself what is wrong with it. */
 const waitTimeoutMs = 240_000;
@@ -21,6 +19,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceScann
   const limitBytes = 1_000_000;
   const pushed = once(async () => {
     const place = await api().newPlace({ limitBytes, plan: 'small' });
+    expectStatus(await api().manage('GET', `/v1/tenants/${place.tenant}/subscription`), 200);
     const ofNew = await subscriptionOf(api(), place.tenant);
     await push(api(), place, game);
     await push(api(), { ...place, repo: 'art.git' }, art);

@@ -20,8 +20,6 @@ const leastPerScenario: Readonly<Record<string, number>> = {
   deferred: 0.66,
   deadLetters: 0.014,
   told: 0.5,
-  gcs: 0.028,
-  downloads: 0.085,
   repoLimits: 0.48,
   ...Object.assign({}, ...Object.values<SimSubject>(subjects).map(({ least }) => least)),
 };

@@ -95,10 +95,6 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['contract', 'lambda/contract.ts', 'lambda/frame', 'rules'],
     packages: ['zod'],
   },
-  'lambda/stores.ts': {
-    imports: ['lambda/core/table', 'lambda/lists', 'rules'],
-    packages: [],
-  },
   'lambda/subjects.ts': {
     imports: ['lambda/core/ledger', 'lambda/frame', 'lambda/lists', 'rules'],
     packages: [],

@@ -11,7 +11,7 @@ import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
 import { fitsBeside, limitsOf, type Refusal } from './rules/limits.ts';
 import { sumEntries, uploadsToVerify } from './rules/reservation.ts';
 import { entriesMaxOf, isOnHold, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
-import type { Crowded, Ticket } from './rules/upload-way.ts';
+import { type Crowded, onePutEach, type Ticket, type WayInput } from './rules/upload-way.ts';
 import { isNoting } from './rules/watch.ts';
 import { tell } from './seams.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';
@@ -203,6 +203,10 @@ export async function admitUpload(
   return outcome;
 }
 
+/** A batch of which nothing goes another way asks nobody. */
+const wayFor = ({ way }: Pick<CoreDeps, 'way'>, { chunked }: Pick<WayInput, 'chunked'>) =>
+  chunked ? way : onePutEach;
+
 async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
   if (isOnHold(input.tenant)) return deferOnHold(deps, input.tenant);
   if (hasTooManyEntries(input.tenant, input.objects)) {
@@ -214,7 +218,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const { appliedEpoch: withoutItEpoch } = input.tenant;
   const [stored, resumed] = await Promise.all([
     findStoredForUpload(deps, input),
-    deps.way.resume({ ...input, tenant }),
+    wayFor(deps, input).resume({ ...input, tenant }),
     deps.ledger.putReservation({
       tenant,
       reservation,
@@ -410,22 +414,23 @@ async function issue(
     nowMs: attempt.beganMs,
     storageClass,
   };
-  const { tickets: inChunks, isFull } = await deps.way.begin(begun);
+  const way = wayFor(deps, asked);
+  const { tickets: inChunks, isFull } = await way.begin(begun);
   // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every entry that was made a while
   // before it, although the function that made the entry may have been frozen before it wrote the reservation.
   const isTooLate = deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs;
   if (isTooLate || isFull) {
     await deps.ledger.deleteReservation(keyOf(attempt));
-    await deps.way.remove({ tenant, repo, tickets: inChunks });
+    await way.remove({ tenant, repo, tickets: inChunks });
     return retryLater(deps);
   }
   const chunked = inChunks.size > 0 && {
-    chunked: { oids: [...inChunks.keys()], untilMs: reservation.createdAtMs + deps.way.claimedForMs },
+    chunked: { oids: [...inChunks.keys()], untilMs: reservation.createdAtMs + way.claimedForMs },
   };
   const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), entries: chosen, ...chunked });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') {
-    await deps.way.remove({ tenant, repo, tickets: inChunks });
+    await way.remove({ tenant, repo, tickets: inChunks });
     return retryLater(deps);
   }
   deps.knownObjects.offer(repoPrefix({ tenant, repo: reservation.repo }), chosen.keys());

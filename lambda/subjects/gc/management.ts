@@ -1,4 +1,4 @@
-import { createDynamoDbGcRuns } from './gc-store.ts';
 import { gcOperations } from './routes.ts';
+import * as stores from './stores.ts';
 
-export const gcManagement = { operations: gcOperations, stores: { gcRuns: createDynamoDbGcRuns } };
+export const gcManagement = { operations: gcOperations, stores };

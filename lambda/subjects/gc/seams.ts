@@ -1,7 +1,7 @@
 import type { Belongings, Chore } from '../../core/ledger/seams.ts';
 import { type GcDeps, type RemoveDeps, removeGcFiles } from './gc.ts';
-import { createDynamoDbGcRuns } from './gc-store.ts';
 import { gcPrefixOf } from './rules/gc.ts';
+import * as stores from './stores.ts';
 import { advanceGc } from './sweep-candidates.ts';
 
 const gcChore = (deps: GcDeps): Chore => ({
@@ -19,5 +19,5 @@ const gcBelongings = (deps: RemoveDeps): Belongings => ({
 export const gcReconciles = {
   belongings: gcBelongings,
   chores: gcChore,
-  stores: { gcRuns: createDynamoDbGcRuns },
+  stores,
 };

@@ -1,4 +1,4 @@
-import { createDynamoDbLocks } from './lock-store.ts';
 import { lockOperations } from './routes.ts';
+import * as stores from './stores.ts';
 
-export const lockManagement = { operations: lockOperations, stores: { locks: createDynamoDbLocks } };
+export const lockManagement = { operations: lockOperations, stores };

@@ -1,8 +1,8 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { Belongings, Forgotten } from '../../core/ledger/seams.ts';
-import { createDynamoDbLocks } from './lock-store.ts';
 import type { LockPorts } from './ports.ts';
 import { lockPageMax } from './rules/locks.ts';
+import * as stores from './stores.ts';
 
 /** Whoever uses the name of a repo again finds none of its locks. */
 export function lockBelongings({ locks, clock }: Pick<CoreDeps, 'clock'> & LockPorts): Belongings {
@@ -17,4 +17,4 @@ export function lockBelongings({ locks, clock }: Pick<CoreDeps, 'clock'> & LockP
   return { forgetRepo: forget, forgetTenant: forget };
 }
 
-export const lockReconciles = { belongings: lockBelongings, stores: { locks: createDynamoDbLocks } };
+export const lockReconciles = { belongings: lockBelongings, stores };

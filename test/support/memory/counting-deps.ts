@@ -1,8 +1,8 @@
 import type { Ledger } from '../../../lambda/core/ledger/ledger.ts';
 import { defaultSettings, type Settings } from '../../../lambda/core/rules/settings.ts';
 import type { ObjectListing } from '../../../lambda/core/store/rules/store.ts';
-import { storesOn } from '../../../lambda/stores.ts';
 import type { Deps } from '../../../local/deps.ts';
+import { storesOn } from '../../../local/stores.ts';
 import { Random } from '../random.ts';
 import { runToEnd, Scheduler } from '../scheduler.ts';
 import type { TestedSubject } from '../subject.ts';
@@ -118,8 +118,9 @@ function storesOfSubjects(
   );
   const counted = (store: object, names: Readonly<Record<string, string>>) =>
     Object.entries(names).map(([method, name]) => {
-      const run = Reflect.get(store, method) as (...args: unknown[]) => Promise<unknown>;
-      return [method, (...args: unknown[]) => call(name, () => run.apply(store, args))];
+      const run: unknown = Reflect.get(store, method);
+      if (typeof run !== 'function') throw new Error(`No store has a method ${method}.`);
+      return [method, (...args: unknown[]) => call(name, () => run.apply(store, args) as Promise<unknown>)];
     });
   return Object.fromEntries(
     Object.entries(all).map(([name, names]) => [

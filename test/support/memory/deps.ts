@@ -10,13 +10,13 @@ import { AdoptedRepos } from '../../../lambda/core/store/rules/adopted-repos.ts'
 import { storageClasses } from '../../../lambda/core/store/rules/storage-class.ts';
 import type { UrlSigner } from '../../../lambda/core/store/rules/store.ts';
 import { createInvocations } from '../../../lambda/frame/aws/invocation-log.ts';
-import { storesOn } from '../../../lambda/stores.ts';
 import { allSeamsOf } from '../../../lambda/subjects.ts';
 import type { Queues } from '../../../local/background/queues.ts';
 import type { SubjectQueue } from '../../../local/background/subject-queue.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { noMetrics } from '../../../local/lambda-context.ts';
 import * as subjectQueues from '../../../local/queues.ts';
+import { storesOn } from '../../../local/stores.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';

@@ -18,9 +18,9 @@ import {
 import { create as createVerify } from '../../../lambda/frame/lfs/verify.ts';
 import { create as createSubscription } from '../../../lambda/frame/management/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/functions/lfs-batch.ts';
-import { storesOn } from '../../../lambda/stores.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
+import { storesOn } from '../../../local/stores.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
 import { batchRoute, httpEvent, noContext } from '../../support/http-event.ts';
 import { memoryDeps } from '../../support/memory/deps.ts';

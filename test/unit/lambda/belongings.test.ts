@@ -6,7 +6,7 @@ import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import type { Fields } from '../../../lambda/core/table/expressions.ts';
 import { expiring } from '../../../lambda/core/table/table.ts';
 import { createTenant } from '../../../lambda/frame/access/tenants.ts';
-import { storesOn } from '../../../lambda/stores.ts';
+import { storesOn } from '../../../local/stores.ts';
 import { ManualClock, memoryDeps } from '../../support/memory/deps.ts';
 import { MemoryLedger } from '../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { queueNames } from '../../../../lambda/routes.ts';
+import { queueNames, queueSpecs } from '../../../../lambda/routes.ts';
 import { type Api, expectProblem, jsonOf } from '../../api.ts';
 import type { Subject } from '../../subject.ts';
 
 /** Those that every stage has. */
-const queues = queueNames.filter((name) => !['emails', 'store-events'].includes(name));
+const queues = queueNames.filter((name) => queueSpecs[name].onlyWith === undefined);
 
 const time = z.iso.datetime();
 const count = z.int().min(0);

@@ -87,5 +87,6 @@ async function meteredBytes({ tenant, truth, scheduler }: TenantWorld): Promise<
 
 export const downloads = {
   download,
+  least: { downloads: 0.085 },
   checkRest: async (world) => meteredOf(world).checkMonth(await meteredBytes(world)),
 } satisfies SimSubject;

@@ -66,6 +66,7 @@ async function checkRest({ tenant, truth, areFilesLost }: TenantWorld): Promise<
 }
 
 export const gc = {
+  least: { gcs: 0.028 },
   collectGarbage,
   checkRest,
 } satisfies SimSubject;

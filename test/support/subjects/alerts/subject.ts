@@ -73,4 +73,7 @@ export const alerts = {
       expect(await webhooks.read('acme')).toMatchObject({ url: 'https://hooks.acme.example/quota' });
     },
   },
+  maps: {
+    'lambda/subjects/alerts/webhooks.ts: ': 'fields of our own events',
+  },
 } satisfies TestedSubject;

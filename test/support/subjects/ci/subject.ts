@@ -55,4 +55,7 @@ export const ci = {
   older: {
     read: async ({ exchangeRules }) => expect(await exchangeRules.list('acme')).toHaveLength(1),
   },
+  maps: {
+    'lambda/subjects/ci/rules/identities.ts: match': 'claims: the contract wants a letter or digit first',
+  },
 } satisfies TestedSubject;

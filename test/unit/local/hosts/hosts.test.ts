@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { hosts } from '../../../../local/hosts/hosts.ts';
+import { readOutsiders } from '../../../../local/serve.ts';
 import { StartupError } from '../../../../local/system/durable-file.ts';
 
 const forge = 'forge,gitea,https://git.example.com';
@@ -26,7 +27,7 @@ it.each<Row>([
 });
 
 it('trusts the git hosts that it is given, and plain HTTP to those of this machine alone', () => {
-  expect(hosts.options.gitHosts({})).toEqual([]);
+  expect(readOutsiders({}).gitHosts).toEqual([]);
   const gitHost = [
     'github,github,https://api.github.com',
     'forge,gitea,http://127.0.0.1:3000,app,secret.txt',

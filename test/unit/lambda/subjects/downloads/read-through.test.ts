@@ -3,9 +3,9 @@ import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
 import type { WireObject } from '../../../../../lambda/frame/contract/lfs.ts';
 import { create } from '../../../../../lambda/functions/lfs-batch.ts';
-import { storesOn } from '../../../../../lambda/stores.ts';
 import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
 import type { Deps } from '../../../../../local/deps.ts';
+import { storesOn } from '../../../../../local/stores.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
 import { type ManualClock, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

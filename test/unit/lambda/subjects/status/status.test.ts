@@ -116,6 +116,21 @@ describe('the status', () => {
     });
   });
 
+  it.each([
+    [true, 'fine'],
+    [false, 'act'],
+  ])('asks who knows a kind of failures whether one is over: %s', async (over, state) => {
+    const failure = { kind: 'export', tenant: 'acme', tries: 1, why: 'export' } as const;
+    await noteFailure(deps(), failure);
+    const asked: unknown[] = [];
+    const isOver = async (given: object, atMs: number) => {
+      asked.push([given, atMs]);
+      return over;
+    };
+    expect(await stateOf(deps({ failureKinds: [{ kind: 'export', isOver }] }), 'failures')).toBe(state);
+    expect(asked).toMatchObject([[failure, nowMs]]);
+  });
+
   it('of a stage in which nothing failed is fine in each part', async () => {
     const status = await readStatus(deps());
     expect(status.parts.map(({ part, state }) => `${part} ${state}`)).toEqual([

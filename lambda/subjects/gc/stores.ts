@@ -1,0 +1,1 @@
+export { createDynamoDbGcRuns as gcRuns } from './gc-store.ts';

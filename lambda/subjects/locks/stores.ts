@@ -1,0 +1,1 @@
+export { createDynamoDbLocks as locks } from './lock-store.ts';

@@ -110,8 +110,8 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 60_000,
+          testTimeout: laneTimeout,
+          hookTimeout: laneTimeout,
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },

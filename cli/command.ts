@@ -28,7 +28,7 @@ export type Register = (parent: Command, context: CliContext) => void;
 /** By their place: JavaScript lists numbers in their order. */
 export type Rows = Readonly<Record<number, Register>>;
 
-type RepoBody = BodyOf<'getRepo'>;
+export type RepoBody = BodyOf<'getRepo'>;
 
 /** A column of tables of repos, and a text below `repo show`. */
 export interface RepoPart {

@@ -1,13 +1,11 @@
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
-import type { ApiClient, BodyOf } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { right, tableOf } from '../columns.ts';
-import { actionCommand, flag, tenantOperand } from '../command.ts';
+import { actionCommand, flag, type RepoBody, tenantOperand } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { allItems, objectPages } from '../list-pages.ts';
 import { formatAge, formatCount, formatObjects } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
-
-type RepoBody = BodyOf<'getRepo'>;
 
 /** `reconcile TENANT`: asks for a reconcile of everything that the tenant stores, or shows what it would find. */
 export const reconcileCommand = actionCommand({

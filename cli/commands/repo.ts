@@ -1,6 +1,6 @@
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { storageClasses } from '../../lambda/core/store/rules/storage-class.ts';
-import type { ApiClient, BodyOf } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
@@ -12,6 +12,7 @@ import {
   ofRepo,
   operand,
   option,
+  type RepoBody,
   type RepoPart,
   type Rows,
   routeCommand,
@@ -36,9 +37,7 @@ import { WaitLine } from '../progress.ts';
 import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
 
-type RepoBody = BodyOf<'getRepo'>;
-
-const nameOf = ({ tenant, repo }: RepoPlace) => `${tenant}/${repo}`;
+export const nameOf = ({ tenant, repo }: RepoPlace) => `${tenant}/${repo}`;
 export const storageClassOperand = (none: string) =>
   choiceOperand('<class>', `one that the store has; ${none}`, [...storageClasses, 'none'] as const);
 /** Of a command that changes one. */

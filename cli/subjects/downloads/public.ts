@@ -1,15 +1,10 @@
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
-import type { ApiClient, BodyOf } from '../../api-client.ts';
-import { option, type RepoPart, type Rows, required, routeCommand } from '../../command.ts';
-import { change } from '../../commands/repo.ts';
+import type { ApiClient } from '../../api-client.ts';
+import { option, type RepoBody, type RepoPart, type Rows, required, routeCommand } from '../../command.ts';
+import { change, nameOf } from '../../commands/repo.ts';
 import { confirmLimit, limitOptions } from '../../confirm.ts';
-import type { RepoPlace } from '../../lfs-batch.ts';
 import { parseLimitOption } from '../../options.ts';
 import { formatCount, formatLimit } from '../../render.ts';
-
-type RepoBody = BodyOf<'getRepo'>;
-
-const nameOf = ({ tenant, repo }: RepoPlace) => `${tenant}/${repo}`;
 
 export const offered = async (client: ApiClient, tenant: string) =>
   (await client.ask('listDownloads', { params: { tenant }, query: { limit: 1 } })).body.month;

@@ -6,17 +6,14 @@ import {
   ofRepo,
   operand,
   option,
+  type RepoBody,
   routeCommand,
   tenantOperand,
 } from '../../command.ts';
-import { change } from '../../commands/repo.ts';
-import type { RepoPlace } from '../../lfs-batch.ts';
+import { change, nameOf } from '../../commands/repo.ts';
 import { parseLimitOption } from '../../options.ts';
 import { formatLimit } from '../../render.ts';
 
-type RepoBody = BodyOf<'getRepo'>;
-
-const nameOf = ({ tenant, repo }: RepoPlace) => `${tenant}/${repo}`;
 const readThroughFlag = flag('--read-through', "download from there what isn't here yet");
 
 /** `repo link|unlink`, `tenant link|show-link|unlink`. */

@@ -9,13 +9,15 @@ import * as management from '../lambda/lists/management.ts';
 import * as reconciles from '../lambda/lists/reconciles.ts';
 import * as stores from '../lambda/lists/stores.ts';
 
+const all = {
+  ...stores,
+  ...allThose(management, 'stores'),
+  ...allThose(batches, 'stores'),
+  ...allThose(reconciles, 'stores'),
+  ...allThose(claims, 'stores'),
+  ...allThose(beats, 'stores'),
+  ...allThose(listeners, 'stores'),
+};
+
 /** Every store, on one table. */
-export const storesOn = (table: Table) => ({
-  ...storesOf(stores, table),
-  ...storesOf(allThose(management, 'stores'), table),
-  ...storesOf(allThose(batches, 'stores'), table),
-  ...storesOf(allThose(reconciles, 'stores'), table),
-  ...storesOf(allThose(claims, 'stores'), table),
-  ...storesOf(allThose(beats, 'stores'), table),
-  ...storesOf(allThose(listeners, 'stores'), table),
-});
+export const storesOn = (table: Table) => storesOf(all, table);

@@ -24,16 +24,34 @@ const last = 80;
 const sha256Of = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 const transferOf = (answer: Answer) => z.object({ transfer: z.string() }).parse(jsonOf(answer)).transfer;
 
+interface Begun {
+  readonly place: Place;
+  readonly oid: string;
+  readonly action: Action;
+}
+
 /** How clients upload files that one PUT can't carry. What becomes of all chunks is tested elsewhere: it takes 5 GiB. */
 function chunkTests(api: () => Api): void {
   const ask = (place: Place, objects: readonly { oid: string; size: number }[]) =>
     postBatch(api(), place, { operation: 'upload', transfers: ['lfs-quota', 'basic'], objects });
 
   async function begin(place: Place, oid: string): Promise<Action> {
-    const action = objectsIn(await ask(place, [{ oid, size }]))[0]?.actions?.upload;
-    if (!action) throw new Error('Not admitted.');
-    return action;
+    const [object] = objectsIn(await ask(place, [{ oid, size }]));
+    if (!object?.actions?.upload) throw new Error(`Not admitted: ${JSON.stringify(object?.error)}`);
+    return object.actions.upload;
   }
+
+  const beginAnew = async () => {
+    const [place, oid] = [await api().newPlace(), newOid()];
+    return { place, oid, action: await begin(place, oid) };
+  };
+
+  // A server's disk promises three times the size of each, so the tests have only these two.
+  let begun: Promise<readonly [Begun, Begun]> | undefined;
+  const uploads = () => {
+    begun ??= (async () => [await beginAnew(), await beginAnew()] as const)();
+    return begun;
+  };
 
   function call(action: Action, body?: object, header = action.header): Promise<Answer> {
     expect(action.href.startsWith(`${api().target.url}/`), action.href).toBe(true);
@@ -47,8 +65,8 @@ function chunkTests(api: () => Api): void {
   }
 
   it('are offered to a client that can, and others are told what to run', async () => {
-    const place = await api().newPlace();
-    const [large, small] = [{ oid: newOid(), size }, objectOf(10)];
+    const [{ place, oid }] = await uploads();
+    const [large, small] = [{ oid, size }, objectOf(10)];
     const answer = await ask(place, [large, pointer(small)]);
     expect(transferOf(answer)).toBe('lfs-quota');
     const [chunked, plain] = objectsIn(answer).map(({ actions }) => actions?.upload);
@@ -68,9 +86,7 @@ function chunkTests(api: () => Api): void {
   });
 
   it('arrive one by one, as they were announced, and are gone on with', async () => {
-    const place = await api().newPlace();
-    const oid = newOid();
-    const first = await begin(place, oid);
+    const [{ place, oid, action: first }] = await uploads();
     const nothing = { stored: [], proven: { chunks: 0, sha256State: null }, unproven: [] };
     const chunkBytes = 64 * 1024 ** 2;
     expect(jsonOf(await call(first))).toEqual({ state: 'open', size, chunkBytes, failure: null, ...nothing });
@@ -96,11 +112,10 @@ function chunkTests(api: () => Api): void {
   });
 
   it('are unknown without the token of their upload', async () => {
-    const [own, other] = [await api().newPlace(), await api().newPlace()];
-    const [first, second] = [await begin(own, newOid()), await begin(other, newOid())];
-    for (const header of [{}, second.header, { 'Lfs-Quota-Upload': own.writeToken }])
+    const [{ place, action }, { action: other }] = await uploads();
+    for (const header of [{}, other.header, { 'Lfs-Quota-Upload': place.writeToken }])
       for (const body of [undefined, { stored: [], wanted: [] }])
-        expectLfsError(await call(first, body, header), 404, /Upload not found/);
+        expectLfsError(await call(action, body, header), 404, /Upload not found/);
   });
 }
 

@@ -127,7 +127,8 @@ export const frame = {
       // A million open entries take 389 MB.
       memoryMb: 512,
       table: ['GetItem', 'Query', 'UpdateItem', 'DeleteItem', 'PutItem'],
-      objects: ['GetObject', 'DeleteObject'],
+      // It puts empty objects in the place of deleted files, whose URLs then store nothing.
+      objects: ['GetObject', 'PutObject', 'DeleteObject'],
       bucket: ['ListBucket'],
       queues: { reconciles: ['send', 'receive', 'delay'] },
     },

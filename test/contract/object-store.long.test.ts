@@ -46,8 +46,8 @@ objectStoreContract('the local store, asked for objects within its process', {
     return {
       ...target,
       store: {
+        ...store,
         head: async (key) => running.head(key),
-        delete: (key, options) => store.delete(key, options),
       },
     };
   },

@@ -1,7 +1,7 @@
 import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
 
 /** A call of a port, by the name of its method. Of several operations on the table, it is the next one. */
-export type PortCall = keyof Ledger | 'listPage' | 'delete';
+export type PortCall = keyof Ledger | 'listPage' | 'delete' | 'putEmpty';
 
 /** What a story has happen at a call, whichever function makes it. */
 export type Mishap =

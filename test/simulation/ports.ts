@@ -89,6 +89,19 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   };
   const bucket: ObjectStore & ObjectListing = {
     head: (key) => actor.operation('store', () => store.head(key)),
+    putEmpty: (storedKey, { onlyNew, deadlineMs }) => {
+      const key = adoptedRepos.keyOf(storedKey);
+      if (key === undefined) throw new Violation(`${storedKey} is made empty, which is nobody's.`);
+      const put = async () => {
+        const leftMs = deadlineMs - actor.nowMs();
+        if (leftMs < 0) throw new StoreUnavailableError('The deadline has passed.');
+        if (!actor.isUnlucky('lostAnswer'))
+          return actor.slowly(leftMs, slowDeletes, async () => world.putEmpty(key, onlyNew));
+        world.later(leftMs, () => world.putEmpty(key, onlyNew));
+        throw new StoreUnavailableError('The answer was lost.');
+      };
+      return actor.operation('store', put, 'putEmpty');
+    },
     delete: async (keys, { deadlineMs }) => {
       const failed = new Map<string, StoreUnavailableError>();
       const deleteSome = async () => {
@@ -129,6 +142,7 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   const listing = adoptedListing({ ...bucket, warmUp: async () => {} }, adoptedRepos);
   return {
     head: (key) => objects.head(key),
+    putEmpty: (key, options) => objects.putEmpty(key, options),
     delete: (keys, options) => objects.delete(keys, options),
     listPage: (request) => listing.listPage(request),
     listFolders: (request) => listing.listFolders(request),
@@ -163,6 +177,8 @@ interface WorldPorts {
   readonly knownObjects: KnownObjects;
   /** Removes an object from the bucket. */
   remove(key: string): void;
+  /** Puts 0 bytes in the place of an object. @param onlyNew unless there is one. */
+  putEmpty(key: string, onlyNew: boolean): 'put' | 'taken';
   /** Ends the run at the next step. */
   fail(error: unknown): void;
   /** Runs something at a random moment within this time. */

@@ -287,6 +287,22 @@ export class World {
     if (place) this.#notify({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });
   }
 
+  /** Puts 0 bytes in the place of an object. @param onlyNew unless there is one. */
+  putEmpty(key: string, onlyNew: boolean): 'put' | 'taken' {
+    const place = placeOf(key);
+    if (!place) throw new Violation(`${key} is made empty, which is of no repo.`);
+    const { tenant, repo, name } = place;
+    const { truth, invariants } = this.account(tenant);
+    const { nowMs } = this.scheduler;
+    if (truth.stored.has(`${repo}/${name}`)) {
+      if (onlyNew) return 'taken';
+      invariants.checkRemoval(key, { nowMs, check: this.checkRemoval });
+      truth.remove(key, nowMs);
+    }
+    this.land({ tenant, repo, oid: name, sizeBytes: 0, beganMs: nowMs });
+    return 'put';
+  }
+
   /** An upload ends. The store says that it was put when its PUT began, or ended, in whole seconds. */
   land(object: { tenant: string; repo: string; oid: string; sizeBytes: number; beganMs: number }): void {
     const { tenant, repo, oid: name, sizeBytes } = object;
@@ -377,6 +393,7 @@ export class World {
       pageSize: this.#pageSize,
       keysPerPage: 3,
       remove: (key) => this.remove(key),
+      putEmpty: (key, onlyNew) => this.putEmpty(key, onlyNew),
       fail: (error) => this.fail(error),
       later: (withinMs, then) => this.scheduler.after(this.random.int(0, Math.max(0, withinMs)), then),
     });

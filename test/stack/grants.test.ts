@@ -207,9 +207,9 @@ describe('grants', () => {
   const holdersOf = (isHeld: (line: string) => boolean) =>
     [...grants].filter(([, lines]) => lines.some(isHeld)).map(([name]) => name);
 
-  it('let only the batch function, and what assembles uploads, write objects, only reconcile delete them, and only below a tenant', () => {
+  it('let only the batch function, what assembles uploads and what deletes write objects, only reconcile delete them, and only below a tenant', () => {
     const writers = holdersOf((line) => line.startsWith('s3:PutObject') && !isOwn(line));
-    expect(writers).toEqual(['lfsBatch', 'assembleUpload']);
+    expect(writers).toEqual(['lfsBatch', 'reconcile', 'assembleUpload']);
     const deleters = holdersOf((line) => line.startsWith('s3:DeleteObject') && !isOwn(line));
     expect(deleters).toEqual(['reconcile']);
     const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));

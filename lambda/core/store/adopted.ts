@@ -33,6 +33,7 @@ export function adoptedStore(store: ObjectStore, repos: AdoptedRepos): ObjectSto
       const storedKey = repos.storedKey(key);
       return storedKey === undefined ? undefined : store.head(storedKey);
     },
+    putEmpty: async (key, options) => store.putEmpty(objectKeyOf(repos, key), options),
     async delete(keys, options) {
       const byStored = new Map<string, string>();
       for (const key of keys) {

@@ -9,8 +9,8 @@ export const cdnBytesMax = 50e9;
 const replaced: Readonly<Record<string, string>> = { '+': '-', '=': '_', '/': '~' };
 
 /**
- * Signs downloads for CloudFront, each for one key of the bucket. Uploads and files of over 50 GB are left to the other signer.
- * The SDK's takes three times as long, because it reads the key for each.
+ * Signs downloads for CloudFront, each for one key of the bucket. Uploads, files of over 50 GB and downloads with a name
+ * are left to the other signer. The SDK's takes three times as long, because it reads the key for each.
  *
  * Specification: docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/private-content-creating-signed-url-canned-policy.html.
  *
@@ -24,7 +24,8 @@ export function cdnSigner(
   return {
     signUpload: signer.signUpload,
     async signDownload(input) {
-      if ((input.sizeBytes ?? 0) > cdnBytesMax) return signer.signDownload(input);
+      if ((input.sizeBytes ?? 0) > cdnBytesMax || input.saveAs !== undefined)
+        return signer.signDownload(input);
       const url = `${cdn.url}/${escapePath(input.key)}`;
       // Rounded down: a URL must never live longer than requested.
       const expires = Math.floor((input.signedAtMs + input.lifetimeMs) / 1000);

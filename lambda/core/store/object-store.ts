@@ -176,6 +176,20 @@ export function createObjectStore(input: {
     },
 
     /**
+     * A single attempt, as of a delete: of two, one could land after the object was removed again.
+     *
+     * @throws {StoreUnavailableError} @throws {StoreRefusedError}
+     */
+    putEmpty: (key, { onlyNew, deadlineMs }) =>
+      sending({ client, clock, limits, deadlineMs, request: 'PUT' })({
+        method: 'PUT',
+        key,
+        ...(onlyNew && { headers: onlyNewHeaders }),
+        body: '',
+        readerOf: emptyPutReaderOf,
+      }),
+
+    /**
      * By DeleteObjects, if the store knows it: a thousand keys a request. A store that refuses the first such request and
      * takes single ones isn't asked again. The price: one request more in each process.
      *
@@ -186,7 +200,7 @@ export function createObjectStore(input: {
      * @throws {StoreRefusedError}
      */
     async delete(keys, { deadlineMs }) {
-      const send = sending({ client, clock, limits, deadlineMs });
+      const send = sending({ client, clock, limits, deadlineMs, request: 'DELETE' });
       const failed = new Map<string, StoreUnavailableError>();
       const single: string[] = [];
       const bulk: string[] = [];
@@ -215,19 +229,22 @@ export function createObjectStore(input: {
 }
 
 /** @param answerFactor how many times as long as others it may take. */
-type SendDelete = <T>(call: Omit<StoreCall<T>, 'limits'>, answerFactor?: number) => Promise<T>;
+type SendOnce = <T>(call: Omit<StoreCall<T>, 'limits'>, answerFactor?: number) => Promise<T>;
 
-/** Sends deletes until a deadline. They throw {@link StoreUnavailableError} or {@link StoreRefusedError}. */
+/** Sends changes until a deadline, a single attempt each. They throw {@link StoreUnavailableError} or {@link StoreRefusedError}. */
 function sending(by: {
   client: BucketClient;
   clock: Pick<Clock, 'nowMs'>;
   limits: StoreCall<unknown>['limits'];
   deadlineMs: number;
-}): SendDelete {
+  /** For messages. */
+  request: string;
+}): SendOnce {
+  const { request } = by;
   return async (call, answerFactor = 1) => {
     const endsWithinMs = by.deadlineMs - by.clock.nowMs();
     if (endsWithinMs <= 0)
-      throw new StoreUnavailableError('The deadline for DELETE passed before it was sent.');
+      throw new StoreUnavailableError(`The deadline for ${request} passed before it was sent.`);
     try {
       const answerMs = answerFactor * by.limits.answerMs;
       return await by.client.send({
@@ -237,17 +254,17 @@ function sending(by: {
       });
     } catch (error) {
       if (error instanceof DeadlineError) {
-        const message = "DELETE didn't finish by its deadline. The object might be deleted.";
+        const message = `${request} didn't finish by its deadline. It might have been done.`;
         throw new StoreUnavailableError(message, { cause: error.cause });
       }
-      throw translateStoreError(error, 'DELETE');
+      throw translateStoreError(error, request);
     }
   };
 }
 
 /** @returns `refused`: the store doesn't know the request, or refuses it as a whole. */
 async function deleteMany(
-  send: SendDelete,
+  send: SendOnce,
   keys: readonly string[],
 ): Promise<{ failed: ReadonlyMap<string, StoreUnavailableError>; unnamed: readonly string[] } | 'refused'> {
   let answer: DeletedKeys;
@@ -273,7 +290,7 @@ async function deleteMany(
 }
 
 /** @returns why nobody knows whether it's gone. */
-async function deleteOne(send: SendDelete, key: string): Promise<StoreUnavailableError | undefined> {
+async function deleteOne(send: SendOnce, key: string): Promise<StoreUnavailableError | undefined> {
   try {
     await send({ method: 'DELETE', key, readerOf: deleteReaderOf });
     return undefined;
@@ -302,6 +319,21 @@ const deleteReaderOf = ({ status }: AnswerHead) =>
   status >= 200 && status < 300 ? emptyReader() : undefined;
 
 const bulkReaderOf = ({ status }: AnswerHead) => (status === 200 ? deletedReader() : undefined);
+
+const onlyNewHeaders = { 'if-none-match': '*' };
+
+function emptyPutReaderOf({ status }: AnswerHead): AnswerReader<'put' | 'taken'> | undefined {
+  if (status === 412) return { write: () => {}, end: () => 'taken' };
+  if (status !== 200) return undefined;
+  const { write, end } = emptyReader();
+  return {
+    write,
+    end() {
+      end();
+      return 'put';
+    },
+  };
+}
 
 /** Without it, S3 does not say the checksum. */
 const headHeaders = { 'x-amz-checksum-mode': 'ENABLED' };

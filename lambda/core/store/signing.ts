@@ -169,6 +169,8 @@ export function createHeaderSigner() {
  */
 
 interface PresignInput extends Omit<HeaderSignInput, 'query' | 'bodySha256'> {
+  /** `&name=value`, escaped, and sorted by names, which begin with small letters. Empty if there is none. */
+  readonly moreQuery: string;
   /** `https://host` or `https://host:port`, no path. */
   readonly origin: string;
   /** Whole seconds, 1 to 604,800 (a week). */
@@ -212,13 +214,14 @@ function createPresigner() {
     );
     const common = commonOf(input, headers.map(([name]) => name).join(';'));
     const { time, scope, beforeSignature, afterSignature, signedHeaders } = common;
-    let canonical = `${method}\n${path}\n${beforeSignature}&${afterSignature}\n`;
+    const { moreQuery } = input;
+    let canonical = `${method}\n${path}\n${beforeSignature}&${afterSignature}${moreQuery}\n`;
     for (const [name, value] of headers) canonical += `${name}:${value}\n`;
     canonical += `\n${signedHeaders}\nUNSIGNED-PAYLOAD`;
     const signature = createHmac('sha256', common.key)
       .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
       .digest('hex');
-    return `${input.origin}${path}?${beforeSignature}&X-Amz-Signature=${signature}&${afterSignature}`;
+    return `${input.origin}${path}?${beforeSignature}&X-Amz-Signature=${signature}&${afterSignature}${moreQuery}`;
   };
 }
 
@@ -243,9 +246,11 @@ export function createUrlSigner(settings: S3UrlSignerSettings): UrlSigner {
   const { origin, host, path } = bucketAddress(settings);
   const presign = createPresigner();
   const sign = async (
-    input: Pick<PresignInput, 'method' | 'headers'> & Parameters<UrlSigner['signDownload']>[0],
+    input: Pick<PresignInput, 'method' | 'headers'> &
+      Partial<Pick<PresignInput, 'moreQuery'>> &
+      Parameters<UrlSigner['signDownload']>[0],
   ): Promise<string> => {
-    const { method, key, headers, signedAtMs, lifetimeMs } = input;
+    const { method, key, headers, moreQuery = '', signedAtMs, lifetimeMs } = input;
     // Rounded down, like X-Amz-Date: a URL must never live longer than requested.
     const expiresSeconds = Math.floor(lifetimeMs / 1000);
     if (!(expiresSeconds >= 1 && expiresSeconds <= 604_800))
@@ -256,6 +261,7 @@ export function createUrlSigner(settings: S3UrlSignerSettings): UrlSigner {
       host,
       path: `${path}/${escapePath(key)}`,
       headers,
+      moreQuery,
       credentials: await settings.credentials(),
       region: settings.region,
       signedAtMs,
@@ -268,18 +274,28 @@ export function createUrlSigner(settings: S3UrlSignerSettings): UrlSigner {
      * headers, a client cannot leave them out. A checksum in the query would be signed, but not enforced.
      */
     async signUpload(input) {
-      const checksum = Buffer.from(input.oid, 'hex').toString('base64');
+      const { oid, storageClass, onlyNew = false, contentType, sizeBytes } = input;
+      if (contentType !== undefined && !/^[!-~]+( [!-~]+)*$/.test(contentType))
+        throw new RangeError('A content type has printable ASCII characters only.');
       const header = {
-        'x-amz-checksum-sha256': checksum,
-        ...(input.storageClass && { 'x-amz-storage-class': input.storageClass }),
+        ...(oid !== undefined && { 'x-amz-checksum-sha256': Buffer.from(oid, 'hex').toString('base64') }),
+        ...(storageClass && { 'x-amz-storage-class': storageClass }),
+        ...(onlyNew && { 'if-none-match': '*' }),
+        ...(contentType !== undefined && { 'content-type': contentType }),
       };
-      const headers = { ...header, 'content-length': String(input.sizeBytes) };
+      const headers = { ...header, 'content-length': String(sizeBytes) };
       const href = await sign({ ...input, method: 'PUT', headers });
       return { href, header };
     },
     signDownload: async (input) => ({
-      href: await sign({ ...input, method: 'GET', headers: {} }),
+      href: await sign({ ...input, method: 'GET', headers: {}, moreQuery: dispositionOf(input.saveAs) }),
       header: {},
     }),
   };
+}
+
+/** RFC 6266 and 8187: of the name nothing but escaped bytes gets into the header. @throws {URIError} of half a character. */
+function dispositionOf(saveAs: string | undefined): string {
+  if (saveAs === undefined) return '';
+  return `&response-content-disposition=${escapeUri(`attachment; filename*=UTF-8''${escapeUri(saveAs)}`)}`;
 }

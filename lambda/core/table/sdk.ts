@@ -179,6 +179,7 @@ function shown(text: string): string {
 /** Statuses and error codes of 4xx answers for which a retry may help. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 const transientNames: ReadonlySet<string> = new Set([
+  'ConditionalRequestConflict',
   'InternalServiceError',
   'OperationAborted',
   'RequestTimeout',

@@ -70,6 +70,7 @@ export class ScanningDeps {
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),
         delete: (key) => this.#call('DELETE', times.headMs, () => store.delete(key)),
+        putEmpty: (key, options) => this.#call('PUT', times.headMs, () => store.putEmpty(key, options)),
       },
       listing,
       queue: {

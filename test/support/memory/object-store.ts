@@ -56,6 +56,12 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
     return found && { ...found.object, lastModifiedMs: found.lastModifiedMs };
   }
 
+  async putEmpty(key: string, { onlyNew }: { onlyNew: boolean }): Promise<'put' | 'taken'> {
+    if (onlyNew && this.#objects.get(key)) return 'taken';
+    this.put(key, 0);
+    return 'put';
+  }
+
   async delete(keys: readonly string[]): Promise<ReadonlyMap<string, StoreUnavailableError>> {
     for (const key of keys) this.#objects.delete(key);
     return new Map();

@@ -38,6 +38,7 @@ export class MemoryStack {
     this.ledger = ledger;
     const store: ObjectStore = {
       head: (key) => objects.head(key),
+      putEmpty: (key, options) => objects.putEmpty(key, options),
       delete: async (keys) => {
         const failed = new Map<string, StoreUnavailableError>();
         for (const key of keys) {

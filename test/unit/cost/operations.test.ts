@@ -78,6 +78,7 @@ class Meter {
           return objects.head(key);
         },
         delete: (keys) => objects.delete(keys),
+        putEmpty: (key, options) => objects.putEmpty(key, options),
       },
       listing: {
         listPage: async (request) => {

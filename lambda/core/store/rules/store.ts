@@ -24,6 +24,15 @@ export interface ObjectStore {
     options: { deadlineMs: number },
   ): Promise<ReadonlyMap<string, StoreUnavailableError>>;
   /**
+   * Puts an object of 0 bytes at a key. From then on no URL that was signed with `onlyNew` stores anything there: also not one whose
+   * PUT is under way, as it ends. The call ends by `deadlineMs`, and nothing that it sends lands later.
+   *
+   * @param options.onlyNew it replaces nothing.
+   * @returns `taken`: with `onlyNew`, there is an object, and be it an empty one of an earlier call whose answer was lost.
+   * @throws {StoreUnavailableError} when nobody knows whether it was put.
+   */
+  putEmpty(key: string, options: { onlyNew: boolean; deadlineMs: number }): Promise<'put' | 'taken'>;
+  /**
    * Takes an object out at once if its bytes are lost or damaged. Only the store of `serve` can.
    *
    * @returns its size, if it did.
@@ -42,8 +51,8 @@ export interface ObjectStore {
 
 export interface SignUploadInput {
   readonly key: string;
-  /** Hex SHA-256 that the stored bytes must have. */
-  readonly oid: string;
+  /** Hex SHA-256 that the stored bytes must have. undefined: any bytes. */
+  readonly oid?: string | undefined;
   /** Exact length that the upload must have. */
   readonly sizeBytes: number;
   /** When the lifetime begins. */
@@ -51,6 +60,10 @@ export interface SignUploadInput {
   readonly lifetimeMs: number;
   /** One that the store has. Default: the bucket's own. */
   readonly storageClass?: string | undefined;
+  /** It stores only where no object is, as its PUT ends (412). Not every store obeys that: `condition-proof.ts` tries it. */
+  readonly onlyNew?: boolean | undefined;
+  /** Content-Type that the upload must have, in printable ASCII. undefined: any, which the signature doesn't cover. */
+  readonly contentType?: string | undefined;
 }
 
 export interface SignedRequest {
@@ -63,15 +76,22 @@ export interface SignedRequest {
 export interface UrlSigner {
   /**
    * A URL that accepts exactly these bytes: length and SHA-256 are signed as headers
-   * (`host;content-length;x-amz-checksum-sha256`), so the store refuses another length or content. So is a storage class.
+   * (`host;content-length;x-amz-checksum-sha256`), so the store refuses another length or content. So is all else that is given.
+   *
+   * @throws {RangeError} of a content type that no header can have.
    */
   signUpload(input: SignUploadInput): Promise<SignedRequest>;
-  /** @param input.sizeBytes of an object: a CDN serves not any size. */
+  /**
+   * @param input.sizeBytes of an object: a CDN serves not any size.
+   * @param input.saveAs the name under which browsers save it, without folders: they show nothing of it themselves.
+   * Such a URL is always the store's, because a CDN keeps objects by their paths alone.
+   */
   signDownload(input: {
     key: string;
     sizeBytes?: number;
     signedAtMs: number;
     lifetimeMs: number;
+    saveAs?: string | undefined;
   }): Promise<SignedRequest>;
 }
 

@@ -123,7 +123,9 @@ async function sendAll(url: string): Promise<void> {
     },
   } satisfies Record<
     // What only the store in this process has sends nothing.
-    keyof ObjectListing | Exclude<keyof ObjectStore, 'discardDamaged' | 'takeSpace'> | keyof UrlSigner,
+    | keyof ObjectListing
+    | Exclude<keyof ObjectStore, 'discardDamaged' | 'takeSpace' | 'putEmpty'>
+    | keyof UrlSigner,
     () => Promise<unknown>
   >;
   const ofFiles = {

@@ -101,7 +101,7 @@ describe('the deletions that are due', () => {
   it('give each delete until the deadline of their claim', async () => {
     const deadlines: number[] = [];
     const store: ObjectStore = {
-      head: world.deps.store.head,
+      ...world.deps.store,
       delete: async (keys, { deadlineMs }) => {
         deadlines.push(...keys.map(() => deadlineMs));
         return new Map();

@@ -53,6 +53,9 @@ describe('objects of an adopted repo', () => {
     expect(await store.head(key)).toMatchObject({ sizeBytes: 7 });
     expect(await store.head(`acme/game2/${oid}`)).toMatchObject({ sizeBytes: 8 });
     expect(await store.head(`acme/game/${oid.replace('a', 'b')}`)).toBeUndefined();
+    expect(await store.putEmpty(key, { onlyNew: true, ...soon })).toBe('taken');
+    expect(await store.putEmpty(key, { onlyNew: false, ...soon })).toBe('put');
+    expect(await memory.head(stored)).toMatchObject({ sizeBytes: 0 });
     await store.delete([key], soon);
     expect(await memory.head(stored)).toBeUndefined();
     expect(memory.objectCount).toBe(2);
@@ -65,9 +68,12 @@ describe('objects of an adopted repo', () => {
     expect(memory.objectCount).toBe(3);
     // The store is not even asked.
     const asked = () => Promise.reject(new Error('Nothing is to be asked.'));
-    const unused = adoptedStore({ head: asked, delete: asked }, repos);
+    const unused = adoptedStore({ head: asked, delete: asked, putEmpty: asked }, repos);
     expect(await unused.head('acme/game/readme')).toBeUndefined();
     await unused.delete(['acme/game/readme'], soon);
+    await expect(unused.putEmpty('acme/game/readme', { onlyNew: false, ...soon })).rejects.toThrow(
+      RangeError,
+    );
   });
 
   it('are never reached under the name of another tenant', async () => {

@@ -92,6 +92,11 @@ describe('a download through CloudFront', () => {
     },
   );
 
+  it('comes from the bucket if it has a name, as CloudFront knows paths alone', async () => {
+    const named = { key, ...times, saveAs: 'a.png' };
+    expect(await signer.signDownload(named)).toEqual(await bucket.signDownload(named));
+  });
+
   it('comes from the bucket if the object is larger than CloudFront serves, and so does every upload', async () => {
     const large = { key, ...times, sizeBytes: cdnBytesMax + 1 };
     expect(await signer.signDownload(large)).toEqual(await bucket.signDownload(large));

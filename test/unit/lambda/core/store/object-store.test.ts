@@ -225,6 +225,11 @@ describe('errors', () => {
     },
     { way: 'delete', attempts: 1, ask: (to: ReturnType<typeof adapters>) => deleteK(to, soon()) },
     {
+      way: 'putEmpty',
+      attempts: 1,
+      ask: (to: ReturnType<typeof adapters>) => to.store.putEmpty('k', { onlyNew: true, ...soon() }),
+    },
+    {
       way: 'listPage',
       attempts: 10,
       ask: (to: ReturnType<typeof adapters>) => to.listing.listPage({ prefix: '' }),
@@ -295,6 +300,49 @@ describe('errors', () => {
         expect(error).toBeInstanceOf(StoreRefusedError);
         expect(error.cause).toBeInstanceOf(Error);
       }
+    });
+  });
+
+  describe('an empty object', () => {
+    const answering = async (status: number, body = '') => {
+      const seen: object[] = [];
+      const url = await serveWith((message, response) => {
+        const { method, url: path, headers } = message;
+        const { 'if-none-match': condition, 'content-length': length } = headers;
+        seen.push({ method, path, condition, length });
+        response.writeHead(status).end(body);
+      });
+      return { seen, store: adapters(url).store };
+    };
+    const sent = { method: 'PUT', path: '/objects/k', length: '0', condition: undefined };
+
+    test('is put over what is there, or only where nothing is', async () => {
+      const { seen, store } = await answering(200);
+      expect(await store.putEmpty('k', { onlyNew: false, ...soon() })).toBe('put');
+      expect(await store.putEmpty('k', { onlyNew: true, ...soon() })).toBe('put');
+      expect(seen).toEqual([sent, { ...sent, condition: '*' }]);
+    });
+
+    test('is not put where something is', async () => {
+      const { store } = await answering(412, '<Error><Code>PreconditionFailed</Code></Error>');
+      expect(await store.putEmpty('k', { onlyNew: true, ...soon() })).toBe('taken');
+    });
+
+    test.each([
+      [409, '<Error><Code>ConditionalRequestConflict</Code><Message>Again.</Message></Error>'],
+      [200, '<Error><Code>InternalError</Code><Message>Not done.</Message></Error>'],
+    ])('may not be there after %i %s', async (status, body) => {
+      const { seen, store } = await answering(status, body);
+      const error = await thrownBy(store.putEmpty('k', { onlyNew: true, ...soon() }));
+      expect(error).toBeInstanceOf(StoreUnavailableError);
+      expect(seen).toHaveLength(1);
+    });
+
+    test('is not sent after its deadline', async () => {
+      const { seen, store } = await answering(200);
+      const late = await thrownBy(store.putEmpty('k', { onlyNew: true, deadlineMs: Date.now() - 1 }));
+      expect(late).toBeInstanceOf(StoreUnavailableError);
+      expect(seen).toEqual([]);
     });
   });
 

@@ -114,13 +114,15 @@ describe('url signer', () => {
       hostname: url.hostname,
       ...(url.port !== '' && { port: Number(url.port) }),
       path: url.pathname,
+      query: Object.fromEntries([...url.searchParams].filter(([name]) => !name.startsWith('X-Amz-'))),
       headers: { ...input.headers, host: url.host },
     });
+    const signedHeaders = new Set(['host', ...Object.keys(input.headers)]);
     const signed = await presigner.presign(request, {
       signingDate: new Date(signedAtMs),
       expiresIn: lifetimeMs / 1000,
-      unhoistableHeaders: new Set(['x-amz-checksum-sha256', 'x-amz-storage-class']),
-      signableHeaders: new Set(['host', 'content-length', 'x-amz-checksum-sha256', 'x-amz-storage-class']),
+      unhoistableHeaders: signedHeaders,
+      signableHeaders: signedHeaders,
     });
     return signed.query as Record<string, string>;
   }
@@ -129,7 +131,7 @@ describe('url signer', () => {
   function buildQuery(query: Record<string, string>): string {
     const pairs = Object.keys(query)
       .sort()
-      .map((name) => `${name}=${encodeURIComponent(query[name] ?? '')}`);
+      .map((name) => `${name}=${escapeUri(query[name] ?? '')}`);
     return `?${pairs.join('&')}`;
   }
 
@@ -194,6 +196,46 @@ describe('url signer', () => {
       expect(new URL(put.href).searchParams.get('X-Amz-SignedHeaders')).toBe(
         'content-length;host;x-amz-checksum-sha256;x-amz-storage-class',
       );
+    });
+
+    test('sign a condition and a type as the SDK does, and no checksum if there is none', async () => {
+      const more = { oid: undefined, onlyNew: true, contentType: 'text/html; charset=utf-8' };
+      const put = await createUrlSigner(settings()).signUpload({ ...upload, ...more });
+      expect(put.header).toEqual({ 'if-none-match': '*', 'content-type': more.contentType });
+      const headers = { 'content-length': String(upload.sizeBytes), ...put.header };
+      const common = { region: settings().region, credentials, method: 'PUT' as const };
+      const bySdk = await signedBySdk({ ...common, href: put.href, headers });
+      expect(new URL(put.href).search).toBe(buildQuery(bySdk));
+      expect(new URL(put.href).searchParams.get('X-Amz-SignedHeaders')).toBe(
+        'content-length;content-type;host;if-none-match',
+      );
+    });
+
+    test.each(['', ' text/html', 'text/html ', 'a  b', 'text/html\r\nx: y', 'text/ä', 'a\tb'])(
+      'are refused with a type that is no header: %j',
+      async (contentType) => {
+        const signing = createUrlSigner(settings()).signUpload({ ...upload, contentType });
+        await expect(signing).rejects.toThrow(RangeError);
+      },
+    );
+
+    test('of downloads sign the name to save it as, of which nothing gets out of its place', async () => {
+      const signer = createUrlSigner(settings());
+      const common = { region: settings().region, credentials, method: 'GET' as const, headers: {} };
+      await fc.assert(
+        fc.asyncProperty(fc.string({ unit: 'binary' }), async (saveAs) => {
+          const { href, header } = await signer.signDownload({ key: 'k', signedAtMs, lifetimeMs, saveAs });
+          expect(header).toEqual({});
+          const { search, searchParams } = new URL(href);
+          expect(search).toBe(buildQuery(await signedBySdk({ ...common, href })));
+          const disposition = searchParams.get('response-content-disposition') ?? '';
+          const [, name = '-'] = /^attachment; filename\*=UTF-8''([\w.~%-]*)$/.exec(disposition) ?? [];
+          expect(decodeURIComponent(name)).toBe(saveAs);
+        }),
+        { numRuns: 30 },
+      );
+      const half = signer.signDownload({ key: 'k', signedAtMs, lifetimeMs, saveAs: '\ud800' });
+      await expect(half).rejects.toThrow(URIError);
     });
 
     test.each([

@@ -65,6 +65,7 @@ describe('a repo that reads through to its git host', () => {
         return objects.head(key);
       },
       delete: objects.delete.bind(objects),
+      putEmpty: objects.putEmpty.bind(objects),
     };
     deps = memoryDeps({
       ...storesOn(table),

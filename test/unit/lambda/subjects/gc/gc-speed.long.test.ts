@@ -33,6 +33,7 @@ function slowly(deps: Deps, scheduler: Scheduler): { deps: Deps; requests: Recor
     return answer();
   };
   const store: ObjectStore = {
+    ...deps.store,
     head: (key) => asked('HEAD', 1, () => deps.store.head(key)),
     delete: (keys, options) =>
       asked('DELETE', Math.ceil(keys.length / keysPerDelete), () => deps.store.delete(keys, options)),

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ObjectFiles } from './files.ts';
 import type { ObjectRecord } from './object-file.ts';
-import { S3Error } from './protocol.ts';
+import { notImplemented, S3Error } from './protocol.ts';
+import type { StoreRequest } from './signed-request.ts';
 
 /** What a request asks of the object's version: RFC 9110, 13, as S3 answers it. What is no date counts as absent. */
 
@@ -34,4 +36,19 @@ export function rangeOf({ range, 'if-range': ifRange }: IncomingHttpHeaders, rec
   return tag === `"${record.etag}"` || readSecond(tag) === secondOf(record.lastModifiedMs)
     ? range
     : undefined;
+}
+
+/**
+ * `If-None-Match: *` of what stores an object. It's checked when the request begins, and again as the object gets its name: another may
+ * have been stored meanwhile.
+ *
+ * @returns throws if it doesn't hold now. @throws {S3Error} NotImplemented; later PreconditionFailed
+ */
+export function absenceCheck(files: Pick<ObjectFiles, 'index'>, { headers, key }: StoreRequest): () => void {
+  const absent = headers['if-none-match'];
+  if (absent !== undefined && absent !== '*') throw notImplemented('If-None-Match, except *');
+  return () => {
+    if (absent === undefined || files.index.get(key) === undefined) return;
+    throw new S3Error('PreconditionFailed', 'If-None-Match is *, and the key has an object.');
+  };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { compareKeys } from '../../lambda/core/rules/names.ts';
-import { checkTag } from './conditions.ts';
+import { absenceCheck, checkTag } from './conditions.ts';
 import type { MultipartRecord, PartPlace, UploadPlace } from './files.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';
 import type { Extent, ObjectRecord } from './object-file.ts';
@@ -223,19 +223,12 @@ interface Demands {
 }
 
 /** @throws {S3Error} NotImplemented, InvalidArgument */
-function readDemands({ files, request: { headers, key } }: OperationInput): Demands {
-  const absent = headers['if-none-match'];
-  if (absent !== undefined && absent !== '*') throw notImplemented('If-None-Match, except *');
-  const size = headers['x-amz-mp-object-size'];
+function readDemands({ files, request }: OperationInput): Demands {
+  const checkAbsent = absenceCheck(files, request);
+  const size = request.headers['x-amz-mp-object-size'];
   if (size !== undefined && !/^\d{1,15}$/.test(String(size)))
     throw new S3Error('InvalidArgument', 'x-amz-mp-object-size must be a number of bytes.');
-  return {
-    checkAbsent() {
-      if (absent === undefined || files.index.get(key) === undefined) return;
-      throw new S3Error('PreconditionFailed', 'If-None-Match is *, and the key has an object.');
-    },
-    totalBytes: size === undefined ? undefined : Number(size),
-  };
+  return { checkAbsent, totalBytes: size === undefined ? undefined : Number(size) };
 }
 
 /** The body of CompleteMultipartUpload. @throws {S3Error} MalformedXML, NotImplemented, InvalidPartOrder */

@@ -1,4 +1,4 @@
-import { isUnchanged, rangeOf } from './conditions.ts';
+import { absenceCheck, isUnchanged, rangeOf } from './conditions.ts';
 import type { MultipartFiles, ObjectFiles } from './files.ts';
 import { listObjects } from './listing.ts';
 import { element, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
@@ -41,13 +41,15 @@ export interface Operation {
 /** Keys of one DeleteObjects, as on S3. */
 const deletedKeysMax = 1000;
 
+/** How browsers treat a download. They get no other type of it than bytes: the store has the origin of the console. */
+const disposition = 'response-content-disposition';
 const readHeaders = ['x-amz-checksum-mode'];
 const listQuery = ['prefix', 'delimiter', 'start-after', 'continuation-token', 'max-keys', 'encoding-type'];
 
 /** Operations on whole objects, and on the bucket. */
 export const objectOperations: readonly Operation[] = [
-  { on: 'object', method: 'PUT', byUrl: true, headers: [checksumHeader], run: putObject },
-  { on: 'object', method: 'GET', byUrl: true, headers: readHeaders, run: getObject },
+  { on: 'object', method: 'PUT', byUrl: true, headers: [checksumHeader, 'if-none-match'], run: putObject },
+  { on: 'object', method: 'GET', byUrl: true, query: [disposition], headers: readHeaders, run: getObject },
   { on: 'object', method: 'HEAD', headers: readHeaders, run: (input) => responseFor(input).reply },
   {
     on: 'object',
@@ -77,6 +79,8 @@ async function putObject(input: OperationInput): Promise<StoreReply> {
       ? Number.POSITIVE_INFINITY
       : uploadDeadlineMs({ urlExpiresAtMs, sizeBytes: readLength(request) }, uploadTime);
   const { key } = request;
+  const checkAbsent = absenceCheck(files, request);
+  checkAbsent();
   const put = (wait?: BodyWait) =>
     files.withUpload(async (upload) => {
       const lastModifiedMs = now();
@@ -84,6 +88,7 @@ async function putObject(input: OperationInput): Promise<StoreReply> {
       const received = await receiveBody(input, write, { remainingMs: deadlineMs - lastModifiedMs, wait });
       await files.commit(upload, { key, lastModifiedMs, ...received }, () => {
         if (now() > deadlineMs) throw tooLateError();
+        checkAbsent();
       });
       return { status: 200, headers: { etag: `"${received.etag}"` } };
     });
@@ -95,9 +100,12 @@ async function getObject(input: OperationInput): Promise<StoreReply> {
   return extent ? { ...reply, body: await input.files.read(record, extent) } : reply;
 }
 
-/** What HEAD answers, and the bytes that GET adds to it. @throws {S3Error} NoSuchKey, PreconditionFailed, InvalidRange */
+/** What HEAD answers, and the bytes that GET adds to it. @throws {S3Error} NoSuchKey, PreconditionFailed, InvalidRange, InvalidArgument */
 function responseFor({ files, request }: OperationInput) {
-  const { key, headers } = request;
+  const { key, headers, query } = request;
+  const shown = query.get(disposition);
+  if (shown !== undefined && !/^[ -~]+$/.test(shown))
+    throw new S3Error('InvalidArgument', `${disposition} must be printable ASCII.`);
   const record = files.get(key);
   const { sizeBytes, etag, checksums } = record;
   const lastModified = new Date(record.lastModifiedMs).toUTCString();
@@ -115,6 +123,7 @@ function responseFor({ files, request }: OperationInput) {
       'accept-ranges': 'bytes',
       'content-length': String(extent.sizeBytes),
       'content-type': 'application/octet-stream',
+      ...(shown !== undefined && { 'content-disposition': shown }),
       ...(isPartial && { 'content-range': `bytes ${extent.first}-${end}/${sizeBytes}` }),
       ...(asksChecksum && checksums.sha256 !== undefined && { [checksumHeader]: checksums.sha256 }),
     },

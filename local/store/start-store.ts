@@ -12,6 +12,7 @@ import { type Operation, type OperationInput, objectOperations } from './objects
 import { element, notImplemented, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import {
   authenticate,
+  checksumHeader,
   readStoreRequest,
   type StoreCredentials,
   type StoreRequest,
@@ -105,6 +106,23 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   };
 }
 
+/** Any page may use a signed URL: it carries no cookie, and its signature is the credential. */
+const readableByPages = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag' };
+const preflight: StoreReply = {
+  status: 204,
+  headers: {
+    'access-control-allow-methods': 'GET, HEAD, PUT',
+    'access-control-allow-headers': `content-type, if-none-match, ${checksumHeader}`,
+    'access-control-max-age': '3600',
+  },
+};
+
+/** Browsers ask this before a page may send the request itself. It isn't signed, and says nothing of the store. */
+const isPreflight = ({ method, headers }: IncomingMessage) =>
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined;
+
 /** An error becomes a response. */
 async function replyTo(
   message: IncomingMessage,
@@ -113,6 +131,7 @@ async function replyTo(
   const { credentials, bucket, now = Date.now, uploadTime = defaultSettings, files, multipart } = options;
   const errorOf = (thrown: unknown) =>
     thrown instanceof S3Error ? thrown : internalError(thrown, message, options);
+  if (isPreflight(message)) return preflight;
   try {
     const request = readStoreRequest(message);
     const authenticated = await authenticate(request, { credentials, nowMs: now() });
@@ -193,7 +212,12 @@ async function sendReply(
   { message, response }: { message: IncomingMessage; response: ServerResponse },
 ): Promise<void> {
   const hasUnreadBody = !message.complete;
-  response.writeHead(status, { ...headers, ...inert, ...(hasUnreadBody && { connection: 'close' }) });
+  response.writeHead(status, {
+    ...headers,
+    ...inert,
+    ...(message.headers.origin !== undefined && readableByPages),
+    ...(hasUnreadBody && { connection: 'close' }),
+  });
   if (typeof body === 'object') {
     await pipeline(body, response);
     return;

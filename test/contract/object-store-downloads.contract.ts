@@ -125,6 +125,23 @@ export function downloadTests(context: Context, skips: ObjectStoreSkips): void {
       },
     );
 
+  test('say how to save it, if that is signed', async () => {
+    const key = await stored();
+    const saveAs = `ä "b"; c='d'%0d\r\n/😀.html`;
+    const signed = { key, signedAtMs: Date.now(), lifetimeMs, saveAs };
+    const { href } = await signerOf(context).signDownload(signed);
+    const { status, headers } = await sendRaw({ method: 'GET', href });
+    const disposition = new URL(href).searchParams.get('response-content-disposition');
+    expect([status, headers['content-disposition']]).toEqual([200, disposition]);
+    const changed = new URL(href);
+    changed.searchParams.set('response-content-disposition', 'inline');
+    expect((await sendRaw({ method: 'GET', href: changed.href })).status).toBe(403);
+    changed.searchParams.delete('response-content-disposition');
+    expect((await sendRaw({ method: 'GET', href: changed.href })).status).toBe(403);
+    const added = `${await signedGet(key)}&response-content-disposition=inline`;
+    expect((await sendRaw({ method: 'GET', href: added })).status).toBe(403);
+  });
+
   test('return 404 for a missing key', async () => {
     const href = await signedGet(context.prefix() + context.names.of('none'));
     expect((await sendRaw({ method: 'GET', href })).status).toBe(404);

@@ -22,6 +22,21 @@ export function objectTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await store.head(key)).toMatchObject({ sizeBytes: 0 });
   });
 
+  test('an empty object takes the place of another, or none if it is to be new', async () => {
+    const { store, listing } = context.target;
+    const prefix = context.prefix();
+    const key = prefix + context.names.of('a');
+    expect(await store.putEmpty(key, { onlyNew: true, ...soon() })).toBe('put');
+    expect(await store.head(key)).toMatchObject({ sizeBytes: 0 });
+    expect(await store.putEmpty(key, { onlyNew: true, ...soon() })).toBe('taken');
+    await context.target.put(key, Buffer.from('bytes'));
+    expect(await store.putEmpty(key, { onlyNew: true, ...soon() })).toBe('taken');
+    expect(await store.head(key)).toMatchObject({ sizeBytes: 5 });
+    expect(await store.putEmpty(key, { onlyNew: false, ...soon() })).toBe('put');
+    expect(await store.head(key)).toMatchObject({ sizeBytes: 0 });
+    expect(await keysBelow(listing, prefix)).toEqual([key]);
+  });
+
   test('delete removes one key, and a missing key is no error', async () => {
     const { store, listing } = context.target;
     const prefix = context.prefix();

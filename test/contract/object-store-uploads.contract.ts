@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { SignUploadInput } from '../../lambda/core/store/rules/store.ts';
 import { sendRaw } from '../support/raw-request.ts';
 import {
   type Context,
@@ -9,22 +11,20 @@ import {
   type ObjectStoreSkips,
   sha256Hex,
   signerOf,
+  soon,
   testUnless,
 } from './object-store-context.ts';
 
-/** Signs an upload of `body`. `claims` replaces the key or the time. */
-async function signUpload(
-  context: Context,
-  body: Buffer,
-  entries: { key?: string; signedAtMs?: number } = {},
-) {
+/** Signs an upload of `body`, of which some may be told otherwise. */
+async function signUpload(context: Context, body: Buffer, entries: Partial<SignUploadInput> = {}) {
   const key = entries.key ?? `${context.prefix()}${sha256Hex(body)}`;
   const signed = await signerOf(context).signUpload({
     key,
     oid: sha256Hex(body),
     sizeBytes: body.length,
-    signedAtMs: entries.signedAtMs ?? Date.now(),
+    signedAtMs: Date.now(),
     lifetimeMs,
+    ...entries,
   });
   return { key, href: signed.href, header: signed.header };
 }
@@ -133,5 +133,57 @@ export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
       expect(answer.status).toBe(403);
     }
     expect(await context.target.store.head(key)).toMatchObject({ sizeBytes: body.length });
+  });
+
+  test('of any bytes accept others of the same length, and no other length', async () => {
+    const { key, href, header } = await signUpload(context, body, { oid: undefined });
+    expect(header).toEqual({});
+    for (const bytes of [body.subarray(1), Buffer.concat([body, body]), Buffer.alloc(0)])
+      await refused(key, { href, headers: lengthOf(bytes), body: bytes });
+    const answer = await sendRaw({ method: 'PUT', href, headers: lengthOf(other), body: other });
+    expect(answer.status).toBe(200);
+    expect(await context.target.store.head(key)).toMatchObject({ sizeBytes: other.length });
+  });
+
+  test('with a type accept no other', async () => {
+    const { key, href, header } = await signUpload(context, body, { contentType: 'image/png' });
+    const headers = { ...header, ...lengthOf(body) };
+    await refused(key, { href, headers: { ...headers, 'content-type': 'text/html' } });
+    expect((await sendRaw({ method: 'PUT', href, headers, body })).status).toBe(200);
+  });
+
+  describe('of a new object', () => {
+    const onlyNew = { oid: undefined, onlyNew: true };
+
+    test('accept it once, whoever is second', async () => {
+      const first = await signUpload(context, body, onlyNew);
+      const { key } = first;
+      const longer = Buffer.concat([body, other]);
+      const second = await signUpload(context, longer, { ...onlyNew, key });
+      await refused(key, { href: first.href, headers: lengthOf(body) });
+      const put = async ({ href, header }: typeof first, bytes: Buffer) =>
+        (await sendRaw({ method: 'PUT', href, headers: { ...header, ...lengthOf(bytes) }, body: bytes }))
+          .status;
+      expect([await put(first, body), await put(first, body), await put(second, longer)]).toEqual([
+        200, 412, 412,
+      ]);
+      expect(await context.target.store.head(key)).toMatchObject({ sizeBytes: body.length });
+      await context.target.store.delete([key], soon());
+      expect(await put(second, longer)).toBe(200);
+    });
+
+    test('store nothing of one that is under way when another is stored, and be it an empty one', async () => {
+      const { store } = context.target;
+      const large = Buffer.alloc(1024 ** 2, 'x');
+      const { key, href, header } = await signUpload(context, large, onlyNew);
+      const between = async () => {
+        await pause(300);
+        expect(await store.putEmpty(key, { onlyNew: true, ...soon() })).toBe('put');
+      };
+      const headers = { ...header, ...lengthOf(large) };
+      const answer = await sendRaw({ method: 'PUT', href, headers, body: large, between });
+      expect(answer.status).toBe(412);
+      expect(await store.head(key)).toMatchObject({ sizeBytes: 0 });
+    });
   });
 }

@@ -8,14 +8,17 @@ export interface RawAnswer {
 
 /**
  * Sends a request exactly as given: no library in between corrects it. A body without a Content-Length is sent chunked.
+ *
+ * @param input.between awaited when half of the body is sent.
  */
 export function sendRaw(input: {
   href: string;
   method: string;
   headers?: Readonly<Record<string, string>>;
   body?: Buffer;
+  between?: () => Promise<unknown>;
 }): Promise<RawAnswer> {
-  const { href, method, headers = {}, body } = input;
+  const { href, method, headers = {}, body, between } = input;
   return new Promise((resolve, reject) => {
     let isAnswered = false;
     // The path as written, because a URL object would resolve its dots.
@@ -33,11 +36,14 @@ export function sendRaw(input: {
     outgoing.on('error', (error) => {
       if (!isAnswered) reject(error);
     });
-    if (body === undefined) {
+    if (body === undefined || !between) {
+      if (body) outgoing.write(body);
       outgoing.end();
     } else {
-      outgoing.write(body);
-      outgoing.end();
+      const half = Math.ceil(body.length / 2);
+      outgoing.write(body.subarray(0, half), () => {
+        between().then(() => outgoing.end(body.subarray(half)), reject);
+      });
     }
   });
 }

@@ -131,7 +131,7 @@ describe('the local store stores nothing', () => {
     { header: 'x-amz-checksum-toString', value: 'AAAAAA==', code: 'NotImplemented' },
     { header: 'content-encoding', value: 'gzip', code: 'NotImplemented' },
     { header: 'content-encoding', value: 'aws-chunked', code: 'NotImplemented' },
-    { header: 'if-none-match', value: '*', code: 'NotImplemented' },
+    { header: 'if-none-match', value: '"0"', code: 'NotImplemented' },
     { header: 'x-amz-meta-mtime', value: '17.5', code: 'NotImplemented' },
     { header: 'x-amz-acl', value: 'private', code: 'NotImplemented' },
     { header: 'if-match', value: '*', code: 'NotImplemented' },
@@ -287,10 +287,54 @@ test('an absolute target counts as its path, and its host instead of the header'
   expect(await send('http://elsewhere.example/objects/absolute', `127.0.0.1:${port}`)).toBe(403);
 });
 
+test('pages of any origin may upload and download', async () => {
+  const origin = 'https://app.example.com';
+  const href = `${store.url}/objects/pages/1`;
+  const asks = { origin, 'access-control-request-method': 'PUT' };
+  const allowed = await sendRaw({ method: 'OPTIONS', href, headers: asks });
+  expect([allowed.status, allowed.body.length]).toEqual([204, 0]);
+  expect(allowed.headers).toMatchObject({
+    'access-control-allow-origin': '*',
+    'access-control-allow-methods': 'GET, HEAD, PUT',
+    'access-control-allow-headers': 'content-type, if-none-match, x-amz-checksum-sha256',
+  });
+  const path = '/objects/pages/1';
+  for (const method of ['PUT', 'GET', 'HEAD']) {
+    const { headers } = await store.send({
+      method,
+      path,
+      headers: { origin },
+      ...(method === 'PUT' && { body }),
+    });
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'ETag',
+    });
+  }
+  // A page reads why it's refused.
+  const refused = await sendRaw({ method: 'PUT', href, headers: { origin } });
+  expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([403, '*']);
+  // Nobody else is told of pages.
+  for (const method of ['GET', 'HEAD']) {
+    const { headers } = await store.send({ method, path });
+    expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  }
+  for (const headers of [{ origin }, { 'access-control-request-method': 'PUT' }])
+    expect((await sendRaw({ method: 'OPTIONS', href, headers })).status).toBe(403);
+});
+
+test.each(['attachment\r\nx-injected: 1', 'ä', ''])('no answer has a disposition like %j', async (text) => {
+  await store.send({ method: 'PUT', path: '/objects/page', body });
+  const query = { 'response-content-disposition': text };
+  const answer = await store.send({ method: 'GET', path: '/objects/page', query });
+  expect([answer.status, answer.code]).toEqual([400, 'InvalidArgument']);
+});
+
 test('no answer can run as a page of its origin', async () => {
   await store.send({ method: 'PUT', path: '/objects/page', body });
   const requests = [
     { method: 'GET', path: '/objects/page' },
+    { method: 'GET', path: '/objects/page', query: { 'response-content-disposition': 'inline' } },
     { method: 'HEAD', path: '/objects/page' },
     { method: 'GET', path: '/objects/page', headers: { range: 'bytes=0-1' } },
     { method: 'GET', path: '/objects/page', headers: { 'if-none-match': '*' } },

@@ -9,7 +9,9 @@ import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './
 import { ArchiveClient } from './core/store/archive-client.ts';
 import { BucketClient, type S3Settings } from './core/store/bucket-client.ts';
 import { createObjectStore } from './core/store/object-store.ts';
+import { onlyNewProver } from './core/store/only-new-proof.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './core/store/rules/adopted-repos.ts';
+import type { FilePorts } from './core/store/rules/file-ports.ts';
 import { storageClasses as everyClass, storageClassesIn } from './core/store/rules/storage-class.ts';
 import { createArchiveStore } from './core/store/s3-archives.ts';
 import { createUrlSigner } from './core/store/signing.ts';
@@ -159,6 +161,22 @@ const reachable = (place: S3Settings): S3Settings => {
 
 export const objectStore = (client: BucketClient) =>
   adoptedStore(createObjectStore({ client, clock }), adoptedRepos());
+
+/**
+ * What tells whether the store keeps what repos of files need. S3 does, as AWS says: of conditional writes "the first write operation
+ * to finish succeeds" (docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
+ */
+export function onlyNewProof(place: S3Settings, client: BucketClient): FilePorts['proveOnlyNew'] {
+  if (place.endpoint === undefined) return async () => ({ kind: 'holds' });
+  const store = createObjectStore({ client, clock });
+  return onlyNewProver({
+    store,
+    signer: createUrlSigner(place),
+    listing: new ScanListing({ client }),
+    clock,
+    ids,
+  });
+}
 
 export const archiveStore = (place: S3Settings) =>
   adoptedArchives(createArchiveStore({ client: new ArchiveClient(reachable(place)) }), adoptedRepos());

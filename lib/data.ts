@@ -94,7 +94,9 @@ export class Data extends Construct {
 }
 
 /** The service removes what it stores beside objects. This is for what it could not: after so many days it needs none of it. */
-function leftovers(days: Readonly<Record<keyof typeof ownFolders, number>>): LifecycleRule[] {
+function leftovers(
+  days: Readonly<Record<Exclude<keyof typeof ownFolders, 'proofs'>, number>>,
+): LifecycleRule[] {
   return Object.entries(days).map(([name, expireDays]) => ({
     prefix: `${ownFolders[name as keyof typeof ownFolders]}/`,
     expiration: Duration.days(expireDays),

@@ -16,6 +16,7 @@ import {
 import { ArchiveClient } from '../lambda/core/store/archive-client.ts';
 import { BucketClient, type S3Settings } from '../lambda/core/store/bucket-client.ts';
 import { createObjectStore } from '../lambda/core/store/object-store.ts';
+import { onlyNewProver } from '../lambda/core/store/only-new-proof.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/core/store/rules/adopted-repos.ts';
 import type { StorageClass } from '../lambda/core/store/rules/storage-class.ts';
 import type { ObjectStore, UrlSigner } from '../lambda/core/store/rules/store.ts';
@@ -163,6 +164,13 @@ export function composeEmbedded({
     allowsLoopback,
     admin: { sha256s: async () => [adminSha256] },
     store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
+    proveOnlyNew: onlyNewProver({
+      store: requests,
+      signer: createUrlSigner(place),
+      listing: new ScanListing({ client }),
+      clock,
+      ids: given.ids,
+    }),
     listing,
     adoptedRepos,
     scan: createPathScan({ listing, clock, settings, log }),

@@ -19,6 +19,7 @@ interface DoctorOptions {
   readonly json?: boolean;
   readonly profile?: string;
   readonly largest?: number;
+  readonly origin?: string;
   readonly thorough?: boolean;
 }
 
@@ -27,13 +28,14 @@ export function registerDoctor(program: Command, context: CliContext): void {
   program
     .command('doctor')
     .summary('Test an S3-compatible store')
-    .description('Test an S3-compatible store: writes about 70 objects (16 MB) and deletes them')
+    .description('Test an S3-compatible store: writes about 75 objects (19 MB) and deletes them')
     .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; test objects go below a random path')
     .option(...endpointOption)
     .option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object at the end')
     .option('--profile <file>', 'write the result as JSON')
     .option('--largest <size>', 'also find the largest upload, from this size down', parsePutSize)
+    .option('--origin <url>', 'also test uploads from web pages of this origin', parseOrigin)
     .option('--thorough', 'more rounds, and pages of 1,000 keys: about 2,700 requests')
     .action(async (url: string, options: DoctorOptions) => doctor(url, options, context));
 }
@@ -184,7 +186,13 @@ function readTarget(url: string, options: DoctorOptions, context: CliContext): P
     ...storePlaceOf(options, context),
     isThorough: options.thorough === true,
     largestBytes: options.largest,
+    origin: options.origin,
   };
+}
+
+function parseOrigin(text: string): string {
+  if (URL.canParse(text) && new URL(text).origin === text) return text;
+  throw new InvalidArgumentError('Use what a browser sends, such as https://app.example.com.');
 }
 
 /** A size that one PUT may have. */

@@ -9,19 +9,22 @@ import { ArchiveClient } from '../../lambda/core/store/archive-client.ts';
 import { BucketClient, isNetworkError } from '../../lambda/core/store/bucket-client.ts';
 import { StoreAnswerError } from '../../lambda/core/store/http-exchange.ts';
 import { createObjectStore, createTextFiles } from '../../lambda/core/store/object-store.ts';
+import { proveOnlyNew, type SendInHalves, sendInHalves } from '../../lambda/core/store/only-new-proof.ts';
 import type { ArchiveStore, MultipartUpload } from '../../lambda/core/store/rules/archive-store.ts';
+import type { OnlyNewProof } from '../../lambda/core/store/rules/file-ports.ts';
 import type {
   DelimitedPage,
   ListPageRequest,
   ObjectStore,
   SignedRequest,
+  SignUploadInput,
   StoredObject,
   UrlSigner,
 } from '../../lambda/core/store/rules/store.ts';
 import { createArchiveStore } from '../../lambda/core/store/s3-archives.ts';
 import { createUrlSigner } from '../../lambda/core/store/signing.ts';
 import { requestHandler } from '../../lambda/core/table/sdk.ts';
-import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
+import { systemClock, systemIds } from '../../lambda/frame/aws/clock-and-ids.ts';
 import type { StoreTarget } from '../du/store-errors.ts';
 import type { StoreFacts } from './profile.ts';
 
@@ -50,6 +53,8 @@ export interface ProbeTarget extends StoreTarget {
   readonly isThorough: boolean;
   /** Undefined: no large upload. */
   readonly largestBytes: number | undefined;
+  /** Of web pages that upload. Undefined: none is tried. */
+  readonly origin?: string | undefined;
 }
 
 export interface ListedKey {
@@ -157,7 +162,9 @@ export class Probe {
   }
 
   /** The service's own URL for an upload of the bytes with the given SHA-256 and size. */
-  signUpload(input: { key: string; oid: string; sizeBytes: number } & Late): Promise<SignedRequest> {
+  signUpload(
+    input: Pick<SignUploadInput, 'key' | 'oid' | 'sizeBytes' | 'onlyNew' | 'contentType'> & Late,
+  ): Promise<SignedRequest> {
     return this.#signer.signUpload({ ...input, ...this.#timesOf(input) });
   }
 
@@ -177,13 +184,25 @@ export class Probe {
   }
 
   /** The service's own URL for a download. */
-  async signDownload(key: string, late: Late = {}): Promise<string> {
-    return (await this.#signer.signDownload({ key, ...this.#timesOf(late) })).href;
+  async signDownload(key: string, { saveAs, ...late }: { saveAs?: string } & Late = {}): Promise<string> {
+    return (await this.#signer.signDownload({ key, saveAs, ...this.#timesOf(late) })).href;
   }
 
   /** Downloads by a signed URL, as git-lfs would. */
-  async download(key: string, late: Late = {}): Promise<RawOutcome> {
-    return await this.sendRaw({ method: 'GET', href: await this.signDownload(key, late) });
+  async download(key: string, options: { saveAs?: string } & Late = {}): Promise<RawOutcome> {
+    return await this.sendRaw({ method: 'GET', href: await this.signDownload(key, options) });
+  }
+
+  /** Whether URLs of new objects replace nothing, as the service finds out. */
+  async proveOnlyNew(): Promise<OnlyNewProof> {
+    const below = `${this.newKey()}/`;
+    const ports = { signer: this.#signer, store: this.#store, listing: this.#listing, clock: systemClock };
+    const send: SendInHalves = async (signed, body, between) => {
+      const status = await sendInHalves(signed, body, { between, signal: this.#signal });
+      this.#note(status);
+      return status;
+    };
+    return await proveOnlyNew({ ...ports, ids: systemIds, sendInHalves: send }, { below });
   }
 
   /** Sends a request as it is. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { forEachLimited } from '../../lambda/core/rules/async.ts';
 import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import { type Check, check, type Outcome, warning } from './check.ts';
+import { fileChecks } from './file-checks.ts';
 import { listingChecks } from './listing-checks.ts';
 import { consistencyChecks, largeChecks } from './object-checks.ts';
 import { deleteMsMax, Probe, type ProbeTarget } from './probe.ts';
@@ -16,6 +17,7 @@ const checkGroups = {
   listings: listingChecks,
   consistency: consistencyChecks,
   large: largeChecks,
+  anyFiles: fileChecks,
   traffic: [
     check(
       'throttling',
@@ -32,7 +34,10 @@ const checkGroups = {
 /** Without one of these no other check can work: if it fails, those that follow are skipped. */
 const essential: ReadonlySet<string> = new Set(['credentials', 'bucket', 'upload']);
 /** The service does not need these today: one that cannot be made is a warning. */
-const optional: ReadonlySet<string> = new Set(['list-unicode-pages', ...largeChecks.map(({ id }) => id)]);
+const optional: ReadonlySet<string> = new Set([
+  'list-unicode-pages',
+  ...[...largeChecks, ...fileChecks].map(({ id }) => id),
+]);
 
 export type CheckGroup = keyof typeof checkGroups;
 

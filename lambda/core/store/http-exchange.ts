@@ -19,6 +19,8 @@ export interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Omitted: there is none. */
   readonly body?: string;
+  /** Awaited when half of the body is sent. */
+  readonly between?: (() => Promise<unknown>) | undefined;
 }
 
 export interface AnswerHead {
@@ -156,7 +158,12 @@ export class HttpExchange implements Exchange {
           }
         });
       });
-      outgoing.end(request.body);
+      const { body = '', between } = request;
+      if (!between) return void outgoing.end(request.body);
+      const middle = Math.ceil(body.length / 2);
+      outgoing.write(body.slice(0, middle), () => {
+        between().then(() => outgoing.end(body.slice(middle)), fail);
+      });
     });
   }
 

@@ -38,6 +38,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const made: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn(memoryTable()),
     adoptedRepos: new AdoptedRepos([]),
+    proveOnlyNew: async () => ({ kind: 'holds' }),
     ...allOf(portsOfSubjects, {}),
     eventBus: { publish: async () => undefined },
     ...queues(),

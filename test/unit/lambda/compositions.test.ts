@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Belongings } from '../../../lambda/core/ledger/seams.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { newCdnKey, passesCloudFront } from '../../support/cdn.ts';
+import { LyingStore } from '../../support/lying-store.ts';
 import { memoryDeps } from '../../support/memory/deps.ts';
+import { credentials } from '../../support/store-fixture.ts';
 import { defaults, deployedWith, withExports } from './deployed-with.ts';
 
 /** Composes the function of the schedule of a stage with these settings of the protocol. */
@@ -101,6 +103,20 @@ describe('a deployed function', () => {
     const { queueGauges, storeProbe } = managementDeps();
     expect(queueGauges.map(({ queue }) => queue)).toEqual(['reconciles']);
     expect(storeProbe).toMatchObject({ kind: 's3', endpoint: null, bucket: 'objects' });
+  });
+
+  it('takes S3 at its word, and tries another store', async () => {
+    const { managementDeps } = await import('../../../lambda/functions/management.ts');
+    deployedWith({});
+    expect(await managementDeps().proveOnlyNew()).toEqual({ kind: 'holds' });
+    const store = await LyingStore.start({ overlooks: ({ code }) => code === 'PreconditionFailed' });
+    onTestFinished(() => store.stop());
+    deployedWith({
+      LFS_QUOTA_S3_ENDPOINT: store.url,
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    });
+    expect(await managementDeps().proveOnlyNew()).toEqual({ kind: 'replaces', status: 200 });
   });
 
   it('runs with the defaults if the stage changes nothing', async () => {

@@ -11,4 +11,6 @@ export const ownFolders = {
   exports: '_exports',
   /** Chunks of large objects. */
   parts: '_parts',
+  /** Tries of a store that isn't AWS's: two objects each, which that removes, or a later one. */
+  proofs: '_proofs',
 } as const;

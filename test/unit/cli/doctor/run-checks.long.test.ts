@@ -10,7 +10,7 @@ afterAll(unsetCredentials);
 
 afterEach(() => void vi.restoreAllMocks());
 
-const everything = { isThorough: true, largestBytes: 3_500_000 };
+const everything = { isThorough: true, largestBytes: 3_500_000, origin: 'https://app.example.com' };
 
 describe('a store that does all that S3 does', () => {
   it('passes every check, and its profile says so', async () => {

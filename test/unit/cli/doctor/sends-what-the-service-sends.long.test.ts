@@ -56,8 +56,8 @@ async function sendAll(url: string): Promise<void> {
   const bytes = Buffer.alloc(5 * 1024 ** 2 + 1, 'p');
   const oid = createHash('sha256').update(bytes).digest('hex');
   const times = { signedAtMs: Date.now(), lifetimeMs: 60_000 };
-  const put = async (input: Omit<SignUploadInput, keyof typeof times | 'oid' | 'sizeBytes'>) => {
-    const signed = await signer.signUpload({ ...input, ...times, oid, sizeBytes: bytes.length });
+  const put = async (input: Omit<SignUploadInput, keyof typeof times | 'sizeBytes'>) => {
+    const signed = await signer.signUpload({ ...input, ...times, sizeBytes: bytes.length });
     const headers = { ...signed.header, 'content-length': String(bytes.length) };
     await sendRaw({ href: signed.href, method: 'PUT', headers, body: bytes });
   };
@@ -113,19 +113,24 @@ async function sendAll(url: string): Promise<void> {
       const until = { deadlineMs: Date.now() + 60_000 };
       for (const keys of [['nothing'], ['nothing', 'more']]) await objects.delete(keys, until);
     },
+    putEmpty: async () => {
+      for (const onlyNew of [true, false])
+        await objects.putEmpty('e', { onlyNew, deadlineMs: Date.now() + 60_000 });
+    },
     signUpload: async () => {
-      for (const storageClass of [undefined, 'STANDARD'])
-        await put({ key: 's', ...(storageClass && { storageClass }) });
+      for (const storageClass of [undefined, 'STANDARD']) await put({ key: 's', oid, storageClass });
+      for (const of of [undefined, oid])
+        await put({ key: 'n', oid: of, onlyNew: true, contentType: 'image/png' });
     },
     signDownload: async () => {
-      const { href } = await signer.signDownload({ key: 'a', ...times });
-      await sendRaw({ href, method: 'GET', headers: {} });
+      for (const saveAs of [undefined, 'a.png']) {
+        const { href } = await signer.signDownload({ key: 'a', ...times, saveAs });
+        await sendRaw({ href, method: 'GET', headers: {} });
+      }
     },
   } satisfies Record<
     // What only the store in this process has sends nothing.
-    | keyof ObjectListing
-    | Exclude<keyof ObjectStore, 'discardDamaged' | 'takeSpace' | 'putEmpty'>
-    | keyof UrlSigner,
+    keyof ObjectListing | Exclude<keyof ObjectStore, 'discardDamaged' | 'takeSpace'> | keyof UrlSigner,
     () => Promise<unknown>
   >;
   const ofFiles = {

@@ -21,6 +21,17 @@ type Led<S> = S extends { readonly routes: readonly (infer K extends AnyRouteKey
 /** What matches no route is answered by this function, as API Gateway's `$default` route. */
 export const defaultRouteFunction = 'notFound';
 
+/**
+ * What pages of other origins may send to the API, and read of its answers, where a deployment allows some: with a token, never with a
+ * session of the console, whose cookie counts with a header of its own alone.
+ */
+export const pageAccess = {
+  methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  headers: ['authorization', 'content-type', 'idempotency-key'],
+  exposedHeaders: ['apigw-requestid', 'location', 'retry-after'],
+  maxAgeSeconds: 3_600,
+} as const;
+
 export type HttpFunction =
   | { [F in FunctionName]: [RouteKey<F>] extends [never] ? never : F }[FunctionName]
   | typeof defaultRouteFunction;

@@ -15,7 +15,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { FilterPattern, type IFilterPattern, LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
-import { defaultRouteFunction, type HttpFunction, type Route, routes } from '../lambda/routes.ts';
+import { defaultRouteFunction, type HttpFunction, pageAccess, type Route, routes } from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
 import { metricsNamespace } from './monitoring/custom-metrics.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
@@ -225,16 +225,10 @@ function corsFor(origins: readonly string[]) {
   return {
     corsPreflight: {
       allowOrigins: [...origins],
-      allowHeaders: ['authorization', 'content-type', 'idempotency-key'],
-      exposeHeaders: ['apigw-requestid', 'location', 'retry-after'],
-      allowMethods: [
-        CorsHttpMethod.GET,
-        CorsHttpMethod.POST,
-        CorsHttpMethod.PUT,
-        CorsHttpMethod.PATCH,
-        CorsHttpMethod.DELETE,
-      ],
-      maxAge: Duration.hours(1),
+      allowHeaders: [...pageAccess.headers],
+      exposeHeaders: [...pageAccess.exposedHeaders],
+      allowMethods: pageAccess.methods.map((method) => CorsHttpMethod[method]),
+      maxAge: Duration.seconds(pageAccess.maxAgeSeconds),
     },
   };
 }

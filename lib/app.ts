@@ -50,6 +50,7 @@ class LfsQuotaStack extends Stack {
       keepData,
       objectStore,
       archiveDays: exports.keepDays,
+      corsOrigins: settings.corsOrigins,
     });
     this.cdn =
       objectStore.kind === 'bucket' && objectStore.cdn && this.storage.bucket

@@ -9,7 +9,7 @@ import { Bodies, drain } from './bodies.ts';
 import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';
 import type { RequestLimits } from './limits.ts';
-import { arrivedHeader, arrivedText, clientAddress, originOf, type Reach } from './reach.ts';
+import { arrivedHeader, arrivedText, clientAddress, originOf, pageHeaders, type Reach } from './reach.ts';
 import type { ConnectionLimits } from './system/connections.ts';
 import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
@@ -89,12 +89,18 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
     const ofStore = isOfStore(options, incoming);
     const served: Served = { requestId: randomUUID(), function: 'limits' };
     tellOfEnd(options, { incoming, outgoing, served, sourceIp });
+    const forPages = ofStore ? {} : pageHeaders(options.reach ?? {}, incoming);
+    for (const [name, value] of Object.entries(forPages)) outgoing.setHeader(name, value);
     const leave = options.limits?.enter(sourceIp, ofStore ? 'objects' : 'api');
     if (options.limits && !leave) return send(outgoing, tooMany(1, incoming), closing);
     if (leave) outgoing.once('close', leave);
     if (ofStore) {
       served.function = 'objects';
       return serveObject(options, port, { incoming, outgoing, closing });
+    }
+    if (outgoing.hasHeader('access-control-allow-methods')) {
+      served.function = defaultRouteFunction;
+      return send(outgoing, { statusCode: 204, headers: {}, body: Buffer.alloc(0) }, closing);
     }
     void answer(options, port, { incoming, served, sourceIp, bodies }).then((response) =>
       send(outgoing, response, closing),

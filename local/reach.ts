@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, SocketAddress } from 'node:net';
+import { pageAccess } from '../lambda/routes.ts';
 import { StartupError } from './system/durable-file.ts';
 
 /** Where clients reach this server, and whose word on them counts. */
@@ -8,6 +9,8 @@ export interface Reach {
   readonly publicUrl?: URL | undefined;
   /** Proxies whose `X-Forwarded-For` is believed. Default: none. */
   readonly trusts?: BlockList | undefined;
+  /** Origins whose pages may call the API. Default: none but its own. */
+  readonly pagesOf?: ReadonlySet<string> | undefined;
 }
 
 /** An origin, as a request's event has it. */
@@ -115,4 +118,35 @@ export function readTrustedProxies(text: string): BlockList {
     trusts.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
   }
   return trusts;
+}
+
+/** @param text origins with commas. @throws {StartupError} */
+export function readCorsOrigins(text: string): ReadonlySet<string> {
+  const origins = text.split(',').map((each) => each.trim());
+  const wrong = origins.find((each) => !URL.canParse(each) || new URL(each).origin !== each);
+  if (wrong === undefined) return new Set(origins);
+  throw new StartupError(
+    `--cors-origins takes origins with commas, such as https://app.example.com, not '${wrong}'.`,
+  );
+}
+
+/** What an answer of the API says to a page. Empty: the page is of no origin that may call it, or of its own. */
+export function pageHeaders(
+  { pagesOf }: Reach,
+  { headers, method }: IncomingMessage,
+): Record<string, string> {
+  const { origin } = headers;
+  if (!origin || !pagesOf?.has(origin)) return {};
+  const preflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+  return {
+    vary: 'origin',
+    'access-control-allow-origin': origin,
+    ...(preflight
+      ? {
+          'access-control-allow-methods': pageAccess.methods.join(),
+          'access-control-allow-headers': pageAccess.headers.join(),
+          'access-control-max-age': String(pageAccess.maxAgeSeconds),
+        }
+      : { 'access-control-expose-headers': pageAccess.exposedHeaders.join() }),
+  };
 }

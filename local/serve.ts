@@ -16,7 +16,7 @@ import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
 import { readOptions } from './options.ts';
 import { openProbes } from './probes.ts';
-import { readPublicUrl, readTrustedProxies } from './reach.ts';
+import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './reach.ts';
 import { createSmtpMailer } from './smtp.ts';
 import { startEmbeddedStack } from './start.ts';
 import { StartupError } from './system/durable-file.ts';
@@ -43,6 +43,8 @@ export interface ServeSettings {
   readonly tableUrl?: string;
   readonly tableName: string;
   readonly trustProxy?: string;
+  /** Origins whose pages may call the API, with commas. */
+  readonly corsOrigins?: string;
   /** Requests a second, by an address or with a credential. 0: no limit. */
   readonly rate: string;
   /** Bytes a second that a transfer needs. 0: any. */
@@ -83,9 +85,14 @@ export async function startServer(
   },
 ): Promise<RunningServer> {
   const { env, write, say = () => {}, copiesParts = null } = parts;
-  const { trustProxy, demo = false } = settings;
+  const { trustProxy, corsOrigins, demo = false } = settings;
   if (settings.data.trim() === '') throw new StartupError('--data takes a folder, not an empty name.');
   const publicUrl = demo && !settings.publicUrl ? undefined : readPublicUrl(settings.publicUrl ?? '');
+  const reach = {
+    publicUrl,
+    ...(trustProxy && { trusts: readTrustedProxies(trustProxy) }),
+    ...(corsOrigins && { pagesOf: readCorsOrigins(corsOrigins) }),
+  };
   const store = readStore(settings, { env, copiesParts });
   const table = readTable(settings, env);
   const metricsAt = settings.listenMetrics && readAddress('--listen-metrics', settings.listenMetrics);
@@ -102,7 +109,7 @@ export async function startServer(
     settings: gcSettings,
     dataDir: settings.data,
     adminToken: env['LFS_QUOTA_ADMIN_TOKEN'],
-    reach: { publicUrl, ...(trustProxy && { trusts: readTrustedProxies(trustProxy) }) },
+    reach,
     ...(store && { store }),
     ...(table && { table }),
     ...(smtp && { mailer: createSmtpMailer({ url: smtp, from: env['LFS_QUOTA_EMAIL_FROM'] }) }),

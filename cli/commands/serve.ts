@@ -64,6 +64,7 @@ export function registerServe(program: Command, context: CliContext): void {
     new Option('--git-host <id,kind,url…>', 'git host for user logins; repeatable').argParser(collect),
     new Option('--issuer <kind,issuer,jwks>', 'issuer of CI identity tokens; repeatable').argParser(collect),
     new Option('--adopt <file>', "repos in another LFS server's layout"),
+    new Option('--cors-origins <list>', 'origins of web pages that can call the API, with commas'),
     new Option('--gc-watch <minutes>', 'shortest time from "gc open" to "gc run" (default: 1440)'),
     new Option('--loopback-webhooks', 'allow webhooks to this machine, by plain HTTP'),
   ];

@@ -384,7 +384,9 @@ export const everySetting = z.strictObject({
     .array(origin)
     .max(20)
     .default([])
-    .describe('Web origins that can call the API. git-lfs needs none.'),
+    .describe(
+      "Web origins: their pages can call the API with a token, and use signed URLs of the stack's own bucket. git-lfs needs none.",
+    ),
   throttle,
   table,
   accountConcurrency: whole(

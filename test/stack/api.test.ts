@@ -271,6 +271,8 @@ describe('the API', () => {
           AllowHeaders: ['authorization', 'content-type', 'idempotency-key'],
           ExposeHeaders: ['apigw-requestid', 'location', 'retry-after'],
           AllowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+          // Nor is the header allowed with which a session counts.
+          AllowCredentials: Match.absent(),
         },
       },
     );

@@ -127,6 +127,23 @@ describe('the bucket', () => {
     });
   });
 
+  it('serves pages of other origins only if a setting names them', () => {
+    template.hasResourceProperties('AWS::S3::Bucket', { CorsConfiguration: Match.absent() });
+    templateOf({ corsOrigins: ['https://app.example.com'] }).hasResourceProperties('AWS::S3::Bucket', {
+      CorsConfiguration: {
+        CorsRules: [
+          {
+            AllowedOrigins: ['https://app.example.com'],
+            AllowedMethods: ['GET', 'HEAD', 'PUT'],
+            AllowedHeaders: ['content-type', 'if-none-match', 'x-amz-checksum-sha256', 'x-amz-storage-class'],
+            ExposedHeaders: ['ETag'],
+            MaxAge: 3600,
+          },
+        ],
+      },
+    });
+  });
+
   it('keeps what was deleted for as long as the stage says', () => {
     const keeping = templateOf({ objectStore: { kind: 'bucket', keepDeletedDays: 14 } });
     keeping.hasResourceProperties('AWS::S3::Bucket', {

@@ -244,6 +244,65 @@ describe('the route', () => {
     expect(calls[0]?.event.routeKey === '$default').toBe(name === 'notFound');
   });
 
+  describe('from pages', () => {
+    const origin = 'https://app.example.com';
+    const pagesOf = new Set([origin, 'https://other.example.com']);
+    const path = '/v1/tenants/acme';
+    const asks = { origin, 'access-control-request-method': 'GET' };
+    const corsOf = ({ headers }: Received) =>
+      Object.fromEntries(Object.entries(headers).filter(([name]) => /^(access-control|vary)/.test(name)));
+
+    it('of an allowed origin may have a token, and read what is said of it, but use no session', async () => {
+      const { front, calls } = await setUp(undefined, { reach: { pagesOf } });
+      const preflight = await send(front.port, { method: 'OPTIONS', path, headers: asks });
+      expect([preflight.status, calls.length, corsOf(preflight)]).toEqual([
+        204,
+        0,
+        {
+          vary: 'origin',
+          'access-control-allow-origin': origin,
+          'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
+          'access-control-allow-headers': 'authorization,content-type,idempotency-key',
+          'access-control-max-age': '3600',
+        },
+      ]);
+      const answered = await send(front.port, { path, headers: { origin } });
+      expect([calls.map(({ name }) => name), corsOf(answered)]).toEqual([
+        ['management'],
+        {
+          vary: 'origin',
+          'access-control-allow-origin': origin,
+          'access-control-expose-headers': 'apigw-requestid,location,retry-after',
+        },
+      ]);
+    });
+
+    it('of no, or another origin are told nothing', async () => {
+      for (const [reach, from] of [
+        [{ pagesOf }, 'https://app.example.com.evil.example'],
+        [{ pagesOf }, 'null'],
+        [{}, origin],
+      ] as const) {
+        const { front, calls } = await setUp(undefined, { reach });
+        const headers = { ...asks, origin: from };
+        const preflight = await send(front.port, { method: 'OPTIONS', path, headers });
+        const answered = await send(front.port, { path, headers: { origin: from } });
+        expect([corsOf(preflight), corsOf(answered)]).toEqual([{}, {}]);
+        expect(calls.map(({ name }) => name)).toEqual(['notFound', 'management']);
+      }
+    });
+
+    it('are told of their limit, too', async () => {
+      const limits = new RequestLimits(1);
+      const { front } = await setUp(undefined, { reach: { pagesOf }, limits });
+      const answers = [];
+      for (let asked = 0; asked < 40; asked += 1)
+        answers.push(await send(front.port, { path, headers: { origin } }));
+      const refused = answers.find(({ status }) => status === 429);
+      expect(refused && corsOf(refused)).toMatchObject({ 'access-control-allow-origin': origin });
+    });
+  });
+
   it('does not exist for a path that cannot be decoded: 400', async () => {
     const { front, calls } = await setUp();
     for (const path of ['/%', '/acme/%zz/info/lfs/verify', '/%ff']) {

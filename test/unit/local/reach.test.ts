@@ -4,6 +4,7 @@ import {
   arrivedText,
   clientAddress,
   originOf,
+  readCorsOrigins,
   readPublicUrl,
   readTrustedProxies,
 } from '../../../local/reach.ts';
@@ -125,5 +126,11 @@ describe('who sent a request', () => {
     (text) => {
       expect(() => readTrustedProxies(text)).toThrow(StartupError);
     },
+  );
+});
+
+it('reads origins of pages', () => {
+  expect(readCorsOrigins('https://a.example, http://127.0.0.1:3000')).toEqual(
+    new Set(['https://a.example', 'http://127.0.0.1:3000']),
   );
 });

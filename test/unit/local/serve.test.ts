@@ -57,6 +57,9 @@ it.each<Row>([
   [{ data: ' ' }, {}, /--data takes a folder/],
   [{}, { LFS_QUOTA_SMTP: 'smtps://mail.example.com' }, /LFS_QUOTA_EMAIL_FROM/],
   [{ trustProxy: 'proxy' }, {}, /Trusted proxies must be/],
+  ...['*', 'null', 'app.example.com', 'https://a.example/', 'https://a.example,', 'HTTPS://a.example'].map(
+    (corsOrigins): Row => [{ corsOrigins }, {}, /--cors-origins takes origins with commas/],
+  ),
 ])('does not start with %j, and says why', async (settings, env, why) => {
   const starting = startServer({ ...usual, ...settings }, { env, write: () => {} });
   await expect(starting).rejects.toThrow(StartupError);

@@ -32,6 +32,23 @@ export const fileChecks: readonly Check[] = [
       }[kind],
     );
   }),
+  check('part-url', 'Git LFS works. Repos of kind files take no file above 5 GiB.', async (probe) => {
+    const key = probe.newKey();
+    const body = Buffer.from('part');
+    const upload = await probe.archives.createUpload(key);
+    probe.partUploads.add(upload);
+    const part = { uploadId: upload.uploadId, number: 1 };
+    const signed = await probe.signUpload({ key, sizeBytes: body.length, part });
+    const longer = await probe.sendBytes(signed, Buffer.concat([body, body]));
+    const outcome = await probe.sendBytes(signed, body);
+    if (!isAccepted(outcome))
+      return warning(`A signed URL of a part is rejected: ${describeOutcome(outcome)}.`);
+    if (isAccepted(longer)) return warning('A signed URL of a part accepts another length.');
+    await probe.archives.abort(upload);
+    const late = await probe.sendBytes(signed, body);
+    if (isAccepted(late)) return warning('A part is accepted after its upload was aborted.');
+    return 'A signed URL of a part accepts its exact length, until the upload is aborted.';
+  }),
   check('cross-origin', '', async (probe) => {
     const { origin } = probe.target;
     if (origin === undefined)

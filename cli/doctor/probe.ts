@@ -163,7 +163,7 @@ export class Probe {
 
   /** The service's own URL for an upload of the bytes with the given SHA-256 and size. */
   signUpload(
-    input: Pick<SignUploadInput, 'key' | 'oid' | 'sizeBytes' | 'onlyNew' | 'contentType'> & Late,
+    input: Pick<SignUploadInput, 'key' | 'oid' | 'sizeBytes' | 'onlyNew' | 'contentType' | 'part'> & Late,
   ): Promise<SignedRequest> {
     return this.#signer.signUpload({ ...input, ...this.#timesOf(input) });
   }

@@ -353,10 +353,21 @@ export class MultipartFiles {
     return record;
   }
 
-  /** Makes a received file the part of this number, in place of an earlier one. @throws {S3Error} NoSuchUpload */
-  async commitPart(where: PartPlace, upload: ObjectUpload, record: ObjectRecord): Promise<void> {
+  /**
+   * Makes a received file the part of this number, in place of an earlier one.
+   *
+   * @param check is called right before. It isn't made a part if that throws.
+   * @throws {S3Error} NoSuchUpload
+   */
+  async commitPart(
+    where: PartPlace,
+    upload: ObjectUpload,
+    record: ObjectRecord,
+    check = () => {},
+  ): Promise<void> {
     await upload.seal(record);
     await this.inTurn(where, async () => {
+      check();
       renameSync(upload.file, this.#partFile(where));
       await syncFolder(this.#folderOf(where.id));
     });

@@ -5,9 +5,9 @@ import { absenceCheck, checkTag } from './conditions.ts';
 import type { MultipartRecord, PartPlace, UploadPlace } from './files.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';
 import type { Extent, ObjectRecord } from './object-file.ts';
-import type { Operation, OperationInput } from './objects.ts';
+import { type Operation, type OperationInput, receiveUpload } from './objects.ts';
 import { element, notImplemented, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
-import { decode, receiveBody, receiveXml, type StoreRequest, uploadBytesMax } from './signed-request.ts';
+import { decode, receiveXml, type StoreRequest, uploadBytesMax } from './signed-request.ts';
 
 /** Largest number of a part, and so of parts. */
 const partNumberMax = 10_000;
@@ -17,8 +17,8 @@ const partBytesMin = 5 * 1024 * 1024;
 const checksumHeaders = ['x-amz-checksum-algorithm', 'x-amz-checksum-type'];
 
 /**
- * Uploads in parts. They must be signed in their headers: a presigned URL is for one object of a known size, which is
- * reserved until a known time. An upload in parts has neither.
+ * Uploads in parts. All but a part itself must be signed in the headers: a presigned URL is for bytes of a known number, which are
+ * reserved until a known time. Who makes them an object knows that all of them are.
  */
 export const multipartOperations: readonly Operation[] = [
   { on: 'object', method: 'POST', marks: ['uploads'], headers: checksumHeaders, run: createUpload },
@@ -29,7 +29,7 @@ export const multipartOperations: readonly Operation[] = [
     headers: ['x-amz-copy-source-if-match', 'x-amz-copy-source-range'],
     run: copyPart,
   },
-  { on: 'object', method: 'PUT', marks: ['partNumber', 'uploadId'], run: uploadPart },
+  { on: 'object', method: 'PUT', byUrl: true, marks: ['partNumber', 'uploadId'], run: uploadPart },
   { on: 'object', method: 'GET', marks: ['uploadId'], query: ['part-number-marker'], run: listParts },
   { on: 'bucket', method: 'GET', marks: ['uploads'], query: ['encoding-type', 'prefix'], run: listUploads },
   {
@@ -73,15 +73,12 @@ async function createUpload({ multipart, request, now }: OperationInput): Promis
   return xmlReply('InitiateMultipartUploadResult', elements);
 }
 
-/** Stores the body if it matches all that the request declares, else nothing. */
 async function uploadPart(input: OperationInput): Promise<StoreReply> {
   const where = partPlaceOf(input);
-  return await input.files.withUpload(async (upload) => {
-    const received = await receiveBody(input, (chunk) => upload.write(chunk));
-    const record = { key: where.key, lastModifiedMs: input.now(), ...received };
-    await input.multipart.commitPart(where, upload, record);
-    return { status: 200, headers: { etag: `"${received.etag}"` } };
-  });
+  const { id, key, partNumber } = where;
+  return await receiveUpload(input, `${id}/${partNumber}`, (upload, received, checkInTime) =>
+    input.multipart.commitPart(where, upload, { key, ...received }, checkInTime),
+  );
 }
 
 /** UploadPartCopy: a part made of an object's bytes. They are read, because the ETag is an MD5. */

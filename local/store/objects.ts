@@ -1,6 +1,7 @@
 import { absenceCheck, isUnchanged, rangeOf } from './conditions.ts';
-import type { MultipartFiles, ObjectFiles } from './files.ts';
+import type { MultipartFiles, ObjectFiles, ObjectUpload } from './files.ts';
 import { listObjects } from './listing.ts';
+import type { ObjectRecord } from './object-file.ts';
 import { element, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import {
   type BodyWait,
@@ -69,8 +70,21 @@ export const objectOperations: readonly Operation[] = [
   },
 ];
 
-/** Stores the body if it matches all that the request declares, else nothing. */
-async function putObject(input: OperationInput): Promise<StoreReply> {
+/**
+ * Receives a body, and stores nothing if it doesn't match all that the request declares. By a URL, two bodies at a time may be for
+ * one place, and as long as the URL allows.
+ *
+ * @param commit stores it. What it's given throws if that's too late.
+ */
+export async function receiveUpload(
+  input: OperationInput,
+  place: string,
+  commit: (
+    upload: ObjectUpload,
+    received: Omit<ObjectRecord, 'key'>,
+    checkInTime: () => void,
+  ) => Promise<void>,
+): Promise<StoreReply> {
   const { files, request, now, uploadTime } = input;
   const { urlExpiresAtMs } = input.authenticated;
   // Only holders of the access key send requests that are signed in their headers.
@@ -78,21 +92,31 @@ async function putObject(input: OperationInput): Promise<StoreReply> {
     urlExpiresAtMs === undefined
       ? Number.POSITIVE_INFINITY
       : uploadDeadlineMs({ urlExpiresAtMs, sizeBytes: readLength(request) }, uploadTime);
-  const { key } = request;
-  const checkAbsent = absenceCheck(files, request);
-  checkAbsent();
+  const checkInTime = () => {
+    if (now() > deadlineMs) throw tooLateError();
+  };
   const put = (wait?: BodyWait) =>
     files.withUpload(async (upload) => {
       const lastModifiedMs = now();
       const write = (chunk: Buffer) => upload.write(chunk);
       const received = await receiveBody(input, write, { remainingMs: deadlineMs - lastModifiedMs, wait });
-      await files.commit(upload, { key, lastModifiedMs, ...received }, () => {
-        if (now() > deadlineMs) throw tooLateError();
-        checkAbsent();
-      });
+      await commit(upload, { lastModifiedMs, ...received }, checkInTime);
       return { status: 200, headers: { etag: `"${received.etag}"` } };
     });
-  return await (urlExpiresAtMs === undefined ? put() : files.urlUploads.during(key, put));
+  return await (urlExpiresAtMs === undefined ? put() : files.urlUploads.during(place, put));
+}
+
+async function putObject(input: OperationInput): Promise<StoreReply> {
+  const { files, request } = input;
+  const { key } = request;
+  const checkAbsent = absenceCheck(files, request);
+  checkAbsent();
+  return await receiveUpload(input, key, (upload, received, checkInTime) =>
+    files.commit(upload, { key, ...received }, () => {
+      checkInTime();
+      checkAbsent();
+    }),
+  );
 }
 
 async function getObject(input: OperationInput): Promise<StoreReply> {

@@ -7,7 +7,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { md5Hex } from '../support/body-digests.ts';
-import { type Context, keysBelow } from './object-store-context.ts';
+import { sendRaw } from '../support/raw-request.ts';
+import { type Context, keysBelow, lengthOf, lifetimeMs, signerOf, soon } from './object-store-context.ts';
 import { bytesOf, etagOf, PartsUpload, partBytes, readObject, refused, sdkOf } from './object-store-parts.ts';
 
 /** Uploads in parts, as S3 has them. */
@@ -168,5 +169,37 @@ export function multipartTests(context: Context): void {
     await refused(upload.part(1, last, { ContentMD5: md5 }), 'BadDigest');
     const { Parts = [] } = await upload.client.send(new ListPartsCommand(upload.where));
     expect(Parts).toEqual([]);
+  });
+
+  test('come by URLs that sign their length, and become an object only where none is', async () => {
+    const upload = await begin('a b+ä&');
+    const { Key: key, UploadId: uploadId } = upload.where;
+    const sign = (number: number, { length: sizeBytes }: Buffer) =>
+      signerOf(context).signUpload({
+        key,
+        sizeBytes,
+        part: { uploadId, number },
+        signedAtMs: Date.now(),
+        lifetimeMs,
+      });
+    const put = (href: string, body: Buffer) =>
+      sendRaw({ method: 'PUT', href, headers: lengthOf(body), body });
+    const [a, b] = [await sign(1, first), await sign(2, last)];
+    expect(b.header).toEqual({});
+    const elsewhere = new URL(b.href);
+    elsewhere.searchParams.set('partNumber', '3');
+    const tooShort = await put(b.href, last.subarray(1));
+    expect([tooShort.status, (await put(elsewhere.href, last)).status]).toEqual([403, 403]);
+    const parts = [await put(a.href, first), await put(b.href, last)].map(({ status, headers }, index) => {
+      expect(status).toBe(200);
+      return { PartNumber: index + 1, ETag: headers.etag };
+    });
+    expect(parts.map(({ ETag }) => ETag)).toEqual([first, last].map((part) => `"${md5Hex(part)}"`));
+    await context.target.store.putEmpty(key, { onlyNew: true, ...soon() });
+    await refused(upload.complete(parts, { IfNoneMatch: '*' }), 'PreconditionFailed', 412);
+    await context.target.store.delete([key], soon());
+    await upload.complete(parts, { IfNoneMatch: '*' });
+    expect((await readObject(context, key)).equals(Buffer.concat([first, last]))).toBe(true);
+    expect((await put(b.href, last)).status).toBe(404);
   });
 }

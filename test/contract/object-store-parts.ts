@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   type CompletedPart,
   CompleteMultipartUploadCommand,
+  type CompleteMultipartUploadCommandInput,
   CreateMultipartUploadCommand,
   type CreateMultipartUploadCommandInput,
   GetObjectCommand,
@@ -62,9 +63,9 @@ export class PartsUpload {
     return { PartNumber, ETag };
   }
 
-  async complete(Parts: CompletedPart[]) {
+  async complete(Parts: CompletedPart[], more: Partial<CompleteMultipartUploadCommandInput> = {}) {
     return await this.client.send(
-      new CompleteMultipartUploadCommand({ ...this.where, MultipartUpload: { Parts } }),
+      new CompleteMultipartUploadCommand({ ...this.where, MultipartUpload: { Parts }, ...more }),
     );
   }
 }

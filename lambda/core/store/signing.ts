@@ -274,7 +274,7 @@ export function createUrlSigner(settings: S3UrlSignerSettings): UrlSigner {
      * headers, a client cannot leave them out. A checksum in the query would be signed, but not enforced.
      */
     async signUpload(input) {
-      const { oid, storageClass, onlyNew = false, contentType, sizeBytes } = input;
+      const { oid, storageClass, onlyNew = false, contentType, part, sizeBytes } = input;
       if (contentType !== undefined && !/^[!-~]+( [!-~]+)*$/.test(contentType))
         throw new RangeError('A content type has printable ASCII characters only.');
       const header = {
@@ -284,7 +284,8 @@ export function createUrlSigner(settings: S3UrlSignerSettings): UrlSigner {
         ...(contentType !== undefined && { 'content-type': contentType }),
       };
       const headers = { ...header, 'content-length': String(sizeBytes) };
-      const href = await sign({ ...input, method: 'PUT', headers });
+      const moreQuery = part ? `&partNumber=${part.number}&uploadId=${escapeUri(part.uploadId)}` : '';
+      const href = await sign({ ...input, method: 'PUT', headers, moreQuery });
       return { href, header };
     },
     signDownload: async (input) => ({

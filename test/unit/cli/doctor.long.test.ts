@@ -36,7 +36,7 @@ describe('doctor', () => {
     expect(out).toMatch(
       /\npass {5}other-bytes +Rejected with 400 BadDigest: other bytes of the same length\.\n/,
     );
-    expect(out).toMatch(/\n55 checks: 52 pass, 3 skipped\.\n$/);
+    expect(out).toMatch(/\n56 checks: 53 pass, 3 skipped\.\n$/);
   });
 
   it('exits with 1 and the reasons when the store cannot be used', async () => {
@@ -133,7 +133,7 @@ describe('doctor', () => {
     setCredentials();
     expect(code).toBe(1);
     expect(out).toMatch(/FAIL {5}credentials +No credentials for the store\.\n +→ Set AWS_ACCESS_KEY_ID/);
-    expect(out).toMatch(/\n55 checks: 1 pass, 1 fail \(credentials\), 53 skipped\.\n$/);
+    expect(out).toMatch(/\n56 checks: 1 pass, 1 fail \(credentials\), 54 skipped\.\n$/);
     expect(out.match(/^skipped/gm)).toBeNull();
     expect(err).toMatch(/^error: The store couldn't be tested: the check credentials failed\.\n/);
     expect(store.asked.length).toBe(0);

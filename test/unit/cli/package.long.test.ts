@@ -150,7 +150,7 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     });
     await store.stop();
     expect(ended).toMatchObject({ code: 0, err: '' });
-    expect(ended.out).toMatch(/\n55 checks: 52 pass, 3 skipped\.\n$/);
+    expect(ended.out).toMatch(/\n56 checks: 53 pass, 3 skipped\.\n$/);
   });
 
   it('serves the API and the console, with Node alone', async () => {

@@ -64,6 +64,11 @@ export interface SignUploadInput {
   readonly onlyNew?: boolean | undefined;
   /** Content-Type that the upload must have, in printable ASCII. undefined: any, which the signature doesn't cover. */
   readonly contentType?: string | undefined;
+  /**
+   * It's a part of an upload in parts, by a number from 1: class, condition and type are then those of the whole. undefined: it's an
+   * object.
+   */
+  readonly part?: { readonly uploadId: string; readonly number: number } | undefined;
 }
 
 export interface SignedRequest {

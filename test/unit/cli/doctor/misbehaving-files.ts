@@ -4,6 +4,9 @@ import type { Misbehaving } from './examined.ts';
 const isConditional = ({ method, headers }: AskedRequest) =>
   method === 'PUT' && headers['if-none-match'] !== undefined;
 
+const isPartUrl = ({ method, query, isPresigned }: AskedRequest) =>
+  method === 'PUT' && query.has('partNumber') && isPresigned;
+
 /** Stores that lack what files of any kind need. */
 export const misbehavingFiles: readonly Misbehaving[] = [
   {
@@ -60,5 +63,33 @@ export const misbehavingFiles: readonly Misbehaving[] = [
       },
     },
     found: { 'download-name': 'warning' },
+  },
+  {
+    name: 'takes no URLs of parts',
+    faults: { instead: (request) => (isPartUrl(request) ? errorReply(403, 'AccessDenied') : undefined) },
+    found: { 'part-url': 'warning' },
+    says: { 'part-url': /rejected: 403 AccessDenied\.$/ },
+  },
+  {
+    name: 'takes longer parts than were signed',
+    faults: { overlooks: (_, request) => isPartUrl(request) && request.body.length === 8 },
+    found: { 'part-url': 'warning' },
+    says: { 'part-url': /accepts another length\.$/ },
+  },
+  {
+    name: 'takes parts of an upload that was aborted',
+    faults: {
+      changes: (reply, request) => (isPartUrl(request) && reply.status === 404 ? { status: 200 } : reply),
+    },
+    found: { 'part-url': 'warning' },
+    says: { 'part-url': /after its upload was aborted\.$/ },
+  },
+  {
+    name: 'knows no parts',
+    faults: {
+      instead: ({ query }) => (query.has('uploads') ? errorReply(501, 'NotImplemented') : undefined),
+    },
+    found: { 'part-url': 'warning' },
+    says: { 'part-url': /^The check couldn't run: / },
   },
 ];

@@ -121,6 +121,8 @@ async function sendAll(url: string): Promise<void> {
       for (const storageClass of [undefined, 'STANDARD']) await put({ key: 's', oid, storageClass });
       for (const of of [undefined, oid])
         await put({ key: 'n', oid: of, onlyNew: true, contentType: 'image/png' });
+      const { uploadId } = await archives.createUpload('parts');
+      await put({ key: 'parts', part: { uploadId, number: 1 } });
     },
     signDownload: async () => {
       for (const saveAs of [undefined, 'a.png']) {

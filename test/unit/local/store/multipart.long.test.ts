@@ -318,6 +318,30 @@ describe('a presigned URL', () => {
     client.destroy();
   });
 
+  test('of a part is enough for that, until it is too late to write it down', async () => {
+    let nowMs = Date.now();
+    await store.stop();
+    store = await StoreFixture.start({ now: () => nowMs });
+    const id = await begin();
+    const client = store.client();
+    const where = { Bucket: bucket, Key: 'k', UploadId: id, PartNumber: 1 };
+    const href = await getSignedUrl(client, new UploadPartCommand(where));
+    const headers = { 'content-length': String(body.length) };
+    const { seal } = ObjectUpload.prototype;
+    const sealing = vi.spyOn(ObjectUpload.prototype, 'seal');
+    sealing.mockImplementation(async function (this: ObjectUpload, record) {
+      nowMs += 24 * 3_600_000;
+      await seal.call(this, record);
+    });
+    const late = await sendRaw({ method: 'PUT', href, headers, body });
+    expect([late.status, late.body.toString()]).toEqual([400, expect.stringContaining('RequestTimeout')]);
+    nowMs -= 24 * 3_600_000;
+    expect((await client.send(new ListPartsCommand(where))).Parts ?? []).toEqual([]);
+    sealing.mockRestore();
+    expect((await sendRaw({ method: 'PUT', href, headers, body })).status).toBe(200);
+    client.destroy();
+  });
+
   test('is not enough for uploads in parts and copies, though they are what it signs', async () => {
     const id = await begin();
     const { headers } = await sendPart(id);
@@ -327,7 +351,6 @@ describe('a presigned URL', () => {
     const CopySource = `${bucket}/source`;
     const commands = [
       ['POST', new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'k' })],
-      ['PUT', new UploadPartCommand({ ...where, PartNumber: 2 })],
       ['PUT', new UploadPartCopyCommand({ ...where, PartNumber: 2, CopySource })],
       ['GET', new ListPartsCommand(where)],
       ['POST', new CompleteMultipartUploadCommand(where)],

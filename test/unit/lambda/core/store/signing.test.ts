@@ -211,6 +211,20 @@ describe('url signer', () => {
       );
     });
 
+    test('of a part sign which it is, and its length', async () => {
+      const part = { uploadId: '2~a+/=ä', number: 10_000 };
+      const put = await createUrlSigner(settings()).signUpload({ ...upload, oid: undefined, part });
+      expect(put.header).toEqual({});
+      const common = { region: settings().region, credentials, method: 'PUT' as const };
+      const headers = { 'content-length': String(upload.sizeBytes) };
+      const { search, searchParams } = new URL(put.href);
+      expect(search).toBe(buildQuery(await signedBySdk({ ...common, href: put.href, headers })));
+      expect([searchParams.get('uploadId'), searchParams.get('partNumber')]).toEqual([
+        part.uploadId,
+        '10000',
+      ]);
+    });
+
     test.each(['', ' text/html', 'text/html ', 'a  b', 'text/html\r\nx: y', 'text/ä', 'a\tb'])(
       'are refused with a type that is no header: %j',
       async (contentType) => {

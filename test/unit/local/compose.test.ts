@@ -11,34 +11,22 @@ import { composeEmbedded, embeddedStore, pausingSigner } from '../../../local/co
 import { listen } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
+import { bucket, credentials, StoreFixture } from '../../support/store-fixture.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** Longer than the 10 s that a client waits for AWS. */
-const busyMs = 11_000;
-
-it('waits for its own store while this process is busy', { timeout: busyMs + 10_000 }, async () => {
-  let requests = 0;
-  const server = createServer({ keepAliveTimeout: 60_000 }, async (_request, response) => {
-    requests += 1;
-    await delay(busyMs);
-    response.writeHead(204).end();
-  });
-  const port = await listen(server, { port: 0, usedBy: 'the test' });
-  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
-  const { deps, close } = composeEmbedded({
+/** The stack over this store, as if nobody reached its public URL from here. */
+function composed(store: Parameters<typeof embeddedStore>[0]) {
+  return composeEmbedded({
     database: {
       client: createDynamoDb({ region: 'local', credentials }),
       tableName: 'table',
     },
-    store: embeddedStore(
-      { url: `http://127.0.0.1:${port}`, head: () => undefined },
-      { bucket: 'objects', credentials },
-    ),
-    url: 'http://127.0.0.1:8787',
+    store: embeddedStore(store, { bucket, credentials }),
+    url: 'http://127.0.0.1:1',
     ...queuesBy(async () => undefined),
     mailer: { send: async () => {} },
     queueGauges: [],
@@ -52,6 +40,29 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     settings: defaultSettings,
     turns: new Turns(),
   });
+}
+
+it('tries its own store by the address at which it is here', async () => {
+  const store = await StoreFixture.start();
+  const { url } = store;
+  const { deps, close } = composed({ url, head: () => undefined, serve: () => {} });
+  closers.push(close);
+  expect(await deps.proveOnlyNew()).toEqual({ kind: 'holds' });
+  await store.stop();
+});
+
+/** Longer than the 10 s that a client waits for AWS. */
+const busyMs = 11_000;
+
+it('waits for its own store while this process is busy', { timeout: busyMs + 10_000 }, async () => {
+  let requests = 0;
+  const server = createServer({ keepAliveTimeout: 60_000 }, async (_request, response) => {
+    requests += 1;
+    await delay(busyMs);
+    response.writeHead(204).end();
+  });
+  const port = await listen(server, { port: 0, usedBy: 'the test' });
+  const { deps, close } = composed({ url: `http://127.0.0.1:${port}`, head: () => undefined });
   closers.push(close, () => server.close());
   await deps.store.delete(['acme/art/oid'], { deadlineMs: Date.now() + 60_000 });
   expect(requests).toBe(1);

@@ -37,6 +37,7 @@ export const auditActions = [
   'webhook.set',
   'webhook.delete',
   'webhook.test',
+  'usage.correct',
   'email.add',
   'email.remove',
   'gc.open',

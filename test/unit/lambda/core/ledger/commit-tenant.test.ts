@@ -48,7 +48,7 @@ async function commit(given: {
   const ledger = new MemoryLedger();
   const write = vi.spyOn(ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
   await commitTenant(
-    { ledger, settings: { ...defaultSettings, ...given.settings } },
+    { ledger, clock: { nowMs: () => 0, sleep: async () => undefined }, settings: { ...defaultSettings, ...given.settings } },
     {
       epoch: 2,
       before: { ...known, ...given.before },

@@ -179,7 +179,10 @@ describe('note count', () => {
 
   function bound(history: MemoryHistory): History {
     return {
-      note: (count) => history.note(count),
+      note: (count, read) => history.note(count, read),
+      hasNoted: (input) => history.hasNoted(input),
+      hours: (input) => history.hours(input),
+      bytesBefore: (input) => history.bytesBefore(input),
       addRefusals: (refused) => history.addRefusals(refused),
       days: (input) => history.days(input),
       putSample: (made) => history.putSample(made),

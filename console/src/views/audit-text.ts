@@ -114,6 +114,7 @@ const things: Readonly<Record<string, string | What>> = {
   'webhook.set': 'the webhook',
   'webhook.delete': 'the webhook',
   'webhook.test': 'the webhook',
+  'usage.correct': named('byte-hours', 'of ', 'hour'),
   'invitation.create': named('an invitation', 'for ', 'user'),
   'invitation.revoke': named('an invitation', 'for ', 'user'),
   'invitation.accept': 'an invitation',

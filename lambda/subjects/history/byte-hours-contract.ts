@@ -48,7 +48,7 @@ const correctionBody = z
       .regex(wholeNumber, 'must be a whole number as text, such as "-7200000"')
       .refine((value) => BigInt(value) !== 0n, "can't be 0")
       .describe('Added to it. Negative: it was too much.'),
-    reason: text('Why, for whoever reads the bill.').unwrap(),
+    reason: text('Why, for your bills.').unwrap(),
     number: z
       .int()
       .min(1)
@@ -57,6 +57,16 @@ const correctionBody = z
       .describe('Of the corrections of this hour: 2 for another one.'),
   })
   .meta({ id: 'Correction' });
+
+/** An example of one. */
+const correction = {
+  id: 'acme:2026-11-28T07Z:c1',
+  tenant: 'acme',
+  hour: '2026-11-28T07:00:00Z',
+  byteSeconds: '-7200000',
+  reason: 'Outage of November 28',
+  at: '2026-12-01T09:12:33Z',
+};
 
 /** What tenants stored in each hour. */
 export const byteHoursContract = {
@@ -105,15 +115,8 @@ export const byteHoursContract = {
       example: { hour: '2026-11-28T07:00:00Z', byteSeconds: '-7200000', reason: 'Outage of November 28' },
     },
     answers: {
-      200: answer('It was made before.', usageSchema),
-      201: answer('It is made.', usageSchema, {
-        id: 'acme:2026-11-28T07Z:c1',
-        tenant: 'acme',
-        hour: '2026-11-28T07:00:00Z',
-        byteSeconds: '-7200000',
-        reason: 'Outage of November 28',
-        at: '2026-12-01T09:12:33Z',
-      }),
+      200: answer('It was made before.', usageSchema, correction),
+      201: answer('It is made.', usageSchema, correction),
     },
     problems: ['correction-exists'],
   },

@@ -37,17 +37,20 @@ export const byteHoursOperations = operationsFor<ByteHourPorts>()(byteHoursContr
     );
   },
 
-  'POST /v1/tenants/{tenant}/usage/corrections': async (deps, { tenant: { tenant }, body }) => {
-    const atMs = deps.clock.nowMs();
-    const { hour: startMs, number, byteSeconds, reason } = body;
-    if (startMs >= finalUntilMs(atMs) || startMs < atMs - usageDaysMax * dayMs)
-      return problem('invalid-body', `hour: must be a final one of the last ${usageDaysMax} days.`);
-    const made = await deps.corrections.add({ tenant, hourMs: startMs, number, byteSeconds, reason, atMs });
-    if (made.kind === 'other') {
-      const detail = `${hourName(startMs)} has another correction with the number ${number}. Use the next number.`;
-      return problem('correction-exists', detail);
-    }
-    return json(made.kind === 'added' ? 201 : 200, usageBody(correctionRecord(made.correction)));
+  'POST /v1/tenants/{tenant}/usage/corrections': {
+    askedOf: ({ hour, ...correction }) => ({ hour: hourName(hour), ...correction }),
+    run: async (deps, { tenant: { tenant }, body }) => {
+      const atMs = deps.clock.nowMs();
+      const { hour: startMs, number, byteSeconds, reason } = body;
+      if (startMs >= finalUntilMs(atMs) || startMs < atMs - usageDaysMax * dayMs)
+        return problem('invalid-body', `hour: must be a final one of the last ${usageDaysMax} days.`);
+      const made = await deps.corrections.add({ tenant, hourMs: startMs, number, byteSeconds, reason, atMs });
+      if (made.kind === 'other') {
+        const detail = `${hourName(startMs)} has another correction with the number ${number}. Use the next number.`;
+        return problem('correction-exists', detail);
+      }
+      return json(made.kind === 'added' ? 201 : 200, usageBody(correctionRecord(made.correction)));
+    },
   },
 });
 

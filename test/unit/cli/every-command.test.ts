@@ -487,6 +487,7 @@ const servedOtherwise: Readonly<Record<string, string>> = {
 /** Of what an operation may be asked, what no command asks: field or parameter → why. */
 const notAsked: Readonly<Record<string, string>> = {
   'GET /v1/tenants/{tenant}/repos weeks': 'For the bars of the console.',
+  'GET /v1/usage format': 'For programs. --json has the same.',
   'GET /v1/tenants/{tenant}/downloads cursor': 'All pages are read: sums of some would be wrong.',
 };
 

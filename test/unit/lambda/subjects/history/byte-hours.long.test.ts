@@ -31,14 +31,18 @@ class DyingClient implements TableClient {
   #left = Number.POSITIVE_INFINITY;
   #how: 'before' | 'after' | 'late' = 'before';
 
-  constructor(readonly client: TableClient) {}
+  readonly #client: TableClient;
+
+  constructor(client: TableClient) {
+    this.#client = client;
+  }
 
   live(left = Number.POSITIVE_INFINITY, how: 'before' | 'after' | 'late' = 'before'): void {
     [this.#left, this.#how] = [left, how];
   }
 
   async send<O extends keyof Operations>(operation: O, input: Operations[O][0]): Promise<Operations[O][1]> {
-    const request = () => this.client.send(operation, input);
+    const request = () => this.#client.send(operation, input);
     this.#left -= 1;
     if (this.#left > 0) return request();
     if (this.#left === 0 && this.#how === 'after') await request();

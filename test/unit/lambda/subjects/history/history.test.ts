@@ -168,7 +168,7 @@ describe('note count', () => {
         const before = tenantRecord({ tenant });
         return noteCount({ ...made.deps, history }, { before, after: { ...before, ...after }, epoch: 1 });
       };
-      const scanned = { storedBytes: 5, objectCount: 1, scannedAtMs: 1 };
+      const scanned = { storedBytes: 5, objectCount: 1, scannedAtMs: made.nowMs };
       await note({ scanned: null, closedAtMs: null });
       await note({ scanned, closedAtMs: 7 });
       expect(await history.days(range)).toEqual([]);

@@ -114,7 +114,7 @@ const meters: Record<
 describe.each(Object.entries(meters))("the page's recipe for %s", (name, meter) => {
   const taken = new Map<unknown, { customer: unknown; value: unknown; seconds: unknown }>();
   let [requests, failsAt] = [0, Number.POSITIVE_INFINITY];
-  const server = createServer(async (request, response) => {
+  const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     const answer = (status: number, body: object) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     };
@@ -152,7 +152,10 @@ describe.each(Object.entries(meters))("the page's recipe for %s", (name, meter) 
     );
     recipes = await import(`data:text/javascript,${encodeURIComponent(block?.text ?? '')}`);
   });
-  afterAll(() => server.close());
+  afterAll(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   beforeEach(() => {
     taken.clear();
     [requests, failsAt] = [0, Number.POSITIVE_INFINITY];

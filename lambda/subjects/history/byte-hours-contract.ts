@@ -17,7 +17,7 @@ const hour = (description: string) =>
 const wholeNumber = /^-?(?:0|[1-9]\d{0,23})$/;
 
 /** Corrections of an hour. */
-export const correctionsMax = 20;
+const correctionsMax = 20;
 
 const usageSchema = z
   .object({
@@ -45,8 +45,7 @@ const correctionBody = z
     hour: hour('The hour to correct. It must be final.'),
     byteSeconds: z
       .string()
-      .regex(wholeNumber, 'must be a whole number as text, such as "-7200000"')
-      .refine((value) => BigInt(value) !== 0n, "can't be 0")
+      .regex(/^-?[1-9]\d{0,23}$/, 'must be a whole number as text, such as "-7200000", and not 0')
       .describe('Added to it. Negative: it was too much.'),
     reason: text('Why, for your bills.').unwrap(),
     number: z

@@ -83,7 +83,7 @@ export function usageBody({ id, tenant, startMs, byteSeconds, stored, correction
 }
 
 /** One record a line. */
-export const jsonLines = (usage: readonly UsageBody[]): string =>
+const jsonLines = (usage: readonly UsageBody[]): string =>
   usage.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 const csvColumns = [

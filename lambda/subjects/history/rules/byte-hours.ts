@@ -13,7 +13,7 @@ const hourSeconds = 3600;
  * An hour is final this long after its end. No step is dated more than 45 minutes before its commit, and the rest is for clocks that
  * differ, and for a write that lands late.
  */
-export const finalAfterMs = 2 * hourMs;
+const finalAfterMs = 2 * hourMs;
 
 /**
  * Hours that can be asked for. Days are kept a little longer, so that there is one before: an idle tenant is reconciled once a
@@ -55,7 +55,7 @@ export interface Hour {
   readonly lastSecond: number;
 }
 
-export const secondOf = ({ atMs }: Pick<Step, 'atMs'>): number => Math.floor((atMs % hourMs) / 1000);
+const secondOf = ({ atMs }: Pick<Step, 'atMs'>): number => Math.floor((atMs % hourMs) / 1000);
 
 /** @param hour undefined: the step is its first. @param carriedBytes what was stored before that. */
 export function afterStep(hour: Hour | undefined, step: Step, carriedBytes: number): Hour {

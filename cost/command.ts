@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { defaultSettings } from '../lambda/core/rules/settings.ts';
+import { byteHoursMonth } from './byte-hours.ts';
 import { type MonthAt, monthEverywhere, teams } from './hosts.ts';
 import { breakEvenSeconds, waiting, waysToList } from './lists.ts';
 import {
@@ -14,7 +15,6 @@ import {
   totalOf,
   type Workload,
 } from './operations.ts';
-import * as reports from './reports.ts';
 
 /** A table for the terminal: the first column is left-aligned, all others right-aligned. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -220,19 +220,14 @@ function hosts(): string {
   return formatTable(['dollars a month', ...sizes, 'prices of'], rows);
 }
 
-type Report = (of: {
-  tenants: number;
-  updates: number;
-}) => readonly (readonly [what: string, dollars: number])[];
-
-/** One of a subject's. A tenant in use is reconciled about 90 times a month. */
-function report(of: Report, texts: Texts): string {
+/** Byte-hours. A tenant in use is reconciled about 90 times a month. */
+function byteHours(texts: Texts): string {
   const tenants = numberOf(texts, 'tenants', 10_000, 1);
-  const rows = [90, 720].map((updates) => of({ tenants, updates }));
-  const cellsOf = (index: number) => rows.map((row) => formatDollars(row[index]?.[1] ?? 0));
+  const months = [90, 720].map((updates) => byteHoursMonth({ tenants, updates }));
+  const cellsOf = (index: number) => months.map((rows) => formatDollars(rows[index]?.[1] ?? 0));
   return formatTable(
     [`${formatNumber(tenants)} tenants, dollars a month`, '90 reconciles each', '720'],
-    (rows[0] ?? []).map(([what], index) => [what, ...cellsOf(index)]),
+    (months[0] ?? []).map(([what], index) => [what, ...cellsOf(index)]),
   );
 }
 
@@ -248,20 +243,20 @@ function parse(args: readonly string[], options: typeof monthOptions | typeof sc
 
 /**
  * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count repos, large and small. With
- * `hosts` alone: a month elsewhere. With the name of a report: what a subject's costs, of `--tenants`.
+ * `hosts` alone: a month elsewhere. With
+ * `byte-hours`: what these cost, of `--tenants`.
  *
  * @throws {UsageError}
  */
 export function answer(args: readonly string[]): string {
   if (args.length === 1 && args[0] === 'hosts') return hosts();
-  const [name = ''] = args;
-  const isScan = name === 'scan';
-  const options = isScan ? scanOptions : monthOptions;
-  const ofSubject = (reports as Readonly<Record<string, Report>>)[name];
-  const texts = parse(isScan || ofSubject ? args.slice(1) : args, options);
+  const kinds = { scan, 'byte-hours': byteHours };
+  const [, kind = month] = Object.entries(kinds).find(([name]) => name === args[0]) ?? [];
+  const options = kind === scan ? scanOptions : monthOptions;
+  const texts = parse(kind === month ? args : args.slice(1), options);
   if (texts.help) {
     const lines = Object.entries(options).map(([name, { help: text }]) => `  --${name.padEnd(13)} ${text}`);
-    return `npm run -s cost -- [scan|hosts|${Object.keys(reports).join('|')}] [options]\n${lines.join('\n')}`;
+    return `npm run -s cost -- [scan|hosts|byte-hours] [options]\n${lines.join('\n')}`;
   }
-  return `Prices of ${pricesAsOf}: check them before you quote them.\n\n${ofSubject ? report(ofSubject, texts) : isScan ? scan(texts) : month(texts)}`;
+  return `Prices of ${pricesAsOf}: check them before you quote them.\n\n${kind(texts)}`;
 }

@@ -104,7 +104,7 @@ const csvOf = (usage: readonly UsageBody[]): string =>
     .join('');
 
 function csvCell(value: string | number | undefined): string {
-  const text = String(value ?? '').replace(/^[=@+](?!\d)/, "'$&");
+  const text = String(value ?? '').replace(/^[=@+-](?!\d)/, "'$&");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { byteHoursMonth, dayBytes, hourBytes } from '../../../../../cost/byte-hours.ts';
 import { answer } from '../../../../../cost/command.ts';
-import { byteHoursMonth, dayBytes, hourBytes } from '../../../../../cost/subjects/history/byte-hours.ts';
 import { createDynamoDbHistory } from '../../../../../lambda/subjects/history/history-store.ts';
 import { hourMs } from '../../../../../lambda/subjects/history/rules/byte-hours.ts';
 import { itemBytes } from '../../../../../local/table/items.ts';

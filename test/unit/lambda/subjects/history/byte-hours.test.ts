@@ -6,6 +6,7 @@ import { removing } from '../../../../../lambda/core/table/expressions.ts';
 import { updateItem } from '../../../../../lambda/core/table/requests.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
 import { usagePage } from '../../../../../lambda/subjects/history/byte-hours.ts';
+import { byteHoursOperations } from '../../../../../lambda/subjects/history/byte-hours-routes.ts';
 import { noteLastCount } from '../../../../../lambda/subjects/history/history.ts';
 import {
   afterStep,
@@ -13,11 +14,14 @@ import {
   type Hour,
   hourMs,
   hourName,
+  hourOf,
   hoursIn,
   hourText,
   stepOf,
   wholeHour,
 } from '../../../../../lambda/subjects/history/rules/byte-hours.ts';
+import { httpEvent } from '../../../../support/http-event.ts';
+import { adminToken } from '../../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
@@ -238,5 +242,47 @@ describe('what is noted before a commit', () => {
     expect(await days()).toEqual([]);
     await noteLastCount(deps, tenantRecord({ tenant, scanned, appliedEpoch: 3 }));
     expect(await days()).toMatchObject([{ day: '2026-11-28', storedBytes: 5 }]);
+  });
+});
+
+describe('the answer', () => {
+  it('quotes what a sheet would take for something else, and leads to the next page', async () => {
+    const { deps, nowMs } = new MemoryStack();
+    await createTenant(deps, { tenant, plan: null, limitBytes: null });
+    const hour = hourOf(nowMs) - 4 * hourMs;
+    for (const [index, reason] of ['a, "b"', '=cmd()', '-5 GiB'].entries())
+      await deps.corrections.add({
+        tenant,
+        hourMs: hour,
+        number: index + 1,
+        byteSeconds: '-7',
+        reason,
+        atMs: hour,
+      });
+    const at = new Date(hour).toISOString().replace('.000', '');
+    const asked = (format: string, more: object = { limit: '2', from: at }) =>
+      byteHoursOperations['GET /v1/usage'](deps, {
+        ...httpEvent({
+          method: 'GET',
+          path: '/v1/usage',
+          headers: { authorization: `Bearer ${adminToken}` },
+        }),
+        queryStringParameters: { format, ...more },
+      });
+    const id = `${tenant}:${hourName(hour)}`;
+    const sheet = await asked('csv');
+    expect(sheet.body?.split('\r\n')).toEqual([
+      'id,tenant,hour,byteSeconds,peakBytes,storedBytes,reason,at',
+      `${id}:c1,${tenant},${at},-7,,,"a, ""b""",${at}`,
+      `${id}:c2,${tenant},${at},-7,,,'=cmd(),${at}`,
+      '',
+    ]);
+    const [, cursor] =
+      /^<\/v1\/usage\?format=csv&limit=2&cursor=(c\w+)>; rel="next"$/.exec(String(sheet.headers?.['link'])) ??
+      [];
+    const rest = await asked('csv', { limit: '2', cursor });
+    expect(rest.body).toContain(`${id}:c3,${tenant},${at},-7,,,-5 GiB,${at}`);
+    const lines = (await asked('jsonl')).body?.trim().split('\n') ?? [];
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual([`${id}:c1`, `${id}:c2`]);
   });
 });

@@ -1,4 +1,4 @@
-import { assumedMs, cloudPrices } from '../../operations.ts';
+import { assumedMs, cloudPrices } from './operations.ts';
 
 /** Bytes of a day's item without its hours, and of an hour: names, and numbers of tenants of some 100 GB. */
 export const dayBytes = 125;

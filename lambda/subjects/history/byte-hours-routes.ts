@@ -1,9 +1,9 @@
 import { dayMs } from '../../core/rules/dates.ts';
 import { answer, json, type Saying } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
-import { cursorOf, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
+import { cursorOf, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
-import { correctionRecord, type UsageRecord, usagePage } from './byte-hours.ts';
+import { correctionRecord, usageBody, usagePage } from './byte-hours.ts';
 import { byteHoursContract, type UsageBody } from './byte-hours-contract.ts';
 import type { ByteHourPorts } from './ports.ts';
 import { finalUntilMs, hourMs, hourName, usageDaysMax } from './rules/byte-hours.ts';
@@ -69,17 +69,6 @@ function placeOf(text: string) {
   return isWhole && place.records >= 0 && cursor.encode({ ...textsOf(place), tenant }) === text
     ? place
     : null;
-}
-
-export function usageBody({ id, tenant, startMs, byteSeconds, stored, correction }: UsageRecord): UsageBody {
-  return {
-    id,
-    tenant,
-    hour: iso(startMs),
-    byteSeconds: String(byteSeconds),
-    ...stored,
-    ...(correction && { reason: correction.reason, at: iso(correction.atMs) }),
-  };
 }
 
 /** One record a line. */

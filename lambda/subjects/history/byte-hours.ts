@@ -2,6 +2,8 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { dayOf } from '../../core/rules/dates.ts';
+import { iso } from '../../frame/contract/fields.ts';
+import type { UsageBody } from './byte-hours-contract.ts';
 import type { Correction } from './correction-store.ts';
 import type { ByteHourPorts } from './ports.ts';
 import { afterStep, hourMs, hourName, hourOf, stepOf, wholeHour } from './rules/byte-hours.ts';
@@ -142,4 +144,16 @@ export async function usagePage(
     looked += some.length;
   }
   return { records, next: place };
+}
+
+/** As clients and files have it. */
+export function usageBody({ id, tenant, startMs, byteSeconds, stored, correction }: UsageRecord): UsageBody {
+  return {
+    id,
+    tenant,
+    hour: iso(startMs),
+    byteSeconds: String(byteSeconds),
+    ...stored,
+    ...(correction && { reason: correction.reason, at: iso(correction.atMs) }),
+  };
 }

@@ -114,6 +114,8 @@ const things: Readonly<Record<string, string | What>> = {
   'webhook.set': 'the webhook',
   'webhook.delete': 'the webhook',
   'webhook.test': 'the webhook',
+  'usage-webhook.set': 'the webhook for usage',
+  'usage-webhook.delete': 'the webhook for usage',
   'usage.correct': named('byte-hours', 'of ', 'hour'),
   'invitation.create': named('an invitation', 'for ', 'user'),
   'invitation.revoke': named('an invitation', 'for ', 'user'),

@@ -88,7 +88,6 @@ const showing = {
 } as const;
 
 const removing = {
-  action: 'webhook.delete',
   answers: { 204: { description: "It's removed, with all pending deliveries." } },
   problems: ['webhook-not-found'],
 } as const;
@@ -113,7 +112,7 @@ export const webhookContract = {
     summary: 'Set the webhook for usage',
     description: `It gets \`usage.hour\` with the records of each hour that becomes final from now on, up to 1,000 in a request. ${signed}`,
     access: 'admin',
-    action: 'webhook.set',
+    action: 'usage-webhook.set',
     ...setting,
   },
   'GET /v1/usage/webhook': {
@@ -126,12 +125,14 @@ export const webhookContract = {
     id: 'deleteUsageWebhook',
     summary: 'Delete the webhook for usage',
     access: 'admin',
+    action: 'usage-webhook.delete',
     ...removing,
   },
   'DELETE /v1/tenants/{tenant}/webhook': {
     id: 'deleteWebhook',
     summary: 'Delete the webhook',
     access: 'manager',
+    action: 'webhook.delete',
     ...removing,
   },
   'POST /v1/tenants/{tenant}/webhook/test': {

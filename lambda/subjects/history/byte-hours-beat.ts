@@ -78,7 +78,7 @@ async function sendHour(deps: Deps, startMs: number): Promise<void> {
     };
     const timestamp = new Date(startMs + hourMs).toISOString();
     const event = { id: `usage:${hourName(startMs)}:${part}`, type: 'usage.hour', timestamp, data } as const;
-    await deps.webhookQueue?.send([{ tenant: '_usage', event }]);
+    await deps.webhookQueue?.send([{ tenant: 'USAGE', event }]);
   };
   for (let after: UsagePlace | undefined; ; ) {
     const { records, next } = await usagePage(deps, { ...hour, after });

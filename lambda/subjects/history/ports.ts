@@ -14,7 +14,7 @@ export interface ByteHourPorts extends HistoryPorts {
 /** What one message to the operator's webhook has. */
 interface UsageMessage {
   /** No tenant is called so. */
-  readonly tenant: '_usage';
+  readonly tenant: 'USAGE';
   readonly event: {
     /** `usage:2026-11-28T07Z:1`. */
     readonly id: string;

@@ -38,6 +38,8 @@ export const auditActions = [
   'webhook.delete',
   'webhook.test',
   'usage.correct',
+  'usage-webhook.set',
+  'usage-webhook.delete',
   'email.add',
   'email.remove',
   'gc.open',

@@ -138,7 +138,7 @@ export function isWebhookUrl(text: string, { allowsLoopback = false } = {}): boo
 }
 
 /** Whose webhook gets the usage of all tenants: the operator's. No tenant is called so. */
-export const usageHook = '_usage';
+export const usageHook = 'USAGE';
 
 /** What each tenant stored in an hour. */
 export const usageEvent = z.object({

@@ -47,7 +47,7 @@ describe('the webhook for usage', () => {
     const name = hour.replace(':00:00', '');
     expect(sent).toEqual([
       {
-        tenant: '_usage',
+        tenant: 'USAGE',
         event: {
           id: `usage:${name}:1`,
           type: 'usage.hour',

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { defaultSettings } from '../lambda/core/rules/settings.ts';
+import { byteHoursMonth } from './byte-hours.ts';
 import { type MonthAt, monthEverywhere, teams } from './hosts.ts';
 import { breakEvenSeconds, waiting, waysToList } from './lists.ts';
 import {
@@ -219,6 +220,17 @@ function hosts(): string {
   return formatTable(['dollars a month', ...sizes, 'prices of'], rows);
 }
 
+/** Byte-hours. A tenant in use is reconciled about 90 times a month. */
+function byteHours(texts: Texts): string {
+  const tenants = numberOf(texts, 'tenants', 10_000, 1);
+  const months = [90, 720].map((updates) => byteHoursMonth({ tenants, updates }));
+  const cellsOf = (index: number) => months.map((rows) => formatDollars(rows[index]?.[1] ?? 0));
+  return formatTable(
+    [`${formatNumber(tenants)} tenants, dollars a month`, '90 reconciles each', '720'],
+    (months[0] ?? []).map(([what], index) => [what, ...cellsOf(index)]),
+  );
+}
+
 /** @throws {UsageError} */
 function parse(args: readonly string[], options: typeof monthOptions | typeof scanOptions): Texts {
   try {
@@ -231,18 +243,20 @@ function parse(args: readonly string[], options: typeof monthOptions | typeof sc
 
 /**
  * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count repos, large and small. With
- * `hosts` alone: a month elsewhere.
+ * `hosts` alone: a month elsewhere. With
+ * `byte-hours`: what these cost, of `--tenants`.
  *
  * @throws {UsageError}
  */
 export function answer(args: readonly string[]): string {
   if (args.length === 1 && args[0] === 'hosts') return hosts();
-  const isScan = args[0] === 'scan';
-  const options = isScan ? scanOptions : monthOptions;
-  const texts = parse(isScan ? args.slice(1) : args, options);
+  const kinds = { scan, 'byte-hours': byteHours };
+  const [, kind = month] = Object.entries(kinds).find(([name]) => name === args[0]) ?? [];
+  const options = kind === scan ? scanOptions : monthOptions;
+  const texts = parse(kind === month ? args : args.slice(1), options);
   if (texts.help) {
     const lines = Object.entries(options).map(([name, { help: text }]) => `  --${name.padEnd(13)} ${text}`);
-    return `npm run -s cost -- [scan|hosts] [options]\n${lines.join('\n')}`;
+    return `npm run -s cost -- [scan|hosts|byte-hours] [options]\n${lines.join('\n')}`;
   }
-  return `Prices of ${pricesAsOf}: check them before you quote them.\n\n${isScan ? scan(texts) : month(texts)}`;
+  return `Prices of ${pricesAsOf}: check them before you quote them.\n\n${kind(texts)}`;
 }

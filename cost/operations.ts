@@ -124,7 +124,7 @@ export const operations = {
   uploadBatch: of('lfsBatch', { reads: 4, writes: 8, heads: 20, sends: 1, waitMs: 70, objects: 20 }),
   verify: of('lfsVerify', { reads: 1, heads: 1, sends: 1, waitMs: 40, objects: 1 }),
   /** After a push: lists the repo. */
-  reconcile: of('reconcile', { reads: 8, writes: 4, lists: 1, waitMs: 610 }),
+  reconcile: of('reconcile', { reads: 8, writes: 4, lists: 1, waitMs: 600 }),
   /** The next one. It finds nothing to list. */
   reconcileAgain: of('reconcile', { reads: 7, writes: 3, waitMs: 90 }),
   /** Sent again, because the tenant was counted a moment ago. */
@@ -137,7 +137,7 @@ export const operations = {
   /** The console's read of usage, with a forecast from 100 days. */
   readUsage: of('getSubscription', { reads: 6, writes: 1, waitMs: 20 }),
   /** Lists the folders, then each repo. */
-  fullCount: of('reconcile', { reads: 8, writes: 6, lists: 5, waitMs: 1110 }),
+  fullCount: of('reconcile', { reads: 9, writes: 6, lists: 5, waitMs: 1110 }),
   /** A run of the schedule looks for what is due, and for what is still due. */
   schedule: of('refresh', { reads: 13, writes: 1, waitMs: 40 }),
   /** A run of storeEvents looks up the tenant of an upload. */

@@ -135,14 +135,15 @@ function describeAnswer(
   { description, schema, example, types, headers }: AnswerContract,
   isLfs: boolean,
 ): Json {
-  const content = types
-    ? Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]))
-    : schema && {
-        [isLfs ? lfsMediaType : 'application/json']: {
-          schema: schemaOf(schema),
-          ...(example !== undefined && { example }),
-        },
-      };
+  const content = (schema || types) && {
+    ...(schema && {
+      [isLfs ? lfsMediaType : 'application/json']: {
+        schema: schemaOf(schema),
+        ...(example !== undefined && { example }),
+      },
+    }),
+    ...Object.fromEntries((types ?? []).map((type) => [type, { schema: { type: 'string' } }])),
+  };
   return {
     description,
     ...(headers && {

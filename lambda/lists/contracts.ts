@@ -17,7 +17,7 @@ export { exchangeContract as exchange } from '../subjects/ci/contract.ts';
 export { download, lfsCopies } from '../subjects/downloads/contracts.ts';
 export { exportContract as export } from '../subjects/exports/contract.ts';
 export { gcContract as gc } from '../subjects/gc/contract.ts';
-export { historyContract as history } from '../subjects/history/contract.ts';
+export { historyContracts as history } from '../subjects/history/contracts.ts';
 export { tenantLinkContract as tenantLink } from '../subjects/hosts/contract.ts';
 export { invitationContract as invitation } from '../subjects/invitations/contract.ts';
 export { lockContracts as lock } from '../subjects/locks/contracts.ts';

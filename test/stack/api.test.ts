@@ -194,7 +194,7 @@ describe('the API', () => {
     );
     const total = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);
     expect(total).toBe(9 * 100 + 13 * 50 + (routes.length - 9 - 12) * 10);
-    expect(total).toBe(2_190);
+    expect(total).toBe(2_240);
   });
 
   it('can be reached by IPv6, also by its own domain', () => {

@@ -78,8 +78,8 @@ export interface CliRun {
 interface TestedBlocks {
   /** Whether a value is one of its messages to others. @throws if it's a wrong one. */
   readonly json: (value: Readonly<Record<string, unknown>>) => boolean;
-  /** Checks what the functions of a program do. */
-  readonly js: (functions: object) => void;
+  /** Whether a program is one of its own. Checks what its functions do. */
+  readonly js: (functions: object) => boolean;
 }
 
 interface InCode {

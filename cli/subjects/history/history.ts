@@ -9,6 +9,7 @@ import { canDrawBlocks } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { parseDay, requireDaysInOrder } from '../../options.ts';
 import { forecastText, formatAge, formatCount, formatLimit } from '../../render.ts';
+import { byteHoursCommands } from './byte-hours.ts';
 
 type HistoryBody = BodyOf<'getHistory'>;
 
@@ -165,11 +166,19 @@ function daysBelow(input: { days: readonly Day[]; columns: number; width: number
 }
 
 export const history: CliSubject = {
-  commands: { 380: historyCommand },
+  commands: { 380: historyCommand, 385: byteHoursCommands },
   examples: {
     history: [
       ['lfs-quota history acme', 'and when it is full'],
       ['lfs-quota history acme --days 90 --table'],
     ],
+    'byte-hours list': [
+      ['lfs-quota byte-hours list', 'the last final hour'],
+      ['lfs-quota byte-hours list --from 2026-11-01T00Z --to 2026-12-01T00Z --json'],
+    ],
+    'byte-hours correct': [
+      ['lfs-quota byte-hours correct acme 2026-11-28T07Z --by=-7200000 --reason "Outage of November 28"'],
+    ],
   },
+  hints: { 'correction-exists': 'Choose the next --number, such as 2.' },
 };

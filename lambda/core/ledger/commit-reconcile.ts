@@ -185,6 +185,18 @@ export async function tidyShards(
   }
 }
 
+/** What is counted is dated no longer before its commit. */
+const countsLateMs = 45 * 60_000;
+
+/** When it was counted: when it began to be, if it took no longer than {@link countsLateMs}. No count is before the last one. */
+function stepAtMs(
+  nowMs: number,
+  { before, snapshot }: Pick<CommitTenantInput, 'before' | 'snapshot'>,
+): number {
+  const lastMs = Math.max(before.stepAtMs ?? 0, before.scanned?.scannedAtMs ?? 0);
+  return Math.max(snapshot.scannedAtMs, lastMs, nowMs - countsLateMs);
+}
+
 /** The schedule scans further shards after this, at the earliest. */
 const shardsRestMs = 60_000;
 
@@ -212,7 +224,7 @@ interface CommitTenantInput {
  * reconcile began is kept, and sets the new confirmed usage.
  */
 export function commitTenant(
-  deps: Pick<CoreDeps, 'ledger' | 'settings'>,
+  deps: Pick<CoreDeps, 'ledger' | 'clock' | 'settings'>,
   input: CommitTenantInput,
 ): ReturnType<CoreDeps['ledger']['commitTenant']> {
   const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
@@ -221,6 +233,7 @@ export function commitTenant(
   const scannedAtMs = Math.min(snapshot.scannedAtMs, ...outcomes.map((large) => large.scannedAtMs));
   const listedAtMs = Math.min(snapshot.scannedAtMs, ...outcomes.map((large) => large.listedAtMs));
   const fullScannedAtMs = input.isFull ? listedAtMs : null;
+  const atMs = stepAtMs(deps.clock.nowMs(), input);
   const recordOf = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const objectsOf = ({ repo, scan }: LargeRepoOutcome) => (scan ?? recordOf.get(repo))?.objectCount ?? 0;
   const largeRepoObjects = outcomes.reduce((sum, large) => sum + objectsOf(large), 0);
@@ -256,6 +269,7 @@ export function commitTenant(
     repoCount: input.repoCount,
     ...(unconfirmed && { unconfirmed }),
     fullScannedAtMs,
+    ...(atMs > scannedAtMs && { stepAtMs: atMs }),
     oldBytes: input.oldBytes,
     reservedUntilMs,
     expiredIntents: expiredIntents(deps.settings, before, scanBeganMs),

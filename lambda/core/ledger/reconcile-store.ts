@@ -51,6 +51,7 @@ type FoundOfTenant = Pick<
   | 'confirmedBaseBytes'
   | 'confirmedUntilMs'
   | 'scanned'
+  | 'stepAtMs'
   | 'listedUntilMs'
   | 'shardsListedUntilMs'
   | 'shardLists'
@@ -234,6 +235,7 @@ export function tenantChange(commit: TenantCommit): Clause[] {
       ...tenantDueKey({ tenant, dueAtMs, lookAtMs }),
     }),
     ...(unconfirmed ? [] : [removing('late')]),
+    ...(found.stepAtMs === undefined ? [removing('stepAtMs')] : []),
     ...(fullScannedAtMs !== null && oldBytes === undefined ? [removing('oldBytes')] : []),
     adding({ committedBytes: correctionBytes, entryCount: entryCorrection, deletedBytes: -deletedBytesRead }),
     ...limitsChange(repoLimits),

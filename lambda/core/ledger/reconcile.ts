@@ -13,7 +13,7 @@ import { type Promised, RepoReservations, type RepoScan } from './rules/repo-res
 import { isDisposable, overtakenEpochOf, type RepoRecord, type TenantRecord } from './rules/tenant.ts';
 import { scanLargeRepos, selectLargeRepos } from './scan-large-repos.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
-import { tell } from './seams.ts';
+import { askBefore, tell } from './seams.ts';
 import {
   holdLease,
   type Lease,
@@ -263,7 +263,8 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
   const scanEndedMs = deps.clock.nowMs();
   const { due, scans, largeRepos, requests } = found;
   const { outcomes } = largeRepos;
-  await addDeletedMeanwhile(deps, { before, snapshot, scans });
+  const addDeleted = addDeletedMeanwhile(deps, { before, snapshot, scans });
+  const [tellOfCommit] = await Promise.all([askBefore(deps, before), addDeleted]);
 
   const initialScans = outcomes.filter(({ scan }) => scan === undefined).map(({ repo }) => repo);
   const isFull = run.isFull && initialScans.length === 0;
@@ -300,7 +301,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
 
   await Promise.all([
     settleLapsed(deps, { ...input, snapshot, scans }),
-    tell(deps, 'counted', { before, after: commit.tenant, epoch }),
+    tellOfCommit({ before, after: commit.tenant, epoch }),
   ]);
 
   await tidyShards(deps, { ...found, tenant, epoch, outcomes, repos: snapshot.repos });

@@ -44,6 +44,14 @@ export interface Refused {
  * nothing. A reconcile waits for it, a batch's answer doesn't.
  */
 export interface Listener {
+  /**
+   * A reconcile is about to replace what the last one committed, and waits for this. So whoever needs each commit misses none,
+   * though the function that made it died before it told anybody.
+   *
+   * @returns hears the commit, as `counted` does.
+   * @throws {LedgerUnavailableError} Then nothing is committed.
+   */
+  readonly replacing?: (before: TenantRecord) => Promise<(event: Counted) => Promise<void>>;
   readonly counted?: (event: Counted) => Promise<void>;
   readonly repoCounted?: (event: RepoCounted) => Promise<void>;
   readonly refused?: (event: Refused) => Promise<void>;
@@ -53,8 +61,17 @@ export interface Listener {
   readonly repoRemoved?: (path: RepoPath) => Promise<void>;
 }
 
+/** Asks all of them before a commit. @returns tells all of them of it. @throws {LedgerUnavailableError} */
+export async function askBefore(
+  deps: Parameters<typeof tell>[0],
+  before: TenantRecord,
+): Promise<(event: Counted) => Promise<unknown>> {
+  const heard = await Promise.all(deps.listeners.map(({ replacing }) => replacing?.(before)));
+  return (event) => Promise.all([...heard.map((hear) => hear?.(event)), tell(deps, 'counted', event)]);
+}
+
 /** Tells all of them at once. It never fails. */
-export async function tell<What extends keyof Listener>(
+export async function tell<What extends Exclude<keyof Listener, 'replacing'>>(
   { listeners, log }: { readonly listeners: readonly Listener[]; readonly log: Log },
   what: What,
   event: Parameters<Required<Listener>[What]>[0],

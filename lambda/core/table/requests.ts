@@ -301,13 +301,16 @@ export function inPartition(
 }
 
 /**
- * The query for a kind's items in the by-kind index: all, or those after or before a sort key. It finds their keys alone.
+ * The query for a kind's items in the by-kind index: all, or those after or before a sort key, or between two that no item has. It
+ * finds their keys alone.
  * Eventually consistent: one that has just changed may be among them, or missing.
  */
 export function ofKind(kind: string, { after, before }: { after?: string; before?: string } = {}) {
   const conditions = [`#${byKindIndex.pk} = :kind`];
-  if (after !== undefined) conditions.push(`#${byKindIndex.sk} > :after`);
-  if (before !== undefined) conditions.push(`#${byKindIndex.sk} < :before`);
+  if (after !== undefined && before !== undefined)
+    conditions.push(`#${byKindIndex.sk} BETWEEN :after AND :before`);
+  else if (after !== undefined) conditions.push(`#${byKindIndex.sk} > :after`);
+  else if (before !== undefined) conditions.push(`#${byKindIndex.sk} < :before`);
   const condition = conditions.join(' AND ');
   return {
     IndexName: byKindIndex.name,

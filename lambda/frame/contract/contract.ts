@@ -35,7 +35,7 @@ export interface AnswerContract {
   /** Without it the answer has no body. */
   readonly schema?: z.ZodType;
   readonly example?: unknown;
-  /** The types of a body that is no JSON. */
+  /** The types of a body that is no JSON, or of what it can be instead. */
   readonly types?: readonly string[];
   /** Header → what it says. */
   readonly headers?: Readonly<Record<string, string>>;

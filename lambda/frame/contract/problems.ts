@@ -54,6 +54,7 @@ export const problemTypes = {
   'organizations-full': { status: 409, title: 'The maximum of organizations is reached' },
   'emails-off': { status: 409, title: 'E-mail is disabled' },
   'emails-full': { status: 409, title: 'The tenant has the maximum of e-mail addresses' },
+  'correction-exists': { status: 409, title: 'The hour has another correction of this number' },
   'token-revoked': { status: 409, title: 'The token was revoked' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported media type' },

@@ -189,7 +189,7 @@ function operation(given: {
     if ('dryRun' in query.data && query.data.dryRun === true) return change(new AuditTrail());
     return audited(deps, {
       action: {
-        tenant: (ofTenant ? pathTenant(event) : (body as { tenant?: string }).tenant) ?? '',
+        tenant: (ofTenant ? pathTenant(event) : (body as { tenant?: string } | undefined)?.tenant) ?? '',
         requestId: event.requestContext.requestId,
         // The operator has no token.
         by: actorOf((access as Partial<Reader>).token),

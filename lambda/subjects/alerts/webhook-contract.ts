@@ -71,34 +71,69 @@ const webhook = {
   },
 };
 
-/** Where a tenant's alerts go. */
+const signed =
+  'Requests are signed like [Standard Webhooks](https://www.standardwebhooks.com). The secret of a new webhook, or with `newSecret` a new secret, is returned once.';
+
+const setting = {
+  body: { schema: setWebhookBody, example: { url: 'https://hooks.acme.example/lfs-quota' } },
+  answers: {
+    200: answer('It was changed.', setWebhookSchema, { ...webhook, secret: null }),
+    201: answer('It is new.', setWebhookSchema, { ...webhook, last: null, secret: 'whsec_…' }),
+  },
+} as const;
+
+const showing = {
+  answers: { 200: answer('Without its secret.', webhookSchema, webhook) },
+  problems: ['webhook-not-found'],
+} as const;
+
+const removing = {
+  answers: { 204: { description: "It's removed, with all pending deliveries." } },
+  problems: ['webhook-not-found'],
+} as const;
+
+/** Where a tenant's alerts go, and the usage of all tenants. */
 export const webhookContract = {
   'PUT /v1/tenants/{tenant}/webhook': {
     id: 'setWebhook',
     summary: 'Set the webhook',
-    description:
-      'One per tenant. Requests are signed like [Standard Webhooks](https://www.standardwebhooks.com). The secret of a new webhook, or with `newSecret` a new secret, is returned once.',
+    description: `One per tenant. ${signed}`,
     ...managed('webhook.set'),
-    body: { schema: setWebhookBody, example: { url: 'https://hooks.acme.example/lfs-quota' } },
-    answers: {
-      200: answer('It was changed.', setWebhookSchema, { ...webhook, secret: null }),
-      201: answer('It is new.', setWebhookSchema, { ...webhook, last: null, secret: 'whsec_…' }),
-    },
+    ...setting,
   },
   'GET /v1/tenants/{tenant}/webhook': {
     id: 'getWebhook',
     summary: 'The webhook, and its last delivery',
     access: 'manager',
-    answers: { 200: answer('Without its secret.', webhookSchema, webhook) },
-    problems: ['webhook-not-found'],
+    ...showing,
+  },
+  'PUT /v1/usage/webhook': {
+    id: 'setUsageWebhook',
+    summary: 'Set the webhook for usage',
+    description: `It gets \`usage.hour\` with the records of each hour that becomes final from now on, up to 1,000 in a request. ${signed}`,
+    access: 'admin',
+    action: 'usage-webhook.set',
+    ...setting,
+  },
+  'GET /v1/usage/webhook': {
+    id: 'getUsageWebhook',
+    summary: 'The webhook for usage, and its last delivery',
+    access: 'admin',
+    ...showing,
+  },
+  'DELETE /v1/usage/webhook': {
+    id: 'deleteUsageWebhook',
+    summary: 'Delete the webhook for usage',
+    access: 'admin',
+    action: 'usage-webhook.delete',
+    ...removing,
   },
   'DELETE /v1/tenants/{tenant}/webhook': {
     id: 'deleteWebhook',
     summary: 'Delete the webhook',
     access: 'manager',
     action: 'webhook.delete',
-    answers: { 204: { description: "It's removed, with all pending deliveries." } },
-    problems: ['webhook-not-found'],
+    ...removing,
   },
   'POST /v1/tenants/{tenant}/webhook/test': {
     id: 'testWebhook',

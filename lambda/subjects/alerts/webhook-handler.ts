@@ -1,8 +1,9 @@
+import * as z from 'zod';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
 import { consumerOf, longPause } from '../../core/rules/jobs.ts';
 import type { AlertPorts } from './ports.ts';
-import { alertMessage, deliverToWebhook } from './webhooks.ts';
+import { alertMessage, deliverToWebhook, usageMessage } from './webhooks.ts';
 
 type SenderDeps = Pick<CoreDeps, 'clock' | 'log'> &
   Pick<AlertPorts, 'webhooks' | 'webhookSender'> &
@@ -11,7 +12,7 @@ type SenderDeps = Pick<CoreDeps, 'clock' | 'log'> &
 /** Sends to webhooks. */
 export const create = (deps: SenderDeps) =>
   consumerOf(deps, {
-    schema: alertMessage,
+    schema: z.union([usageMessage, alertMessage]),
     // When the table does not answer.
     pause: longPause,
     step: (message, { receiveCount: attempt }) => deliverToWebhook(deps, { message, attempt }),

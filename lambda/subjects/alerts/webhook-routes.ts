@@ -1,11 +1,18 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import type { AuditTrail } from '../../frame/access/audit.ts';
 import { json, noContent, type Refusal } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
 import type { NetPorts } from '../../frame/net/ports.ts';
 import type { AlertPorts } from './ports.ts';
-import { isWebhookUrl, type Webhook, type WebhookAttempt, webhookUrlRule } from './rules/webhook-delivery.ts';
+import {
+  isWebhookUrl,
+  usageHook,
+  type Webhook,
+  type WebhookAttempt,
+  webhookUrlRule,
+} from './rules/webhook-delivery.ts';
 import { type WebhookBody, webhookContract } from './webhook-contract.ts';
 import { setWebhook, testRestMs, testWebhook } from './webhooks.ts';
 
@@ -13,31 +20,56 @@ type Needs = Pick<CoreDeps, 'ids'> &
   Pick<NetPorts, 'allowsLoopback'> &
   Pick<AlertPorts, 'webhooks' | 'webhookQueue'>;
 
+type Whose = { readonly tenant: string; readonly trail: AuditTrail };
+
+async function set(
+  deps: Needs & Pick<CoreDeps, 'clock'>,
+  {
+    tenant,
+    body: { url, newSecret = false },
+    trail,
+  }: Whose & { body: { url: string; newSecret?: boolean | undefined } },
+) {
+  if (!isWebhookUrl(url, deps)) return problem('invalid-body', `url: ${webhookUrlRule}.`);
+  const before = await deps.webhooks.read(tenant);
+  const { webhook, secret, isNew } = await setWebhook(deps, { tenant, url, isNewSecret: newSecret });
+  trail.was({ host: before ? hostOf(before.url) : null });
+  trail.became({ host: hostOf(webhook.url) });
+  return json(isNew ? 201 : 200, { ...webhookBody(webhook), secret: secret ?? null });
+}
+
+async function show({ webhooks }: Pick<AlertPorts, 'webhooks'>, tenant: string) {
+  const webhook = await webhooks.read(tenant);
+  return webhook ? json(200, webhookBody(webhook)) : webhookNotFound(tenant);
+}
+
+async function remove({ webhooks }: Pick<AlertPorts, 'webhooks'>, { tenant, trail }: Whose) {
+  const webhook = await webhooks.read(tenant);
+  if (webhook) trail.was({ host: hostOf(webhook.url) });
+  return (await webhooks.remove(tenant)) === 'removed' ? noContent() : webhookNotFound(tenant);
+}
+
+// The rest of an address often is a secret of its receiver.
+const askedOf = ({ url, newSecret = false }: { url: string; newSecret?: boolean | undefined }) => ({
+  host: hostOf(url),
+  newSecret,
+});
+
 export const webhookOperations = operationsFor<Needs>()(webhookContract, {
-  /** The one answer that holds a secret. */
+  /** The one answer that holds a secret, and that for the operator. */
   'PUT /v1/tenants/{tenant}/webhook': {
-    // The rest of an address often is a secret of its receiver.
-    askedOf: ({ url, newSecret = false }) => ({ host: hostOf(url), newSecret }),
-    run: async (deps, { tenant: { tenant }, body: { url, newSecret = false }, trail }) => {
-      if (!isWebhookUrl(url, deps)) return problem('invalid-body', `url: ${webhookUrlRule}.`);
-      const before = await deps.webhooks.read(tenant);
-      const { webhook, secret, isNew } = await setWebhook(deps, { tenant, url, isNewSecret: newSecret });
-      trail.was({ host: before ? hostOf(before.url) : null });
-      trail.became({ host: hostOf(webhook.url) });
-      return json(isNew ? 201 : 200, { ...webhookBody(webhook), secret: secret ?? null });
-    },
+    askedOf,
+    run: (deps, { tenant: { tenant }, body, trail }) => set(deps, { tenant, body, trail }),
   },
-
-  'GET /v1/tenants/{tenant}/webhook': async (deps, { tenant: { tenant } }) => {
-    const webhook = await deps.webhooks.read(tenant);
-    return webhook ? json(200, webhookBody(webhook)) : webhookNotFound(tenant);
+  'PUT /v1/usage/webhook': {
+    askedOf,
+    run: (deps, { body, trail }) => set(deps, { tenant: usageHook, body, trail }),
   },
-
-  'DELETE /v1/tenants/{tenant}/webhook': async (deps, { tenant: { tenant }, trail }) => {
-    const webhook = await deps.webhooks.read(tenant);
-    if (webhook) trail.was({ host: hostOf(webhook.url) });
-    return (await deps.webhooks.remove(tenant)) === 'removed' ? noContent() : webhookNotFound(tenant);
-  },
+  'GET /v1/tenants/{tenant}/webhook': (deps, { tenant: { tenant } }) => show(deps, tenant),
+  'GET /v1/usage/webhook': (deps) => show(deps, usageHook),
+  'DELETE /v1/tenants/{tenant}/webhook': (deps, { tenant: { tenant }, trail }) =>
+    remove(deps, { tenant, trail }),
+  'DELETE /v1/usage/webhook': (deps, { trail }) => remove(deps, { tenant: usageHook, trail }),
 
   'POST /v1/tenants/{tenant}/webhook/test': async (deps, { tenant: { tenant } }) => {
     const outcome = await testWebhook(deps, tenant);
@@ -60,7 +92,7 @@ function hostOf(url: string): string | null {
 }
 
 function webhookNotFound(tenant: string): Refusal {
-  return problem('webhook-not-found', `${tenant} has no webhook.`);
+  return problem('webhook-not-found', `${tenant === usageHook ? 'Usage' : tenant} has no webhook.`);
 }
 
 /** Without its secrets. */

@@ -7,6 +7,8 @@ import {
   nextDelayMs,
   secretCharacters,
   secretsOf,
+  usageEvent,
+  usageHook,
   type Webhook,
   type WebhookAttempt,
   type WebhookMessage,
@@ -116,6 +118,9 @@ export async function deliverToWebhook(
   }
   return delayMs === undefined ? 'done' : { againMs: delayMs };
 }
+
+/** The usage of an hour, as the queue holds it. */
+export const usageMessage = z.object({ tenant: z.literal(usageHook), event: usageEvent });
 
 /** Types of events that an older version may have queued. */
 const olderTypes: Readonly<Record<string, string>> = {

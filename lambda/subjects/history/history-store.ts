@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { inKey } from '../../core/ledger/items.ts';
 import type { RepoPath, Scanned } from '../../core/ledger/rules/tenant.ts';
-import { dayMs, dayOf } from '../../core/rules/dates.ts';
+import { dayMs, dayOf, startOfDayMs } from '../../core/rules/dates.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
 import { absent, adding, type Fields, setting } from '../../core/table/expressions.ts';
 import { removeSome } from '../../core/table/records.ts';
@@ -12,11 +12,23 @@ import {
   getItem,
   inPartition,
   methodsOn,
+  pagesOf,
   putItem,
   type Table,
+  untilWritten,
   updateItem,
 } from '../../core/table/requests.ts';
 import { expiring, keyNames } from '../../core/table/table.ts';
+import {
+  afterStep,
+  type Hour,
+  hasStep,
+  hourField,
+  hourOf,
+  hoursIn,
+  hourText,
+  type Step,
+} from './rules/byte-hours.ts';
 import {
   daySchema,
   type HistoryDay,
@@ -29,6 +41,8 @@ import {
 } from './rules/history.ts';
 
 const dayItem = daySchema.extend({ sk: z.string() });
+
+const notedEpoch = z.object({ epoch: z.number().optional() });
 
 const sampleItem = z.object({ days: z.array(daySchema.extend({ day: z.string() })) });
 
@@ -60,7 +74,7 @@ function lastRefusalsIn(item: Fields): LastRefusal[] {
   });
 }
 
-const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
+export const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
 const dayPrefix = 'DAY#';
 const dayKey = (tenant: string, day: string) => ({ pk: partitionOf(tenant), sk: dayPrefix + day });
 const sampleKey = (tenant: string) => ({ pk: partitionOf(tenant), sk: 'SAMPLE' });
@@ -68,12 +82,11 @@ const weeksKey = ({ tenant, repo }: RepoPath) => ({ pk: partitionOf(tenant), sk:
 
 type Stored = Pick<Scanned, 'storedBytes' | 'objectCount'>;
 
-/** What a reconcile found, for the day on which it ended. */
-interface NotedCount extends Stored {
+/** What a reconcile found, for the day and the hour of its step. */
+interface NotedCount extends Stored, Step {
   readonly tenant: string;
-  readonly atMs: number;
-  /** The epoch of the reconcile that committed it. */
-  readonly epoch: number;
+  /** What was stored before. Absent: it's looked up. */
+  readonly carriedBytes?: number | undefined;
   /** The most that was stored since the reconcile before, as far as the two know. */
   readonly highestBytes: number;
   /** The same of what was stored and promised to uploads. */
@@ -102,8 +115,11 @@ interface NotedRefusals extends Stored {
 export function createDynamoDbHistory(table: Table) {
   return methodsOn(table, {
     note,
+    hasNoted,
     addRefusals,
     days,
+    hours,
+    bytesBefore,
     putSample,
     sample,
     noteWeek,
@@ -118,35 +134,111 @@ export type History = ReturnType<typeof createDynamoDbHistory>;
 /** Of the item as it is. A write of an older epoch that lands late changes nothing. */
 const isNewest = '(attribute_not_exists(#epoch) OR #epoch <= :epoch)';
 
+/** Steps of a day, as its item has them. */
+function stepsIn(
+  item: Fields | undefined,
+  day: string,
+): { epoch: number | undefined; hours: Map<number, Hour> } {
+  const { epoch } = notedEpoch.parse(item ?? {});
+  return { epoch, hours: hoursIn(item ?? {}, startOfDayMs(day)) };
+}
+
+/** Whether a step was noted, and the item of its day as it was read. @throws {LedgerUnavailableError} */
+async function hasNoted(table: Table, { tenant, step }: { tenant: string; step: Step }) {
+  const day = dayOf(step.atMs);
+  const item = await getItem(table, dayKey(tenant, day));
+  return { day, item, isNoted: hasStep(stepsIn(item, day), step) };
+}
+
 /**
- * An update cannot take the larger of two numbers, so the day is read first. Reconciles of a tenant are one after another,
- * and what is written in between by {@link addRefusals} was stored before this one.
+ * An update can't take the larger of two numbers, or add to an hour what depends on its last step. So the day is read first,
+ * and written if no other step was noted since. What is written in between by {@link addRefusals} was stored before this one.
  *
+ * @param read the item of its day, if the caller has just read it. undefined: it hasn't.
  * @returns `older`: a newer epoch was noted on this day, and nothing changes. The same epoch may be noted twice.
  * @throws {LedgerUnavailableError}
  */
-async function note(table: Table, count: NotedCount): Promise<'noted' | 'older'> {
+async function note(
+  table: Table,
+  count: NotedCount,
+  read?: { readonly day: string; readonly item: Fields | undefined },
+): Promise<'noted' | 'older'> {
   const { tenant, atMs, epoch, storedBytes, objectCount, highestBytes, highestUsedBytes, limitBytes } = count;
-  const key = dayKey(tenant, dayOf(atMs));
-  const item = await getItem(table, key);
-  const { maxStoredBytes = 0, maxUsedBytes = 0 } = item ? dayItem.parse(item) : {};
-  const { ok } = await updateItem(table, {
-    key,
-    change: [
-      setting({
-        storedBytes,
-        objectCount,
-        maxStoredBytes: Math.max(maxStoredBytes, highestBytes),
-        maxUsedBytes: Math.max(maxUsedBytes, highestUsedBytes),
-        limitBytes,
-        epoch,
-        ...kept(atMs),
-      }),
-    ],
-    condition: isNewest,
+  const day = dayOf(atMs);
+  const key = dayKey(tenant, day);
+  let known = read?.day === day ? read : undefined;
+  return untilWritten<'noted' | 'older'>(table, async () => {
+    const { item } = known ?? { item: await getItem(table, key) };
+    known = undefined;
+    const steps = stepsIn(item, day);
+    if (hasStep(steps, count)) return { result: steps.epoch === epoch ? 'noted' : 'older' };
+    if (steps.epoch !== undefined && steps.epoch > epoch) return { result: 'older' };
+    const { maxStoredBytes = 0, maxUsedBytes = 0 } = item ? dayItem.parse(item) : {};
+    const hour = steps.hours.get(hourOf(atMs));
+    const carried = hour?.lastBytes ?? count.carriedBytes ?? (await bytesBefore(table, count));
+    const { ok } = await updateItem(table, {
+      key,
+      change: [
+        setting({
+          storedBytes,
+          objectCount,
+          maxStoredBytes: Math.max(maxStoredBytes, highestBytes),
+          maxUsedBytes: Math.max(maxUsedBytes, highestUsedBytes),
+          limitBytes,
+          epoch,
+          [hourField(hourOf(atMs))]: hourText(afterStep(hour, count, carried)),
+          ...kept(atMs),
+        }),
+      ],
+      condition: steps.epoch === undefined ? 'attribute_not_exists(#epoch)' : '#epoch = :epochRead',
+      values: { ':epochRead': steps.epoch },
+    });
+    return ok ? { result: 'noted' } : undefined;
   });
-  return ok ? 'noted' : 'older';
 }
+
+/**
+ * The hours that have a step, by their first moment, of whole days from one to another, both included.
+ *
+ * @returns `hasNoted`: whether a step of one of these days is among them.
+ * @throws {LedgerUnavailableError}
+ */
+async function hours(table: Table, { tenant, from, to }: { tenant: string; from: string; to: string }) {
+  const days = new Map<string, ReturnType<typeof stepsIn>>();
+  const query = inPartition(partitionOf(tenant), { from: dayPrefix + from, to: dayPrefix + to });
+  for await (const page of pagesOf(table, query))
+    for (const item of page) {
+      const day = String(item[keyNames.sk]).slice(dayPrefix.length);
+      days.set(day, stepsIn(item, day));
+    }
+  return {
+    hours: new Map([...days.values()].flatMap((of) => [...of.hours])),
+    hasNoted: (step: Step) =>
+      hasStep(days.get(dayOf(step.atMs)) ?? { epoch: undefined, hours: new Map() }, step),
+  };
+}
+
+/**
+ * What was stored at the end of the last hour with a step before that of a time. 0: there is none.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+async function bytesBefore(
+  table: Table,
+  { tenant, atMs }: { tenant: string; atMs: number },
+): Promise<number> {
+  const query = inPartition(partitionOf(tenant), { from: dayPrefix, to: dayPrefix + dayOf(atMs) });
+  for await (const page of pagesOf(table, { ...query, ScanIndexForward: false, Limit: daysAtOnce }))
+    for (const item of page) {
+      const all = [...hoursIn(item, startOfDayMs(String(item[keyNames.sk]).slice(dayPrefix.length)))];
+      const last = all.filter(([startMs]) => startMs < hourOf(atMs)).at(-1);
+      if (last) return last[1].lastBytes;
+    }
+  return 0;
+}
+
+/** The last day with a step is mostly the last one, or the one before. Those on which pushes were refused alone have none. */
+const daysAtOnce = 2;
 
 /**
  * Adds to the refusals of the day. What is stored is noted too if nothing was yet on this day.

@@ -2,8 +2,10 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { Counted, Forgotten, Listener, Refused } from '../../core/ledger/seams.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../core/rules/dates.ts';
+import { LedgerUnavailableError } from '../../core/rules/errors.ts';
 import { demoTenant } from '../../core/rules/names.ts';
 import type { HistoryPorts, OfferedMonth, OfferedPorts, OfferedSum } from './ports.ts';
+import { type Step, stepOf } from './rules/byte-hours.ts';
 import {
   type Forecast,
   forecastDays,
@@ -20,31 +22,81 @@ import {
   weeksOf,
 } from './rules/history.ts';
 
+type NoteDeps = Pick<CoreDeps, 'clock' | 'log' | 'metrics'> & HistoryPorts;
+
 /**
- * Notes what a reconcile has committed as the value of the day. It is written though nothing may have changed: so a write
- * that was lost is made up for by the next reconcile. Nobody depends on it, so it never fails.
+ * Makes sure that what the last reconcile committed is noted, before another replaces it: byte-hours need each. That it was, is
+ * seen by what has to be read anyway.
+ *
+ * @returns notes what replaces it.
+ * @throws {LedgerUnavailableError}
+ */
+export async function noteLastCount(
+  deps: NoteDeps,
+  before: TenantRecord,
+): Promise<(event: Counted) => Promise<void>> {
+  const { tenant } = before;
+  const step = stepOf(before);
+  let read: Awaited<ReturnType<NoteDeps['history']['hasNoted']>> | undefined;
+  try {
+    // A new tenant has nothing.
+    if (step && step.epoch > 0 && before.closedAtMs === null) {
+      read = await deps.history.hasNoted({ tenant, step });
+      if (!read.isNoted) {
+        await deps.history.note(countOf({ before, after: before, step }), read);
+        read = undefined;
+      }
+    }
+  } catch (error) {
+    if (error instanceof LedgerUnavailableError) throw error;
+    notNoted(deps, tenant, error);
+  }
+  return (event) => noteCount(deps, event, read);
+}
+
+/**
+ * Notes what a reconcile has committed as the value of its day and hour. It's written though nothing may have changed: so a write
+ * that was lost is made up for by the next reconcile. It never fails.
  *
  * @param input.before the tenant as the reconcile found it.
  * @param input.after the tenant as it was committed.
+ * @param read the last day, as it was read.
  */
 export async function noteCount(
-  { history, clock, log, metrics }: Pick<CoreDeps, 'clock' | 'log' | 'metrics'> & HistoryPorts,
+  deps: NoteDeps,
   { before, after, epoch }: Counted,
+  read?: Parameters<NoteDeps['history']['note']>[1],
 ): Promise<void> {
-  const { tenant, scanned, closedAtMs, limitBytes } = after;
+  const { tenant, closedAtMs } = after;
+  const step = stepOf({ ...after, appliedEpoch: epoch });
   // The history of a tenant that is being deleted goes with it.
-  if (scanned === null || closedAtMs !== null) return;
-  const { storedBytes, objectCount } = scanned;
-  const highestBytes = Math.max(storedBytes, before.scanned?.storedBytes ?? 0);
+  if (!step || closedAtMs !== null) return;
+  const carriedBytes = before.scanned?.storedBytes ?? 0;
+  try {
+    await deps.history.note({ ...countOf({ before, after, step }), carriedBytes }, read);
+  } catch (error) {
+    notNoted(deps, tenant, error);
+  }
+}
+
+function countOf({ before, after, step }: Omit<Counted, 'epoch'> & { readonly step: Step }) {
+  const { tenant, scanned, limitBytes } = after;
+  const highestBytes = Math.max(step.storedBytes, before.scanned?.storedBytes ?? 0);
   // Of a tenant that was never counted, the counter has only what was added to it since.
   const highestUsedBytes = Math.max(highestBytes, after.committedBytes, before.committedBytes);
-  const count = { storedBytes, objectCount, highestBytes, highestUsedBytes, limitBytes };
-  try {
-    await history.note({ tenant, atMs: clock.nowMs(), epoch, ...count });
-  } catch (error) {
-    log.warn('history not noted', { tenant, error });
-    metrics.increment('HistoryNotNoted');
-  }
+  return {
+    tenant,
+    ...step,
+    objectCount: scanned?.objectCount ?? 0,
+    highestBytes,
+    highestUsedBytes,
+    limitBytes,
+  };
+}
+
+function notNoted({ log, metrics }: NoteDeps, tenant: string, error: unknown): void {
+  log.warn('history not noted', { tenant, error });
+  metrics.increment('HistoryNotNoted');
 }
 
 /**

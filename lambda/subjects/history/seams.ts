@@ -1,13 +1,13 @@
 import type { Belongings, Listener } from '../../core/ledger/seams.ts';
-import { forgetHistory, noteCount, noteRefusal, noteWeek } from './history.ts';
+import { forgetHistory, noteLastCount, noteRefusal, noteWeek } from './history.ts';
 import { RefusalTally } from './rules/history.ts';
 import * as stores from './stores.ts';
 
-function listener(deps: Parameters<typeof noteCount>[0]): Listener & Belongings {
+function listener(deps: Parameters<typeof noteLastCount>[0]): Listener & Belongings {
   const { history } = deps;
   const tally = new RefusalTally();
   return {
-    counted: (event) => noteCount(deps, event),
+    replacing: (before) => noteLastCount(deps, before),
     repoCounted: (event) => noteWeek(deps, event),
     repoRemoved: (path) => history.forgetWeeks(path),
     refused: (event) => noteRefusal({ ...deps, tally }, event),

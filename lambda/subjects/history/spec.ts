@@ -3,7 +3,13 @@ import { counts, pushes } from '../../frame/spec.ts';
 
 export const history = {
   adds: {
-    management: { routes: ['GET /v1/tenants/{tenant}/history'] },
+    management: {
+      routes: [
+        'GET /v1/tenants/{tenant}/history',
+        'GET /v1/usage',
+        'POST /v1/tenants/{tenant}/usage/corrections',
+      ],
+    },
     lfsBatch: { items: [pushes('HISTORY#*')] },
     getSubscription: { items: [counts('HISTORY#*')] },
   },

@@ -462,6 +462,9 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'GET /health': 'For load balancers and monitors. Every command says when nothing answers.',
   'GET /openapi.json': 'For programs that make a client. Anybody may fetch it, without a token.',
   'GET /v1/lost-tenants': 'table rebuild',
+  'GET /v1/usage/webhook': 'For the operator’s programs: it is set once, by curl (docs/saas-builders.md).',
+  'PUT /v1/usage/webhook': 'The same.',
+  'DELETE /v1/usage/webhook': 'The same.',
   'POST /v1/invitations/accept': 'join',
   'POST /v1/device': 'login',
   'POST /v1/tenants/{tenant}/device': 'The console: whoever approves a code sees the machine first.',
@@ -487,6 +490,7 @@ const servedOtherwise: Readonly<Record<string, string>> = {
 /** Of what an operation may be asked, what no command asks: field or parameter → why. */
 const notAsked: Readonly<Record<string, string>> = {
   'GET /v1/tenants/{tenant}/repos weeks': 'For the bars of the console.',
+  'GET /v1/usage format': 'For programs. --json has the same.',
   'GET /v1/tenants/{tenant}/downloads cursor': 'All pages are read: sums of some would be wrong.',
 };
 

@@ -474,6 +474,12 @@ const userRuns: readonly Run[] = [
   run('user end acme 5f0c1e2d3b4a5968'),
 ];
 
+const byteHour = (hour: string, byteSeconds: string) => ({
+  id: `acme:${hour}Z`,
+  tenant: 'acme',
+  hour: `${hour}:00:00Z`,
+  byteSeconds,
+});
 const downloads = {
   month: {
     month: '2026-11',
@@ -734,6 +740,20 @@ const ofLists = {
         { address: 'bob@example.com', addedAt: '2026-11-21T05:00:00Z', confirmedAt: null, ended: 'bounced' },
       ],
     }),
+  ],
+  'byte-hours': [
+    pagesOf(
+      'byte-hours list --from 2026-11-20T05Z --to 2026-11-20T07Z',
+      { usage: [byteHour('2026-11-20T05', '3600'), byteHour('2026-11-20T06', '3599')] },
+      { usage: [{ ...byteHour('2026-11-18T23', '-7200'), id: 'acme:2026-11-18T23Z:c1', reason: 'Outage' }] },
+    ),
+    run('byte-hours list', { usage: [] }),
+    run('byte-hours list --from yesterday'),
+    run('byte-hours correct acme 2026-11-18T23Z --by=-7200 --reason Outage'),
+    run('byte-hours correct acme 2026-11-18T23:00:00Z --by 5 --reason More --number 2', {
+      problem: 'correction-exists',
+    }),
+    run('byte-hours correct acme 2026-11-18T23Z --by 1.5 --reason Outage'),
   ],
   webhook: [
     run('webhook set acme https://hooks.example.com/a', { secret: 'whsec_abc' }),

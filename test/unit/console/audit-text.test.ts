@@ -134,6 +134,9 @@ const written: Readonly<Record<AuditAction, readonly [Partial<AuditEntryBody>, s
   ],
   'webhook.delete': [{ asked: {}, before: { host: 'a.example' } }, 'mira deleted the webhook | a.example'],
   'webhook.test': [{ asked: {} }, 'mira tested the webhook'],
+  'usage-webhook.set': [{ asked: {} }, 'mira set the webhook for usage'],
+  'usage-webhook.delete': [{ asked: {} }, 'mira deleted the webhook for usage'],
+  'usage.correct': [{ asked: { hour: '2026-11-28T07Z' } }, 'mira corrected byte-hours of 2026-11-28T07Z'],
   'email.add': [{ asked: { address: 'bob@example.com' } }, 'mira added the e-mail address bob@example.com'],
   'email.remove': [
     { asked: { address: 'bob@example.com' } },

@@ -178,6 +178,11 @@ export const tenantFields = z.object({
   listedObjectCount: z.number().optional(),
   /** When every repo was last listed. The counts of all repos include every change before this. */
   fullScannedAtMs: z.number().default(0),
+  /**
+   * When what is stored was counted, if that is after `scannedAtMs`: the oldest of what a large repo's shards found. It never goes
+   * back.
+   */
+  stepAtMs: z.number().optional(),
   /** What had been stored for over a year then. Absent: not known. */
   oldBytes: bytes.optional(),
   /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */

@@ -137,10 +137,22 @@ export function isWebhookUrl(text: string, { allowsLoopback = false } = {}): boo
   return protocol === 'https:' && port === '' && isName;
 }
 
-/** What is to be sent to a tenant's webhook. */
+/** Whose webhook gets the usage of all tenants: the operator's. No tenant is called so. */
+export const usageHook = 'USAGE';
+
+/** What each tenant stored in an hour. */
+export const usageEvent = z.object({
+  /** `usage:2026-11-28T07Z:1`: the hour, and which part of it. */
+  id: z.string().regex(/^[0-9A-Za-z:-]{1,100}$/),
+  type: z.literal('usage.hour'),
+  timestamp: z.iso.datetime(),
+  data: z.object({ hour: z.iso.datetime(), part: z.number(), usage: z.array(z.looseObject({})) }),
+});
+
+/** What is to be sent to the webhook of a tenant, or of the operator. */
 export interface WebhookMessage {
   readonly tenant: string;
-  readonly event: AlertEvent;
+  readonly event: AlertEvent | Frozen<z.output<typeof usageEvent>>;
 }
 
 export type WebhookQueue = JobQueue<WebhookMessage>;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, bearer, bodyOf, expectProblem, jsonOf } from '../../api.ts';
+import { type Api, bearer, bodyOf, expectProblem, expectStatus, jsonOf } from '../../api.ts';
 import { objectOf, type Place, push } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
 import { subscriptionOf } from '../../subscription.ts';
@@ -111,6 +111,17 @@ function webhookTests(api: () => Api): void {
       expect(soon.headers['retry-after']).toBe('10');
     });
 
+    it("for usage is the operator's, and of no tenant", async () => {
+      const ofUsage = (method: 'GET' | 'PUT' | 'DELETE', body?: object) =>
+        api().manage(method, '/v1/usage/webhook', body);
+      expectProblem(await ofUsage('PUT', { url: 'http://hooks.example.com/' }), 422);
+      expect(bodyOf(await ofUsage('PUT', { url }), 201, withSecret).secret).toMatch(/^whsec_/);
+      expect(bodyOf(await ofUsage('GET'), 200, webhookShape)).toMatchObject({ url, last: null });
+      expectStatus(await ofUsage('DELETE'), 204);
+      for (const method of ['GET', 'DELETE'] as const)
+        expectProblem(await ofUsage(method), 404, /Usage has no/);
+    });
+
     it('is removed', async () => {
       const removed = await api().as(bearer(api().target.adminToken), 'DELETE', path());
       expect(removed.status).toBe(204);
@@ -126,6 +137,9 @@ export const alertsSubject: Subject = {
     'PUT /v1/tenants/{tenant}/webhook': 'manager',
     'DELETE /v1/tenants/{tenant}/webhook': 'manager',
     'POST /v1/tenants/{tenant}/webhook/test': 'manager',
+    'GET /v1/usage/webhook': 'operator',
+    'PUT /v1/usage/webhook': 'operator',
+    'DELETE /v1/usage/webhook': 'operator',
     'GET /v1/tenants/{tenant}/emails': 'manager',
     'POST /v1/tenants/{tenant}/emails': 'manager',
     'DELETE /v1/tenants/{tenant}/emails': 'manager',

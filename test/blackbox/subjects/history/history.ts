@@ -52,6 +52,86 @@ const historyShape = z.strictObject({
   lastRefusals: lastRefusalsShape,
 });
 
+const usageShape = z.strictObject({
+  usage: z.array(
+    z.strictObject({
+      id: z.string(),
+      tenant: z.string(),
+      hour: instant,
+      byteSeconds: z.string(),
+      peakBytes: z.number().optional(),
+      storedBytes: z.number().optional(),
+      reason: z.string().optional(),
+      at: instant.optional(),
+    }),
+  ),
+  nextCursor: z.string().nullable(),
+});
+
+/** What was stored in each hour. Of a tenant that was just created, no hour is final. */
+function byteHourTests(api: () => Api): void {
+  describe('byte-hours', () => {
+    const read = (query: string) => api().manage('GET', `/v1/usage${query}`);
+    const hoursAgo = (hours: number) =>
+      new Date(Date.now() - hours * 3_600_000).toISOString().replace(/:.*/, ':00:00Z');
+
+    it('of hours that are over for two hours, and of no others', async () => {
+      const { tenant } = await api().newPlace();
+      const { usage } = bodyOf(await read(''), 200, usageShape);
+      expect(usage.filter((record) => record.tenant === tenant)).toEqual([]);
+      const later = await read(`?from=${hoursAgo(1)}&to=${hoursAgo(0)}`);
+      expect(bodyOf(later, 200, usageShape)).toEqual({ usage: [], nextCursor: null });
+    });
+
+    it('as lines of JSON, and for a sheet', async () => {
+      const lines = await read('?format=jsonl');
+      expectStatus(lines, 200);
+      expect(lines.headers['content-type']).toBe('application/jsonl');
+      const sheet = await read('?format=csv');
+      expectStatus(sheet, 200);
+      expect(sheet.headers['content-type']).toBe('text/csv; charset=utf-8');
+      expect(sheet.text).toMatch(/^id,tenant,hour,byteSeconds,peakBytes,storedBytes,reason,at\r\n/);
+    });
+
+    it.each([
+      ['?from=2026-11-28', /start of an hour/],
+      ['?from=2026-11-28T07:30:00Z', /start of an hour/],
+      ['?from=2020-01-01T00:00:00Z', /360 days/],
+      [`?from=${hoursAgo(4)}&to=${hoursAgo(5)}`, /before from/],
+      ['?cursor=c00', /nextCursor/],
+      ['?format=xml', /json, jsonl or csv/],
+    ])('are refused: %s', async (query, why) => {
+      expectProblem(await read(query), 422, why);
+    });
+
+    it('are corrected by a record of its own, once', async () => {
+      const { tenant } = await api().newPlace();
+      const correct = (body: object) =>
+        api().manage('POST', `/v1/tenants/${tenant}/usage/corrections`, {
+          hour: hoursAgo(10),
+          byteSeconds: '-7200000',
+          reason: 'Outage',
+          ...body,
+        });
+      const name = hoursAgo(10).replace(':00:00', '');
+      const record = usageShape.shape.usage.element;
+      const made = bodyOf(await correct({}), 201, record);
+      expect(made).toMatchObject({
+        id: `${tenant}:${name}:c1`,
+        tenant,
+        hour: hoursAgo(10),
+        byteSeconds: '-7200000',
+      });
+      expect(bodyOf(await correct({}), 200, record)).toEqual(made);
+      expectProblem(await correct({ byteSeconds: '5' }), 409, /next number/);
+      expectProblem(await correct({ hour: hoursAgo(1) }), 422, /final/);
+      for (const byteSeconds of ['0', '-', '1.5', '1e9'])
+        expectProblem(await correct({ byteSeconds }), 422, /byteSeconds/);
+      expectStatus(await correct({ byteSeconds: '5', number: 2 }), 201);
+    });
+  });
+}
+
 /** What was stored on each day. */
 function historyTests(api: () => Api): void {
   describe('the history', () => {
@@ -204,6 +284,11 @@ function historyTests(api: () => Api): void {
 export const historySubject: Subject = {
   callers: {
     'GET /v1/tenants/{tenant}/history': 'reader',
+    'GET /v1/usage': 'operator',
+    'POST /v1/tenants/{tenant}/usage/corrections': 'operator',
   },
-  tests: historyTests,
+  tests: (api) => {
+    historyTests(api);
+    byteHourTests(api);
+  },
 };

@@ -106,6 +106,43 @@ export function historyContract(table: OpenTable): void {
       expect(await days(tenant)).toEqual([point('2026-11-21', 50, 50)]);
     });
 
+    it('has the hours of a day, and an older epoch changes none, however late it lands', async () => {
+      const tenant = tenantName();
+      const minute = 60_000;
+      await note(tenant, 5, 60, { atMs: noonMs + 10 * minute });
+      await note(tenant, 7, 30, { atMs: noonMs + 70 * minute });
+      const twelve = { byteSeconds: 0n, peakBytes: 60, lastBytes: 60, lastSecond: 600 };
+      const thirteen = { byteSeconds: 36_000n, peakBytes: 60, lastBytes: 30, lastSecond: 600 };
+      const hoursOf = async () =>
+        (await history.hours({ tenant, from: '2026-11-21', to: '2026-11-21' })).hours;
+      const expected = new Map([
+        [noonMs, twelve],
+        [noonMs + 60 * minute, thirteen],
+      ]);
+      expect(await hoursOf()).toEqual(expected);
+      expect(await note(tenant, 6, 9000, { atMs: noonMs + 20 * minute })).toBe('older');
+      expect(await note(tenant, 7, 30, { atMs: noonMs + 70 * minute })).toBe('noted');
+      expect(await hoursOf()).toEqual(expected);
+      const step = (epoch: number, minutes: number) =>
+        history.hasNoted({ tenant, step: { epoch, storedBytes: 30, atMs: noonMs + minutes * minute } });
+      expect((await step(7, 70)).isNoted).toBe(true);
+      expect((await step(6, 20)).isNoted).toBe(true);
+      expect((await step(8, 80)).isNoted).toBe(false);
+      const bytesBefore = (minutes: number) =>
+        history.bytesBefore({ tenant, atMs: noonMs + minutes * minute });
+      expect(await Promise.all([bytesBefore(0), bytesBefore(61), bytesBefore(3000)])).toEqual([0, 60, 30]);
+    });
+
+    it('takes all steps of two functions that note at once', async () => {
+      const tenant = tenantName();
+      await Promise.all(
+        [1, 2, 3, 4].map((epoch) => note(tenant, epoch, 10 * epoch, { atMs: noonMs + epoch * 1000 })),
+      );
+      const { hours, hasNoted } = await history.hours({ tenant, from: '2026-11-21', to: '2026-11-21' });
+      expect(hasNoted({ epoch: 4, storedBytes: 40, atMs: noonMs + 4000 })).toBe(true);
+      expect(hours.get(noonMs)).toMatchObject({ lastBytes: 40, lastSecond: 4, peakBytes: 40 });
+    });
+
     it('keeps days and tenants apart, and answers a range of days in their order', async () => {
       const tenant = tenantName();
       await note(tenant, 7, 30, { atMs: noonMs + dayMs });

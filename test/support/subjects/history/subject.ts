@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { dayMs } from '../../../../lambda/core/rules/dates.ts';
+import { createDynamoDbCorrections } from '../../../../lambda/subjects/history/correction-store.ts';
 import { createDynamoDbHistory } from '../../../../lambda/subjects/history/history-store.ts';
 import { historyDaysMax } from '../../../../lambda/subjects/history/rules/history.ts';
 import { path, type TestedSubject, tenant } from '../../subject.ts';
@@ -24,6 +25,14 @@ export const history = {
       await history.note({ ...count, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
       await history.noteWeek({ ...path, epoch: 1, week: 2970, storedBytes: 1, atMs });
     },
+    corrections: async ({ corrections }, atMs) => {
+      await corrections.add({ tenant, hourMs: 0, number: 1, byteSeconds: '1', reason: 'why', atMs });
+    },
+  },
+  blocks: {
+    json: () => false,
+    /** test/unit/lambda/subjects/history/meters.test.ts runs them. */
+    js: (recipes) => 'stripe' in recipes,
   },
   limits: { 'What is kept': { 'History of usage': `${historyDaysMax} days` } },
   kept: [
@@ -51,6 +60,15 @@ export const history = {
         await history.noteWeek({ tenant, repo: 'app', epoch: 1, week: 2970, storedBytes: 1, atMs });
         const ofDay = { pk: 'HISTORY#acme', sk: 'DAY#2026-11-22', end: second + 400 * day };
         return [ofDay, ofDay, { ...ofDay, sk: 'SAMPLE' }, { ...ofDay, sk: 'REPO#app' }];
+      },
+    },
+    {
+      what: 'a correction of byte-hours, after as many days as are kept',
+      by: ['lambda/subjects/history/correction-store.ts fields'],
+      async write({ table, tenant, atMs, second, day }) {
+        const made = { tenant, number: 1, byteSeconds: '1', reason: 'why', atMs };
+        await createDynamoDbCorrections(table).add({ ...made, hourMs: Date.UTC(2026, 10, 22, 7) });
+        return [{ pk: 'HISTORY#acme', sk: 'FIX#2026-11-22T07Z#01', end: second + 400 * day }];
       },
     },
   ],

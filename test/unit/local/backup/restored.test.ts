@@ -137,7 +137,7 @@ describe('a restored table', () => {
         ...staying('createdAtMs', 'committedBytes', 'appliedEpoch', 'confirmedBaseBytes', 'deletedBytes'),
         ...staying('intents', 'storedBytes', 'objectCount', 'scannedAtMs', 'listedObjectCount', 'entryCount'),
         ...staying('entriesCounted', 'repoCount', 'unconfirmed', 'settingsVersion', 'overtakenEpoch'),
-        ...staying('fullScannedAtMs', 'oldBytes', 'reservedUntilMs', 'closedAtMs'),
+        ...staying('fullScannedAtMs', 'stepAtMs', 'oldBytes', 'reservedUntilMs', 'closedAtMs'),
         epoch: expect.any(Number),
         leaseUntilMs: 0,
         confirmedUntilMs: 0,

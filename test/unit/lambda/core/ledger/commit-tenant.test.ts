@@ -12,6 +12,7 @@ import { defaultSettings, type Settings } from '../../../../../lambda/core/rules
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
+const minute = 60_000;
 const day = 24 * 3_600_000;
 const scannedAtMs = 100 * day;
 const scanBeganMs = scannedAtMs + 10_000;
@@ -41,6 +42,7 @@ async function commit(given: {
   foundLimited?: ReadonlyMap<string, Partial<Recomputed>>;
   snapshot?: Partial<LedgerSnapshot>;
   isFull?: boolean;
+  nowMs?: number;
   listedUntilMs?: number;
   largeRepos?: Partial<LargeReposOutcome>;
   settings?: Partial<Settings>;
@@ -48,7 +50,11 @@ async function commit(given: {
   const ledger = new MemoryLedger();
   const write = vi.spyOn(ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
   await commitTenant(
-    { ledger, settings: { ...defaultSettings, ...given.settings } },
+    {
+      ledger,
+      clock: { nowMs: () => given.nowMs ?? 0, sleep: async () => undefined },
+      settings: { ...defaultSettings, ...given.settings },
+    },
     {
       epoch: 2,
       before: { ...known, ...given.before },
@@ -165,6 +171,20 @@ describe('a reconcile', () => {
       ['may run', { ...note, deadlineMs: endMs }],
     ]);
     expect(await commit({ before: { intents } })).toMatchObject({ expiredIntents: ['over'] });
+  });
+
+  it('is dated when it began, no more than 45 minutes before it commits, and never before the last one', async () => {
+    // That is what it says of all that it found.
+    expect(await commit({ nowMs: scannedAtMs + 45 * minute })).not.toHaveProperty('stepAtMs');
+    expect(await commit({ nowMs: scannedAtMs + 45 * minute + 1 })).toMatchObject({
+      stepAtMs: scannedAtMs + 1,
+    });
+    const oldShards = { outcomes: [large({ scannedAtMs: scannedAtMs - day })] };
+    expect(await commit({ largeRepos: oldShards })).toMatchObject({ stepAtMs: scannedAtMs });
+    const later = scannedAtMs + 1000;
+    expect(await commit({ before: { stepAtMs: later } })).toMatchObject({ stepAtMs: later });
+    const scanned = { storedBytes: 30, objectCount: 1, scannedAtMs: later };
+    expect(await commit({ before: { scanned } })).toMatchObject({ stepAtMs: later });
   });
 
   it('is one of all repos only if it listed the whole tenant', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../../lambda/frame/aws/invocation-log.ts';
-import type { WebhookSender } from '../../../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
+import {
+  usageHook,
+  type WebhookSender,
+} from '../../../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
 import { create } from '../../../../../lambda/subjects/alerts/webhook-handler.ts';
 import { alertMessage, setWebhook } from '../../../../../lambda/subjects/alerts/webhooks.ts';
 import { deliver } from '../../../../support/delivery.ts';
@@ -80,4 +83,38 @@ it('a message of an older version gets the names of today', () => {
   const event = { type: 'storage.threshold', data: { ...data, threshold: 80, previousThreshold: 0 } };
   expect(alertMessage.parse(old)).toMatchObject({ event });
   expect(alertMessage.parse(old).event.data).not.toHaveProperty('level');
+});
+
+it("the usage of an hour goes to the operator's webhook as it is, and to that of nobody else", async () => {
+  const data = {
+    hour: '2026-11-28T07:00:00Z',
+    part: 1,
+    usage: [{ id: 'acme:2026-11-28T07Z', tenant: 'acme', byteSeconds: '90071992547409931', peakBytes: 7 }],
+  };
+  const event = {
+    id: 'usage:2026-11-28T07Z:1',
+    type: 'usage.hour',
+    timestamp: '2026-11-28T08:00:00.000Z',
+    data,
+  };
+  const posted: Parameters<WebhookSender['post']>[0][] = [];
+  const { run, webhooks } = await world(async (input) => {
+    posted.push(input);
+    return { kind: 'answered', status: 200 };
+  });
+  // There is none.
+  expect(await run({ tenant: usageHook, event })).toEqual(done);
+  await setWebhook(
+    { ...memoryDeps(), webhooks },
+    { tenant: usageHook, url: 'https://b.example/', isNewSecret: false },
+  );
+  expect(await run({ tenant: usageHook, event })).toEqual(done);
+  expect(posted.map(({ url }) => url)).toEqual(['https://b.example/']);
+  const { type, timestamp } = event;
+  expect(JSON.parse(posted[0]?.body ?? '')).toEqual({ type, timestamp, data });
+  for (const wrong of [
+    { tenant: 'acme', event },
+    { ...message, tenant: usageHook },
+  ])
+    expect(await run(wrong)).toEqual({ isDone: false, delays: [] });
 });

@@ -168,7 +168,7 @@ describe('note count', () => {
         const before = tenantRecord({ tenant });
         return noteCount({ ...made.deps, history }, { before, after: { ...before, ...after }, epoch: 1 });
       };
-      const scanned = { storedBytes: 5, objectCount: 1, scannedAtMs: 1 };
+      const scanned = { storedBytes: 5, objectCount: 1, scannedAtMs: made.nowMs };
       await note({ scanned: null, closedAtMs: null });
       await note({ scanned, closedAtMs: 7 });
       expect(await history.days(range)).toEqual([]);
@@ -179,7 +179,10 @@ describe('note count', () => {
 
   function bound(history: MemoryHistory): History {
     return {
-      note: (count) => history.note(count),
+      note: (count, read) => history.note(count, read),
+      hasNoted: (input) => history.hasNoted(input),
+      hours: (input) => history.hours(input),
+      bytesBefore: (input) => history.bytesBefore(input),
       addRefusals: (refused) => history.addRefusals(refused),
       days: (input) => history.days(input),
       putSample: (made) => history.putSample(made),

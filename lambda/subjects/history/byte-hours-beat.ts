@@ -1,0 +1,100 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import { absent } from '../../core/table/expressions.ts';
+import { getItem, putItem, type Table } from '../../core/table/requests.ts';
+import { iso } from '../../frame/contract/fields.ts';
+import { type UsagePlace, usageBody, usagePage } from './byte-hours.ts';
+import { createDynamoDbCorrections as corrections } from './correction-store.ts';
+import type { ByteHourPorts, UsageHookPorts } from './ports.ts';
+import { finalUntilMs, hourMs, hourName } from './rules/byte-hours.ts';
+
+/** With what the schedule has. */
+const sentKey = { pk: 'SCHEDULE', sk: 'USAGE' };
+
+/**
+ * Until when hours were sent, one item for all tenants. With times, it's moved from one to the other, unless somebody else has
+ * moved it.
+ *
+ * @returns as it is now. undefined: none was ever sent.
+ */
+const sentHours = (table: Table) => async (moved?: { fromMs: number | undefined; toMs: number }) => {
+  if (moved) {
+    const condition = moved.fromMs === undefined ? absent : '#untilMs = :from';
+    const item = { ...sentKey, untilMs: moved.toMs };
+    await putItem(table, { item, condition, values: { ':from': moved.fromMs } });
+  }
+  const item = await getItem(table, sentKey);
+  return item && Number(item['untilMs']);
+};
+
+/** Records of one message, and what they take at most: a queue takes 256 KiB. */
+const recordsMax = 1000;
+const bytesMax = 200_000;
+
+/** Hours of one run. Another one goes on. */
+const hoursAtOnce = 24;
+/** Hours that are older are left out: whoever bills by them takes none so late. */
+const oldestMs = 30 * 24 * hourMs;
+
+type Deps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
+  ByteHourPorts &
+  UsageHookPorts & { readonly sentHours: ReturnType<typeof sentHours> };
+
+/**
+ * Sends the hours that became final since it was done last. What dies in between sends an hour again: its records are the same. It
+ * begins with the first hour that becomes final after the webhook was set. It never fails.
+ *
+ * @returns how many hours were sent.
+ */
+async function sendHours(deps: Deps): Promise<number> {
+  const { sentHours: sent, usageHookIsSet, clock, log } = deps;
+  let hours = 0;
+  try {
+    if (!(await usageHookIsSet?.())) return 0;
+    const untilMs = finalUntilMs(clock.nowMs());
+    let fromMs = await sent();
+    const firstMs = fromMs === undefined ? untilMs : Math.max(fromMs, untilMs - oldestMs);
+    if (fromMs === undefined) await sent({ fromMs, toMs: untilMs });
+    for (let startMs = firstMs; startMs < untilMs && hours < hoursAtOnce; startMs += hourMs) {
+      await sendHour(deps, startMs);
+      fromMs = await sent({ fromMs, toMs: startMs + hourMs });
+      hours += 1;
+    }
+  } catch (error) {
+    log.warn('hours not sent', { error });
+  }
+  return hours;
+}
+
+async function sendHour(deps: Deps, startMs: number): Promise<void> {
+  const hour = { fromMs: startMs, toMs: startMs + hourMs, limit: recordsMax };
+  let part = 0;
+  const send = async (texts: readonly string[]) => {
+    if (texts.length === 0) return;
+    part += 1;
+    const data = {
+      hour: iso(startMs),
+      part,
+      usage: texts.map((text) => JSON.parse(text) as Record<string, unknown>),
+    };
+    const timestamp = new Date(startMs + hourMs).toISOString();
+    const event = { id: `usage:${hourName(startMs)}:${part}`, type: 'usage.hour', timestamp, data } as const;
+    await deps.webhookQueue?.send([{ tenant: 'USAGE', event }]);
+  };
+  for (let after: UsagePlace | undefined; ; ) {
+    const { records, next } = await usagePage(deps, { ...hour, after });
+    let [texts, bytes]: [string[], number] = [[], 0];
+    for (const text of records.map((record) => JSON.stringify(usageBody(record)))) {
+      if (bytes + Buffer.byteLength(text) > bytesMax) {
+        await send(texts);
+        [texts, bytes] = [[], 0];
+      }
+      texts.push(text);
+      bytes += Buffer.byteLength(text);
+    }
+    await send(texts);
+    if (!next) return;
+    after = next;
+  }
+}
+
+export const usageBeat = { beat: sendHours, stores: { corrections, sentHours } };

@@ -185,9 +185,9 @@ describe('list days', () => {
 
   describe('downloads of some repos', () => {
     it.each([1, 3, 100])('are all found, %i to a page, and no place names another repo', async (pageSize) => {
-      const downloads = await downloadsOf(['a', 'b', 'c', 'd', 'e'], { days: 4, tokens: 60 });
+      const downloads = await downloadsOf(['a', 'b', 'c', 'd', 'e'], { days: 4, tokens: 20 });
       const { found, places } = await all(downloads, ['d', 'b', 'none'], pageSize);
-      expect(found).toHaveLength(4 * 2 * 60);
+      expect(found).toHaveLength(4 * 2 * 20);
       expect(found).toEqual([...found].sort());
       expect(new Set(found.map((text) => text.split(' ')[1]))).toEqual(new Set(['b', 'd']));
       for (const { repo } of places) expect(['b', 'd', 'none']).toContain(repo);

@@ -171,6 +171,12 @@ describe('a page is read', () => {
     }
   });
 
+  it('if the last entry ends before where the one before it did', () => {
+    const classOf = (index: number) => `<StorageClass>${'x'.repeat(index === 0 ? 100 : 1)}</StorageClass>`;
+    const page = readListPage(renderPage(hashPage(2, 5), { classOf }));
+    expect(page.keyCount).toBe(2);
+  });
+
   it('if entries are so short that a later size is where the next one is expected', () => {
     const lengths = [200, 20, 20, 200, 20, 20, 20, 150, 20];
     for (let shift = 0; shift < 120; shift += 1) {
@@ -458,7 +464,7 @@ describe('a page that is not complete is rejected', () => {
         const read = tryRead(changed);
         if (read !== undefined) expect(read).toEqual(truth);
       }),
-      { numRuns: 2000 },
+      { numRuns: 5000 },
     );
   });
 

@@ -154,7 +154,7 @@ describe('object list', () => {
       {
         oid: fc.constant(oid),
         sizeBytes: fc.nat(),
-        etag: fc.string({ unit: anyCharacter }).filter((text) => !/\p{Surrogate}/u.test(text)),
+        etag: fc.string({ unit: anyCharacter }),
         key: fc.constantFrom('acme/app/x', 'acme/My-App.1/y'),
         name: fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !/[\n\r]/.test(text)),
       },

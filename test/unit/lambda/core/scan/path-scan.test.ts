@@ -90,7 +90,7 @@ describe('a trail of pages', () => {
   it('ends if a long listing begins again, in the same scan or in one that goes on', () => {
     const keysOf = (page: number) => Array.from({ length: 1000 }, (_, index) => `${page}/${index}`);
     const trail = new PageTrail('t/r/');
-    for (let page = 0; page < 160; page += 1)
+    for (let page = 0; page < 250; page += 1)
       expect(trail.follow(pageOf(keysOf(page), `${page}`))).toHaveLength(1000);
     expect(trail.listed.length).toBeLessThanOrEqual(100_000);
     for (const goesOn of [new PageTrail('t/r/', trail.listed), trail])

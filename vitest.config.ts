@@ -33,6 +33,8 @@ const onNode = {
 export default defineConfig({
   test: {
     ...reporting(),
+    // What vite makes of a file is kept for the next run, by its content: a tenth of what `npm test` takes.
+    experimental: { fsModuleCache: true, fsModuleCachePath: '.cache/vitest' },
     sequence: { sequencer: LongFilesFirst, ...(seed !== undefined && { seed: Number(seed) }) },
     projects: [
       {

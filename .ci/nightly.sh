@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # What takes longer than anybody waits: NIGHTLY_SEEDS (20,000) scenarios of the simulator, in all its focuses, then the tests
 # with random cases, the checkout without each subject, a server that is killed 200 times, one that works for a day of
-# SOAK_REQUESTS (864,000), the black-box suite on one whose table and objects are elsewhere, clients other than git-lfs, all that
-# people do with git-lfs by a current one, and other requests to the API.
+# SOAK_REQUESTS (864,000), the black-box suite on one whose table and objects are elsewhere, all engines, clients other than
+# git-lfs, all that people do with git-lfs by a current one, the console in all looks, the deployed stack with the whole
+# black-box suite, and other requests to the API.
 # Each day has other seeds. Each violation is printed with the command that repeats it. Then it goes on, and fails at the end.
 set -euo pipefail
 
@@ -36,7 +37,10 @@ for name in kills soak; do
   NIGHTLY=true npx vitest run --project embedded "test/embedded/$name.test.ts" || status=1
 done
 { .ci/engines.sh install && .ci/engines.sh run -- .ci/served.sh; } || status=1
+{ .ci/engines.sh install && .ci/engines.sh run -- npm run -s test:engines; } || status=1
 { .ci/clients.sh install && .ci/clients.sh run -- npm run -s test:clients; } || status=1
 { .ci/git-lfs.sh install && NIGHTLY=true .ci/git-lfs.sh run -- npm run -s test:e2e; } || status=1
-{ .ci/api.sh install && API_CASES=3000 API_SEED="$first" .ci/api.sh run -- npm run -s test:api; } || status=1
+npm run -s test:console || status=1
+{ .ci/deployed.sh install && .ci/deployed.sh run -- npm run -s test:deployed; } || status=1
+{ .ci/api.sh install && API_CASES=12000 API_SEED="$first" .ci/api.sh run -- npm run -s test:api; } || status=1
 exit "$status"

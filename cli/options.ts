@@ -9,13 +9,15 @@ import { defaultUrl, readBaseUrl } from './server.ts';
 /** The token that commands need which a tenant's own administrator may use too, for a person. */
 export const managerToken = 'the admin token, or one of the tenant with the scope manage';
 
+const urlOption = new Option(
+  '--url <url>',
+  `server URL (env: LFS_QUOTA_URL; default: your login, or ${defaultUrl})`,
+);
+const tokenOption = new Option('--token <token>', 'access token (env: LFS_QUOTA_TOKEN; default: your login)');
+
 /** Adds `--url` and `--token` to a command. */
 export function withServiceOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--url <url>', `server URL (env: LFS_QUOTA_URL; default: your login, or ${defaultUrl})`),
-    )
-    .addOption(new Option('--token <token>', 'access token (env: LFS_QUOTA_TOKEN; default: your login)'));
+  return command.addOption(urlOption).addOption(tokenOption);
 }
 
 /** Of commands that ask a store themselves. */

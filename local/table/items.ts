@@ -80,16 +80,27 @@ function bytesOf(value: unknown): number {
 
 /** One byte for two significant digits, and one more. */
 function numberBytes(value: number): number {
-  const digits = String(Math.abs(value))
-    .replace('.', '')
-    .replace(/^0+|0+$/g, '');
-  return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
+  return Math.ceil(significantDigits(Math.abs(value)) / 2) + 1 + (value < 0 ? 1 : 0);
+}
+
+function significantDigits(value: number): number {
+  if (!Number.isSafeInteger(value))
+    return String(value)
+      .replace('.', '')
+      .replace(/^0+|0+$/g, '').length;
+  // Each query and each write counts: a text of each number took longer than all else that they do.
+  let [digits, zeros] = [0, 0];
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 10)) {
+    if (rest % 10 === 0 && zeros === digits) zeros += 1;
+    digits += 1;
+  }
+  return digits - zeros;
 }
 
 /** The bytes of an item: of all names and values. */
 export function itemBytes(item: Item): number {
   let bytes = 0;
-  for (const [name, value] of Object.entries(item)) bytes += Buffer.byteLength(name) + bytesOf(value);
+  for (const name of Object.keys(item)) bytes += Buffer.byteLength(name) + bytesOf(item[name]);
   return bytes;
 }
 

@@ -4,7 +4,7 @@ import { plainEnvironment, run } from '../support/process.ts';
 import type { ApiFixture } from './fixture.ts';
 
 /** Requests that one run makes for each operation and phase. Several runs, each with another seed, make many. */
-const examplesPerOperation = 100;
+const examplesPerOperation = 25;
 const runMaxMs = 40 * 60_000;
 
 interface FuzzRun {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { routes } from '../../lambda/routes.ts';
+import { anyCharacter } from '../support/any-character.ts';
 import {
   type Api,
   basic,
@@ -343,7 +344,7 @@ const text = fc.oneof(
     arbitrary: fc.oneof(batchBody, object, managementBody).map((body) => JSON.stringify(body)),
   },
   fc.json(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   // A document that was cut off.
   fc.tuple(batchText, fc.nat()).map(([whole, at]) => whole.slice(0, at % whole.length)),
 );
@@ -376,7 +377,7 @@ const segment = fc.oneof(
   },
   fc.constantFrom(...odd, 'subscription'),
   rawSegment,
-  fc.string({ unit: 'binary' }).map((one) => encodeURIComponent(one)),
+  fc.string({ unit: anyCharacter }).map((one) => encodeURIComponent(one)),
 );
 const shapes = ['/v1/tenants/*', '/v1/tenants/*/*', '/*/*/info/lfs/objects/batch', '/*/*/info/lfs/*'];
 const path = fc.oneof(

@@ -19,39 +19,50 @@ import { scanTests, usageTests } from './usage.ts';
 /**
  * What a client can see of a stack, whatever it runs on. Registers its tests where it is called; the target
  * is asked for once they run. Every tenant that it makes has a name of its own, so it can run beside others.
+ *
+ * @param isTaken which of its parts, by their index. No part needs another one.
  */
-export function blackboxSuite(target: () => Target): void {
+export function blackboxSuite(target: () => Target, isTaken: (index: number) => boolean = () => true): void {
   const api = () => new Api(target());
   const usage = usageTests(api);
   const importedDeletes = importedDeleteTests(api);
   const adoptedRepos = adoptedRepoTests(api);
-  describe('usage', usage.beforeCount);
-  describe('delete of what was imported', importedDeletes.asked);
-  describe('an adopted repo', adoptedRepos.served);
-  describe('tenants', () => tenantTests(api));
-  describe('lists', () => listTests(api));
-  describe('tokens', () => tokenTests(api));
-  describe('idempotency', () => idempotencyTests(api));
-  describe('access', () => accessTests(api));
-  limitedTokenTests(api);
-  sessionTests(api);
-  consoleTests(api);
-  describe('paths', () => pathTests(api));
-  describe('other routes', () => otherRouteTests(api));
-  describe('batch requests', () => batchRequestTests(api));
-  describe('batch objects', () => batchObjectTests(api));
-  describe('uploads', () => uploadTests(api));
-  describe('verify', () => verifyTests(api));
-  describe('objects', () => objectTests(api));
-  auditTests(api);
-  describe('reservations', () => reservationTests(api));
-  describe('limits', () => limitTests(api));
-  repoTests(api);
-  describe('deletes', () => deleteTests(api));
-  for (const subject of Object.values(subjects)) subject.tests(api);
-  describe('anything', () => anythingTests(api));
-  scanTests(api);
-  describe('usage', usage.onceScanned);
-  describe('delete of what was imported', importedDeletes.onceDone);
-  describe('an adopted repo', adoptedRepos.onceDeleted);
+  /** What the first function begins takes a while, and the second one looks at it at the end. */
+  const parts: readonly (readonly [begin: () => void, end?: () => void])[] = [
+    [() => describe('usage', usage.beforeCount), () => describe('usage', usage.onceScanned)],
+    [
+      () => describe('delete of what was imported', importedDeletes.asked),
+      () => describe('delete of what was imported', importedDeletes.onceDone),
+    ],
+    [
+      () => describe('an adopted repo', adoptedRepos.served),
+      () => describe('an adopted repo', adoptedRepos.onceDeleted),
+    ],
+    [() => describe('tenants', () => tenantTests(api))],
+    [() => describe('lists', () => listTests(api))],
+    [() => describe('tokens', () => tokenTests(api))],
+    [() => describe('idempotency', () => idempotencyTests(api))],
+    [() => describe('access', () => accessTests(api))],
+    [() => limitedTokenTests(api)],
+    [() => sessionTests(api)],
+    [() => consoleTests(api)],
+    [() => describe('paths', () => pathTests(api))],
+    [() => describe('other routes', () => otherRouteTests(api))],
+    [() => describe('batch requests', () => batchRequestTests(api))],
+    [() => describe('batch objects', () => batchObjectTests(api))],
+    [() => describe('uploads', () => uploadTests(api))],
+    [() => describe('verify', () => verifyTests(api))],
+    [() => describe('objects', () => objectTests(api))],
+    [() => auditTests(api)],
+    [() => describe('reservations', () => reservationTests(api))],
+    [() => describe('limits', () => limitTests(api))],
+    [() => repoTests(api)],
+    [() => describe('deletes', () => deleteTests(api))],
+    ...Object.values(subjects).map(({ tests }): [() => void] => [() => tests(api)]),
+    [() => describe('anything', () => anythingTests(api))],
+    [() => scanTests(api)],
+  ];
+  const taken = parts.filter((_, index) => isTaken(index));
+  for (const [begin] of taken) begin();
+  for (const [, end] of taken) end?.();
 }

@@ -13,6 +13,7 @@ import { startStandInHost } from '../support/git-host.ts';
 import { GitUser } from '../support/git-user.ts';
 import { startTestIssuer } from '../support/identity-issuer.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
+import { isInTurn } from '../support/turn.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
@@ -289,7 +290,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         const reason = notOfTheEmulator.get(task.name);
         if (reason !== undefined) skip(reason);
       });
-      blackboxSuite(() => ({
+      const stack = () => ({
         url: front.url,
         adminToken,
         scannedWithinMs,
@@ -302,7 +303,9 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         issuer: issuer.issuer,
         ownUrl: `https://${new URL(outputs.ApiUrl).hostname}`,
         ca: readFileSync(deployment.emulator.certificateFile),
-      }));
+      });
+      // Half of it: each request takes a process. All of it runs against the embedded stack for each change.
+      blackboxSuite(stack, isInTurn);
     });
 
     it('counted the push that was over the limit at first', async () => {

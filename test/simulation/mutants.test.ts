@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isInTurn } from '../support/turn.ts';
 import { mutants } from './mutants.ts';
 import { besideMutants } from './mutants-beside.ts';
 import { deleteMutants } from './mutants-deletes.ts';
@@ -10,7 +11,7 @@ import { slowMutants } from './mutants-slow.ts';
 import { firstViolation } from './seeds.ts';
 
 describe('the simulator catches', () => {
-  it.each([
+  const all = [
     ...mutants,
     ...largeRepoMutants,
     ...deleteMutants,
@@ -19,8 +20,12 @@ describe('the simulator catches', () => {
     ...besideMutants,
     ...lateMutants,
     ...makerMutants,
-  ])('$name, within $seeds seeds', async ({ invariant, seeds, ...how }) => {
-    const found = await firstViolation({ from: 0, count: seeds, invariant, ...how });
-    expect(found?.message).toMatch(invariant);
-  });
+  ];
+  it.each(all.filter((_, index) => isInTurn(index)))(
+    '$name, within $seeds seeds',
+    async ({ invariant, seeds, ...how }) => {
+      const found = await firstViolation({ from: 0, count: seeds, invariant, ...how });
+      expect(found?.message).toMatch(invariant);
+    },
+  );
 });

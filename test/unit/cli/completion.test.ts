@@ -36,24 +36,25 @@ function run(shell: string, script: string): string[] {
     env,
     encoding: 'utf8',
   });
-  return out.split('\n').filter((line) => line !== '');
+  return out.split('\n').slice(0, -1);
 }
 
-/** What bash offers for the last of the words, which readline splits at `=`. */
-function inBash(...words: string[]): string[] {
-  const array = words.map((word) => `'${word}'`).join(' ');
-  return run(
-    'bash',
-    `source '${scripts['bash']}'; COMP_WORDS=(lfs-quota ${array}); COMP_CWORD=${words.length}
-     _lfs_quota 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  );
+/** What bash offers for the last word of each line, which readline splits at `=`. One bash: each would cost 20 ms. */
+function inBash(...lines: readonly (readonly string[])[]): string[][] {
+  const script = lines.map((words) => {
+    const array = words.map((word) => `'${word}'`).join(' ');
+    return `COMP_WORDS=(lfs-quota ${array}); COMP_CWORD=${words.length}; COMPREPLY=()
+      _lfs_quota 2>/dev/null; printf '%s|' "\${COMPREPLY[@]}"; echo`;
+  });
+  const offered = run('bash', [`source '${scripts['bash']}'`, ...script].join('\n'));
+  return offered.map((line) => line.split('|').filter((each) => each !== ''));
 }
 
-/** What fish offers for a line. */
-function inFish(line: string): string[] {
-  return run('fish', `source '${scripts['fish']}'; complete -C '${line}'`).map(
-    (each) => each.split('\t')[0] ?? '',
-  );
+/** What fish offers for each line. */
+function inFish(...lines: string[]): string[][] {
+  const script = lines.map((line) => `printf '%s\\n' (complete -C '${line}' | string join '|')`);
+  const offered = run('fish', [`source '${scripts['fish']}'`, ...script].join('\n'));
+  return offered.map((line) => line.split('|').flatMap((each) => each.split('\t')[0] || []));
 }
 
 const program = programForTest();
@@ -61,21 +62,28 @@ const groups = program.commands.map((command) => command.name());
 
 describeWith(shell('bash'), () => {
   it('completes the commands', () => {
-    expect(inBash('')).toEqual([...groups, 'help']);
-    expect(inBash('re')).toEqual(groups.filter((name) => name.startsWith('re')));
-    expect(inBash('tenant', 'd')).toEqual(['download-limit', 'delete']);
-    expect(inBash('--version', 'tenant', 'li')).toEqual(['list', 'limit', 'link']);
+    expect(inBash([''], ['re'], ['tenant', 'd'], ['--version', 'tenant', 'li'])).toEqual([
+      [...groups, 'help'],
+      groups.filter((name) => name.startsWith('re')),
+      ['download-limit', 'delete'],
+      ['list', 'limit', 'link'],
+    ]);
   });
 
-  it.each(commandsOf(programForTest()))('completes the options of $words', ({ words, command }) => {
-    const flags = command
-      .createHelp()
-      .visibleOptions(command)
-      .flatMap(({ short, long }) => (short?.startsWith('--') ? [short, long] : [long]));
-    expect(inBash(...words.split(' '), '--')).toEqual(flags);
+  it('completes the options of each command', () => {
+    const leaves = commandsOf(programForTest());
+    const flags = leaves.map(({ command }) =>
+      command
+        .createHelp()
+        .visibleOptions(command)
+        .flatMap(({ short, long }) => (short?.startsWith('--') ? [short, long] : [long])),
+    );
+    const offered = inBash(...leaves.map(({ words }) => [...words.split(' '), '--']));
+    const named = (all: readonly unknown[][]) => leaves.map(({ words }, index) => [words, all[index]]);
+    expect(named(offered)).toEqual(named(flags));
   });
 
-  it.each([
+  const examples: [words: string[], offered: string[]][] = [
     [
       ['token', 'create', 'acme', '--scope', ''],
       ['read', 'write', 'manage'],
@@ -99,8 +107,10 @@ describeWith(shell('bash'), () => {
     [['usage', ''], []],
     [['token', 'create', '--label', 'li'], []],
     [['gc', 'run', 'acme', 'game', '--clone', 'a'], ['a folder']],
-  ])('%j offers %j', (words, offered) => {
-    expect(inBash(...words)).toEqual(offered);
+  ];
+  it('completes values, names of folders, and nothing that only a server knows', () => {
+    const offered = inBash(...examples.map(([words]) => words));
+    expect(offered.map((each, index) => [examples[index]?.[0], each])).toEqual(examples);
   });
 
   it('offers files where a file is asked for, and nowhere else', () => {
@@ -129,7 +139,7 @@ describeWith(shell('zsh'), () => {
 });
 
 describeWith(shell('fish'), () => {
-  it.each([
+  const examples: [line: string, offered: string[]][] = [
     ['lfs-quota ten', ['tenant']],
     ['lfs-quota tenant d', ['delete', 'download-limit']],
     ['lfs-quota token create acme --scope ', ['manage', 'read', 'write']],
@@ -137,8 +147,10 @@ describeWith(shell('fish'), () => {
     ['lfs-quota tenant new-repos acme ', ['created', 'pushed']],
     ['lfs-quota usage acme --wa', ['--watch']],
     ['lfs-quota usage ', []],
-  ])('offers for %j: %j', (line, offered) => {
-    expect(inFish(line).sort()).toEqual(offered);
+  ];
+  it('offers commands, options and their values', () => {
+    const offered = inFish(...examples.map(([line]) => line));
+    expect(offered.map((each, index) => [examples[index]?.[0], each.sort()])).toEqual(examples);
   });
 });
 

@@ -41,16 +41,18 @@ it.each(bodySchemas)('the body of %s has a maximum for each list, record and tex
   expect(unbounded.map(([path]) => path.join('.'))).toEqual([]);
 });
 
+const worst = worstBodies();
+
 it('every part of a body is looked at', () => {
   const paths = bodySchemas.flatMap(([route, schema]) =>
     partsOf(jsonSchemaOf(schema)).map(([path]) => `${route} ${path.join('.')}`),
   );
   expect(paths).toContain('POST /v1/tenants/{tenant}/exports objects.[].name');
   expect(paths).toContain('POST /v1/tenants/{tenant}/exchange-rules match.{}.[]');
-  expect(worstBodies().length).toBeGreaterThan(bodySchemas.length);
+  expect(worst.length).toBeGreaterThan(bodySchemas.length);
 });
 
-it.each(worstBodies())('$route reads little of $title', ({ schema, text }) => {
+it.each(worst)('$route reads little of $title', ({ schema, text }) => {
   const value: unknown = JSON.parse(text);
   expect(readsOf(schema, value)).toBeLessThan(100);
 });

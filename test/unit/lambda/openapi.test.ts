@@ -1,16 +1,15 @@
 import { expect, it } from 'vitest';
 import { openApiDocument } from '../../../lambda/openapi.ts';
 
+const { paths } = openApiDocument('https://lfs.example.com') as {
+  paths: Record<
+    string,
+    Record<string, { parameters: { name: string; required?: boolean; schema?: object }[] }>
+  >;
+};
+
 /** The parameters of an operation, as the document has them. */
-function parametersOf(path: string, method: string) {
-  const { paths } = openApiDocument('https://lfs.example.com') as {
-    paths: Record<
-      string,
-      Record<string, { parameters: { name: string; required?: boolean; schema?: object }[] }>
-    >;
-  };
-  return paths[path]?.[method]?.parameters ?? [];
-}
+const parametersOf = (path: string, method: string) => paths[path]?.[method]?.parameters ?? [];
 
 it('a query says which of its parameters are required', () => {
   const email = parametersOf('/v1/tenants/{tenant}/emails', 'delete');
@@ -22,7 +21,6 @@ it('a query says which of its parameters are required', () => {
 });
 
 it('each parameter of a path has a schema', () => {
-  const { paths } = openApiDocument('https://lfs.example.com') as { paths: Record<string, object> };
   for (const [path, methods] of Object.entries(paths))
     for (const method of Object.keys(methods))
       for (const { name, schema } of parametersOf(path, method))

@@ -688,13 +688,14 @@ describe('connections', () => {
 /** Objects that are uploaded, and one of 16 MiB that is downloaded. */
 function transferStore() {
   const seen: { message: IncomingMessage; response: ServerResponse }[] = [];
+  const large = Buffer.alloc(16 * 1024 ** 2);
   const serve = (message: IncomingMessage, response: ServerResponse) => {
     letTakeTime(message);
     seen.push({ message, response });
     if (message.url === '/_objects/unread') return;
     if (message.url === '/_objects/pieces')
       return void Readable.from(Array.from({ length: 1_000 }, () => Buffer.alloc(65_536))).pipe(response);
-    if (message.method === 'GET') return void response.end(Buffer.alloc(16 * 1024 ** 2));
+    if (message.method === 'GET') return void response.end(large);
     message.resume().on('end', () => response.end('stored'));
   };
   return { seen, objects: { bucket: '_objects', serve } };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isInTurn } from '../../../support/turn.ts';
 import { Violation } from '../../invariants.ts';
 import { runsOf } from '../../seeds.ts';
 import { runGc } from './gc.ts';
@@ -27,14 +28,17 @@ describe('a gc run, while people push', () => {
     for (let seed = 0; seed < 6; seed += 1) await runGc(seed, slowNotes);
   });
 
-  it.each(gcMutants)('$name is caught within $seeds seeds', async (each) => {
-    const messages: string[] = [];
-    for (let seed = 0; seed < each.seeds && messages.length === 0; seed += 1) {
-      await runGc(seed, each.mutant).catch((error: unknown) => {
-        if (!(error instanceof Violation)) throw error;
-        if (/^I[79]/.test(error.message)) messages.push(error.message);
-      });
-    }
-    expect(messages[0]).toMatch(/^I[79]/);
-  });
+  it.each(gcMutants.filter((_, index) => isInTurn(index)))(
+    '$name is caught within $seeds seeds',
+    async (each) => {
+      const messages: string[] = [];
+      for (let seed = 0; seed < each.seeds && messages.length === 0; seed += 1) {
+        await runGc(seed, each.mutant).catch((error: unknown) => {
+          if (!(error instanceof Violation)) throw error;
+          if (/^I[79]/.test(error.message)) messages.push(error.message);
+        });
+      }
+      expect(messages[0]).toMatch(/^I[79]/);
+    },
+  );
 });

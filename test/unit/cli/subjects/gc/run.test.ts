@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exampleAnswer } from '../../api-examples.ts';
 import { cli, startServer, type TestServer } from '../../harness.ts';
 
@@ -11,12 +11,20 @@ describe('gc run --delete', () => {
   let clone: string;
   let server: TestServer | undefined;
 
+  /** Copied for each test: git would run a dozen processes. */
+  const made = mkdtempSync(join(tmpdir(), 'lfs-quota-gc-'));
+  beforeAll(() => {
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: made, stdio: 'pipe' });
+    git('init', '-q', '--bare', '--template=', 'server.git');
+    git('clone', '-q', '--template=', 'server.git', 'clone');
+    git('-C', 'clone', 'remote', 'set-url', 'origin', '../server.git');
+  });
+  afterAll(() => rmSync(made, { recursive: true }));
+
   beforeEach(() => {
     home = mkdtempSync(join(tmpdir(), 'lfs-quota-gc-'));
     clone = join(home, 'clone');
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: home, stdio: 'pipe' });
-    git('init', '-q', '--bare', 'server.git');
-    git('clone', '-q', join(home, 'server.git'), clone);
+    cpSync(made, home, { recursive: true });
   });
   afterEach(async () => {
     await server?.close();

@@ -171,6 +171,12 @@ describe('a page is read', () => {
     }
   });
 
+  it('if the last entry ends before where the one before it did', () => {
+    const classOf = (index: number) => `<StorageClass>${'x'.repeat(index === 0 ? 100 : 1)}</StorageClass>`;
+    const page = readListPage(renderPage(hashPage(2, 5), { classOf }));
+    expect(page.keyCount).toBe(2);
+  });
+
   it('if entries are so short that a later size is where the next one is expected', () => {
     const lengths = [200, 20, 20, 200, 20, 20, 20, 150, 20];
     for (let shift = 0; shift < 120; shift += 1) {
@@ -421,7 +427,8 @@ describe('the suffixes of keys', () => {
 });
 
 describe('a page that is not complete is rejected', () => {
-  const objects = hashPage(30, 1);
+  // As few as have an entry that is expected where the one before it had it: each run reads them all.
+  const objects = hashPage(8, 1);
   const body = renderPage(objects, { token: 'next' });
 
   it('cut off anywhere', () => {
@@ -431,7 +438,10 @@ describe('a page that is not complete is rejected', () => {
   });
 
   it('with any part missing, repeated or overwritten: never a wrong number', () => {
-    const truth = { keyCount: 30, totalBytes: objects.reduce((sum, object) => sum + object.sizeBytes, 0) };
+    const truth = {
+      keyCount: objects.length,
+      totalBytes: objects.reduce((sum, object) => sum + object.sizeBytes, 0),
+    };
     const from = fc.nat(body.length - 1);
     const change = fc.oneof(
       fc.tuple(fc.constant('drop' as const), from, fc.integer({ min: 1, max: 2000 })),
@@ -459,8 +469,8 @@ describe('a page that is not complete is rejected', () => {
   });
 
   it.each([
-    ['no KeyCount', /<KeyCount>30<\/KeyCount>/, ''],
-    ['a wrong KeyCount', /<KeyCount>30/, '<KeyCount>31'],
+    ['no KeyCount', /<KeyCount>8<\/KeyCount>/, ''],
+    ['a wrong KeyCount', /<KeyCount>8/, '<KeyCount>9'],
     ['truncated without a token', /<NextContinuationToken>next<\/NextContinuationToken>/, ''],
     ['a token on the last page', /<IsTruncated>true/, '<IsTruncated>false'],
     ['an IsTruncated that is neither true nor false', /<IsTruncated>true/, '<IsTruncated>maybe'],

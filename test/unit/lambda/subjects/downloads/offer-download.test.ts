@@ -185,21 +185,21 @@ describe('list days', () => {
 
   describe('downloads of some repos', () => {
     it.each([1, 3, 100])('are all found, %i to a page, and no place names another repo', async (pageSize) => {
-      const downloads = await downloadsOf(['a', 'b', 'c', 'd', 'e'], { days: 4, tokens: 60 });
+      const downloads = await downloadsOf(['a', 'b', 'c', 'd', 'e'], { days: 4, tokens: 20 });
       const { found, places } = await all(downloads, ['d', 'b', 'none'], pageSize);
-      expect(found).toHaveLength(4 * 2 * 60);
+      expect(found).toHaveLength(4 * 2 * 20);
       expect(found).toEqual([...found].sort());
       expect(new Set(found.map((text) => text.split(' ')[1]))).toEqual(new Set(['b', 'd']));
       for (const { repo } of places) expect(['b', 'd', 'none']).toContain(repo);
     });
 
     it('take a bounded number of reads for a page, and get on with each', async () => {
-      const downloads = await downloadsOf(['b', 'c'], { days: 4, tokens: 1000 });
+      const downloads = await downloadsOf(['b', 'c'], { days: 4, tokens: 400 });
       const asked = vi.spyOn(downloads, 'days');
       const { found, places } = await all(downloads, ['a', 'z'], 5);
       expect(found).toEqual([]);
-      // 40 foreign pages of 200. A place after one of them is the next repo of one's own: c is skipped with b.
-      expect(asked.mock.calls.length).toBeLessThan(20);
+      // 16 foreign pages of 200. A place after one of them is the next repo of one's own: c is skipped with b.
+      expect(asked.mock.calls.length).toBeLessThan(8);
       for (const { repo } of places) expect(['a', 'z']).toContain(repo);
     });
   });

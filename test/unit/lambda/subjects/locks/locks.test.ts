@@ -160,8 +160,10 @@ describe('take lock', () => {
     const token = tokenRecord('secret', { tenant: 'acme' });
     const take = (index: number, isRepoKnown: boolean) =>
       takeLock(deps, { ...place, repo: `made-up-${index}`, isRepoKnown, token });
-    for (let index = 0; index < locksBeforePushMax; index += 1)
-      expect(await take(index, false)).toMatchObject({ kind: 'taken' });
+    // Of a repo that is known, no lock is counted.
+    for (let index = 1; index < locksBeforePushMax; index += 1)
+      expect(await take(index, true)).toMatchObject({ kind: 'taken' });
+    expect(await take(0, false)).toMatchObject({ kind: 'taken' });
     expect(await take(locksBeforePushMax, false)).toEqual({ kind: 'no-repo' });
     expect(await take(locksBeforePushMax, true)).toMatchObject({ kind: 'taken' });
     expect(await takeLock(deps, { ...place, tenant: 'other', isRepoKnown: false, token })).toMatchObject({

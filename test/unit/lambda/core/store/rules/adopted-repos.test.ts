@@ -22,6 +22,7 @@ import {
   storedBeginning,
   storedNameOf,
 } from '../../../../../../lambda/core/store/rules/adopted-repos.ts';
+import { anyCharacter } from '../../../../../support/any-character.ts';
 
 const repo: AdoptedRepo = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' };
 const many = (count: number) =>
@@ -336,7 +337,7 @@ describe('stored names', () => {
     fc
       .tuple(anyOid, fc.nat(64), fc.array(fc.oneof(odd, hex), { maxLength: 3 }))
       .map(([text, length, more]) => text.slice(0, length) + more.join('')),
-    fc.string({ unit: 'binary', maxLength: 6 }),
+    fc.string({ unit: anyCharacter, maxLength: 6 }),
   );
   /** Names that are alike with a stored name for a while. */
   const anyName = fc

@@ -26,6 +26,7 @@ export const fileChecks: readonly Check[] = [
     return warning(
       {
         rejects: `The store rejects an upload with If-None-Match (${'status' in answer && answer.status}).`,
+        unmarked: 'The store keeps no metadata: a deleted file looks like one without bytes.',
         replaces: 'The store ignores If-None-Match: an upload replaced an object.',
         'replaces-late':
           'The store checks If-None-Match only when an upload starts: it replaced what was stored before it ended.',

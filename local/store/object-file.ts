@@ -22,6 +22,11 @@ const recordShape = z.object({
   lastModifiedMs: z.number().min(0).max(8.64e15),
   /** The upload in parts that made the object. */
   uploadId: z.string().optional(),
+  /** Of an empty object that the service put: what HEAD says of it. */
+  mark: z
+    .string()
+    .regex(/^[ -~]+$/)
+    .optional(),
 });
 
 /** An object's metadata, or that of a part of an upload. Older stores have kept more in it, which is ignored. */

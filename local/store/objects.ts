@@ -1,3 +1,4 @@
+import { markHeader } from '../../lambda/core/store/rules/store.ts';
 import { absenceCheck, isUnchanged, rangeOf } from './conditions.ts';
 import type { MultipartFiles, ObjectFiles, ObjectUpload } from './files.ts';
 import { listObjects } from './listing.ts';
@@ -49,7 +50,13 @@ const listQuery = ['prefix', 'delimiter', 'start-after', 'continuation-token', '
 
 /** Operations on whole objects, and on the bucket. */
 export const objectOperations: readonly Operation[] = [
-  { on: 'object', method: 'PUT', byUrl: true, headers: [checksumHeader, 'if-none-match'], run: putObject },
+  {
+    on: 'object',
+    method: 'PUT',
+    byUrl: true,
+    headers: [checksumHeader, 'if-none-match', markHeader],
+    run: putObject,
+  },
   { on: 'object', method: 'GET', byUrl: true, query: [disposition], headers: readHeaders, run: getObject },
   { on: 'object', method: 'HEAD', headers: readHeaders, run: (input) => responseFor(input).reply },
   {
@@ -111,8 +118,11 @@ async function putObject(input: OperationInput): Promise<StoreReply> {
   const { key } = request;
   const checkAbsent = absenceCheck(files, request);
   checkAbsent();
+  const mark = request.headers[markHeader]?.toString();
+  if (mark !== undefined && input.authenticated.urlExpiresAtMs !== undefined)
+    throw new S3Error('AccessDenied', `A URL can't have ${markHeader}.`);
   return await receiveUpload(input, key, (upload, received, checkInTime) =>
-    files.commit(upload, { key, ...received }, () => {
+    files.commit(upload, { key, ...received, ...(mark !== undefined && { mark }) }, () => {
       checkInTime();
       checkAbsent();
     }),
@@ -148,6 +158,7 @@ function responseFor({ files, request }: OperationInput) {
       'content-length': String(extent.sizeBytes),
       'content-type': 'application/octet-stream',
       ...(shown !== undefined && { 'content-disposition': shown }),
+      ...(record.mark !== undefined && { [markHeader]: record.mark }),
       ...(isPartial && { 'content-range': `bytes ${extent.first}-${end}/${sizeBytes}` }),
       ...(asksChecksum && checksums.sha256 !== undefined && { [checksumHeader]: checksums.sha256 }),
     },

@@ -195,7 +195,7 @@ export function multipartTests(context: Context): void {
       return { PartNumber: index + 1, ETag: headers.etag };
     });
     expect(parts.map(({ ETag }) => ETag)).toEqual([first, last].map((part) => `"${md5Hex(part)}"`));
-    await context.target.store.putEmpty(key, { onlyNew: true, ...soon() });
+    await context.target.store.putEmpty(key, { mark: 'm-1', onlyNew: true, ...soon() });
     await refused(upload.complete(parts, { IfNoneMatch: '*' }), 'PreconditionFailed', 412);
     await context.target.store.delete([key], soon());
     await upload.complete(parts, { IfNoneMatch: '*' });

@@ -178,7 +178,7 @@ export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
       const { key, href, header } = await signUpload(context, large, onlyNew);
       const between = async () => {
         await pause(300);
-        expect(await store.putEmpty(key, { onlyNew: true, ...soon() })).toBe('put');
+        expect(await store.putEmpty(key, { mark: 'm-1', onlyNew: true, ...soon() })).toBe('put');
       };
       const headers = { ...header, ...lengthOf(large) };
       const answer = await sendRaw({ method: 'PUT', href, headers, body: large, between });

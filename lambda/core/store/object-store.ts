@@ -25,6 +25,7 @@ import {
 } from './http-exchange.ts';
 import type { ArchiveStore } from './rules/archive-store.ts';
 import {
+  markHeader,
   type ObjectStore,
   type StoredObject,
   StoreRefusedError,
@@ -180,11 +181,11 @@ export function createObjectStore(input: {
      *
      * @throws {StoreUnavailableError} @throws {StoreRefusedError}
      */
-    putEmpty: (key, { onlyNew, deadlineMs }) =>
+    putEmpty: (key, { mark, onlyNew, deadlineMs }) =>
       sending({ client, clock, limits, deadlineMs, request: 'PUT' })({
         method: 'PUT',
         key,
-        ...(onlyNew && { headers: onlyNewHeaders }),
+        headers: { [markHeader]: mark, ...(onlyNew && { 'if-none-match': '*' }) },
         body: '',
         readerOf: emptyPutReaderOf,
       }),
@@ -320,8 +321,6 @@ const deleteReaderOf = ({ status }: AnswerHead) =>
 
 const bulkReaderOf = ({ status }: AnswerHead) => (status === 200 ? deletedReader() : undefined);
 
-const onlyNewHeaders = { 'if-none-match': '*' };
-
 function emptyPutReaderOf({ status }: AnswerHead): AnswerReader<'put' | 'taken'> | undefined {
   if (status === 412) return { write: () => {}, end: () => 'taken' };
   if (status !== 200) return undefined;
@@ -351,10 +350,13 @@ function objectOf(headers: AnswerHead['headers']): StoredObject {
     throw new MalformedAnswerError(`HEAD returned "${length}" as Content-Length.`);
   const checksum = headers['x-amz-checksum-sha256'];
   const lastModifiedMs = Date.parse(headers['last-modified'] ?? '');
+  const mark = headers[markHeader];
   return {
     sizeBytes,
     sha256: typeof checksum === 'string' ? hexOfWhole(checksum) : undefined,
     lastModifiedMs: Number.isNaN(lastModifiedMs) ? undefined : lastModifiedMs,
+    // Somebody's file may claim to be one.
+    ...(typeof mark === 'string' && sizeBytes === 0 && { mark }),
   };
 }
 

@@ -26,7 +26,7 @@ export type SendInHalves = (
 
 interface ProofDeps {
   readonly signer: Pick<UrlSigner, 'signUpload'>;
-  readonly store: Pick<ObjectStore, 'putEmpty' | 'delete'>;
+  readonly store: Pick<ObjectStore, 'head' | 'delete' | 'putEmpty'>;
   readonly listing: Pick<ObjectListing, 'listPage'>;
   /** Default: the network. */
   readonly sendInHalves?: SendInHalves;
@@ -73,7 +73,7 @@ export async function proveOnlyNew(
     });
   let emptied: Promise<unknown> = Promise.resolve();
   const makeEmpty = () => {
-    emptied = clock.sleep(beginMs).then(() => store.putEmpty(slow, { onlyNew: true, ...soon() }));
+    emptied = clock.sleep(beginMs).then(() => store.putEmpty(slow, { mark: run, onlyNew: true, ...soon() }));
     return emptied;
   };
   try {
@@ -85,9 +85,8 @@ export async function proveOnlyNew(
     await emptied;
     // As it is counted.
     const { keyCount, totalBytes } = await listing.listPage({ prefix: slow });
-    return keyCount === 1 && totalBytes === 0 && !isAccepted(status)
-      ? { kind: 'holds' }
-      : { kind: 'replaces-late', status };
+    if (keyCount !== 1 || totalBytes !== 0 || isAccepted(status)) return { kind: 'replaces-late', status };
+    return { kind: (await store.head(slow))?.mark === run ? 'holds' : 'unmarked' };
   } finally {
     // Of a PUT that is answered early it may still be on its way.
     await emptied.catch(() => undefined);

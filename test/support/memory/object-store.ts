@@ -23,9 +23,13 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
   #puts = 0;
 
   /** Stores an object as an accepted upload does. @param sha256 in lower-case hex. @param lastModifiedMs as listed. */
-  put(key: string, sizeBytes: number, sha256?: string, lastModifiedMs?: number): void {
+  put(key: string, sizeBytes: number, sha256?: string, lastModifiedMs?: number, mark?: string): void {
     this.#puts += 1;
-    this.#objects.set(key, { object: { sizeBytes, sha256 }, lastModifiedMs, etag: this.#puts });
+    this.#objects.set(key, {
+      object: { sizeBytes, sha256, ...(mark !== undefined && { mark }) },
+      lastModifiedMs,
+      etag: this.#puts,
+    });
   }
 
   /** Stores an object in a version that is named: two of the same ETag have the same bytes. */
@@ -56,9 +60,12 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
     return found && { ...found.object, lastModifiedMs: found.lastModifiedMs };
   }
 
-  async putEmpty(key: string, { onlyNew }: { onlyNew: boolean }): Promise<'put' | 'taken'> {
+  async putEmpty(
+    key: string,
+    { mark, onlyNew }: { mark: string; onlyNew: boolean },
+  ): Promise<'put' | 'taken'> {
     if (onlyNew && this.#objects.get(key)) return 'taken';
-    this.put(key, 0);
+    this.put(key, 0, undefined, undefined, mark);
     return 'put';
   }
 

@@ -6,7 +6,8 @@ import type { ArchiveStore } from './archive-store.ts';
  * and be it one of 0 bytes that is put while the URL's own PUT is under way.
  */
 export type OnlyNewProof =
-  | { readonly kind: 'holds' }
+  /** `unmarked`: it keeps the promise, and no metadata, so nothing tells an empty object from a file without bytes. */
+  | { readonly kind: 'holds' | 'unmarked' }
   /**
    * `rejects`: it takes no such upload. `replaces`: it ignores the condition. `replaces-late`: it checks the condition as a PUT begins,
    * and not as it ends. With the status that it answered with.

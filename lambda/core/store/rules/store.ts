@@ -5,7 +5,12 @@ export interface StoredObject {
   readonly sha256: string | undefined;
   /** When it was put, to a second, by the store's clock. It may be when its PUT began. undefined: the store does not say. */
   readonly lastModifiedMs?: number | undefined;
+  /** Of one that {@link ObjectStore.putEmpty} put. Nobody's file has one. */
+  readonly mark?: string | undefined;
 }
+
+/** Metadata that has the mark. */
+export const markHeader = 'x-amz-meta-lfs-quota-empty';
 
 export interface ObjectStore {
   /**
@@ -27,11 +32,15 @@ export interface ObjectStore {
    * Puts an object of 0 bytes at a key. From then on no URL that was signed with `onlyNew` stores anything there: also not one whose
    * PUT is under way, as it ends. The call ends by `deadlineMs`, and nothing that it sends lands later.
    *
+   * @param options.mark what HEAD says of it: printable ASCII.
    * @param options.onlyNew it replaces nothing.
    * @returns `taken`: with `onlyNew`, there is an object, and be it an empty one of an earlier call whose answer was lost.
    * @throws {StoreUnavailableError} when nobody knows whether it was put.
    */
-  putEmpty(key: string, options: { onlyNew: boolean; deadlineMs: number }): Promise<'put' | 'taken'>;
+  putEmpty(
+    key: string,
+    options: { mark: string; onlyNew: boolean; deadlineMs: number },
+  ): Promise<'put' | 'taken'>;
   /**
    * Takes an object out at once if its bytes are lost or damaged. Only the store of `serve` can.
    *

@@ -115,7 +115,7 @@ async function sendAll(url: string): Promise<void> {
     },
     putEmpty: async () => {
       for (const onlyNew of [true, false])
-        await objects.putEmpty('e', { onlyNew, deadlineMs: Date.now() + 60_000 });
+        await objects.putEmpty('e', { mark: 'm', onlyNew, deadlineMs: Date.now() + 60_000 });
     },
     signUpload: async () => {
       for (const storageClass of [undefined, 'STANDARD']) await put({ key: 's', oid, storageClass });

@@ -53,8 +53,8 @@ describe('objects of an adopted repo', () => {
     expect(await store.head(key)).toMatchObject({ sizeBytes: 7 });
     expect(await store.head(`acme/game2/${oid}`)).toMatchObject({ sizeBytes: 8 });
     expect(await store.head(`acme/game/${oid.replace('a', 'b')}`)).toBeUndefined();
-    expect(await store.putEmpty(key, { onlyNew: true, ...soon })).toBe('taken');
-    expect(await store.putEmpty(key, { onlyNew: false, ...soon })).toBe('put');
+    expect(await store.putEmpty(key, { mark: 'm', onlyNew: true, ...soon })).toBe('taken');
+    expect(await store.putEmpty(key, { mark: 'm', onlyNew: false, ...soon })).toBe('put');
     expect(await memory.head(stored)).toMatchObject({ sizeBytes: 0 });
     await store.delete([key], soon);
     expect(await memory.head(stored)).toBeUndefined();
@@ -71,7 +71,7 @@ describe('objects of an adopted repo', () => {
     const unused = adoptedStore({ head: asked, delete: asked, putEmpty: asked }, repos);
     expect(await unused.head('acme/game/readme')).toBeUndefined();
     await unused.delete(['acme/game/readme'], soon);
-    await expect(unused.putEmpty('acme/game/readme', { onlyNew: false, ...soon })).rejects.toThrow(
+    await expect(unused.putEmpty('acme/game/readme', { mark: 'm', onlyNew: false, ...soon })).rejects.toThrow(
       RangeError,
     );
   });

@@ -227,7 +227,8 @@ describe('errors', () => {
     {
       way: 'putEmpty',
       attempts: 1,
-      ask: (to: ReturnType<typeof adapters>) => to.store.putEmpty('k', { onlyNew: true, ...soon() }),
+      ask: (to: ReturnType<typeof adapters>) =>
+        to.store.putEmpty('k', { mark: 'm', onlyNew: true, ...soon() }),
     },
     {
       way: 'listPage',
@@ -318,14 +319,14 @@ describe('errors', () => {
 
     test('is put over what is there, or only where nothing is', async () => {
       const { seen, store } = await answering(200);
-      expect(await store.putEmpty('k', { onlyNew: false, ...soon() })).toBe('put');
-      expect(await store.putEmpty('k', { onlyNew: true, ...soon() })).toBe('put');
+      expect(await store.putEmpty('k', { mark: 'm', onlyNew: false, ...soon() })).toBe('put');
+      expect(await store.putEmpty('k', { mark: 'm', onlyNew: true, ...soon() })).toBe('put');
       expect(seen).toEqual([sent, { ...sent, condition: '*' }]);
     });
 
     test('is not put where something is', async () => {
       const { store } = await answering(412, '<Error><Code>PreconditionFailed</Code></Error>');
-      expect(await store.putEmpty('k', { onlyNew: true, ...soon() })).toBe('taken');
+      expect(await store.putEmpty('k', { mark: 'm', onlyNew: true, ...soon() })).toBe('taken');
     });
 
     test.each([
@@ -333,14 +334,16 @@ describe('errors', () => {
       [200, '<Error><Code>InternalError</Code><Message>Not done.</Message></Error>'],
     ])('may not be there after %i %s', async (status, body) => {
       const { seen, store } = await answering(status, body);
-      const error = await thrownBy(store.putEmpty('k', { onlyNew: true, ...soon() }));
+      const error = await thrownBy(store.putEmpty('k', { mark: 'm', onlyNew: true, ...soon() }));
       expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(seen).toHaveLength(1);
     });
 
     test('is not sent after its deadline', async () => {
       const { seen, store } = await answering(200);
-      const late = await thrownBy(store.putEmpty('k', { onlyNew: true, deadlineMs: Date.now() - 1 }));
+      const late = await thrownBy(
+        store.putEmpty('k', { mark: 'm', onlyNew: true, deadlineMs: Date.now() - 1 }),
+      );
       expect(late).toBeInstanceOf(StoreUnavailableError);
       expect(seen).toEqual([]);
     });

@@ -83,6 +83,20 @@ describe('the proof that URLs of new objects replace nothing', () => {
     }
   });
 
+  it('fails where nothing tells an empty object from a file', async () => {
+    const { deps, objects } = storeThat((input) => (isThere(input) ? 412 : 200));
+    const head = async (key: string) => {
+      const { mark: _, ...stored } = (await objects.head(key)) ?? { sizeBytes: 0, sha256: undefined };
+      return stored;
+    };
+    const store = {
+      head,
+      putEmpty: objects.putEmpty.bind(objects),
+      delete: objects.delete.bind(objects),
+    };
+    expect(await proveOnlyNew({ ...deps, store })).toEqual({ kind: 'unmarked' });
+  });
+
   it('removes what an earlier one left that died, and nothing else', async () => {
     const { deps, objects } = storeThat((input) => (isThere(input) ? 412 : 200));
     objects.put('_proofs/old-slow', 5, undefined, nowMs - 11 * minute);
@@ -114,6 +128,7 @@ describe('the proof that URLs of new objects replace nothing', () => {
     const { deps, objects } = storeThat((input) => (isThere(input) ? 412 : 200));
     const none = () => Promise.reject(new StoreUnavailableError('No answer.'));
     const store = {
+      head: objects.head.bind(objects),
       putEmpty: objects.putEmpty.bind(objects),
       delete: objects.delete.bind(objects),
     };

@@ -85,51 +85,38 @@ const fieldsOf = ({ asked }: AuditEntryBody) =>
     .flatMap((name) => namesOfFields[name] ?? [])
     .join(' and ') || 'the settings';
 
-/** What is done to what, by its action. */
+/** What is done to what, by its action, or by the first word of it. */
 const things: Readonly<Record<string, string | What>> = {
-  'tenant.create': 'this tenant',
+  tenant: 'this tenant',
   'tenant.update': fieldsOf,
-  'tenant.delete': 'this tenant',
   'tenant.link': named('this tenant', 'to ', 'organization'),
   'tenant.unlink': named('this tenant', 'from ', 'organization'),
-  'token.create': tokenOf,
-  'token.revoke': tokenOf,
-  'rule.create': ruleOf,
-  'rule.delete': ruleOf,
+  token: tokenOf,
+  rule: ruleOf,
   'identity.exchange': 'a CI token',
-  'repo.create': 'the repo',
+  repo: 'the repo',
   'repo.update': (entry) => `${fieldsOf(entry)} of`,
-  'repo.delete': 'the repo',
   'object.delete': ({ target }) => {
     const oid = short(target['oid'], 12);
     return `the deletion of ${oid === undefined ? 'an object' : `the object ${oid}…`} of`;
   },
   'reconcile.request': 'a scan',
   'scan.change': 'the scan of',
-  'export.start': exportOf,
-  'export.delete': exportOf,
+  export: exportOf,
   'locks.release': locksOf,
   'lock.force': ({ before }) => `${text(before?.['path']) ?? 'a file'} in`,
   'reservations.cancel': ({ after }) => count(after?.['cancelledCount'], 'reservation'),
-  'webhook.set': 'the webhook',
-  'webhook.delete': 'the webhook',
-  'webhook.test': 'the webhook',
-  'usage-webhook.set': 'the webhook for usage',
-  'usage-webhook.delete': 'the webhook for usage',
-  'usage.correct': named('byte-hours', 'of ', 'hour'),
-  'invitation.create': named('an invitation', 'for ', 'user'),
-  'invitation.revoke': named('an invitation', 'for ', 'user'),
+  webhook: 'the webhook',
+  'usage-webhook': 'the webhook for usage',
+  usage: named('byte-hours', 'of ', 'hour'),
+  invitation: named('an invitation', 'for ', 'user'),
   'invitation.accept': 'an invitation',
   'device.approve': named('a command line', 'on ', 'machine'),
-  'organization.allow': named('the organization', '', 'name', 'organizationId'),
-  'organization.remove': named('the organization', '', 'name', 'organizationId'),
+  organization: named('the organization', '', 'name', 'organizationId'),
   'user.end': named('the user', '', 'user', 'hostUser'),
-  'email.add': named('the e-mail address', '', 'address'),
-  'email.remove': named('the e-mail address', '', 'address'),
-  'gc.open': 'garbage collection of',
+  email: named('the e-mail address', '', 'address'),
+  gc: 'garbage collection of',
   'gc.reachable-set': 'a reachable set of',
-  'gc.run': 'garbage collection of',
-  'gc.cancel': 'garbage collection of',
 };
 
 /** Where an action's own isn't said. */
@@ -155,8 +142,9 @@ const pasts: Readonly<Record<string, string>> = {
 
 export function auditSentence(entry: AuditEntryBody): Sentence {
   const { time, action, outcome } = entry;
-  const thing = things[action];
-  const own = thing === undefined ? 'do' : action.slice(action.indexOf('.') + 1);
+  const [of = '', did = ''] = action.split('.');
+  const thing = things[action] ?? things[of];
+  const own = thing === undefined ? 'do' : did;
   const verb = verbs[action] ?? verbs[own] ?? own;
   const start = outcome === 'succeeded' ? (pasts[verb] ?? verb.replace(/e?$/, 'ed')) : `tried to ${verb}`;
   return {

@@ -61,9 +61,11 @@ export async function keepFromDeletion(
     mayHaveOlderKeys?: boolean | undefined;
     names: ReadonlyMap<string, number>;
     stored: ReadonlyMap<string, number>;
+    /** Of files: nothing is kept, and a name is free once its delete has ended. */
+    isOfFiles?: boolean;
   },
 ): Promise<'kept' | 'deleting'> {
-  const { tenant, repo, deletionCount, names: asked } = input;
+  const { tenant, repo, deletionCount, names: asked, isOfFiles = false } = input;
   if (input.mayHaveOlderKeys) await allPages(deps.ledger.deletions(tenant));
   // To read the few that there are takes less than to ask for each object.
   const deletions = await (deletionCount > asked.size
@@ -80,7 +82,7 @@ export async function keepFromDeletion(
     const affected = state === 'deleted' ? input.stored : asked;
     const names = [...objects.keys()].filter((name) => affected.has(name));
     if (names.length === 0) continue;
-    if (state !== 'scheduled') return 'deleting';
+    if (state !== 'scheduled' || isOfFiles) return 'deleting';
     if ((await unmark(deps, { tenant, deletion, names })) === 'refused') return 'deleting';
   }
   return [...input.stored.keys()].some((oid) => gone.has(oid)) ? 'deleting' : 'kept';
@@ -122,10 +124,12 @@ const askedBytesMin = 1024 ** 2;
  */
 export async function findStoredForUpload(
   deps: FindStoredDeps & Pick<CoreDeps, 'knownObjects'>,
-  { tenant, repo, repoObjects, objects }: AdmitUploadInput,
+  { tenant, repo, repoObjects, objects, files }: AdmitUploadInput,
 ): Promise<Map<string, number>> {
   const { knownObjects, clock, settings } = deps;
   const place = { tenant: tenant.tenant, repo };
+  // What is taken for new without asking must replace itself if it isn't.
+  if (files) return findStored(deps, { ...place, repoObjects, oids: [...objects.keys()] });
   const path = repoPrefix(place);
   const listedAtMs = clock.nowMs();
   const listed = knownObjects.of(path, listedAtMs, settings.listingTrustMs);
@@ -238,13 +242,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
   // both, and spares the objects.
   const [added, keepOutcome] = await Promise.all([
-    addWithinLimit(deps, {
-      tenant: input.tenant,
-      repo: input.repo,
-      chosen: missing,
-      notYetAdded: missing,
-      beforeMax: unconfirmed.beforeMax,
-    }),
+    addWithinLimit(deps, { ...input, ...unconfirmed, chosen: missing, notYetAdded: missing }),
     keepFromDeletion(deps, {
       tenant,
       repo: input.repo,
@@ -252,6 +250,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       mayHaveOlderKeys: input.tenant.mayHaveOlderKeys,
       names: input.objects,
       stored,
+      isOfFiles: input.files !== undefined,
     }),
     isExpectedToFit ? requestUploadReconcile() : undefined,
   ]);
@@ -442,7 +441,7 @@ async function issue(
       if (ticket) return verdicts.set(oid, { kind: 'chunks', verifyToken, isResumed: false, ...ticket });
       const put = await deps.signer.signUpload({
         key: objectKey({ tenant, repo: reservation.repo, oid }),
-        oid,
+        ...(asked.files ? { ...asked.files.get(oid), onlyNew: true } : { oid }),
         sizeBytes,
         storageClass,
         signedAtMs: reservation.createdAtMs,

@@ -7,17 +7,16 @@ import type { CoreDeps } from './core-deps.ts';
 import { heldUntilMs } from './deletes.ts';
 import {
   type Deletion,
+  deleteRunMs,
   deletionObjectsMax,
   emptiedName,
   keptUntilMs,
   newDeletion,
 } from './rules/deletion.ts';
+import { portionsOf } from './rules/emptied.ts';
 import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
 import { type DeletionDeps, runDeletion } from './run-deletions.ts';
 import { forgetAll } from './seams.ts';
-
-/** UTF-8 bytes of the names in one deletion. With the sizes they fit into an item of 400 KB. */
-const nameBytesMax = 200_000;
 
 interface ListedObject {
   readonly key: string;
@@ -37,20 +36,7 @@ export async function* listInDeletions(
 ): AsyncIterable<ReadonlyMap<string, number>> {
   const prefix = deletionPrefix(path);
   for await (const page of objectsOf(deps, path)) {
-    let objects = new Map<string, number>();
-    let nameBytes = 0;
-    for (const { key, sizeBytes } of page) {
-      const name = key.slice(prefix.length);
-      const bytes = Buffer.byteLength(name);
-      if (objects.size === deletionObjectsMax || nameBytes + bytes > nameBytesMax) {
-        yield objects;
-        objects = new Map();
-        nameBytes = 0;
-      }
-      nameBytes += bytes;
-      objects.set(name, sizeBytes);
-    }
-    if (objects.size > 0) yield objects;
+    yield* portionsOf(page.map(({ key, sizeBytes }) => [key.slice(prefix.length), sizeBytes] as const));
   }
 }
 
@@ -102,12 +88,12 @@ export async function emptyClosedRepos(
   let isOpening = false;
   let isFirst = true;
   let failure: { readonly error: unknown } | undefined;
-  for (const { repo, closedAtMs } of repos) {
+  for (const { repo, closedAtMs, kind } of repos) {
     if (closedAtMs === null) continue;
     if (!isFirst && deps.clock.nowMs() > input.untilMs) return 'unfinished';
     isFirst = false;
     try {
-      const outcome = await emptyAndOpen(deps, { ...input, repo, closedAtMs });
+      const outcome = await emptyAndOpen(deps, { ...input, repo, closedAtMs, kind });
       if (outcome === 'unfinished') return outcome;
       // The next repo would leave another note. The closed repos keep the tenant due.
       if (outcome === 'unanswered') return 'done';
@@ -135,22 +121,26 @@ async function endUploads(
 
 async function emptyAndOpen(
   deps: EmptyReposDeps,
-  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+  input: { tenant: string; untilMs: number; closedAtMs: number } & Pick<RepoRecord, 'repo' | 'kind'>,
 ): Promise<EmptyReposOutcome | 'unanswered'> {
   await endUploads(deps, input);
   const outcome = await emptyRepo(deps, input);
   if (outcome === 'not-empty') return 'done';
   if (outcome !== 'empty') return outcome;
-  const isOpening = deps.clock.nowMs() <= closedUntilMs(deps.settings, input.closedAtMs);
+  const isOpening = deps.clock.nowMs() <= closedUntilMs(deps.settings, input);
   return isOpening ? 'opening' : openUnlessHeld(deps, input);
 }
 
 /**
  * By then a batch that read the repo before its closing has ended, or will never issue a URL. And no batch after the
- * opening is told by a listing of before that something is stored.
+ * opening is told by a listing of before that something is stored. Nor is any empty object still put at a name.
  */
-function closedUntilMs(settings: Settings, closedAtMs: number): number {
-  return Math.max(closedAtMs + settings.pendingVoidAfterMs, keptUntilMs(settings, closedAtMs));
+function closedUntilMs(
+  settings: Settings,
+  { closedAtMs, kind }: { closedAtMs: number; kind?: RepoRecord['kind'] },
+): number {
+  const putMs = kind === 'files' ? closedAtMs + deleteRunMs + 2 * settings.clockSkewMs : 0;
+  return Math.max(closedAtMs + settings.pendingVoidAfterMs, keptUntilMs(settings, closedAtMs), putMs);
 }
 
 async function openUnlessHeld(
@@ -165,6 +155,8 @@ async function openUnlessHeld(
   // A request that saw the repo open has ended, as a batch has. So nothing of it comes after this.
   const left = await forgetAll(deps.belongings, (each) => each.forgetRepo?.({ tenant, repo, untilMs }));
   if (left === 'unfinished') return left;
+  for await (const page of deps.ledger.emptied({ tenant, repo }))
+    for (const { id } of page) await deps.ledger.removeEmptied({ tenant, repo, id });
   await deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs: deps.clock.nowMs() });
   await deps.ledger.openRepo({ tenant, repo, closedAtMs });
   deps.log.info('repo emptied', { tenant, repo });

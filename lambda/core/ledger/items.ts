@@ -106,11 +106,16 @@ export const deletionKey = (path: DeletionKey) => ({
   sk: `${ofRepo('DELETION', path.repo)}${path.deletionId}`,
 });
 
+export const emptiedKey = (path: RepoPath & { id: string }) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `${ofRepo('EMPTIED', path.repo)}${path.id}`,
+});
+
 /**
- * What the sort keys of a repo's reservations or deletions begin with. It also begins those of a folder whose name
+ * What the sort keys of a repo's reservations, deletions or empty objects begin with. It also begins those of a folder whose name
  * continues with `#`, so the reader compares the name too.
  */
-export function ofRepo(kind: 'RESERVATION' | 'DELETION', repo: string): string {
+export function ofRepo(kind: 'RESERVATION' | 'DELETION' | 'EMPTIED', repo: string): string {
   return `${kind}#${inKey(repo)}#`;
 }
 

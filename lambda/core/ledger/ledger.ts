@@ -1,5 +1,6 @@
 import type { Table } from '../table/requests.ts';
 import { deletionMethods } from './deletion-store.ts';
+import { emptiedMethods } from './emptied-store.ts';
 import { reconcileMethods } from './reconcile-store.ts';
 import { refreshMethods } from './refresh-store.ts';
 import { repoMethods, shardMethods } from './repo-store.ts';
@@ -54,6 +55,8 @@ import { watchMethods } from './watch-store.ts';
  * - `countDeletions`: counts again: wrong until the next run
  * - `putDeletion` of a gc run: the same, and however late: void without its watch, and it deletes only what
  *   nobody has named since
+ * - `putEmptied`: its names are asked for again when they are due. `keepEmptied`, `removeEmptied`: no other has this id
+ * - `endEmptied`: only over the last that was read, which was due long ago
  * - `openWatch`: not if a watch is open, nor if one has ended that was opened then or later
  * - `closeWatch`: only that watch
  * - `noteSeen`, `noteGone`: the same item again. What is gone only says why an object is missing
@@ -74,6 +77,7 @@ export function createDynamoDbLedger(table: Table) {
     ...reconcileMethods(table),
     ...shardMethods(table),
     ...deletionMethods(table),
+    ...emptiedMethods(table),
     ...watchMethods(table),
     ...refreshMethods(table),
   };

@@ -2,6 +2,7 @@ import { allPages, mapLimited } from '../rules/async.ts';
 import { yearMs } from '../rules/dates.ts';
 import { commitRepos, commitShards, commitTenant, tidyShards } from './commit-reconcile.ts';
 import type { CoreDeps } from './core-deps.ts';
+import { emptiedNames } from './empty-objects.ts';
 import {
   type Recomputed,
   type ReservationsByRepo,
@@ -21,6 +22,7 @@ import {
   readSnapshot,
   SupersededError,
   settleLapsed,
+  type UnseenFiles,
 } from './snapshot.ts';
 
 /**
@@ -179,6 +181,7 @@ export type ReconcileOutcome =
       readonly hasInitialScans: boolean;
       /** When shards are to be scanned next. null: there are none. */
       readonly shardsDueAtMs: number | null;
+      readonly unseenFiles: UnseenFiles;
     }
   /** Another reconcile holds the lease. */
   | { readonly kind: 'busy'; readonly leaseUntilMs: number }
@@ -284,7 +287,6 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     lease,
   });
   if (repoCommits.kind === 'superseded') return repoCommits;
-  const listedUntilMs = lease.chargedUntilMs();
   const commit = await commitTenant(deps, {
     epoch,
     before,
@@ -293,13 +295,13 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     recomputed,
     recomputedLimited,
     oldBytes: isFull ? oldBytesOf(scans) : undefined,
-    listedUntilMs,
+    listedUntilMs: lease.chargedUntilMs(),
     largeRepos,
     repoCount: repoCommits.repos.length,
   });
   if (commit.kind === 'superseded') return commit;
 
-  await Promise.all([
+  const [unseenFiles] = await Promise.all([
     settleLapsed(deps, { ...input, snapshot, scans }),
     tellOfCommit({ before, after: commit.tenant, epoch }),
   ]);
@@ -317,6 +319,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     isFull,
     hasInitialScans: initialScans.length > 0,
     shardsDueAtMs: largeRepos.nextDueAtMs,
+    unseenFiles,
   };
 }
 
@@ -345,7 +348,15 @@ async function countRepos(
   const due = reposToScan({ repos, reservations, tenant: before, nowMs: scanBeganMs });
   const selected = selectLargeRepos(deps, { repos, due, isFull, isAwaited });
   for (const repo of selected.former) due.add(repo);
-  const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot, due, largeRepos: selected.names });
+  // Before the listing: who puts or removes one later sets a dirty token after it.
+  const emptied = await emptiedNames(deps, { tenant: input.tenant, repos });
+  const scanned = await scanWhatMayHaveChanged(deps, {
+    run,
+    snapshot,
+    due,
+    largeRepos: selected.names,
+    emptied,
+  });
   if (scanned.kind !== 'done') return scanned;
   const largeRepos = await scanLargeRepos(deps, {
     ...run,
@@ -357,7 +368,9 @@ async function countRepos(
     ...(deadlineMs !== undefined && { deadlineMs }),
   });
   const { outcomes } = largeRepos;
-  const scans = new Map(scanned.scans);
+  const scans = new Map(
+    [...scanned.scans].map(([repo, scan]) => [repo, withoutEmptied(scan, emptied.get(repo))]),
+  );
   for (const { repo, scan } of outcomes) if (scan) scans.set(repo, scan);
   return {
     kind: 'done' as const,
@@ -368,6 +381,13 @@ async function countRepos(
     formerLargeRepos: selected.former.filter((repo) => !outcomes.some((outcome) => outcome.repo === repo)),
     requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, scanned.requests),
   };
+}
+
+/** What is counted without the empty objects at these names. */
+function withoutEmptied(scan: RepoScan, names: ReadonlySet<string> | undefined): RepoScan {
+  if (!names) return scan;
+  const hidden = [...names].filter((name) => scan.seen.get?.(name) === 0);
+  return { ...scan, objectCount: scan.objectCount - hidden.length };
 }
 
 /** What of it was stored over a year ago. undefined: one of them doesn't tell. */
@@ -385,9 +405,10 @@ function scanWhatMayHaveChanged(
     snapshot: LedgerSnapshot;
     due: ReadonlySet<string>;
     largeRepos: ReadonlySet<string>;
+    emptied: ReadonlyMap<string, ReadonlySet<string>>;
   },
 ): Promise<ScanReposOutcome> {
-  const { run, snapshot, due, largeRepos } = scanning;
+  const { run, snapshot, due, largeRepos, emptied } = scanning;
   const { input } = run;
   const { repos, reservations } = snapshot;
   return scanRepos(deps, {
@@ -396,7 +417,11 @@ function scanWhatMayHaveChanged(
     due,
     largeRepos,
     isFull: run.isFull,
-    lookFor: (repo) => oidsOf(reservations, { repo, excluded: input.exclude }),
+    lookFor: (repo) => {
+      const oids = oidsOf(reservations, { repo, excluded: input.exclude });
+      for (const name of emptied.get(repo) ?? []) oids.add(name);
+      return oids;
+    },
     ...(run.isFull && { oldBeforeMs: snapshot.scanBeganMs - yearMs }),
     isAwaited: input.isAwaited ?? false,
     ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),
@@ -408,7 +433,7 @@ function scanWhatMayHaveChanged(
 function oidsOf(
   reservations: ReservationsByRepo,
   { repo, excluded }: { repo: string; excluded: ReconcileInput['exclude'] },
-): ReadonlySet<string> {
+): Set<string> {
   const oids = reservations.get(repo)?.oids() ?? new Set();
   if (excluded?.repo === repo) for (const oid of excluded.oids) oids.add(oid);
   return oids;

@@ -101,6 +101,7 @@ async function removeRepo(
     'giant',
     'watch',
     'tidyBelowEpoch',
+    'lastEmptied',
   ];
   const asRead = (name: string, value: number | undefined) =>
     value === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`;
@@ -128,12 +129,12 @@ async function removeRepo(
 /** Notes that somebody created a repo. One that was created already keeps its time. `closed`: it is being deleted. */
 async function createRepo(
   table: Table,
-  input: RepoPath & { createdAtMs: number },
+  input: RepoPath & { createdAtMs: number; kind?: RepoRecord['kind'] },
 ): Promise<'done' | 'closed'> {
-  const { createdAtMs } = input;
+  const { createdAtMs, kind } = input;
   const ok = await setOnRepo(table, input, {
     fields: {},
-    defaults: { createdAtMs },
+    defaults: { createdAtMs, ...(kind && { kind }) },
     condition: 'attribute_not_exists(#closedAtMs)',
   });
   return ok ? 'done' : 'closed';
@@ -187,7 +188,15 @@ async function openRepo(
     key: repoKey(input),
     change: [
       setting({ endedClosingMs: input.closedAtMs }),
-      removing('closedAtMs', 'createdAtMs', 'storageClass', 'points', byDueIndex.pk, byDueIndex.sk),
+      removing(
+        'closedAtMs',
+        'createdAtMs',
+        'storageClass',
+        'points',
+        'lastEmptied',
+        byDueIndex.pk,
+        byDueIndex.sk,
+      ),
     ],
     condition: '#closedAtMs = :closed',
     values: { ':closed': input.closedAtMs },

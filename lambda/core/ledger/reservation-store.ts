@@ -1,3 +1,4 @@
+import { objectOf } from '../rules/stored.ts';
 import { absent, all, exists, removingKeys, setting } from '../table/expressions.ts';
 import {
   deleteItem,
@@ -66,7 +67,7 @@ async function putReservation(
       ...reservationKey({ tenant, repo: rest.repo, reservationId: id }),
       ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: dueAtMs ?? lookAtMs ?? rest.lapsedAtMs }),
       reservationId: id,
-      entries: Object.fromEntries(entries),
+      entries: objectOf(entries),
       lookAtMs: lookAtMs ?? undefined,
       ...rest,
     },
@@ -87,7 +88,7 @@ async function issueReservation(
     chunked?: { oids: readonly string[]; untilMs: number } | undefined;
   },
 ): Promise<'issued' | 'gone'> {
-  const issued = { state: 'issued', entries: Object.fromEntries(input.entries) };
+  const issued = { state: 'issued', entries: objectOf(input.entries) };
   const { oids, untilMs } = input.chunked ?? {};
   const result = await updateItem(table, {
     key: reservationKey(input),
@@ -151,7 +152,7 @@ async function keepUnconfirmed(
   input: ReservationKey & { entries: ReadonlyMap<string, number>; lookAtMs: number },
 ): Promise<'kept' | 'gone'> {
   const { lookAtMs } = input;
-  const entries = Object.fromEntries(input.entries);
+  const entries = objectOf(input.entries);
   const result = await updateItem(table, {
     key: reservationKey(input),
     change: [setting({ entries, lookAtMs, [byDueIndex.sk]: lookAtMs })],

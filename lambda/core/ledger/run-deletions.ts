@@ -4,6 +4,7 @@ import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
 import type { CoreDeps } from './core-deps.ts';
 import { readHolds } from './deletes.ts';
+import { deleteFiles } from './empty-objects.ts';
 import {
   type Deletion,
   deleteRunMs,
@@ -20,7 +21,7 @@ import {
   storedAgainUntilMs,
   sumEntries,
 } from './rules/reservation.ts';
-import { dirtyTokenOf } from './rules/tenant.ts';
+import { dirtyTokenOf, isOfFiles } from './rules/tenant.ts';
 import { type Spared, sparedBy } from './seams.ts';
 
 const expectedAtOnce = 16;
@@ -53,10 +54,10 @@ export async function expectedOnceMore(
 ): Promise<{ unconfirmed: Reservation; tooMany: boolean } | undefined> {
   const { ledger, clock, ids, settings } = deps;
   const { tenant, repo } = input;
-  // There is a URL only for an object with an oid.
-  const entries = new Map([...input.objects].filter(([name]) => isOid(name)));
-  if (entries.size === 0) return undefined;
   const [record, account] = await Promise.all([ledger.readRepo({ tenant, repo }), ledger.readTenant(tenant)]);
+  // There is a URL only for an object with an oid, or a file.
+  const entries = new Map([...input.objects].filter(([name]) => record?.kind === 'files' || isOid(name)));
+  if (entries.size === 0) return undefined;
   const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, input.putsUntilMs);
   const nowMs = clock.nowMs();
   if (nowMs > putsUntilMs || !account) return undefined;
@@ -84,7 +85,7 @@ export async function findYoung(
   const { tenant, repo } = input;
   const young = new Set<string>();
   try {
-    await mapLimited([...input.names].filter(isOid), expectedAtOnce, async (name) => {
+    await mapLimited([...input.names], expectedAtOnce, async (name) => {
       const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
       if (!stored) return;
       const { sizeBytes, lastModifiedMs = clock.nowMs() } = stored;
@@ -250,15 +251,16 @@ export async function runDeletion(
   if (claim.kind === 'refused') return claim;
   const { id, repo, objects } = claim.deletion;
 
-  // Read after the claim: a batch that reserves later finds the claim, and waits.
-  const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
-  // After the claim, too. A batch that finds the repo open finds the claim, and waits.
+  // Read after the claim: a batch that finds the repo open finds the claim, and waits.
   const record = await ledger.readRepo({ tenant, repo });
   const hasBegun = input.deletion.state === 'deleting';
   if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
     await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
-    return { kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined };
+    return nothingLeft;
   }
+  if (isOfFiles(record)) return runOnFiles(deps, { tenant, deletion: claim.deletion, deadlineMs });
+  // After the claim, too: a batch that reserves later finds the claim, and waits.
+  const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   // After the claim, too. Of a closed repo all goes.
   const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });
   const free = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
@@ -310,6 +312,20 @@ export async function runDeletion(
     held: left.size,
   });
   return { kind: 'ended', heldCount: left.size, isWaiting: young.size > 0, gone: going };
+}
+
+const nothingLeft: DeletionRun = { kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined };
+
+async function runOnFiles(
+  deps: DeletionDeps,
+  input: { tenant: string; deletion: Deletion; deadlineMs: number },
+): Promise<DeletionRun> {
+  if (!(await deleteFiles(deps, input))) return { kind: 'unanswered' };
+  const { tenant, deletion, deadlineMs } = input;
+  const { id: deletionId, repo, dueAtMs } = deletion;
+  const left = new Map<string, number>();
+  await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, dueAtMs, left, keptUntilMs: null });
+  return nothingLeft;
 }
 
 /**

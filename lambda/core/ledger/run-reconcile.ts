@@ -1,5 +1,6 @@
 import { allPages } from '../rules/async.ts';
 import type { CoreDeps } from './core-deps.ts';
+import { endLapsed, removeDueEmptied } from './empty-objects.ts';
 import { closeReposOfClosedTenant, type EmptyReposDeps, emptyClosedRepos } from './empty-repos.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { awaitOtherReconcile, reconcileDelayMs } from './reconcile-now.ts';
@@ -11,7 +12,7 @@ import {
   urgencyOf,
 } from './rules/reconcile-policy.ts';
 import type { TenantRecord } from './rules/tenant.ts';
-import { runDeletions } from './run-deletions.ts';
+import { runDeletion, runDeletions } from './run-deletions.ts';
 import { forgetAll } from './seams.ts';
 
 export type RunReconcileDeps = ReconcileDeps & EmptyReposDeps & Pick<CoreDeps, 'queue' | 'holds' | 'chores'>;
@@ -82,7 +83,13 @@ export async function runReconcile(
     const emptied = await attempt(deps, { tenant, what: 'closed repos' }, () =>
       emptyClosedRepos(deps, timed()),
     );
-    const done: unknown[] = [emptied];
+    const removed = await attempt(deps, { tenant, what: 'empty objects' }, () =>
+      removeDueEmptied(deps, {
+        ...timed(),
+        run: (deletion) => runDeletion(deps, { tenant, deletion, isClosed: false }),
+      }),
+    );
+    const done: unknown[] = [emptied, removed];
     for (const { what, advance } of deps.chores)
       done.push(await attempt(deps, { tenant, what }, () => advance(timed())));
     const isUncounted = done.includes('uncounted');
@@ -215,6 +222,11 @@ async function reconcileUntilDone(
         if (owesFull && !outcome.hasInitialScans) {
           if (deps.clock.nowMs() + shardsReserveMs >= deadlineMs) return false;
           full = true;
+          continue;
+        }
+        // What they claimed is free once it's counted that nothing more can come of them.
+        if (await endLapsed(deps, { tenant, unseen: outcome.unseenFiles, untilMs: deadlineMs - reserveMs })) {
+          full = false;
           continue;
         }
         if (await waitForShards(deps, { ...outcome, deadlineMs })) {

@@ -93,7 +93,7 @@ interface FlatSums {
   storedBytes: number;
   objectCount: number;
   oldBytes?: number;
-  readonly seen: Set<string>;
+  readonly seen: Map<string, number>;
 }
 
 /** Adds up pages, repo by repo. */
@@ -157,14 +157,14 @@ class FlatCount {
   ): void {
     const { name, sizeBytes, lastModifiedMs, lookFor } = object;
     const before = this.#oldBeforeMs;
-    const none: FlatSums = { storedBytes: 0, objectCount: 0, seen: new Set<string>() };
+    const none: FlatSums = { storedBytes: 0, objectCount: 0, seen: new Map() };
     const scanned = this.#repos.get(repo) ?? none;
     this.#repos.set(repo, scanned);
     if (before !== undefined)
       scanned.oldBytes = (scanned.oldBytes ?? 0) + ((lastModifiedMs ?? before) < before ? sizeBytes : 0);
     scanned.storedBytes += sizeBytes;
     scanned.objectCount += 1;
-    if (lookFor.has(name)) scanned.seen.add(name);
+    if (lookFor.has(name)) scanned.seen.set(name, sizeBytes);
   }
 
   /** If one repo fills the page, it is scanned on its own, and the listing goes on behind it. */
@@ -342,10 +342,12 @@ async function scanEach(
   const hints = hintsOf(input.known);
   const withoutHint = repos.filter((repo) => !hints.has(repo)).length;
   const isAwaited = input.isAwaited && withoutHint <= sixteenAtOnceReposMax;
-  const closed = new Set(input.known.filter(({ closedAtMs }) => closedAtMs !== null).map(({ repo }) => repo));
+  // One that is being emptied, and files: shards are ranges of hex digits.
+  const whole = input.known.filter(({ closedAtMs, kind }) => closedAtMs !== null || kind === 'files');
+  const ordinary = new Set(whole.map(({ repo }) => repo));
   const scans = new Map<string, RepoScan>();
   const isDone = await mapLimited(repos, reposAtOnce, async (repo) => {
-    const mayOutgrow = repo !== '' && !closed.has(repo) && !input.isAwaited;
+    const mayOutgrow = repo !== '' && !ordinary.has(repo) && !input.isAwaited;
     const hintObjects = hints.get(repo);
     const outcome = await scanRepo(deps, { ...input, repo, hintObjects, isAwaited, mayOutgrow });
     if (outcome === 'outgrown') input.outgrown.add(repo);

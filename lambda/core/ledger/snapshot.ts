@@ -165,6 +165,9 @@ interface SettleLapsedInput {
   readonly scans: ReadonlyMap<string, RepoScan>;
 }
 
+/** Repo of files → names whose URLs are to be ended. */
+export type UnseenFiles = ReadonlyMap<string, ReadonlySet<string>>;
+
 /** What becomes of one reservation. */
 interface Step {
   readonly repo: string;
@@ -175,28 +178,35 @@ interface Step {
  * Step 6 of a reconcile: before the commit, a lapsed reservation may be the only sign that its repo changed. Those that
  * are left when the time is up do no harm, and keep the tenant due.
  *
+ * @returns those that it can't settle, because their names have to be taken first.
  * @throws {LedgerUnavailableError}
  */
 export async function settleLapsed(
   deps: Pick<CoreDeps, 'ledger' | 'clock'>,
   input: SettleLapsedInput,
-): Promise<void> {
+): Promise<UnseenFiles> {
   const { tenant, isAwaited = false, deadlineMs = Number.POSITIVE_INFINITY } = input;
+  const unseen = new Map<string, Set<string>>();
   let settled = 0;
-  await forEachLimited(stepsOf(input), settledAtOnce, async (step) => {
+  await forEachLimited(stepsOf(input), settledAtOnce, async ({ repo, settlement }) => {
+    if (settlement.kind === 'end') {
+      const names = unseen.get(repo) ?? new Set();
+      unseen.set(repo, names);
+      for (const name of settlement.names) names.add(name);
+      return;
+    }
     settled += 1;
     if (deps.clock.nowMs() >= deadlineMs || (isAwaited && settled > awaitedSettlementsMax)) return;
-    await settle(deps, { ...step, tenant });
+    const key = { tenant, repo, reservationId: settlement.reservationId };
+    if (settlement.kind === 'delete') await deps.ledger.deleteReservation(key);
+    else
+      await deps.ledger.keepUnconfirmed({
+        ...key,
+        entries: settlement.unseen,
+        lookAtMs: settlement.lookAtMs,
+      });
   });
-}
-
-async function settle(
-  { ledger }: Pick<CoreDeps, 'ledger'>,
-  { tenant, repo, settlement }: Step & { tenant: string },
-): Promise<void> {
-  const key = { tenant, repo, reservationId: settlement.reservationId };
-  if (settlement.kind === 'delete') await ledger.deleteReservation(key);
-  else await ledger.keepUnconfirmed({ ...key, entries: settlement.unseen, lookAtMs: settlement.lookAtMs });
+  return unseen;
 }
 
 function* stepsOf({ snapshot, scans }: SettleLapsedInput): Iterable<Step> {

@@ -1,4 +1,4 @@
-import type { SignedRequest } from '../store/rules/store.ts';
+import type { SignedRequest, SignUploadInput } from '../store/rules/store.ts';
 import type { CoreDeps } from './core-deps.ts';
 import type { Refusal } from './rules/limits.ts';
 import { lapsedAtMs, type Reservation, type ReservationKey, reservationIdOf } from './rules/reservation.ts';
@@ -39,6 +39,11 @@ export interface AdmitUploadInput
   readonly storageClass?: string | null;
   /** Owner of the token, to show with what is refused. null: it has neither user nor label. */
   readonly user?: string | null;
+  /**
+   * Of a repo of files: name → what its URL wants beside the size. A name says nothing of what is stored under it, and a URL
+   * stores only where nothing is.
+   */
+  readonly files?: ReadonlyMap<string, Pick<SignUploadInput, 'oid' | 'contentType'>>;
   /** Nobody waits for a reconcile: if only one can tell, it's `retry`. */
   readonly isOptional?: boolean;
 }

@@ -12,8 +12,21 @@ export type Frozen<T> = T extends ReadonlyMap<unknown, unknown> | ReadonlySet<un
 /** What an item may have as null, or not at all: both are null. */
 export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
 
-/** A map, stored as an object. */
+/** Begins a name that every object has: the SDK takes no map with such a one. No name of a client begins with it. */
+const escapeMark = '\\';
+
+/** A map, stored as {@link objectOf} makes it. */
 export const mapOf = <T extends z.ZodType>(value: T) =>
   z
     .record(z.string(), value)
-    .transform((found): ReadonlyMap<string, z.output<T>> => new Map(Object.entries(found)));
+    .transform(
+      (found): ReadonlyMap<string, z.output<T>> =>
+        new Map(Object.entries(found).map(([name, each]) => [unescaped(name), each as z.output<T>])),
+    );
+
+const unescaped = (name: string) => (name.startsWith(escapeMark) ? name.slice(escapeMark.length) : name);
+
+export const objectOf = <V>(map: ReadonlyMap<string, V>): Record<string, V> =>
+  Object.fromEntries(
+    [...map].map(([name, value]) => [name in Object.prototype ? escapeMark + name : name, value]),
+  );

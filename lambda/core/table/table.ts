@@ -12,6 +12,7 @@ import type { Fields } from './expressions.ts';
  * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death (pending: end of its batch) |
  * | shard       | SHARDS#{name}#{repo} | SHARD#{prefix}    |                               |                               |
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
+ * | empty objects | TENANT#{name} | EMPTIED#{repo}#{time}-{id} |                        |                               |
  * | gc run    | TENANT#{name}  | CLEANUP#{repo}          |                               | while unfinished: DELETION#{shard}, next look |
  * | … seen      | SEEN#{name}#{watch} | {batch's begin}#{id} |                            |                               |
  * | … gone      | GONE#{name}#{repo} | {oid}               |                               |                               |

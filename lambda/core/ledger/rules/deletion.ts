@@ -31,6 +31,10 @@ export const deletionFields = z.object({
    * made it may land after the repo was emptied and opened, and would delete what was pushed since. Then it is void.
    */
   afterClosingMs: z.number().optional(),
+  /** Of files: it cancels their uploads, so it takes the names of those that aren't there. What has arrived stays. */
+  onlyNew: z.literal(true).optional(),
+  /** Of files: it removes the empty objects of this {@link Emptied}, and nothing else. */
+  emptied: z.string().optional(),
   /** Set if it is one of a gc run. It deletes only what nobody has named since, and nothing once the watch has ended. */
   sweep: sweepSchema.optional(),
 });
@@ -96,7 +100,10 @@ export const emptiedName = '~';
 
 /** A marked deletion. */
 export function newDeletion(
-  input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'afterClosingMs' | 'sweep'>,
+  input: Pick<
+    Deletion,
+    'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'afterClosingMs' | 'onlyNew' | 'emptied' | 'sweep'
+  >,
 ): Deletion {
   return { ...input, state: 'scheduled', deadlineMs: 0 };
 }

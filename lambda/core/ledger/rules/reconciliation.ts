@@ -12,6 +12,7 @@ import {
 } from './repo-reservations.ts';
 import {
   crowdedEntries,
+  isOfFiles,
   type RepoRecord,
   type TenantRecord,
   type UnconfirmedLoad,
@@ -204,11 +205,12 @@ export function scannedRepos(input: {
   scans: ReadonlyMap<string, RepoScan>;
   behind?: ReadonlySet<string>;
 }): (repo: string) => ScannedRepo {
-  const coveredIn = new Map(input.repos.map(({ repo, covered }) => [repo, covered]));
+  const records = new Map(input.repos.map((record) => [record.repo, record]));
   return (repo) => ({
     scan: input.scans.get(repo),
     isBehind: input.behind?.has(repo) ?? false,
-    covered: coveredIn.get(repo) ?? new Set(),
+    covered: records.get(repo)?.covered ?? new Set(),
+    isOfFiles: isOfFiles(records.get(repo)),
   });
 }
 

@@ -60,6 +60,8 @@ export interface OpenScan {
 /** What becomes of a lapsed reservation once the scan of its repo is committed. */
 export type Settlement =
   | { readonly kind: 'delete'; readonly reservationId: string }
+  /** Of files: the URLs of these names are to be ended. It counts in full until then. */
+  | { readonly kind: 'end'; readonly reservationId: string; readonly names: ReadonlySet<string> }
   /** It is late: these objects may still arrive. */
   | ({ readonly kind: 'unconfirmed'; readonly reservationId: string } & UnconfirmedRemainder);
 
@@ -73,7 +75,10 @@ export interface RepoScan {
    * The oids that the scan was to look for and saw. That decides whether an entry is counted. A HEAD after the scan
    * would be wrong: it finds objects that landed after it, and the sums don't have their bytes.
    */
-  readonly seen: Pick<ReadonlySet<string>, 'has'>;
+  readonly seen: Pick<ReadonlySet<string>, 'has'> & {
+    /** Bytes of one. Absent: of a large repo. */
+    readonly get?: (name: string) => number | undefined;
+  };
   /** Set of a large repo, which is not listed as a whole. */
   readonly large?: {
     /** The oids of which nobody knows whether they have arrived. They count, and their reservations are not settled. */
@@ -91,6 +96,8 @@ export interface ScannedRepo {
   readonly isBehind?: boolean;
   /** Ids of the reservations of which its last scan saw every object. */
   readonly covered: ReadonlySet<string>;
+  /** Its URLs are ended: {@link isOfFiles}. So none of its reservations becomes late. */
+  readonly isOfFiles?: boolean;
 }
 
 /** What live reservations promise of one object. */
@@ -206,14 +213,14 @@ export class RepoReservations {
    */
   openEntries(input: { scanned: ScannedRepo; nowMs: number; clockSkewMs: number }): OpenEntries {
     const { nowMs, clockSkewMs } = input;
-    const { scan, covered, isBehind = false } = input.scanned;
+    const { scan, covered, isBehind = false, isOfFiles = false } = input.scanned;
     const live = new EntryTally();
     const unconfirmed = new EntryTally();
     const countBy = new Map<string, OpenScan>();
     let newestIssuedMs: number | null = null;
     for (const row of this.#rows) {
       let entries = 0;
-      const isUnconfirmed = isLapsed(row, nowMs);
+      const isUnconfirmed = !isOfFiles && isLapsed(row, nowMs);
       const isOver = isUnconfirmed && nowMs > unconfirmedUntilMs(row);
       if (!scan && covered.has(row.id)) continue;
       const isUnseen = isBehind && isUnconfirmed && !isLookedAt(row, nowMs);
@@ -258,7 +265,7 @@ export class RepoReservations {
    */
   *settle(input: { scanned: ScannedRepo; scanBeganMs: number }): Iterable<Settlement> {
     const { scanBeganMs } = input;
-    const { scan, covered } = input.scanned;
+    const { scan, covered, isOfFiles = false } = input.scanned;
     for (const row of this.#rows) {
       const { id: reservationId, lookAtMs } = row;
       if (!isLapsed(row, scanBeganMs)) continue;
@@ -269,6 +276,12 @@ export class RepoReservations {
       // A scan before the time of its look says when that is: the same as before.
       const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
       const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
+      // What has no bytes is looked for as in any repo: an empty object at its name could not be told from it.
+      const names = isOfFiles ? namesWithBytes(this.#unseenOf(row, scan)) : noNames;
+      if (names.size > 0) {
+        yield { kind: 'end', reservationId, names };
+        continue;
+      }
       if (this.#isUnknown(row, scan)) {
         yield* this.#settleKnown(row, { scan, scanBeganMs });
         continue;
@@ -381,6 +394,11 @@ export class RepoReservations {
     for (let index = from; index < to; index += 1) yield [this.#oids[index] ?? '', this.#sizes[index] ?? 0];
   }
 }
+
+const noNames: ReadonlySet<string> = new Set();
+
+const namesWithBytes = (entries: ReadonlyMap<string, number>): ReadonlySet<string> =>
+  new Set([...entries].flatMap(([name, bytes]) => (bytes > 0 ? [name] : [])));
 
 /** Adds what somebody claimed to what they claimed before. */
 export function addCount(counts: Map<string, OpenScan>, madeBy: string, more: OpenScan): void {

@@ -160,13 +160,16 @@ export function storedAgainUntilMs(
   stored: { sizeBytes: number; lastModifiedMs: number },
 ): number {
   // A larger one was made of chunks. An upload that can make it again is in a live reservation.
-  const entries = new Map([['', Math.min(stored.sizeBytes, defaultSettings.objectBytesMax)]]);
-  const untilMsOf = (handedOutMs: number) => {
-    const expiresAtMs = handedOutMs + settings.urlLifetimeMs + settings.reservationSlackMs;
-    return unconfirmedUntilMs({ lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries }) });
-  };
-  const arrivedMs = untilMsOf(stored.lastModifiedMs);
-  return untilMsOf(arrivedMs + settings.pendingVoidAfterMs);
+  const sizeBytes = Math.min(stored.sizeBytes, defaultSettings.objectBytesMax);
+  const arrivedMs = lastPutMs(settings, { sizeBytes, handedOutMs: stored.lastModifiedMs });
+  return lastPutMs(settings, { sizeBytes, handedOutMs: arrivedMs + settings.pendingVoidAfterMs });
+}
+
+/** When the last PUT of such an object ends whose URL was handed out by then. */
+export function lastPutMs(settings: Settings, url: { sizeBytes: number; handedOutMs: number }): number {
+  const expiresAtMs = url.handedOutMs + settings.urlLifetimeMs + settings.reservationSlackMs;
+  const entries = new Map([['', url.sizeBytes]]);
+  return unconfirmedUntilMs({ lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries }) });
 }
 
 /** When a delete has ended by every clock. It tells the unconfirmed reservation of a run of a deletion. */

@@ -227,7 +227,9 @@ type PlanSettings = Pick<Settings, 'largeRepoObjects' | 'shardObjectsMax' | 'sha
  * @param record as its last count found it. The repo with the empty name has keys beside its folder, so it is listed.
  */
 export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordinary' | 'large' {
-  const { repo, objectCount, epoch, large, closedAtMs } = record;
+  const { repo, objectCount, epoch, large, closedAtMs, kind } = record;
+  // Shards are ranges of hex digits.
+  if (kind === 'files') return 'ordinary';
   // The number is that of before it became one.
   if (large?.isInitialScan) return 'large';
   if (large) return objectCount < settings.largeRepoObjects / 2 ? 'ordinary' : 'large';

@@ -323,6 +323,13 @@ export const repoSchema = z.object({
   points: z.string().transform(pointsIn).optional(),
   /** When somebody created it. Without that it is there only while something is stored in it. */
   createdAtMs: z.number().optional(),
+  /**
+   * `files`: its objects have names of any kind, and each is put once: a URL stores nothing where something is. Absent: their
+   * names are oids. It stays with the item.
+   */
+  kind: z.literal('files').optional(),
+  /** Sort key of the last {@link Emptied} of it. Absent: there is none. */
+  lastEmptied: z.string().optional(),
   /** The same as its tenant's, before which it goes. Absent: its tenant's. */
   storageClass: z.string().optional(),
   /** Set on a large repo: it is counted by shards, and the sums above are theirs. */
@@ -367,6 +374,16 @@ export function isThere(repo: RepoRecord): boolean {
   return repo.createdAtMs !== undefined || (repo.epoch > 0 && repo.objectCount > 0);
 }
 
+/**
+ * Whether a URL of the repo ends once something has its name. Not once it was deleted: of one that is being emptied all goes, and
+ * whatever comes late counts as in any other repo.
+ */
+export function isOfFiles(
+  repo: Pick<RepoRecord, 'kind' | 'closedAtMs' | 'createdAtMs'> | undefined,
+): boolean {
+  return repo?.kind === 'files' && repo.closedAtMs === null && repo.createdAtMs !== undefined;
+}
+
 /** No write lands so late. */
 const lateWritesMs = 24 * 60 * 60_000;
 
@@ -388,6 +405,7 @@ export function isDisposable(repo: RepoRecord, nowMs: number): boolean {
     repo.large === undefined &&
     repo.watch === undefined &&
     repo.tidyBelowEpoch === undefined &&
+    repo.lastEmptied === undefined &&
     nowMs > lastMs + lateWritesMs
   );
 }

@@ -1,0 +1,294 @@
+import { allPages, mapLimited } from '../rules/async.ts';
+import { repoPrefix } from '../rules/names.ts';
+import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
+import type { CoreDeps } from './core-deps.ts';
+import { type Deletion, deleteRunMs, newDeletion, openDeletionsMax } from './rules/deletion.ts';
+import { type Emptied, newEmptied, portionsOf } from './rules/emptied.ts';
+import { storedAgainUntilMs } from './rules/reservation.ts';
+import { dirtyTokenOf, isOfFiles, type RepoPath, type RepoRecord } from './rules/tenant.ts';
+
+/**
+ * Files are put once: no URL stores anything where something is. So an object of 0 bytes at a name ends all of its URLs at once, and
+ * nobody has to wait for slow PUTs, or to count them for a day. It goes when no PUT of the name can be under way.
+ */
+
+type EmptyDeps = Pick<CoreDeps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
+
+const requestsAtOnce = 32;
+
+/**
+ * Puts empty objects. Their record is written before, so that they are hidden, and removed some day, whatever happens after.
+ *
+ * @param input.onlyNew none where something is.
+ * @returns false: the store did not answer for each, or nothing may be put. What was put stays.
+ */
+async function takeNames(
+  { ledger, store, ids, settings }: EmptyDeps,
+  input: RepoPath & { names: readonly string[]; onlyNew: boolean; deadlineMs: number },
+): Promise<boolean> {
+  const { tenant, repo, names, onlyNew, deadlineMs } = input;
+  if (names.length === 0) return true;
+  const emptied = newEmptied(settings, { repo, names, byMs: deadlineMs, random: ids.random(16) });
+  const { id } = emptied;
+  if ((await ledger.putEmptied({ tenant, ...emptied })) === 'closed') return false;
+  try {
+    const outcomes = await mapLimited(names, requestsAtOnce, (name) =>
+      store.putEmpty(`${repoPrefix({ tenant, repo })}${name}`, { mark: id, onlyNew, deadlineMs }),
+    );
+    const put = names.filter((_, index) => outcomes[index] === 'put');
+    if (put.length === 0) await ledger.removeEmptied({ tenant, repo, id });
+    else if (put.length < names.length) await ledger.keepEmptied({ tenant, repo, id, names: put });
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return false;
+  }
+}
+
+/** A scan that knew nothing of the record may have counted empty objects. */
+async function markDirty({ ledger, ids }: Pick<EmptyDeps, 'ledger' | 'ids'>, path: RepoPath): Promise<void> {
+  const dirtyToken = dirtyTokenOf({ random: ids.random(12), isRecorded: false });
+  await ledger.markDirty({ ...path, dirtyToken });
+}
+
+/**
+ * What ends between the announcement of a delete and the removal of its note: the confirmed usage goes down first, and scans
+ * that began before are void.
+ *
+ * @param input.bytes of all that goes.
+ * @param act it returns false if the store did not answer for all. Then the note stays until it is over.
+ * @returns the same.
+ */
+async function announced(
+  { ledger, ids }: EmptyDeps,
+  { tenant, repo, bytes, deadlineMs }: RepoPath & { bytes: number; deadlineMs: number },
+  act: () => Promise<boolean>,
+): Promise<boolean> {
+  const intentId = ids.random(12);
+  await ledger.announceDelete({ tenant, intentId, note: { repo, bytes, deadlineMs } });
+  const isDone = await act();
+  await markDirty({ ledger, ids }, { tenant, repo });
+  if (isDone) await ledger.removeIntent({ tenant, intentId });
+  return isDone;
+}
+
+/**
+ * Ends the URLs of lapsed reservations. Until then they count in full, because a slow PUT may still end. So each name gets
+ * an empty object, unless its file has arrived meanwhile. The next reconcile sees one or the other, and settles them.
+ *
+ * @param input.unseen repo → names that no scan saw.
+ * @param input.untilMs nothing more is begun after this.
+ * @returns whether there is something to see.
+ * @throws {LedgerUnavailableError}
+ */
+export async function endLapsed(
+  deps: EmptyDeps,
+  input: { tenant: string; unseen: ReadonlyMap<string, ReadonlySet<string>>; untilMs: number },
+): Promise<boolean> {
+  const { tenant, unseen, untilMs } = input;
+  let isSome = false;
+  for (const [repo, names] of unseen)
+    for (const portion of portionsOf([...names].map((name) => [name, true] as const))) {
+      const nowMs = deps.clock.nowMs();
+      if (nowMs > untilMs) return isSome;
+      const taking = { tenant, repo, names: [...portion.keys()], onlyNew: true };
+      const isDone = await takeNames(deps, { ...taking, deadlineMs: nowMs + deleteRunMs });
+      await markDirty(deps, { tenant, repo });
+      if (isDone) deps.log.info('lapsed uploads ended', { tenant, repo, names: portion.size });
+      isSome ||= isDone;
+    }
+  return isSome;
+}
+
+/** What is asked of files: name → bytes, as they are stored or, to cancel their uploads, as they were claimed. */
+interface FilesWish extends RepoPath {
+  readonly objects: ReadonlyMap<string, number>;
+  /** Cancels the uploads of those that aren't there. What has arrived stays. */
+  readonly onlyNew?: true;
+}
+
+/**
+ * Has files deleted, or their uploads canceled, by the next run of the queue. It frees their space before any URL of theirs could
+ * bring it back. Whoever asks for one of these names meanwhile is told to ask again.
+ *
+ * @returns `full`: so many deletions wait that no other can be added now.
+ * @throws {LedgerUnavailableError}
+ */
+export async function requestFileDeletion(
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids'>,
+  { tenant, repo, objects, onlyNew }: FilesWish,
+): Promise<'requested' | 'full'> {
+  const { ledger, queue, clock, ids } = deps;
+  const record = await ledger.readRepo({ tenant, repo });
+  const portions = [...portionsOf(objects)];
+  const counted = await ledger.countDeletions({
+    tenant,
+    difference: portions.length,
+    atMost: openDeletionsMax,
+  });
+  if (counted === 'refused') return 'full';
+  for (const portion of portions) {
+    const deletion = newDeletion({
+      id: ids.random(16),
+      repo,
+      objects: portion,
+      dueAtMs: clock.nowMs(),
+      afterClosingMs: record?.endedClosingMs ?? 0,
+      ...(onlyNew && { onlyNew }),
+    });
+    await ledger.putDeletion({ tenant, deletion });
+  }
+  await queue.request({ tenant, reason: 'delete', full: false });
+  return 'requested';
+}
+
+/**
+ * Deletes files: at once where no URL of a name can be used any more, and else an empty object replaces them.
+ *
+ * @param input.deletion as it was claimed until `deadlineMs`.
+ * @returns false: the store did not answer for each. It's repeated after the deadline.
+ * @throws {LedgerUnavailableError}
+ */
+export async function deleteFiles(
+  deps: EmptyDeps,
+  { tenant, deletion, deadlineMs }: { tenant: string; deletion: Deletion; deadlineMs: number },
+): Promise<boolean> {
+  const { store, ledger, log } = deps;
+  const { repo, objects, emptied } = deletion;
+  const prefix = repoPrefix({ tenant, repo });
+  const found = await headEach(deps, { prefix, names: [...objects.keys()] });
+  if (!found) return false;
+  const { going, taken } = divide(deps, { deletion, found });
+  const act = async () => {
+    const isTaken = await takeNames(deps, {
+      tenant,
+      repo,
+      names: taken,
+      onlyNew: deletion.onlyNew ?? false,
+      deadlineMs,
+    });
+    const unanswered = await store.delete(
+      going.map((name) => prefix + name),
+      { deadlineMs },
+    );
+    return isTaken && unanswered.size === 0;
+  };
+  if (emptied !== undefined) {
+    // Nobody sees or counts them.
+    if (!(await act())) return false;
+    await ledger.removeEmptied({ tenant, repo, id: emptied });
+  } else if (going.length + taken.length > 0) {
+    const bytes = [...going, ...taken].reduce((sum, name) => sum + (objects.get(name) ?? 0), 0);
+    if (!(await announced(deps, { tenant, repo, bytes, deadlineMs }, act))) return false;
+    log.info('deleted', { tenant, repo, objectCount: going.length + taken.length, bytes });
+  }
+  return true;
+}
+
+/** @returns undefined: the store did not answer for each. */
+async function headEach(
+  { store }: EmptyDeps,
+  { prefix, names }: { prefix: string; names: readonly string[] },
+): Promise<ReadonlyMap<string, StoredObject | undefined> | undefined> {
+  try {
+    const found = await mapLimited(names, requestsAtOnce, (name) => store.head(prefix + name));
+    return new Map(names.map((name, index) => [name, found[index]]));
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return undefined;
+  }
+}
+
+/** What is deleted, and which names get an empty object. */
+function divide(
+  { clock, settings }: EmptyDeps,
+  { deletion, found }: { deletion: Deletion; found: ReadonlyMap<string, StoredObject | undefined> },
+): { going: readonly string[]; taken: readonly string[] } {
+  const names = [...deletion.objects.keys()];
+  const { emptied } = deletion;
+  // One of a later record is the affair of that.
+  if (emptied !== undefined)
+    return { going: names.filter((name) => found.get(name)?.mark === emptied), taken: [] };
+  if (deletion.onlyNew) return { going: [], taken: names.filter((name) => !found.get(name)) };
+  const nowMs = clock.nowMs();
+  const [going, taken]: [string[], string[]] = [[], []];
+  for (const name of names) {
+    const stored = found.get(name);
+    if (!stored || stored.mark !== undefined) continue;
+    const { sizeBytes, lastModifiedMs = nowMs } = stored;
+    // A write that lands late must not delete what came after it.
+    if (lastModifiedMs > deletion.dueAtMs + settings.clockSkewMs) continue;
+    (nowMs > storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs }) ? going : taken).push(name);
+  }
+  return { going, taken };
+}
+
+/** The names at which a tenant's repos have empty objects, or may have. */
+export async function emptiedNames(
+  { ledger }: Pick<CoreDeps, 'ledger'>,
+  { tenant, repos }: { tenant: string; repos: readonly RepoRecord[] },
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const names = new Map<string, Set<string>>();
+  if (!repos.some(({ lastEmptied }) => lastEmptied !== undefined)) return names;
+  for await (const page of ledger.emptied({ tenant }))
+    for (const { repo, names: those } of page) {
+      const ofRepo = names.get(repo) ?? new Set();
+      names.set(repo, ofRepo);
+      for (const name of those) ofRepo.add(name);
+    }
+  return names;
+}
+
+/** No write lands so late after the record was due. */
+const endedAfterMs = 24 * 60 * 60_000;
+
+/**
+ * Removes the empty objects that nobody needs any more, each record's by a deletion of its own: a batch that names one of them
+ * meanwhile waits.
+ *
+ * @param input.run runs a deletion.
+ * @param input.untilMs nothing more is begun after this.
+ * @returns `unfinished`: the time was up first.
+ * @throws {LedgerUnavailableError}
+ */
+export async function removeDueEmptied(
+  deps: EmptyDeps,
+  input: {
+    tenant: string;
+    repos: readonly RepoRecord[];
+    untilMs: number;
+    run: (deletion: Deletion) => Promise<unknown>;
+  },
+): Promise<'done' | 'unfinished'> {
+  const { ledger, clock, settings } = deps;
+  const { tenant, untilMs, run } = input;
+  for (const record of input.repos) {
+    const { repo, lastEmptied } = record;
+    if (lastEmptied === undefined || !isOfFiles(record)) continue;
+    const left = await allPages(ledger.emptied({ tenant, repo }));
+    const nowMs = clock.nowMs();
+    for (const each of left) {
+      if (nowMs <= each.dueAtMs + 2 * settings.clockSkewMs) break;
+      if (clock.nowMs() > untilMs) return 'unfinished';
+      const deletion = removalOf(record, each);
+      await ledger.putDeletion({ tenant, deletion });
+      await run(deletion);
+    }
+    if (left.length === 0 && nowMs > dueOf(lastEmptied) + endedAfterMs)
+      await ledger.endEmptied({ tenant, repo, lastEmptied });
+  }
+  return 'done';
+}
+
+const dueOf = (id: string) => Number.parseInt(id, 10);
+
+function removalOf(repo: RepoRecord, { id, names, dueAtMs }: Emptied): Deletion {
+  return newDeletion({
+    id,
+    repo: repo.repo,
+    objects: new Map(names.map((name) => [name, 0])),
+    dueAtMs,
+    afterClosingMs: repo.endedClosingMs ?? 0,
+    emptied: id,
+  });
+}

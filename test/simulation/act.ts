@@ -1,7 +1,9 @@
 import { lapsedAtMs } from '../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
 import { cleanUp, download, hold } from './act-beside.ts';
+import type { Code } from './code.ts';
 import { oidName, repoName } from './names.ts';
+import type { SimDeps } from './ports.ts';
 import { push } from './push.ts';
 import type { Action, AroundAction, CrowdAction, DeleteObjectAction, Scenario } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
@@ -29,6 +31,8 @@ export async function act(
       return;
     case 'delete-object': {
       const object = { repo: repoName(action.repo), oid: oidName(action.oid) };
+      if (world.truth.files.has(object.repo))
+        return deleteFile(world, { ...object, isCancel: action.contested });
       const wish = { tenant, ...object, dryRun: false };
       const marked = await world.invoke((deps, code) => code.markObject(deps, wish), {
         // The grace time begins at the request, so the mark must not be written after the function's time limit.
@@ -70,16 +74,58 @@ export async function act(
     case 'mishap':
       return world.mishaps.add(action.at, action.what);
     case 'gc':
-      return cleanUp(world, action);
+      return insteadOf(world, { ...action, oid: action.keep[0] }, () => cleanUp(world, action));
     case 'export':
-      return hold(world, action);
+      return insteadOf(world, { ...action, oid: undefined }, () => hold(world, action));
     case 'download':
-      return download(world, action);
+      return insteadOf(world, { ...action, oid: action.objects[0]?.oid }, () => download(world, action));
     case 'outage':
       return;
     case 'read':
       return read(world, action.refresh);
   }
+}
+
+/** What nobody can do with files becomes a delete, or a cancel, so that more happens to them. */
+function insteadOf(
+  world: TenantWorld,
+  { repo, oid = 0 }: { repo: number | null; oid: number | undefined },
+  act: () => Promise<void> | undefined,
+): Promise<void> | undefined {
+  const { filesRepos, random } = world;
+  const of = filesRepos.find((index) => index === (repo ?? index));
+  if (of === undefined || !world.truth.files.has(repoName(of))) return of === undefined ? act() : undefined;
+  return deleteFile(world, { repo: repoName(of), oid: oidName(oid), isCancel: random.chance(0.5) });
+}
+
+/** Deletes a file, or cancels its uploads, as somebody who has asked what is stored or claimed. */
+async function deleteFile(
+  world: TenantWorld,
+  { repo, oid, isCancel }: { repo: string; oid: string; isCancel: boolean },
+): Promise<void> {
+  const { tenant } = world;
+  const wish = async (deps: SimDeps) => {
+    if (!isCancel) {
+      const stored = await deps.store.head(`${tenant}/${repo}/${oid}`);
+      return stored?.mark === undefined ? stored?.sizeBytes : undefined;
+    }
+    const claimed: number[] = [];
+    for await (const page of deps.ledger.reservationsOf({ tenant, repo, ofUploads: true }))
+      claimed.push(...page.flatMap(({ entries }) => entries.get(oid) ?? []));
+    return claimed.length > 0 ? Math.max(...claimed) : undefined;
+  };
+  const { nowMs } = world.scheduler;
+  const ask = async (deps: SimDeps, code: Code) => {
+    const bytes = await wish(deps);
+    if (bytes === undefined) return;
+    const objects = new Map([[oid, bytes]]);
+    await code.requestFileDeletion(deps, { tenant, repo, objects, ...(isCancel && { onlyNew: true }) });
+  };
+  // Until it's answered it may still ask, of what has come meanwhile.
+  if (!isCancel) world.invariants.requestDeletion({ repo, oid }, nowMs, Number.POSITIVE_INFINITY);
+  const outcome = await world.invoke(ask, { mayOutlive: false });
+  const heardByMs = world.scheduler.nowMs + (typeof outcome === 'object' ? 0 : world.lateMaxMs);
+  if (!isCancel) world.invariants.requestDeletion({ repo, oid }, nowMs, heardByMs);
 }
 
 async function crowd(world: TenantWorld, { repo, oid, batches }: CrowdAction): Promise<void> {

@@ -1,5 +1,6 @@
 import { admitUpload } from '../../lambda/core/ledger/admit-upload.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/core/ledger/deletes.ts';
+import { requestFileDeletion } from '../../lambda/core/ledger/empty-objects.ts';
 import { getSubscription } from '../../lambda/core/ledger/get-subscription.ts';
 import { recordStoreEvents, refresh } from '../../lambda/core/ledger/reconcile-requests.ts';
 import { cancelReservations, verifyUpload } from '../../lambda/core/ledger/reservations.ts';
@@ -35,6 +36,7 @@ export const code = {
   offerDownload,
   recordStoreEvents,
   refresh,
+  requestFileDeletion,
   runReconcile,
   updateTenant,
   verifyUpload,

@@ -21,6 +21,8 @@ export interface Coverage extends Tally {
   /** Of the service's own files alone. */
   fileOutages: number;
   deletes: number;
+  /** Empty objects that were put at names of files. */
+  emptied: number;
   tenantDeletes: number;
   reconciles: number;
   /** Reconciles that ended by requesting another one. */
@@ -73,6 +75,7 @@ export function nothingYet(): Coverage {
     outages: 0,
     fileOutages: 0,
     deletes: 0,
+    emptied: 0,
     tenantDeletes: 0,
     reconciles: 0,
     requeued: 0,

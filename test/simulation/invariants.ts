@@ -198,12 +198,11 @@ export class Invariants {
 
   /** Checked when URLs reach a client: all that is stored or may still arrive is within the limit. */
   checkAdmission(request: OpenRequest, nowMs: number): void {
-    if (this.#hasTricklers) return;
     const truth = this.#truth;
     // A full count may have counted what came around the API after the batch was admitted, and before its answer.
     const sinceMs = Math.min(request.aroundSinceMs, request.beganMs);
     for (const { start, highestLimitBytes } of request.limits) {
-      if (highestLimitBytes === null) continue;
+      if (highestLimitBytes === null || (this.#hasTricklers && !truth.areFiles(start))) continue;
       const around = truth.around.putBytes(truth.stored, sinceMs, start);
       const total = truth.storedBelow(start) + truth.outstandingBytes(nowMs, start) - around;
       if (total > highestLimitBytes)
@@ -264,13 +263,13 @@ export class Invariants {
     const truth = this.#truth;
     const { start, committedBytes } = limit;
     // How much was put around the API has no bound. It is counted by the next full listing.
-    const aroundSinceMs = this.#hasTricklers ? 0 : truth.aroundSinceMs;
+    const isLate = this.#hasTricklers && !truth.areFiles(start);
+    const aroundSinceMs = isLate ? 0 : truth.aroundSinceMs;
     const outstanding =
       truth.outstandingBytes(nowMs, start) - truth.around.putBytes(truth.stored, aroundSinceMs, start);
     const stored = truth.storedBelow(start);
-    if (this.#hasTricklers) {
-      if (!this.#isCancelled) this.#checkTricklers(limit, outstanding);
-    } else if (committedBytes !== undefined && stored + outstanding > committedBytes)
+    if (this.#hasTricklers && !this.#isCancelled) this.#checkTricklers(limit, outstanding);
+    if (!isLate && committedBytes !== undefined && stored + outstanding > committedBytes)
       throw new Violation(
         `I1: ${stored} stored + ${outstanding} that may still arrive > ${committedBytes} committed${below(start)}`,
       );
@@ -321,9 +320,15 @@ export class Invariants {
    * @param heardByMs without an answer, what it writes may land as late as this.
    */
   requestDeletion(path: { repo?: string; oid?: string }, nowMs: number, heardByMs = nowMs): void {
-    if (path.repo === undefined) this.#isTenantClosed = true;
-    else if (path.oid === undefined) this.#deletesOf(path.repo).requests += 1;
-    else {
+    const { files } = this.#truth;
+    if (path.repo === undefined) {
+      this.#isTenantClosed = true;
+      files.clear();
+    } else if (path.oid === undefined) {
+      this.#deletesOf(path.repo).requests += 1;
+      files.delete(path.repo);
+    }
+    if (path.repo !== undefined && path.oid !== undefined) {
       const name = `${path.repo}/${path.oid}`;
       this.#deletedAtMs.set(name, heardByMs);
       if (!this.#askedAtMs.has(name)) this.#askedAtMs.set(name, nowMs);
@@ -370,6 +375,7 @@ export class Invariants {
     const [, repo = '', oid = ''] = key.split('/');
     const askedMs = this.#takeAsked(repo, oid);
     if (askedMs !== undefined) check({ tenant: this.#truth.tenant, repo, oid, askedMs, nowMs });
+    this.#checkFile(`${repo}/${oid}`);
     const reportedMs = this.#reported.get(`${repo}/${oid}`);
     if (reportedMs === undefined || this.#mayGo(repo, reportedMs)) return;
     if ((this.#deletedAtMs.get(`${repo}/${oid}`) ?? 0) < reportedMs) {
@@ -377,6 +383,15 @@ export class Invariants {
         `I7: ${repo}/${oid.slice(0, 4)} was deleted after a client was told that it is stored`,
       );
     }
+  }
+
+  /** A file goes only if its deletion was asked for since it is there. */
+  #checkFile(name: string): void {
+    const truth = this.#truth;
+    const sinceMs = truth.storedSinceMs(name);
+    if (sinceMs === undefined || !truth.isFile(name) || truth.marked.has(name)) return;
+    if ((this.#deletedAtMs.get(name) ?? -1) < sinceMs)
+      throw new Violation(`I7: ${name.slice(0, 12)} was deleted, which nobody asked for since it is stored`);
   }
 
   /** @returns when the deletion of an object was asked for first that is stored, in a repo that stays. */
@@ -427,10 +442,9 @@ export class Invariants {
         `I3: ${truth.storedBytes} stored, ${scanned} counted, ${committed} committed at rest`,
       );
     }
-    if (record?.scanned?.objectCount !== truth.stored.size) {
-      throw new Violation(
-        `I3: ${truth.stored.size} objects, ${record?.scanned?.objectCount} counted at rest`,
-      );
+    const shown = truth.stored.size - truth.marked.size;
+    if (record?.scanned?.objectCount !== shown) {
+      throw new Violation(`I3: ${shown} objects, ${record?.scanned?.objectCount} counted at rest`);
     }
     for (const { start, ...found } of limitsIn(record)) {
       const stored = truth.storedBelow(start);

@@ -3,6 +3,7 @@ import { isInTurn } from '../support/turn.ts';
 import { mutants } from './mutants.ts';
 import { besideMutants } from './mutants-beside.ts';
 import { deleteMutants } from './mutants-deletes.ts';
+import { fileMutants } from './mutants-files.ts';
 import { largeRepoMutants } from './mutants-large-repo.ts';
 import { lateMutants } from './mutants-late.ts';
 import { limitMutants } from './mutants-limits.ts';
@@ -15,6 +16,7 @@ describe('the simulator catches', () => {
     ...mutants,
     ...largeRepoMutants,
     ...deleteMutants,
+    ...fileMutants,
     ...limitMutants,
     ...slowMutants,
     ...besideMutants,

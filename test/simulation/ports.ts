@@ -1,4 +1,5 @@
 import { deletionMethods } from '../../lambda/core/ledger/deletion-store.ts';
+import { emptiedMethods } from '../../lambda/core/ledger/emptied-store.ts';
 import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
 import { reconcileMethods } from '../../lambda/core/ledger/reconcile-store.ts';
 import { refreshMethods } from '../../lambda/core/ledger/refresh-store.ts';
@@ -53,6 +54,7 @@ const ledgerParts = new Map(
     reconcileMethods,
     shardMethods,
     deletionMethods,
+    emptiedMethods,
     watchMethods,
     refreshMethods,
   ].flatMap((part: (table: Table) => Partial<Ledger>) =>
@@ -89,15 +91,15 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   };
   const bucket: ObjectStore & ObjectListing = {
     head: (key) => actor.operation('store', () => store.head(key)),
-    putEmpty: (storedKey, { onlyNew, deadlineMs }) => {
+    putEmpty: (storedKey, { mark, onlyNew, deadlineMs }) => {
       const key = adoptedRepos.keyOf(storedKey);
       if (key === undefined) throw new Violation(`${storedKey} is made empty, which is nobody's.`);
       const put = async () => {
         const leftMs = deadlineMs - actor.nowMs();
         if (leftMs < 0) throw new StoreUnavailableError('The deadline has passed.');
         if (!actor.isUnlucky('lostAnswer'))
-          return actor.slowly(leftMs, slowDeletes, async () => world.putEmpty(key, onlyNew));
-        world.later(leftMs, () => world.putEmpty(key, onlyNew));
+          return actor.slowly(leftMs, slowDeletes, async () => world.putEmpty(key, { mark, onlyNew }));
+        world.later(leftMs, () => world.putEmpty(key, { mark, onlyNew }));
         throw new StoreUnavailableError('The answer was lost.');
       };
       return actor.operation('store', put, 'putEmpty');
@@ -178,7 +180,7 @@ interface WorldPorts {
   /** Removes an object from the bucket. */
   remove(key: string): void;
   /** Puts 0 bytes in the place of an object. @param onlyNew unless there is one. */
-  putEmpty(key: string, onlyNew: boolean): 'put' | 'taken';
+  putEmpty(key: string, how: { mark: string; onlyNew: boolean }): 'put' | 'taken';
   /** Ends the run at the next step. */
   fail(error: unknown): void;
   /** Runs something at a random moment within this time. */

@@ -108,11 +108,14 @@ export async function askOnce(
     const ask = async (deps: SimDeps, code: Code) => {
       const record = await deps.ledger.readTenant(tenant);
       const repo = await deps.ledger.readRepo({ tenant, repo: request.repo });
-      const isOpen = record && typeof repo?.closedAtMs !== 'number';
+      const isLeft = repo?.kind === 'files' && repo.createdAtMs === undefined;
+      const isOpen = record && typeof repo?.closedAtMs !== 'number' && !isLeft;
       if (!isOpen) return { kind: 'absent' } as const;
       const { watch, objectCount: repoObjects } = repo ?? {};
+      const isOfFiles = repo?.kind === 'files';
+      const files = isOfFiles && { files: new Map([...request.objects.keys()].map((name) => [name, {}])) };
       return grantedOnly(world, deps, (noted) =>
-        code.admitUpload(noted, { tenant: record, repoObjects, watch, ...request }),
+        code.admitUpload(noted, { tenant: record, repoObjects, watch, ...request, ...files }),
       );
     };
     const result = await world.invoke(ask, { waitsOn: true });
@@ -131,14 +134,14 @@ export async function askOnce(
     if (isUnconfirmed) coverage.lateAnswers += 1;
     const kinds = new Set([...answer.verdicts.values()].map(kindOf));
     for (const [oid, verdict] of answer.verdicts) {
-      if (verdict.kind === 'stored' && !isUnconfirmed)
+      if (verdict.kind === 'stored' && !isUnconfirmed && !world.truth.files.has(request.repo))
         invariants.reportStored({ repo: request.repo, oid }, beganMs);
       if (verdict.kind === 'chunks') request.onChunks?.(oid, verdict.upload);
       if (verdict.kind !== 'upload') continue;
-      const { expiresAtMs } = JSON.parse(verdict.put.href) as { expiresAtMs: number };
+      const { expiresAtMs, onlyNew } = urlOf(verdict.put.href);
       const sizeBytes = request.objects.get(oid) ?? 0;
-      // Nobody can use a URL for a false size, because the store checks size and hash together.
-      if (sizeBytes === world.sizeOf(oid))
+      // Nobody can use a URL for a false size, because the store checks size and hash together. A file has any.
+      if (onlyNew || sizeBytes === world.sizeOf(oid))
         world.truth.hold({ repo: request.repo, oid, sizeBytes, expiresAtMs });
     }
     if (kinds.has('upload') || kinds.has('chunks')) {
@@ -262,11 +265,14 @@ async function verify(
   await world.invoke((deps, code) => code.verifyUpload(deps, { tenant, repo, oid, sizeBytes, verifyToken }));
 }
 
+const urlOf = (href: string) =>
+  JSON.parse(href) as { expiresAtMs: number; onlyNew?: boolean; sizeBytes: number };
+
 /** One PUT. The store accepts it if it begins before its URL expires, and it may end long after. */
 async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   const { scheduler, random, truth, settings } = world;
   const { repo, oid, plan } = input;
-  const { expiresAtMs } = JSON.parse(input.href) as { expiresAtMs: number };
+  const { expiresAtMs, onlyNew, sizeBytes } = urlOf(input.href);
   const leftMs = Math.max(0, expiresAtMs - scheduler.nowMs);
   const waits: Record<UploadPlan, number | undefined> = {
     'at-once': random.int(0, 100),
@@ -281,11 +287,14 @@ async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   if (waitMs === undefined) return false;
   await world.wait(waitMs);
   const isTrue = truth.urls.some(
-    (url) => url.repo === repo && url.oid === oid && url.expiresAtMs === expiresAtMs,
+    (url) =>
+      url.repo === repo && url.oid === oid && url.expiresAtMs === expiresAtMs && url.sizeBytes === sizeBytes,
   );
   if (scheduler.nowMs > expiresAtMs || !isTrue) return false;
-  const sizeBytes = world.sizeOf(oid);
   const name = `${repo}/${oid}`;
+  // HTTP 412. Some stores look when a PUT ends, and not when it begins.
+  const isTaken = () => onlyNew && truth.stored.has(name);
+  if (isTaken() && random.chance(0.5)) return false;
   const uploading = { name, sizeBytes };
   truth.beginUpload(uploading);
   const beganMs = scheduler.nowMs;
@@ -296,8 +305,10 @@ async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   else if (world.hasTricklers && plan !== 'twice' && random.chance(0.5))
     await world.wait(random.int(0, trickledMs));
   else await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
-  world.land({ repo, oid, sizeBytes, beganMs });
+  const landed = !isTaken();
+  if (landed) world.land({ repo, oid, sizeBytes, beganMs });
   truth.endUpload(uploading);
+  if (!landed) return false;
   world.coverage.puts += 1;
   return true;
 }

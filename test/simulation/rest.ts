@@ -33,13 +33,19 @@ async function checkRepos(world: TenantWorld): Promise<void> {
   const { tenant, truth } = world;
   await world.wait(itemsNeededMs);
   for (let run = 0; run < 2; run += 1) await reconcile(world, false);
+  const emptied = await allPages(truth.ledger.emptied({ tenant }));
+  const kept = new Set(emptied.flatMap(({ repo, names }) => names.map((name) => `${repo}/${name}`)));
+  const left = [...truth.marked].filter((name) => truth.isFile(name) && !kept.has(name));
+  const over = emptied.filter(({ dueAtMs }) => dueAtMs + 60_000 < world.scheduler.nowMs);
+  if (left.length + over.length > 0)
+    throw new Violation(`Files: ${left.length} empty objects and ${over.length} records are left`);
   const limited = (await truth.ledger.readTenant(tenant))?.repoLimits;
   for (const record of await allPages(truth.ledger.repos(tenant))) {
-    const { repo, createdAtMs } = record;
+    const { repo, createdAtMs, lastEmptied } = record;
     // What is in no folder has an item, too.
     const isOf = (name: string) => (repo === '' ? !name.includes('/') : name.startsWith(`${repo}/`));
     const isUsed = [...truth.stored.keys()].some(isOf);
-    if (!isUsed && createdAtMs === undefined && !limited?.has(repo))
+    if (!isUsed && createdAtMs === undefined && !limited?.has(repo) && lastEmptied === undefined)
       throw new Violation(`Repos: ${repo} has an item, and nothing needs it: ${JSON.stringify(record)}`);
   }
 }

@@ -6,15 +6,16 @@ import { Violation } from './invariants.ts';
 import { faultMixes, lateMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
-import { adoptedStageOf, largeRepoStageOf, type Stage, stageOf } from './stage.ts';
+import { adoptedStageOf, filesStageOf, largeRepoStageOf, type Stage, stageOf } from './stage.ts';
 import { type Story, stageFor } from './story.ts';
 import type { Mutant } from './world.ts';
 
 /**
  * What runs are about. `late-large repos`: large repos in every run, and writes that happen late. `adopted`: repos that lie where
  * another server put them. `slow`: pages of reads and listings, and deletes, take long in every run.
+ * `files`: repos of files in every run.
  */
-export const focuses = ['everything', 'large-repos', 'adopted', 'slow'] as const;
+export const focuses = ['everything', 'large-repos', 'adopted', 'slow', 'files'] as const;
 export type Focus = (typeof focuses)[number];
 
 const stages: Readonly<Record<Focus, (seed: number) => Stage>> = {
@@ -22,6 +23,7 @@ const stages: Readonly<Record<Focus, (seed: number) => Stage>> = {
   'large-repos': largeRepoStageOf,
   adopted: adoptedStageOf,
   slow: (seed) => ({ ...stageOf(seed), isSlow: true }),
+  files: filesStageOf,
 };
 
 /** Each run has one of these. */

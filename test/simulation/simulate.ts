@@ -182,9 +182,13 @@ async function create(world: TenantWorld, limitBytes: number | null): Promise<vo
     const result = await world.invoke((deps, code) =>
       code.createTenant(deps, { tenant, plan: null, limitBytes }),
     );
-    if (typeof result === 'object') return;
+    if (typeof result === 'object') break;
     await world.wait(1_000);
-    if (world.truth.ledger.inspect(tenant).record) return;
+    if (world.truth.ledger.inspect(tenant).record) break;
+  }
+  for (const index of world.filesRepos) {
+    const createdAtMs = world.scheduler.nowMs;
+    await world.truth.ledger.createRepo({ tenant, repo: repoName(index), createdAtMs, kind: 'files' });
   }
 }
 

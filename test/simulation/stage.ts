@@ -27,6 +27,8 @@ export interface Stage {
   readonly makers: number;
   /** When the operator cancels what is late, each after the one before. */
   readonly cancelsAfterMs: readonly number[];
+  /** Indexes of the repos whose objects are files, in each tenant. */
+  readonly filesRepos: readonly number[];
   /** Of each tenant, in a month. */
   readonly downloadLimitBytes: number | null;
 }
@@ -50,6 +52,7 @@ export const usualStage: Stage = {
   areFilesLost: false,
   makers: 0,
   cancelsAfterMs: [],
+  filesRepos: [],
   downloadLimitBytes: null,
 };
 
@@ -57,6 +60,8 @@ export function stageOf(seed: number): Stage {
   return {
     settings: {
       putMinBytesPerSecond: putMinBytesPerSecondOf(seed),
+      // Else it takes years at the lowest rate.
+      objectBytesMax: 100,
       ...policyOf(seed),
       ...largeReposOf(seed),
     },
@@ -70,6 +75,7 @@ export function stageOf(seed: number): Stage {
     areFilesLost: new Random(seed ^ 0xf_11e).chance(0.1),
     makers: new Random(seed ^ 0x3a_4e).pick([0, 1, 2, 3]),
     cancelsAfterMs: cancelsAfterMsOf(seed),
+    filesRepos: new Random(seed ^ 0xf1_1e5).pick([[], [], [], [1]]),
     downloadLimitBytes: new Random(seed ^ 0xd_0).pick([null, 60, 300]),
   };
 }
@@ -80,6 +86,17 @@ export function largeRepoStageOf(seed: number): Stage {
   const largeRepos = anyLargeRepos(new Random(seed ^ 0x61_a8));
   // A mark that lands after its grace time does not protect.
   return { ...stage, settings: { ...stage.settings, ...largeRepos, deleteGraceMs: 20 * 60_000 } };
+}
+
+/** Files in each tenant, mostly beside a repo of git-lfs, and more often than else with PUTs that end hours late. */
+export function filesStageOf(seed: number): Stage {
+  const random = new Random(seed ^ 0xf1_1e);
+  const stage = stageOf(seed);
+  return {
+    ...stage,
+    filesRepos: random.pick([[1], [0, 1]]),
+    hasTricklers: stage.hasTricklers || random.chance(0.25),
+  };
 }
 
 /** A repo or two of the first tenant are adopted, in any layout: in a bucket of its own, or below a path. */
@@ -96,7 +113,7 @@ export function adoptedStageOf(seed: number): Stage {
     () => [adopted(1, 'lfs/')],
     () => [adopted(0, 'a/lfs/'), adopted(1, 'b/')],
   ])();
-  return { ...stageOf(seed), adoptedRepos };
+  return { ...stageOf(seed), adoptedRepos, filesRepos: [] };
 }
 
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */

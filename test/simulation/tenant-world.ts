@@ -21,6 +21,7 @@ export class TenantWorld {
   readonly areFilesLost: boolean;
   readonly offerDownload: World['offerDownload'];
   readonly makers: number;
+  readonly filesRepos: World['filesRepos'];
   /** What was written without an answer may land as late as this. */
   readonly lateMaxMs: number;
   readonly coverage: Coverage;
@@ -52,6 +53,7 @@ export class TenantWorld {
     this.areFilesLost = world.areFilesLost;
     this.offerDownload = world.offerDownload;
     this.makers = world.makers;
+    this.filesRepos = world.filesRepos;
     this.lateMaxMs = world.mix.lateMaxMs ?? usualLateMaxMs;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);

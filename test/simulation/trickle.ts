@@ -44,7 +44,11 @@ export async function trickle(world: TenantWorld): Promise<void> {
     rounds.push(push(world, action, sizes).catch((error: unknown) => world.fail(error)));
     await world.wait(world.random.int(40 * minute, 60 * minute));
     if (!isDeleting) continue;
-    await act(world, { sizes }, { kind: 'delete-repo', tenant: 0, afterMs: 0, repo });
+    const from = { tenant: 0, afterMs: 0, repo };
+    if (world.filesRepos.includes(repo))
+      for (const { oid } of objects)
+        await act(world, { sizes }, { kind: 'delete-object', ...from, oid, contested: false });
+    else await act(world, { sizes }, { kind: 'delete-repo', ...from });
     // Until the repo is empty, and open again.
     await world.wait(world.random.int(0, 20 * minute));
   }

@@ -49,6 +49,10 @@ export class Truth {
   readonly changes: Change[] = [];
   readonly around = new AroundChanges();
   readonly promises: Promises;
+  /** Repos of files whose deletion was never asked for: what holds for them is stronger. */
+  readonly files: Set<string>;
+  /** (repo/oid) of empty objects, which nobody sees. */
+  readonly marked = new Set<string>();
   /** Grows with every change, also of what is known of the ledger. */
   version = 0;
   #urls: HeldUrl[] = [];
@@ -56,22 +60,30 @@ export class Truth {
   record: TenantRecord | undefined;
   reservations: readonly Reservation[] = [];
 
-  constructor(input: { tenant: string; ledger: MemoryLedger; store: Truth['store']; settings: Settings }) {
+  constructor(input: {
+    tenant: string;
+    ledger: MemoryLedger;
+    store: Truth['store'];
+    settings: Settings;
+    files: readonly string[];
+  }) {
     this.tenant = input.tenant;
     this.ledger = input.ledger;
     this.store = input.store;
+    this.files = new Set(input.files);
     this.promises = new Promises(input.settings);
   }
 
   /** @param object.lastModifiedMs what the store says of when it was put. */
   land(
-    object: { repo: string; oid: string; sizeBytes: number; lastModifiedMs: number },
+    object: { repo: string; oid: string; sizeBytes: number; lastModifiedMs: number; mark?: string },
     nowMs: number,
   ): void {
     const { tenant } = this;
     const name = `${object.repo}/${object.oid}`;
     this.version += 1;
-    this.store.put(`${tenant}/${name}`, object.sizeBytes, undefined, object.lastModifiedMs);
+    this.store.put(`${tenant}/${name}`, object.sizeBytes, undefined, object.lastModifiedMs, object.mark);
+    if (object.mark !== undefined) this.marked.add(name);
     if (this.stored.has(name)) return;
     this.#beginSpan(name, nowMs);
     this.stored.set(name, object.sizeBytes);
@@ -86,10 +98,11 @@ export class Truth {
     if (bytes === undefined) return;
     this.version += 1;
     this.stored.delete(name);
+    this.marked.delete(name);
     this.#endSpan(name, nowMs);
     this.storedBytes -= bytes;
     this.changes.push({ atMs: nowMs, bytes: -bytes });
-    this.promises.noteRemoval(name, bytes);
+    if (!this.isFile(name)) this.promises.noteRemoval(name, bytes);
   }
 
   /**
@@ -107,6 +120,7 @@ export class Truth {
     if (sizeBytes === undefined) {
       void this.store.delete([key]);
       this.stored.delete(name);
+      this.marked.delete(name);
       this.#endSpan(name, atMs);
     } else {
       this.store.put(key, sizeBytes, undefined, atMs);
@@ -119,6 +133,21 @@ export class Truth {
     if (sizeBytes === undefined) this.promises.noteRemoval(name, before ?? 0);
     this.around.add({ name, bytes, isRemoval: sizeBytes === undefined, atMs, isNoted });
     return true;
+  }
+
+  /** Whether no URL of (repo/oid) stores anything once something is there, however late its PUT ends. */
+  isFile(name: string): boolean {
+    return this.files.has(name.slice(0, name.indexOf('/')));
+  }
+
+  /** Whether all below names that begin so are files. */
+  areFiles(start: string): boolean {
+    return start === '' ? this.files.size === 2 : this.files.has(start.slice(0, -1));
+  }
+
+  /** Since when (repo/oid) is stored. */
+  storedSinceMs(name: string): number | undefined {
+    return this.stored.has(name) ? this.#spans.get(name)?.at(-1)?.fromMs : undefined;
   }
 
   #beginSpan(name: string, fromMs: number): void {
@@ -208,9 +237,10 @@ export class Truth {
       this.#urls = this.#urls.filter(({ expiresAtMs }) => expiresAtMs >= nowMs);
     for (const url of this.#urls) {
       const name = `${url.repo}/${url.oid}`;
-      if (!this.stored.has(name)) open.set(name, url.sizeBytes);
+      if (!this.stored.has(name)) open.set(name, Math.max(url.sizeBytes, open.get(name) ?? 0));
     }
-    for (const { name, sizeBytes } of this.#uploading) if (!this.stored.has(name)) open.set(name, sizeBytes);
+    for (const { name, sizeBytes } of this.#uploading)
+      if (!this.stored.has(name)) open.set(name, Math.max(sizeBytes, open.get(name) ?? 0));
     return sumBelow(start, open);
   }
 
@@ -236,7 +266,8 @@ export class Truth {
     const entries = new Map<string, number>();
     // If it is stored with its true size, a larger false size is still in the confirmed usage of the last scan.
     for (const { name, sizeBytes } of [...this.promises.live(nowMs), ...more])
-      entries.set(name, Math.max(sizeBytes - (this.stored.get(name) ?? 0), entries.get(name) ?? 0));
+      if (!this.isFile(name) || !this.stored.has(name))
+        entries.set(name, Math.max(sizeBytes - (this.stored.get(name) ?? 0), entries.get(name) ?? 0));
     return entries;
   }
 
@@ -253,6 +284,7 @@ export class Truth {
     const live = this.liveEntries(nowMs, this.promises.ended(nowMs));
     const late = new Map<string, number>();
     for (const { name, sizeBytes } of [...this.promises.late(nowMs), ...expected]) {
+      if (this.isFile(name)) continue;
       const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);
       late.set(name, Math.max(addedBytes, late.get(name) ?? 0));
     }

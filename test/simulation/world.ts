@@ -20,7 +20,7 @@ import type { Code } from './code.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
 import { type AskedRemoval, Invariants, Violation } from './invariants.ts';
 import { Mishaps } from './mishaps.ts';
-import { oidName, tenantName } from './names.ts';
+import { oidName, repoName, tenantName } from './names.ts';
 import type { SimDeps, SimPorts } from './ports.ts';
 import { Processes, tableFor } from './processes.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
@@ -107,6 +107,7 @@ export class World {
   readonly isSlow: boolean;
   readonly areFilesLost: boolean;
   readonly makers: number;
+  readonly filesRepos: Stage['filesRepos'];
   readonly cancelsAfterMs: Stage['cancelsAfterMs'];
   /** Whether repos of a few objects are large repos. */
   readonly hasLargeRepos: boolean;
@@ -171,6 +172,7 @@ export class World {
         ledger: this.ledger,
         store,
         settings: this.settings,
+        files: input.other ? [] : stage.filesRepos.map(repoName),
       });
       // The others are promised everything beside them.
       const trickles = index === 0 && stage.hasTricklers;
@@ -187,6 +189,8 @@ export class World {
     this.isSlow = stage.isSlow;
     this.areFilesLost = stage.areFilesLost;
     this.makers = stage.makers;
+    // The last release knows of none.
+    this.filesRepos = input.other ? [] : stage.filesRepos;
     this.cancelsAfterMs = stage.cancelsAfterMs;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
@@ -288,7 +292,7 @@ export class World {
   }
 
   /** Puts 0 bytes in the place of an object. @param onlyNew unless there is one. */
-  putEmpty(key: string, onlyNew: boolean): 'put' | 'taken' {
+  putEmpty(key: string, { mark, onlyNew }: { mark: string; onlyNew: boolean }): 'put' | 'taken' {
     const place = placeOf(key);
     if (!place) throw new Violation(`${key} is made empty, which is of no repo.`);
     const { tenant, repo, name } = place;
@@ -299,12 +303,21 @@ export class World {
       invariants.checkRemoval(key, { nowMs, check: this.checkRemoval });
       truth.remove(key, nowMs);
     }
-    this.land({ tenant, repo, oid: name, sizeBytes: 0, beganMs: nowMs });
+    this.coverage.emptied += 1;
+    this.land({ tenant, repo, oid: name, sizeBytes: 0, beganMs: nowMs, mark });
     return 'put';
   }
 
   /** An upload ends. The store says that it was put when its PUT began, or ended, in whole seconds. */
-  land(object: { tenant: string; repo: string; oid: string; sizeBytes: number; beganMs: number }): void {
+  land(object: {
+    tenant: string;
+    repo: string;
+    oid: string;
+    sizeBytes: number;
+    beganMs: number;
+    /** Of an empty object. */
+    mark?: string;
+  }): void {
     const { tenant, repo, oid: name, sizeBytes } = object;
     const { nowMs } = this.scheduler;
     const putMs = this.#putTimes.chance(0.5) ? object.beganMs : nowMs;
@@ -368,8 +381,8 @@ export class World {
     const { table: mutantTable } = this.#mutant;
     const actor = new its.Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
-      signUpload: async ({ key, oid, sizeBytes, signedAtMs, lifetimeMs }) => ({
-        href: JSON.stringify({ key, oid, sizeBytes, expiresAtMs: signedAtMs + lifetimeMs }),
+      signUpload: async ({ key, oid, onlyNew, sizeBytes, signedAtMs, lifetimeMs }) => ({
+        href: JSON.stringify({ key, oid, onlyNew, sizeBytes, expiresAtMs: signedAtMs + lifetimeMs }),
         header: {},
       }),
       signDownload: async () => ({ href: '', header: {} }),
@@ -393,7 +406,7 @@ export class World {
       pageSize: this.#pageSize,
       keysPerPage: 3,
       remove: (key) => this.remove(key),
-      putEmpty: (key, onlyNew) => this.putEmpty(key, onlyNew),
+      putEmpty: (key, how) => this.putEmpty(key, how),
       fail: (error) => this.fail(error),
       later: (withinMs, then) => this.scheduler.after(this.random.int(0, Math.max(0, withinMs)), then),
     });

@@ -15,7 +15,7 @@ export function reservationContract(table: OpenTable): void {
 
     it('are pending, then issued with what was admitted', async () => {
       const tenant = await create();
-      const both = new Map([...entries, [oid('b'), 0]]);
+      const both = new Map([...entries, [oid('b'), 0], ['constructor', 1], ['a/b.png', 2]]);
       await reserve(tenant, 'r1', { entries: both });
       expect(await read(tenant)).toEqual(reservation('r1', { entries: both }));
       const admitted = new Map([[oid('b'), 0]]);

@@ -121,7 +121,14 @@ describe('a restored table', () => {
       expect(become('REPO#app', [...Object.keys(repoSchema.shape), ...index])).toEqual({
         ...staying('repo', 'storedBytes', 'objectCount', 'scannedAtMs', 'epoch', 'dirtyToken', 'covered'),
         ...staying('putsUntilMs', 'points', 'large', 'tidyBelowEpoch', 'createdAtMs', 'storageClass'),
-        ...staying('endedClosingMs', 'steeringVersion', 'scanCancelledAtMs', 'endedWatchMs'),
+        ...staying(
+          'kind',
+          'lastEmptied',
+          'endedClosingMs',
+          'steeringVersion',
+          'scanCancelledAtMs',
+          'endedWatchMs',
+        ),
         closedAtMs: 'goes',
         scanPausedAtMs: 'goes',
         watch: 'goes',
@@ -174,6 +181,7 @@ describe('a restored table', () => {
       repo: true,
       reservation: true,
       deletion: false,
+      'empty objects': true,
       'gc run': false,
     });
     expect(restoredItem({ pk: 'QUEUE#WEBHOOKS', sk: '1' }, hold)).toBe(undefined);

@@ -193,10 +193,10 @@ describe('a flat listing', () => {
     expect(outcome).toEqual({
       kind: 'done',
       scans: new Map([
-        ['a', { storedBytes: 2, objectCount: 2, seen: new Set() }],
-        ['b', { storedBytes: 2, objectCount: 2, seen: new Set(['2']) }],
-        ['', { storedBytes: 1, objectCount: 1, seen: new Set() }],
-        ['d', { storedBytes: 1, objectCount: 1, seen: new Set(['1/2']) }],
+        ['a', { storedBytes: 2, objectCount: 2, seen: new Map() }],
+        ['b', { storedBytes: 2, objectCount: 2, seen: new Map([['2', 1]]) }],
+        ['', { storedBytes: 1, objectCount: 1, seen: new Map() }],
+        ['d', { storedBytes: 1, objectCount: 1, seen: new Map([['1/2', 1]]) }],
       ]),
       large: new Set(),
     });

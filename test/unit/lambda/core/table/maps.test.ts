@@ -10,7 +10,7 @@ import { sources } from '../../../import-graph.ts';
 const maps: Readonly<Record<string, string>> = {
   'lambda/core/ledger/items.ts: chunked': 'oids',
   'lambda/core/ledger/items.ts: objects': 'other names are pairs',
-  'lambda/core/ledger/rules/reservation.ts: entries': 'oids',
+  'lambda/core/ledger/rules/reservation.ts: entries': 'oids, or names of files: __proto__ is none',
   'lambda/core/ledger/rules/tenant.ts: crowd': 'ids of tokens and rules',
   'lambda/core/ledger/rules/tenant.ts: intents': 'random ids',
   'lambda/core/ledger/rules/tenant.ts: makers': 'ids of tokens and rules',

@@ -1,0 +1,208 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
+import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
+import { openDeletionsMax } from '../../../../../lambda/core/ledger/rules/deletion.ts';
+import { lastPutMs, storedAgainUntilMs } from '../../../../../lambda/core/ledger/rules/reservation.ts';
+import { allPages } from '../../../../../lambda/core/rules/async.ts';
+import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
+
+const repo = 'media';
+const hour = 60 * minute;
+
+let stack: MemoryStack;
+
+beforeEach(async () => {
+  stack = new MemoryStack({ objectBytesMax: 1000 });
+  await stack.create(100);
+  await stack.ledger.createRepo({ tenant, repo, createdAtMs: stack.nowMs, kind: 'files' });
+});
+
+/** What an upload of files is told. */
+async function asked(files: Readonly<Record<string, number>>): Promise<string> {
+  const outcome = await admitUpload(stack.deps, {
+    tenant: await stack.record(),
+    repo,
+    objects: new Map(Object.entries(files)),
+    files: new Map(Object.keys(files).map((name) => [name, {}])),
+  });
+  if (outcome.kind !== 'answered') return outcome.kind;
+  return Object.keys(files)
+    .map((name) => outcome.verdicts.get(name)?.kind)
+    .join(' ');
+}
+
+/** A PUT ends, as a store with the condition lets it. */
+function put(name: string, bytes: number): void {
+  const key = `${tenant}/${repo}/${name}`;
+  if (!stack.objects.versionOf(key)) stack.objects.put(key, bytes, undefined, stack.nowMs);
+}
+
+const sizeOf = (name: string) => stack.objects.versionOf(`${tenant}/${repo}/${name}`)?.sizeBytes;
+const deleting = (files: Readonly<Record<string, number>>, onlyNew?: true) =>
+  requestFileDeletion(stack.deps, {
+    tenant,
+    repo,
+    objects: new Map(Object.entries(files)),
+    ...(onlyNew && { onlyNew }),
+  });
+const emptied = async () => allPages(stack.ledger.emptied({ tenant }));
+const counted = async () => {
+  await stack.consume();
+  const { committedBytes, scanned } = await stack.record();
+  return [committedBytes, scanned?.storedBytes, scanned?.objectCount];
+};
+/** By then nothing can come of a URL that was handed out by now. */
+const urlsEndMs = () =>
+  lastPutMs(stack.deps.settings, { sizeBytes: 1000, handedOutMs: stack.nowMs + 2 * minute }) + minute;
+
+describe('a file', () => {
+  it('that is deleted is replaced by an empty object, which neither counts nor lets anything come back', async () => {
+    expect(await asked({ 'a/b': 90 })).toBe('upload');
+    put('a/b', 90);
+    expect(await counted()).toEqual([90, 90, 1]);
+    expect(await asked({ c: 11 })).toBe('over-limit');
+    expect(await deleting({ 'a/b': 90 })).toBe('requested');
+    expect(await asked({ 'a/b': 1 })).toBe('retry');
+    expect(await counted()).toEqual([0, 0, 0]);
+    put('a/b', 90);
+    expect(sizeOf('a/b')).toBe(0);
+    expect(await asked({ c: 100 })).toBe('upload');
+    // Its name is taken for as long.
+    expect(await asked({ 'a/b': 0 })).toBe('stored');
+    expect(await stack.deletions()).toEqual([]);
+  });
+
+  it('goes at once when no URL of it can be used any more', async () => {
+    put('old', 50);
+    const { sizeBytes, lastModifiedMs } = { sizeBytes: 50, lastModifiedMs: stack.nowMs };
+    stack.nowMs = storedAgainUntilMs(stack.deps.settings, { sizeBytes, lastModifiedMs });
+    await deleting({ old: 50 });
+    await stack.consume();
+    expect([sizeOf('old'), (await emptied()).length]).toEqual([0, 1]);
+    stack.objects.put(`${tenant}/${repo}/older`, 50, undefined, lastModifiedMs - 1000);
+    await deleting({ older: 50 });
+    await stack.consume();
+    expect([sizeOf('older'), (await emptied()).length]).toEqual([undefined, 1]);
+    expect(await asked({ older: 10 })).toBe('upload');
+  });
+
+  it('that came after its name was to be deleted stays', async () => {
+    await asked({ late: 50 });
+    await deleting({ late: 50 });
+    stack.nowMs += 6000;
+    put('late', 50);
+    expect(await counted()).toEqual([50, 50, 1]);
+    expect(sizeOf('late')).toBe(50);
+  });
+
+  it('whose upload is canceled never comes, and one that has come stays', async () => {
+    expect(await asked({ never: 40, come: 50 })).toBe('upload upload');
+    put('come', 50);
+    await deleting({ never: 40, come: 50 }, true);
+    expect(await counted()).toEqual([50, 50, 1]);
+    put('never', 40);
+    expect([sizeOf('never'), sizeOf('come')]).toEqual([0, 50]);
+  });
+
+  it('is not deleted while too many deletes wait', async () => {
+    await stack.ledger.countDeletions({ tenant, difference: openDeletionsMax });
+    expect(await deleting({ a: 1 })).toBe('full');
+    expect(await stack.deletions()).toEqual([]);
+  });
+
+  it('is deleted once the store answers, and its name is nobody else’s until then', async () => {
+    await asked({ a: 40 });
+    put('a', 40);
+    await deleting({ a: 40 });
+    const { putEmpty } = stack.deps.store;
+    stack.deps.store.putEmpty = () => Promise.reject(new StoreUnavailableError('503'));
+    await stack.consume();
+    expect([sizeOf('a'), (await stack.deletion()).state]).toEqual([40, 'deleting']);
+    expect(await asked({ a: 1 })).toBe('retry');
+    stack.deps.store.putEmpty = putEmpty;
+    stack.nowMs += 2 * minute;
+    expect(await counted()).toEqual([0, 0, 0]);
+  });
+});
+
+describe('an upload that breaks off', () => {
+  it('counts until its name is taken, and then its PUT stores nothing, however late it ends', async () => {
+    expect(await asked({ broken: 60 })).toBe('upload');
+    stack.nowMs += 40 * minute;
+    const { putEmpty } = stack.deps.store;
+    stack.deps.store.putEmpty = () => Promise.reject(new StoreUnavailableError('503'));
+    expect(await counted()).toEqual([60, 0, 0]);
+    stack.deps.store.putEmpty = putEmpty;
+    expect(await counted()).toEqual([0, 0, 0]);
+    stack.nowMs += 20 * hour;
+    put('broken', 60);
+    expect(sizeOf('broken')).toBe(0);
+    expect(stack.reservations).toEqual([]);
+  });
+
+  it('is counted if it has arrived meanwhile, and if it has no bytes', async () => {
+    expect(await asked({ slow: 60, none: 0 })).toBe('upload upload');
+    stack.nowMs += 40 * minute;
+    const { putEmpty } = stack.deps.store;
+    stack.deps.store.putEmpty = (key, options) => {
+      put('slow', 60);
+      return putEmpty(key, options);
+    };
+    expect(await counted()).toEqual([60, 60, 1]);
+    expect([(await emptied()).length, sizeOf('none')]).toEqual([0, undefined]);
+    put('none', 0);
+    stack.nowMs += hour;
+    expect(await counted()).toEqual([60, 60, 2]);
+  });
+});
+
+describe('an empty object', () => {
+  it('goes when no PUT of its name can be under way, with its record', async () => {
+    await asked({ a: 40 });
+    put('a', 40);
+    await deleting({ a: 40 });
+    await stack.consume();
+    const untilMs = urlsEndMs();
+    stack.nowMs = untilMs - 5 * minute;
+    await stack.consume();
+    expect(sizeOf('a')).toBe(0);
+    stack.nowMs = untilMs;
+    expect(await counted()).toEqual([0, 0, 0]);
+    expect([sizeOf('a'), await emptied(), await stack.deletions()]).toEqual([undefined, [], []]);
+    expect((await stack.repo(repo))?.lastEmptied).toBeDefined();
+    stack.nowMs += 25 * hour;
+    await stack.consume();
+    expect((await stack.repo(repo))?.lastEmptied).toBeUndefined();
+    expect(await asked({ a: 10 })).toBe('upload');
+  });
+
+  it('stays if a later record is about it, and so does a file that took its name', async () => {
+    await asked({ a: 40, b: 40 });
+    for (const name of ['a', 'b']) put(name, 40);
+    await deleting({ a: 40, b: 40 });
+    await stack.consume();
+    await stack.objects.putEmpty(`${tenant}/${repo}/a`, { mark: 'later', onlyNew: false });
+    await stack.objects.delete([`${tenant}/${repo}/b`]);
+    put('b', 7);
+    stack.nowMs = urlsEndMs();
+    await stack.consume();
+    expect([sizeOf('a'), sizeOf('b'), await emptied()]).toEqual([0, 7, []]);
+  });
+
+  it('goes with its repo, whose name then has none of it', async () => {
+    await asked({ a: 40 });
+    put('a', 40);
+    await deleting({ a: 40 });
+    await stack.consume();
+    await stack.ledger.closeRepo({ tenant, repo, closedAtMs: stack.nowMs });
+    stack.nowMs += 40 * minute;
+    for (let run = 0; run < 3; run += 1) {
+      await stack.consume();
+      stack.nowMs += 2 * minute;
+    }
+    expect([sizeOf('a'), await emptied()]).toEqual([undefined, []]);
+    expect(await stack.repo(repo)).toMatchObject({ closedAtMs: null, kind: 'files' });
+    expect((await stack.repo(repo))?.lastEmptied).toBeUndefined();
+  });
+});

@@ -2,6 +2,7 @@ import { lapsedAtMs } from '../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
 import { cleanUp, download, hold } from './act-beside.ts';
 import type { Code } from './code.ts';
+import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import type { SimDeps } from './ports.ts';
 import { push } from './push.ts';
@@ -81,6 +82,25 @@ export async function act(
       return insteadOf(world, { ...action, oid: action.objects[0]?.oid }, () => download(world, action));
     case 'outage':
       return;
+    case 'create-repo': {
+      const path = { tenant, repo: repoName(action.repo) };
+      const record = await world.truth.ledger.readRepo(path);
+      if (world.isFair() && record?.closedAtMs !== null)
+        throw new Violation(`Story: ${path.repo} is not open yet`);
+      await world.truth.ledger.createRepo({ ...path, createdAtMs: world.scheduler.nowMs, kind: 'files' });
+      return;
+    }
+    case 'expect-stored': {
+      // Where something fails or dies, it may never have been sent.
+      if (!world.isFair()) return;
+      const name = `${repoName(action.repo)}/${oidName(action.oid)}`;
+      const { stored, marked } = world.truth;
+      if (!stored.has(name) || marked.has(name))
+        throw new Violation(
+          `Expected after ${action.afterMs} ms: ${name.slice(0, 12)} is ${marked.has(name) ? 'an empty object' : 'not there'}`,
+        );
+      return;
+    }
     case 'read':
       return read(world, action.refresh);
   }
@@ -104,9 +124,11 @@ async function deleteFile(
   { repo, oid, isCancel }: { repo: string; oid: string; isCancel: boolean },
 ): Promise<void> {
   const { tenant } = world;
+  let newestMs: number | undefined;
   const wish = async (deps: SimDeps) => {
     if (!isCancel) {
       const stored = await deps.store.head(`${tenant}/${repo}/${oid}`);
+      newestMs = stored?.lastModifiedMs;
       return stored?.mark === undefined ? stored?.sizeBytes : undefined;
     }
     const claimed: number[] = [];
@@ -115,15 +137,21 @@ async function deleteFile(
     return claimed.length > 0 ? Math.max(...claimed) : undefined;
   };
   const { nowMs } = world.scheduler;
+  let sinceMs: number | undefined;
   const ask = async (deps: SimDeps, code: Code) => {
     const bytes = await wish(deps);
-    if (bytes === undefined) return;
+    if (bytes === undefined) return undefined;
+    sinceMs = world.truth.storedSinceMs(`${repo}/${oid}`);
     const objects = new Map([[oid, bytes]]);
-    await code.requestFileDeletion(deps, { tenant, repo, objects, ...(isCancel && { onlyNew: true }) });
+    const how = isCancel ? { onlyNew: true as const } : { newestMs };
+    return code.requestFileDeletion(deps, { tenant, repo, objects, ...how });
   };
   // Until it's answered it may still ask, of what has come meanwhile.
   if (!isCancel) world.invariants.requestDeletion({ repo, oid }, nowMs, Number.POSITIVE_INFINITY);
   const outcome = await world.invoke(ask, { mayOutlive: false });
+  const isRequested = typeof outcome === 'object' && outcome.answer === 'requested';
+  if (!isCancel && isRequested && sinceMs !== undefined)
+    world.invariants.expectGone(`${repo}/${oid}`, sinceMs);
   const heardByMs = world.scheduler.nowMs + (typeof outcome === 'object' ? 0 : world.lateMaxMs);
   if (!isCancel) world.invariants.requestDeletion({ repo, oid }, nowMs, heardByMs);
 }

@@ -95,6 +95,8 @@ export class Invariants {
   readonly #askedAtMs = new Map<string, number>();
   /** Repo → how often its deletion was requested, how often it was opened after one, and when for the last time. */
   readonly #deletes = new Map<string, { requests: number; openings: number; openedAtMs: number }>();
+  /** (repo/oid) of files that are to be deleted → since when they are stored. */
+  readonly #toGo = new Map<string, number>();
   readonly #hasTricklers: boolean;
   /** The last release took what was deleted for what never arrived. */
   readonly #isExactOnMakers: boolean;
@@ -430,9 +432,17 @@ export class Invariants {
     }
   }
 
+  /** The deletion of a file was answered that is stored since then: some day it's gone. */
+  expectGone(name: string, sinceMs: number): void {
+    this.#toGo.set(name, sinceMs);
+  }
+
   /** Checked when nothing happens any more and a reconcile has run: the numbers are exact. */
   checkRest(): void {
     const truth = this.#truth;
+    for (const [name, sinceMs] of this.#toGo)
+      if (truth.storedSinceMs(name) === sinceMs && !truth.marked.has(name))
+        throw new Violation(`I8: ${name.slice(0, 12)} was to be deleted, and is there`);
     truth.look();
     const record = truth.record;
     const committed = record?.committedBytes;

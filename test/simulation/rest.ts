@@ -41,11 +41,11 @@ async function checkRepos(world: TenantWorld): Promise<void> {
     throw new Violation(`Files: ${left.length} empty objects and ${over.length} records are left`);
   const limited = (await truth.ledger.readTenant(tenant))?.repoLimits;
   for (const record of await allPages(truth.ledger.repos(tenant))) {
-    const { repo, createdAtMs, lastEmptied } = record;
+    const { repo, createdAtMs } = record;
     // What is in no folder has an item, too.
     const isOf = (name: string) => (repo === '' ? !name.includes('/') : name.startsWith(`${repo}/`));
     const isUsed = [...truth.stored.keys()].some(isOf);
-    if (!isUsed && createdAtMs === undefined && !limited?.has(repo) && lastEmptied === undefined)
+    if (!isUsed && createdAtMs === undefined && !limited?.has(repo))
       throw new Violation(`Repos: ${repo} has an item, and nothing needs it: ${JSON.stringify(record)}`);
   }
 }

@@ -77,6 +77,12 @@ interface MishapAction extends ActionOf<'mishap'> {
   readonly what: Mishap;
 }
 
+/** Somebody creates a repo of files again that was deleted. */
+type CreateRepoAction = ActionOf<'create-repo'> & { readonly repo: number };
+
+/** A file must be there by now. */
+type ExpectStoredAction = ActionOf<'expect-stored'> & { readonly repo: number; readonly oid: number };
+
 export type Action =
   | PushAction
   | DeleteObjectAction
@@ -91,6 +97,8 @@ export type Action =
   | DownloadAction
   | CrowdAction
   | MishapAction
+  | CreateRepoAction
+  | ExpectStoredAction
   | (ActionOf<'reconcile'> & {
       readonly full: boolean;
       /** A function handles it right now, whatever the queue is like. */

@@ -55,3 +55,112 @@ export const deletedWhileScanned: Story = {
     handled(5_000),
   ]),
 };
+
+const day = 24 * 60 * minute;
+const repoDeleted = (afterMs: number) => ({ kind: 'delete-repo', tenant: 0, afterMs, repo: 0 }) as const;
+const repoCreated = (afterMs: number) => ({ kind: 'create-repo', tenant: 0, afterMs, repo: 0 }) as const;
+const expected = (oid: number, afterMs: number) =>
+  ({ kind: 'expect-stored', tenant: 0, afterMs, repo: 0, oid }) as const;
+/** Nothing else happens. */
+const quiet = {
+  ...stage,
+  isSlow: false,
+  hasStoreEvents: false,
+  cancelsAfterMs: [],
+  makers: 0,
+  attemptsMax: undefined,
+  settings: {
+    ...stage.settings,
+    listRequestsPerHour: 1_000_000,
+    reconcileRestMs: 0,
+    unconfirmedEntriesMax: 100_000,
+  },
+};
+
+/** A first URL of a name is never used. Half an hour later its client asks again, and uses the second one as it may. */
+export const askedAgain: Story = {
+  tenants: [{ limitBytes: 40, imported: [] }],
+  sizes: ofTenBytes,
+  stage: quiet,
+  actions: [
+    pushed(0, 'never', minute),
+    // Its URL lives for 30 minutes, and the first one lapses within them.
+    pushed(0, 'last-moment', 33 * minute),
+    handled(5 * minute),
+    expected(0, 40 * minute),
+  ],
+};
+
+/** A repo is deleted while a URL is unused, is opened, and created again as one of files. */
+export const createdAgain: Story = {
+  tenants: [{ limitBytes: 15, imported: [] }],
+  sizes: ofTenBytes,
+  stage: quiet,
+  actions: [
+    pushed(0, 'never', minute),
+    repoDeleted(5 * minute),
+    // Lapsed, and opened: it looks again after 10 minutes, an hour, and 6 hours.
+    handled(38 * minute),
+    handled(11 * minute),
+    handled(51 * minute),
+    repoCreated(minute),
+    handled(minute),
+    // To another repo of the tenant.
+    { ...pushed(1, 'at-once', minute), repo: 1 },
+    ...Array.from({ length: 20 }, () => handled(5 * minute)),
+    { ...expected(1, minute), repo: 1 },
+  ],
+};
+
+/** The write of a deletion lands once more after its old file is gone, and another one has come under its name. */
+export const deletionLandsAgain: Story = {
+  tenants: [{ limitBytes: 40, imported: [] }],
+  sizes: ofTenBytes,
+  stage: quiet,
+  actions: [
+    pushed(0, 'at-once', minute),
+    handled(minute),
+    handled(60 * minute),
+    mishap('putDeletion', { kind: 'lands-again', forMs: 2 * minute }, 3 * day),
+    deleted(0, 0),
+    handled(400),
+    pushed(0, 'at-once', 2_000),
+    handled(2 * minute),
+    handled(2 * minute),
+    expected(0, 6 * minute),
+  ],
+};
+
+/** A repo is deleted while a name is being taken. Whoever empties it lists before the empty object lands, and is slow then. */
+export const openedOverEmpty: Story = {
+  tenants: [{ limitBytes: 40, imported: [] }],
+  sizes: ofTenBytes,
+  stage: quiet,
+  actions: [
+    pushed(0, 'never', minute),
+    mishap('putEmpty', { kind: 'freezes-before', forMs: 50_000 }, 40 * minute),
+    handled(0),
+    repoDeleted(15_000),
+    mishap('listPage', { kind: 'freezes-after', forMs: 70_000 }, 15_000),
+    handled(0),
+    handled(3 * minute),
+    handled(30 * minute),
+  ],
+};
+
+/** Whoever takes a name freezes between its two writes, and wakes after the repo was deleted, emptied and opened. */
+export const takenAfterOpening: Story = {
+  tenants: [{ limitBytes: 40, imported: [] }],
+  sizes: ofTenBytes,
+  stage: quiet,
+  actions: [
+    pushed(0, 'never', minute),
+    mishap('putEmptied', { kind: 'freezes-after', forMs: 4 * minute }, 40 * minute),
+    handled(0),
+    repoDeleted(10_000),
+    handled(2 * minute),
+    handled(minute),
+    handled(minute),
+    handled(60 * minute),
+  ],
+};

@@ -6,6 +6,7 @@ import { runSeed, runsOf } from './seeds.ts';
 import * as otherStories from './stories.ts';
 import * as batchStories from './stories-batches.ts';
 import * as besideStories from './stories-beside.ts';
+import * as fileStories from './stories-files.ts';
 import * as lateStories from './stories-late.ts';
 import * as limitStories from './stories-limits.ts';
 import * as makerStories from './stories-makers.ts';
@@ -38,6 +39,7 @@ describe('the ledger under a seeded scheduler', () => {
       ...lateStories,
       ...makerStories,
       ...besideStories,
+      ...fileStories,
     }).map(([name, story], number) => ({ name, story, number })),
   )('keeps its invariants in a scenario written by hand: $name', async ({ story, number }) => {
     // Each of the 5,600 batches is throttled many times: a minute of CPU.

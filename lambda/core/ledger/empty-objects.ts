@@ -2,8 +2,14 @@ import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import type { CoreDeps } from './core-deps.ts';
-import { type Deletion, deleteRunMs, newDeletion, openDeletionsMax } from './rules/deletion.ts';
-import { type Emptied, newEmptied, portionsOf } from './rules/emptied.ts';
+import {
+  type Deletion,
+  deleteRunMs,
+  newDeletion,
+  openDeletionsMax,
+  singleDeletionId,
+} from './rules/deletion.ts';
+import { type Emptied, isOver, markOf, mergedEmptied, newEmptied, portionsOf } from './rules/emptied.ts';
 import { storedAgainUntilMs } from './rules/reservation.ts';
 import { dirtyTokenOf, isOfFiles, type RepoPath, type RepoRecord } from './rules/tenant.ts';
 
@@ -23,21 +29,22 @@ const requestsAtOnce = 32;
  * @returns false: the store did not answer for each, or nothing may be put. What was put stays.
  */
 async function takeNames(
-  { ledger, store, ids, settings }: EmptyDeps,
+  { ledger, store, settings }: EmptyDeps,
   input: RepoPath & { names: readonly string[]; onlyNew: boolean; deadlineMs: number },
 ): Promise<boolean> {
   const { tenant, repo, names, onlyNew, deadlineMs } = input;
   if (names.length === 0) return true;
-  const emptied = newEmptied(settings, { repo, names, byMs: deadlineMs, random: ids.random(16) });
-  const { id } = emptied;
-  if ((await ledger.putEmptied({ tenant, ...emptied })) === 'closed') return false;
+  // After the deadline was set: whoever empties a repo that is closed later waits for it.
+  if (!isOfFiles(await ledger.readRepo({ tenant, repo }))) return false;
+  const emptied = newEmptied(settings, { repo, names, byMs: deadlineMs });
+  await ledger.putEmptied({ tenant, ...emptied });
+  const mark = markOf(emptied);
   try {
-    const outcomes = await mapLimited(names, requestsAtOnce, (name) =>
-      store.putEmpty(`${repoPrefix({ tenant, repo })}${name}`, { mark: id, onlyNew, deadlineMs }),
+    // What is taken stays in the record, as an earlier try may have put it. Who removes them looks at the mark, and nobody hides
+    // what has bytes. A file without any may be left out of the number of objects for a day.
+    await mapLimited(names, requestsAtOnce, (name) =>
+      store.putEmpty(`${repoPrefix({ tenant, repo })}${name}`, { mark, onlyNew, deadlineMs }),
     );
-    const put = names.filter((_, index) => outcomes[index] === 'put');
-    if (put.length === 0) await ledger.removeEmptied({ tenant, repo, id });
-    else if (put.length < names.length) await ledger.keepEmptied({ tenant, repo, id, names: put });
     return true;
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
@@ -100,9 +107,11 @@ export async function endLapsed(
   return isSome;
 }
 
-/** What is asked of files: name → bytes, as they are stored or, to cancel their uploads, as they were claimed. */
 interface FilesWish extends RepoPath {
+  /** Name → bytes, as they are stored or, to cancel their uploads, as they were claimed. */
   readonly objects: ReadonlyMap<string, number>;
+  /** When the newest of them was put, as the store says. What is newer stays. */
+  readonly newestMs?: number | undefined;
   /** Cancels the uploads of those that aren't there. What has arrived stays. */
   readonly onlyNew?: true;
 }
@@ -116,31 +125,38 @@ interface FilesWish extends RepoPath {
  */
 export async function requestFileDeletion(
   deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids'>,
-  { tenant, repo, objects, onlyNew }: FilesWish,
+  { tenant, repo, objects, newestMs, onlyNew }: FilesWish,
 ): Promise<'requested' | 'full'> {
   const { ledger, queue, clock, ids } = deps;
   const record = await ledger.readRepo({ tenant, repo });
-  const portions = [...portionsOf(objects)];
+  // A batch asks for those of single names by its own.
+  const areSingle = !onlyNew && objects.size <= singlesMax;
+  const portions = areSingle ? [...objects].map((entry) => new Map([entry])) : [...portionsOf(objects)];
   const counted = await ledger.countDeletions({
     tenant,
     difference: portions.length,
     atMost: openDeletionsMax,
   });
-  if (counted === 'refused') return 'full';
-  for (const portion of portions) {
+  for (const portion of counted === 'refused' ? [] : portions) {
+    const [name = ''] = portion.keys();
     const deletion = newDeletion({
-      id: ids.random(16),
+      id: areSingle ? singleDeletionId(name) : ids.random(16),
       repo,
       objects: portion,
       dueAtMs: clock.nowMs(),
       afterClosingMs: record?.endedClosingMs ?? 0,
+      newestMs,
       ...(onlyNew && { onlyNew }),
     });
     await ledger.putDeletion({ tenant, deletion });
   }
+  // A run counts what is left.
   await queue.request({ tenant, reason: 'delete', full: false });
-  return 'requested';
+  return counted === 'refused' ? 'full' : 'requested';
 }
+
+/** More than these share items. */
+const singlesMax = 100;
 
 /**
  * Deletes files: at once where no URL of a name can be used any more, and else an empty object replaces them.
@@ -206,19 +222,25 @@ function divide(
 ): { going: readonly string[]; taken: readonly string[] } {
   const names = [...deletion.objects.keys()];
   const { emptied } = deletion;
-  // One of a later record is the affair of that.
-  if (emptied !== undefined)
-    return { going: names.filter((name) => found.get(name)?.mark === emptied), taken: [] };
-  if (deletion.onlyNew) return { going: [], taken: names.filter((name) => !found.get(name)) };
   const nowMs = clock.nowMs();
+  if (emptied !== undefined) {
+    const isGoing = ({ mark }: StoredObject) => mark !== undefined && isOver(mark, settings, nowMs);
+    return {
+      going: [...found].flatMap(([name, stored]) => (stored && isGoing(stored) ? [name] : [])),
+      taken: [],
+    };
+  }
+  if (deletion.onlyNew) return { going: [], taken: names.filter((name) => !found.get(name)) };
   const [going, taken]: [string[], string[]] = [[], []];
   for (const name of names) {
     const stored = found.get(name);
     if (!stored || stored.mark !== undefined) continue;
-    const { sizeBytes, lastModifiedMs = nowMs } = stored;
+    const { lastModifiedMs } = stored;
     // A write that lands late must not delete what came after it.
-    if (lastModifiedMs > deletion.dueAtMs + settings.clockSkewMs) continue;
-    (nowMs > storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs }) ? going : taken).push(name);
+    if ((lastModifiedMs ?? 0) > (deletion.newestMs ?? deletion.dueAtMs + settings.clockSkewMs)) continue;
+    // Of URLs that were handed out before it arrived, one may have been for the largest.
+    const largest = { sizeBytes: settings.objectBytesMax, lastModifiedMs: lastModifiedMs ?? nowMs };
+    (nowMs > storedAgainUntilMs(settings, largest) ? going : taken).push(name);
   }
   return { going, taken };
 }
@@ -229,7 +251,7 @@ export async function emptiedNames(
   { tenant, repos }: { tenant: string; repos: readonly RepoRecord[] },
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const names = new Map<string, Set<string>>();
-  if (!repos.some(({ lastEmptied }) => lastEmptied !== undefined)) return names;
+  if (!repos.some(isOfFiles)) return names;
   for await (const page of ledger.emptied({ tenant }))
     for (const { repo, names: those } of page) {
       const ofRepo = names.get(repo) ?? new Set();
@@ -239,14 +261,11 @@ export async function emptiedNames(
   return names;
 }
 
-/** No write lands so late after the record was due. */
-const endedAfterMs = 24 * 60 * 60_000;
-
 /**
  * Removes the empty objects that nobody needs any more, each record's by a deletion of its own: a batch that names one of them
- * meanwhile waits.
+ * meanwhile waits. Of what stays, many small records become few.
  *
- * @param input.run runs a deletion.
+ * @param input.run runs a deletion. `unanswered`: no other is begun, as the store is struggling.
  * @param input.untilMs nothing more is begun after this.
  * @returns `unfinished`: the time was up first.
  * @throws {LedgerUnavailableError}
@@ -257,30 +276,27 @@ export async function removeDueEmptied(
     tenant: string;
     repos: readonly RepoRecord[];
     untilMs: number;
-    run: (deletion: Deletion) => Promise<unknown>;
+    run: (deletion: Deletion) => Promise<{ readonly kind: string }>;
   },
 ): Promise<'done' | 'unfinished'> {
   const { ledger, clock, settings } = deps;
   const { tenant, untilMs, run } = input;
-  for (const record of input.repos) {
-    const { repo, lastEmptied } = record;
-    if (lastEmptied === undefined || !isOfFiles(record)) continue;
-    const left = await allPages(ledger.emptied({ tenant, repo }));
-    const nowMs = clock.nowMs();
-    for (const each of left) {
-      if (nowMs <= each.dueAtMs + 2 * settings.clockSkewMs) break;
+  for (const record of input.repos.filter(isOfFiles)) {
+    const { repo } = record;
+    const all = await allPages(ledger.emptied({ tenant, repo }));
+    const isDue = ({ dueAtMs }: Emptied) => clock.nowMs() > dueAtMs + 2 * settings.clockSkewMs;
+    for (const each of all.filter(isDue)) {
       if (clock.nowMs() > untilMs) return 'unfinished';
       const deletion = removalOf(record, each);
       await ledger.putDeletion({ tenant, deletion });
-      await run(deletion);
+      if ((await run(deletion)).kind === 'unanswered') return 'done';
     }
-    if (left.length === 0 && nowMs > dueOf(lastEmptied) + endedAfterMs)
-      await ledger.endEmptied({ tenant, repo, lastEmptied });
+    const { merged, replaced } = mergedEmptied(all.filter((each) => !isDue(each)));
+    for (const each of merged) await ledger.putEmptied({ tenant, ...each });
+    await mapLimited(replaced, requestsAtOnce, ({ id }) => ledger.removeEmptied({ tenant, repo, id }));
   }
   return 'done';
 }
-
-const dueOf = (id: string) => Number.parseInt(id, 10);
 
 function removalOf(repo: RepoRecord, { id, names, dueAtMs }: Emptied): Deletion {
   return newDeletion({

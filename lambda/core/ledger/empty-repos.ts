@@ -124,10 +124,13 @@ async function emptyAndOpen(
   input: { tenant: string; untilMs: number; closedAtMs: number } & Pick<RepoRecord, 'repo' | 'kind'>,
 ): Promise<EmptyReposOutcome | 'unanswered'> {
   await endUploads(deps, input);
+  const beganMs = deps.clock.nowMs();
   const outcome = await emptyRepo(deps, input);
   if (outcome === 'not-empty') return 'done';
   if (outcome !== 'empty') return outcome;
-  const isOpening = deps.clock.nowMs() <= closedUntilMs(deps.settings, input);
+  // An empty object may come until then, behind the listing.
+  const listedMs = input.kind === 'files' ? beganMs : deps.clock.nowMs();
+  const isOpening = listedMs <= closedUntilMs(deps.settings, input);
   return isOpening ? 'opening' : openUnlessHeld(deps, input);
 }
 

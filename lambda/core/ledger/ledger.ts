@@ -55,8 +55,8 @@ import { watchMethods } from './watch-store.ts';
  * - `countDeletions`: counts again: wrong until the next run
  * - `putDeletion` of a gc run: the same, and however late: void without its watch, and it deletes only what
  *   nobody has named since
- * - `putEmptied`: its names are asked for again when they are due. `keepEmptied`, `removeEmptied`: no other has this id
- * - `endEmptied`: only over the last that was read, which was due long ago
+ * - `putEmptied`: its names are asked for again when they are due. `removeEmptied`: one that is
+ *   there again names what is not there any more
  * - `openWatch`: not if a watch is open, nor if one has ended that was opened then or later
  * - `closeWatch`: only that watch
  * - `noteSeen`, `noteGone`: the same item again. What is gone only says why an object is missing

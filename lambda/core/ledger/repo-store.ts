@@ -1,4 +1,13 @@
-import { adding, all, atVersion, exists, type Fields, removing, setting } from '../table/expressions.ts';
+import {
+  absent,
+  adding,
+  all,
+  atVersion,
+  exists,
+  type Fields,
+  removing,
+  setting,
+} from '../table/expressions.ts';
 import {
   deleteItem,
   firstItems,
@@ -101,7 +110,6 @@ async function removeRepo(
     'giant',
     'watch',
     'tidyBelowEpoch',
-    'lastEmptied',
   ];
   const asRead = (name: string, value: number | undefined) =>
     value === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`;
@@ -126,18 +134,26 @@ async function removeRepo(
   return result.ok ? 'removed' : 'refused';
 }
 
-/** Notes that somebody created a repo. One that was created already keeps its time. `closed`: it is being deleted. */
+/**
+ * Notes that somebody created a repo. One that was created already keeps its time. `closed`: it is being deleted. `other-kind`: there
+ * is one of another kind, or its last PUTs may still be under way.
+ */
 async function createRepo(
   table: Table,
   input: RepoPath & { createdAtMs: number; kind?: RepoRecord['kind'] },
-): Promise<'done' | 'closed'> {
+): Promise<'done' | 'closed' | 'other-kind'> {
   const { createdAtMs, kind } = input;
   const ok = await setOnRepo(table, input, {
     fields: {},
     defaults: { createdAtMs, ...(kind && { kind }) },
-    condition: 'attribute_not_exists(#closedAtMs)',
+    condition: all(
+      'attribute_not_exists(#closedAtMs)',
+      kind ? `(${absent} OR #kind = :kind)` : 'attribute_not_exists(#kind)',
+    ),
+    ...(kind && { values: { ':kind': kind } }),
   });
-  return ok ? 'done' : 'closed';
+  if (ok) return 'done';
+  return typeof (await readRepo(table, input))?.closedAtMs === 'number' ? 'closed' : 'other-kind';
 }
 
 /** Sets the storage class of a repo, or with null ends it. `closed`: it is being deleted. */
@@ -188,15 +204,7 @@ async function openRepo(
     key: repoKey(input),
     change: [
       setting({ endedClosingMs: input.closedAtMs }),
-      removing(
-        'closedAtMs',
-        'createdAtMs',
-        'storageClass',
-        'points',
-        'lastEmptied',
-        byDueIndex.pk,
-        byDueIndex.sk,
-      ),
+      removing('closedAtMs', 'createdAtMs', 'storageClass', 'points', byDueIndex.pk, byDueIndex.sk),
     ],
     condition: '#closedAtMs = :closed',
     values: { ':closed': input.closedAtMs },

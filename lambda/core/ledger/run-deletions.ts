@@ -200,7 +200,9 @@ async function runSome(
       // One that has become due since may be held by what was begun since.
       if (!held || deletion.dueAtMs >= held.readAtMs)
         held = { isSpared: await sparedBy(deps.holds, tenant), readAtMs: nowMs };
-      if (held.isSpared(deletion.repo, deletion.dueAtMs)) continue;
+      // What it takes away, nobody can read.
+      const isHidden = deletion.onlyNew !== undefined || deletion.emptied !== undefined;
+      if (!isHidden && held.isSpared(deletion.repo, deletion.dueAtMs)) continue;
     }
     const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
     isAnswered = run.kind !== 'unanswered';

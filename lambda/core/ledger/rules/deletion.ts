@@ -33,6 +33,8 @@ export const deletionFields = z.object({
   afterClosingMs: z.number().optional(),
   /** Of files: it cancels their uploads, so it takes the names of those that aren't there. What has arrived stays. */
   onlyNew: z.literal(true).optional(),
+  /** Of files: when the newest of them was put. What is newer came after the wish, and stays. */
+  newestMs: z.number().optional(),
   /** Of files: it removes the empty objects of this {@link Emptied}, and nothing else. */
   emptied: z.string().optional(),
   /** Set if it is one of a gc run. It deletes only what nobody has named since, and nothing once the watch has ended. */
@@ -102,7 +104,16 @@ export const emptiedName = '~';
 export function newDeletion(
   input: Pick<
     Deletion,
-    'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'afterClosingMs' | 'onlyNew' | 'emptied' | 'sweep'
+    | 'id'
+    | 'repo'
+    | 'objects'
+    | 'dueAtMs'
+    | 'closedAtMs'
+    | 'afterClosingMs'
+    | 'onlyNew'
+    | 'newestMs'
+    | 'emptied'
+    | 'sweep'
   >,
 ): Deletion {
   return { ...input, state: 'scheduled', deadlineMs: 0 };

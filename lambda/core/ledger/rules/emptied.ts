@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { sha256Hex } from '../../rules/hash.ts';
 import type { Settings } from '../../rules/settings.ts';
 import type { Frozen } from '../../rules/stored.ts';
 import { deletionObjectsMax } from './deletion.ts';
@@ -6,7 +7,7 @@ import { lastPutMs } from './reservation.ts';
 
 export const emptiedFields = z.object({
   repo: z.string(),
-  /** Begins with `dueAtMs`, so that they sort by it. The objects are marked with it. */
+  /** Begins with `dueAtMs`, so that they sort by it. */
   id: z.string(),
   names: z.array(z.string()),
   /** No PUT of these names ends after this, whichever clock is asked. Then the empty objects go. */
@@ -19,18 +20,51 @@ export const emptiedFields = z.object({
  */
 export type Emptied = Frozen<z.output<typeof emptiedFields>>;
 
+/** So long after it was due, one that nobody knows of goes by itself. */
+export const emptiedKeptMs = 90 * 24 * 60 * 60_000;
+
+const hour = 60 * 60_000;
+
 /**
+ * One that is tried again within the hour, because the store didn't answer, is the same.
+ *
  * @param input.byMs the empty objects are there by then, or never. No URL is handed out later.
- * @param input.random so that each has an id of its own.
  */
 export function newEmptied(
   settings: Settings,
-  input: { repo: string; names: readonly string[]; byMs: number; random: string },
+  input: { repo: string; names: readonly string[]; byMs: number },
 ): Emptied {
-  const { repo, names, byMs, random } = input;
-  const handedOutMs = byMs + settings.pendingVoidAfterMs;
+  const { repo, names } = input;
+  const handedOutMs = Math.ceil(input.byMs / hour) * hour + settings.pendingVoidAfterMs;
   const dueAtMs = lastPutMs(settings, { sizeBytes: settings.objectBytesMax, handedOutMs });
-  return { repo, names, dueAtMs, id: `${String(dueAtMs).padStart(15, '0')}-${random}` };
+  return { repo, names, dueAtMs, id: idOf({ names, dueAtMs }) };
+}
+
+const idOf = ({ names, dueAtMs }: Pick<Emptied, 'names' | 'dueAtMs'>) =>
+  `${String(dueAtMs).padStart(15, '0')}-${sha256Hex([...names].sort().join('\n')).slice(0, 32)}`;
+
+/** What an empty object is marked with: when it goes. */
+export const markOf = ({ dueAtMs }: Emptied) => String(dueAtMs);
+
+/** Whether one with this mark may go: a later record may be about the same name. */
+export const isOver = (mark: string, settings: Settings, nowMs: number) =>
+  nowMs > Number(mark) + 2 * settings.clockSkewMs;
+
+/** Those with fewer names are put together, if there are so many. */
+const [fewNames, manyRecords] = [500, 50];
+
+/** Records of a repo that say the same as these in fewer. They go when the last of these may. */
+export function mergedEmptied(records: readonly Emptied[]): { merged: Emptied[]; replaced: Emptied[] } {
+  const replaced = records.filter(({ names }) => names.length < fewNames);
+  const [first] = replaced;
+  if (!first || replaced.length < manyRecords) return { merged: [], replaced: [] };
+  const dueAtMs = Math.max(...replaced.map((each) => each.dueAtMs));
+  const all = new Set(replaced.flatMap(({ names }) => names));
+  const merged = [...portionsOf([...all].map((name) => [name, true] as const))].map((portion) => {
+    const names = [...portion.keys()];
+    return { repo: first.repo, names, dueAtMs, id: idOf({ names, dueAtMs }) };
+  });
+  return { merged, replaced };
 }
 
 /** UTF-8 bytes of the names in one item. With sizes they fit into its 400 KB. */

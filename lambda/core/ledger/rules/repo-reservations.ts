@@ -220,7 +220,7 @@ export class RepoReservations {
     let newestIssuedMs: number | null = null;
     for (const row of this.#rows) {
       let entries = 0;
-      const isUnconfirmed = !isOfFiles && isLapsed(row, nowMs);
+      const isUnconfirmed = (!isOfFiles || row.lookAtMs !== null) && isLapsed(row, nowMs);
       const isOver = isUnconfirmed && nowMs > unconfirmedUntilMs(row);
       if (!scan && covered.has(row.id)) continue;
       const isUnseen = isBehind && isUnconfirmed && !isLookedAt(row, nowMs);
@@ -266,6 +266,9 @@ export class RepoReservations {
   *settle(input: { scanned: ScannedRepo; scanBeganMs: number }): Iterable<Settlement> {
     const { scanBeganMs } = input;
     const { scan, covered, isOfFiles = false } = input.scanned;
+    // Somebody may still use another URL of the name, which ends with that of the last.
+    const live = isOfFiles ? this.#rows.filter((row) => !isLapsed(row, scanBeganMs)) : [];
+    const liveNames = new Set(live.flatMap((row) => [...this.#entriesOf(row)].map(([name]) => name)));
     for (const row of this.#rows) {
       const { id: reservationId, lookAtMs } = row;
       if (!isLapsed(row, scanBeganMs)) continue;
@@ -276,10 +279,11 @@ export class RepoReservations {
       // A scan before the time of its look says when that is: the same as before.
       const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
       const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
-      // What has no bytes is looked for as in any repo: an empty object at its name could not be told from it.
-      const names = isOfFiles ? namesWithBytes(this.#unseenOf(row, scan)) : noNames;
+      // What is late already is from before the repo was deleted and created again.
+      const names = isOfFiles && lookAtMs === null ? this.#endless(row, scan) : noNames;
       if (names.size > 0) {
-        yield { kind: 'end', reservationId, names };
+        const unclaimed = [...names].filter((name) => !liveNames.has(name));
+        if (unclaimed.length > 0) yield { kind: 'end', reservationId, names: new Set(unclaimed) };
         continue;
       }
       if (this.#isUnknown(row, scan)) {
@@ -383,6 +387,14 @@ export class RepoReservations {
   }
 
   /**
+   * Names of which a URL may be used as long as nothing has them. What has no bytes is looked for as in any repo: an empty object
+   * at its name could not be told from it.
+   */
+  #endless(row: Row, scan: RepoScan): ReadonlySet<string> {
+    return new Set([...this.#unseenOf(row, scan)].flatMap(([name, bytes]) => (bytes > 0 ? [name] : [])));
+  }
+
+  /**
    * Whether the server has deleted an object since the reservation lapsed. So it had arrived, and nobody is held to account for
    * it. That a slow PUT may store it once more is what the delete's own reservation stands for.
    */
@@ -396,9 +408,6 @@ export class RepoReservations {
 }
 
 const noNames: ReadonlySet<string> = new Set();
-
-const namesWithBytes = (entries: ReadonlyMap<string, number>): ReadonlySet<string> =>
-  new Set([...entries].flatMap(([name, bytes]) => (bytes > 0 ? [name] : [])));
 
 /** Adds what somebody claimed to what they claimed before. */
 export function addCount(counts: Map<string, OpenScan>, madeBy: string, more: OpenScan): void {

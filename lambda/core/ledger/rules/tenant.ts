@@ -328,8 +328,6 @@ export const repoSchema = z.object({
    * names are oids. It stays with the item.
    */
   kind: z.literal('files').optional(),
-  /** Sort key of the last {@link Emptied} of it. Absent: there is none. */
-  lastEmptied: z.string().optional(),
   /** The same as its tenant's, before which it goes. Absent: its tenant's. */
   storageClass: z.string().optional(),
   /** Set on a large repo: it is counted by shards, and the sums above are theirs. */
@@ -405,7 +403,6 @@ export function isDisposable(repo: RepoRecord, nowMs: number): boolean {
     repo.large === undefined &&
     repo.watch === undefined &&
     repo.tidyBelowEpoch === undefined &&
-    repo.lastEmptied === undefined &&
     nowMs > lastMs + lateWritesMs
   );
 }

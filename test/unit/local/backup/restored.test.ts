@@ -123,7 +123,6 @@ describe('a restored table', () => {
         ...staying('putsUntilMs', 'points', 'large', 'tidyBelowEpoch', 'createdAtMs', 'storageClass'),
         ...staying(
           'kind',
-          'lastEmptied',
           'endedClosingMs',
           'steeringVersion',
           'scanCancelledAtMs',

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
 import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
 import { openDeletionsMax } from '../../../../../lambda/core/ledger/rules/deletion.ts';
-import { lastPutMs, storedAgainUntilMs } from '../../../../../lambda/core/ledger/rules/reservation.ts';
+import { storedAgainUntilMs } from '../../../../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
@@ -52,9 +52,8 @@ const counted = async () => {
   const { committedBytes, scanned } = await stack.record();
   return [committedBytes, scanned?.storedBytes, scanned?.objectCount];
 };
-/** By then nothing can come of a URL that was handed out by now. */
-const urlsEndMs = () =>
-  lastPutMs(stack.deps.settings, { sizeBytes: 1000, handedOutMs: stack.nowMs + 2 * minute }) + minute;
+/** When the last empty object goes. */
+const emptyUntilMs = async () => Math.max(...(await emptied()).map(({ dueAtMs }) => dueAtMs)) + minute;
 
 describe('a file', () => {
   it('that is deleted is replaced by an empty object, which neither counts nor lets anything come back', async () => {
@@ -75,8 +74,8 @@ describe('a file', () => {
 
   it('goes at once when no URL of it can be used any more', async () => {
     put('old', 50);
-    const { sizeBytes, lastModifiedMs } = { sizeBytes: 50, lastModifiedMs: stack.nowMs };
-    stack.nowMs = storedAgainUntilMs(stack.deps.settings, { sizeBytes, lastModifiedMs });
+    const lastModifiedMs = stack.nowMs;
+    stack.nowMs = storedAgainUntilMs(stack.deps.settings, { sizeBytes: 1000, lastModifiedMs });
     await deleting({ old: 50 });
     await stack.consume();
     expect([sizeOf('old'), (await emptied()).length]).toEqual([0, 1]);
@@ -150,7 +149,7 @@ describe('an upload that breaks off', () => {
       return putEmpty(key, options);
     };
     expect(await counted()).toEqual([60, 60, 1]);
-    expect([(await emptied()).length, sizeOf('none')]).toEqual([0, undefined]);
+    expect(sizeOf('none')).toBeUndefined();
     put('none', 0);
     stack.nowMs += hour;
     expect(await counted()).toEqual([60, 60, 2]);
@@ -163,17 +162,13 @@ describe('an empty object', () => {
     put('a', 40);
     await deleting({ a: 40 });
     await stack.consume();
-    const untilMs = urlsEndMs();
+    const untilMs = await emptyUntilMs();
     stack.nowMs = untilMs - 5 * minute;
     await stack.consume();
     expect(sizeOf('a')).toBe(0);
     stack.nowMs = untilMs;
     expect(await counted()).toEqual([0, 0, 0]);
     expect([sizeOf('a'), await emptied(), await stack.deletions()]).toEqual([undefined, [], []]);
-    expect((await stack.repo(repo))?.lastEmptied).toBeDefined();
-    stack.nowMs += 25 * hour;
-    await stack.consume();
-    expect((await stack.repo(repo))?.lastEmptied).toBeUndefined();
     expect(await asked({ a: 10 })).toBe('upload');
   });
 
@@ -182,10 +177,10 @@ describe('an empty object', () => {
     for (const name of ['a', 'b']) put(name, 40);
     await deleting({ a: 40, b: 40 });
     await stack.consume();
-    await stack.objects.putEmpty(`${tenant}/${repo}/a`, { mark: 'later', onlyNew: false });
+    await stack.objects.putEmpty(`${tenant}/${repo}/a`, { mark: String(1e15), onlyNew: false });
     await stack.objects.delete([`${tenant}/${repo}/b`]);
     put('b', 7);
-    stack.nowMs = urlsEndMs();
+    stack.nowMs = await emptyUntilMs();
     await stack.consume();
     expect([sizeOf('a'), sizeOf('b'), await emptied()]).toEqual([0, 7, []]);
   });
@@ -203,6 +198,85 @@ describe('an empty object', () => {
     }
     expect([sizeOf('a'), await emptied()]).toEqual([undefined, []]);
     expect(await stack.repo(repo)).toMatchObject({ closedAtMs: null, kind: 'files' });
-    expect((await stack.repo(repo))?.lastEmptied).toBeUndefined();
+  });
+});
+
+describe('records of empty objects', () => {
+  it('are no more for each try that the store did not answer', async () => {
+    await asked(Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, 1])));
+    stack.nowMs += 40 * minute;
+    stack.deps.store.putEmpty = () => Promise.reject(new StoreUnavailableError('503'));
+    for (let run = 0; run < 20; run += 1) {
+      await stack.consume();
+      stack.nowMs += minute;
+    }
+    expect((await emptied()).length).toBeLessThanOrEqual(2);
+  });
+
+  it('become few, and nothing is shown or lost by that', async () => {
+    stack = new MemoryStack();
+    await stack.create(null);
+    await stack.ledger.createRepo({ tenant, repo, createdAtMs: stack.nowMs, kind: 'files' });
+    const names = Array.from({ length: 60 }, (_, index) => `f${index}`);
+    await asked(Object.fromEntries(names.map((name) => [name, 1])));
+    for (const name of names) put(name, 1);
+    for (const name of names) await deleting({ [name]: 1 });
+    expect(await counted()).toEqual([0, 0, 0]);
+    await stack.consume();
+    expect(await emptied()).toMatchObject([{ names: expect.arrayContaining(names) }]);
+    expect(await counted()).toEqual([0, 0, 0]);
+    stack.nowMs = await emptyUntilMs();
+    await stack.consume();
+    expect([stack.objects.objectCount, await emptied()]).toEqual([0, []]);
+  });
+
+  it('are not removed any further once the store does not answer', async () => {
+    for (let index = 0; index < 5; index += 1) {
+      await asked({ [`f${index}`]: 1 });
+      stack.nowMs += 40 * minute;
+      await stack.consume();
+    }
+    stack.nowMs = await emptyUntilMs();
+    stack.beforeDelete = () => {
+      throw new StoreUnavailableError('503');
+    };
+    await stack.consume();
+    expect(await stack.deletions()).toHaveLength(1);
+  });
+});
+
+describe('a wish to delete', () => {
+  it('is asked of the queue, so that somebody counts, also if too many wait', async () => {
+    await stack.ledger.countDeletions({ tenant, difference: openDeletionsMax });
+    stack.requests.length = 0;
+    expect(await deleting({ a: 1 })).toBe('full');
+    expect(stack.requests).toHaveLength(1);
+    await stack.consume();
+    expect(await deleting({ a: 1 })).toBe('requested');
+  });
+
+  it('holds also where the store does not say when a file was put', async () => {
+    stack.put({ [`${repo}/a`]: 10 });
+    stack.nowMs += 72 * hour;
+    await deleting({ a: 10 });
+    stack.nowMs += 10_000;
+    await stack.consume();
+    expect([sizeOf('a'), await stack.deletions()]).toEqual([0, []]);
+  });
+
+  it('cancels uploads while an export holds the repo, and deletes no file', async () => {
+    await asked({ a: 90, b: 5 });
+    put('b', 5);
+    await stack.consume();
+    stack.holdFor(24 * hour);
+    await deleting({ a: 90 }, true);
+    await deleting({ b: 5 });
+    expect(await counted()).toEqual([5, 5, 1]);
+  });
+
+  it('is read by a batch of other names as little as if it were none', async () => {
+    await deleting(Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, 1])));
+    expect(await stack.ledger.deletionsNaming({ tenant, repo, oids: ['new'] })).toEqual([]);
+    expect(await stack.ledger.deletionsNaming({ tenant, repo, oids: ['f7'] })).toHaveLength(1);
   });
 });

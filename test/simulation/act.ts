@@ -85,9 +85,10 @@ export async function act(
     case 'create-repo': {
       const path = { tenant, repo: repoName(action.repo) };
       const record = await world.truth.ledger.readRepo(path);
-      if (world.isFair() && record?.closedAtMs !== null)
+      if (world.isFair() && typeof record?.closedAtMs === 'number')
         throw new Violation(`Story: ${path.repo} is not open yet`);
       await world.truth.ledger.createRepo({ ...path, createdAtMs: world.scheduler.nowMs, kind: 'files' });
+      world.truth.files.add(path.repo);
       return;
     }
     case 'expect-stored': {

@@ -322,14 +322,8 @@ export class Invariants {
    * @param heardByMs without an answer, what it writes may land as late as this.
    */
   requestDeletion(path: { repo?: string; oid?: string }, nowMs: number, heardByMs = nowMs): void {
-    const { files } = this.#truth;
-    if (path.repo === undefined) {
-      this.#isTenantClosed = true;
-      files.clear();
-    } else if (path.oid === undefined) {
-      this.#deletesOf(path.repo).requests += 1;
-      files.delete(path.repo);
-    }
+    if (path.repo === undefined) this.#isTenantClosed = true;
+    else if (path.oid === undefined) this.#deletesOf(path.repo).requests += 1;
     if (path.repo !== undefined && path.oid !== undefined) {
       const name = `${path.repo}/${path.oid}`;
       this.#deletedAtMs.set(name, heardByMs);
@@ -341,6 +335,7 @@ export class Invariants {
   noteOpening(repo: string, nowMs: number): void {
     const deletes = this.#deletesOf(repo);
     deletes.openings += 1;
+    this.#truth.files.delete(repo);
     deletes.openedAtMs = nowMs;
   }
 
@@ -391,7 +386,9 @@ export class Invariants {
   #checkFile(name: string): void {
     const truth = this.#truth;
     const sinceMs = truth.storedSinceMs(name);
+    const repo = name.slice(0, name.indexOf('/'));
     if (sinceMs === undefined || !truth.isFile(name) || truth.marked.has(name)) return;
+    if (this.mayBeClosed(repo)) return;
     if ((this.#deletedAtMs.get(name) ?? -1) < sinceMs)
       throw new Violation(`I7: ${name.slice(0, 12)} was deleted, which nobody asked for since it is stored`);
   }

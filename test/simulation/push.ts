@@ -108,8 +108,7 @@ export async function askOnce(
     const ask = async (deps: SimDeps, code: Code) => {
       const record = await deps.ledger.readTenant(tenant);
       const repo = await deps.ledger.readRepo({ tenant, repo: request.repo });
-      const isLeft = repo?.kind === 'files' && repo.createdAtMs === undefined;
-      const isOpen = record && typeof repo?.closedAtMs !== 'number' && !isLeft;
+      const isOpen = record && typeof repo?.closedAtMs !== 'number';
       if (!isOpen) return { kind: 'absent' } as const;
       const { watch, objectCount: repoObjects } = repo ?? {};
       const isOfFiles = repo?.kind === 'files';

@@ -1,4 +1,5 @@
 import { shardsInForce } from '../../lambda/core/ledger/rules/shard.ts';
+import type { RepoRecord } from '../../lambda/core/ledger/rules/tenant.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
 import { Violation } from './invariants.ts';
 import type { SimSubject } from './subject.ts';
@@ -20,9 +21,26 @@ export async function checkRest(world: TenantWorld): Promise<void> {
     }
     world.invariants.checkRest();
   }
+  await emptyFiles(world);
   await checkDeletes(world, 'ended');
   for (const subject of Object.values<SimSubject>(subjects)) await subject.checkRest?.(world);
   await checkRepos(world);
+}
+
+/** The last empty object of a repo that is being deleted goes after this. */
+const emptyForMs = 28 * 60 * 60_000;
+
+/** What is being deleted of files is empty once no URL can be used any more, and then what came of the last of them is over. */
+async function emptyFiles(world: TenantWorld): Promise<void> {
+  const isLeft = ({ kind, closedAtMs }: RepoRecord) => kind === 'files' && closedAtMs !== null;
+  for (let days = 0; days < 3; days += 1) {
+    if (!(await allPages(world.truth.ledger.repos(world.tenant))).some(isLeft)) return;
+    await world.wait(emptyForMs);
+    for (let run = 0; run < 3; run += 1) {
+      await reconcile(world, true);
+      await world.wait(2 * 60_000);
+    }
+  }
 }
 
 /** No write lands so late that the item of a repo keeps it away. */
@@ -124,7 +142,8 @@ async function checkDeletes(world: TenantWorld, when: 'due' | 'ended'): Promise<
   );
   if (closed.length + marked.length + left === 0) return;
   // What was cancelled before the tenant was deleted, and arrived after that, is found when it is listed next.
-  const dueByMs = scheduler.nowMs + (invariants.needsFullListing ? settings.idleRefreshMaxMs : 0);
+  const laterMs = closed.some(({ emptyFromMs }) => emptyFromMs !== undefined) ? emptyForMs : 0;
+  const dueByMs = scheduler.nowMs + (invariants.needsFullListing ? settings.idleRefreshMaxMs : laterMs);
   const isDue = ledger.dueEntries().some((entry) => entry.tenant === tenant && entry.dueAtMs <= dueByMs);
   if (when === 'due' && isDue) return;
   throw new Violation(

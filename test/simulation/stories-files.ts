@@ -78,7 +78,7 @@ const quiet = {
 };
 
 /** A first URL of a name is never used. Half an hour later its client asks again, and uses the second one as it may. */
-export const askedAgain: Story = {
+const askedAgain: Story = {
   tenants: [{ limitBytes: 40, imported: [] }],
   sizes: ofTenBytes,
   stage: quiet,
@@ -91,29 +91,30 @@ export const askedAgain: Story = {
   ],
 };
 
-/** A repo is deleted while a URL is unused, is opened, and created again as one of files. */
-export const createdAgain: Story = {
+/** A repo is deleted while a URL is unused. It can be created again once no PUT of it can end, and blocks nobody until then. */
+const createdAgain: Story = {
   tenants: [{ limitBytes: 15, imported: [] }],
   sizes: ofTenBytes,
   stage: quiet,
   actions: [
     pushed(0, 'never', minute),
     repoDeleted(5 * minute),
-    // Lapsed, and opened: it looks again after 10 minutes, an hour, and 6 hours.
     handled(38 * minute),
-    handled(11 * minute),
-    handled(51 * minute),
-    repoCreated(minute),
-    handled(minute),
-    // To another repo of the tenant.
+    handled(2 * minute),
     { ...pushed(1, 'at-once', minute), repo: 1 },
-    ...Array.from({ length: 20 }, () => handled(5 * minute)),
-    { ...expected(1, minute), repo: 1 },
+    handled(6 * minute),
+    { ...expected(1, 6 * minute), repo: 1 },
+    ...Array.from({ length: 3 }, () => handled(28 * 60 * minute)),
+    handled(5 * minute),
+    repoCreated(5 * minute),
+    handled(minute),
+    pushed(2, 'at-once', minute),
+    handled(6 * minute),
   ],
 };
 
 /** The write of a deletion lands once more after its old file is gone, and another one has come under its name. */
-export const deletionLandsAgain: Story = {
+const deletionLandsAgain: Story = {
   tenants: [{ limitBytes: 40, imported: [] }],
   sizes: ofTenBytes,
   stage: quiet,
@@ -132,7 +133,7 @@ export const deletionLandsAgain: Story = {
 };
 
 /** A repo is deleted while a name is being taken. Whoever empties it lists before the empty object lands, and is slow then. */
-export const openedOverEmpty: Story = {
+const openedOverEmpty: Story = {
   tenants: [{ limitBytes: 40, imported: [] }],
   sizes: ofTenBytes,
   stage: quiet,
@@ -149,7 +150,7 @@ export const openedOverEmpty: Story = {
 };
 
 /** Whoever takes a name freezes between its two writes, and wakes after the repo was deleted, emptied and opened. */
-export const takenAfterOpening: Story = {
+const takenAfterOpening: Story = {
   tenants: [{ limitBytes: 40, imported: [] }],
   sizes: ofTenBytes,
   stage: quiet,
@@ -163,4 +164,36 @@ export const takenAfterOpening: Story = {
     handled(minute),
     handled(60 * minute),
   ],
+};
+
+/** Files are sent twice, once fast and once slowly, and deleted at once, again and again. Then the repo is deleted, and the empty objects with it. */
+const deletedWithRepo: Story = {
+  tenants: [{ limitBytes: 10, imported: [] }],
+  sizes: ofTenBytes,
+  stage: { ...stage, hasTricklers: true },
+  actions: [
+    ...oids.flatMap((oid) => [
+      pushed(oid, 'twice', minute),
+      handled(20_000),
+      deleted(oid, 20_000),
+      handled(20_000),
+    ]),
+    repoDeleted(minute),
+    handled(3 * minute),
+    handled(40 * minute),
+    handled(minute),
+  ],
+};
+
+/** All of them. */
+export const fileStories: Readonly<Record<string, Story>> = {
+  sentTwiceAndDeleted,
+  deletedForOthers,
+  deletedWhileScanned,
+  askedAgain,
+  createdAgain,
+  deletionLandsAgain,
+  openedOverEmpty,
+  takenAfterOpening,
+  deletedWithRepo,
 };

@@ -6,7 +6,7 @@ import { runSeed, runsOf } from './seeds.ts';
 import * as otherStories from './stories.ts';
 import * as batchStories from './stories-batches.ts';
 import * as besideStories from './stories-beside.ts';
-import * as fileStories from './stories-files.ts';
+import { fileStories } from './stories-files.ts';
 import * as lateStories from './stories-late.ts';
 import * as limitStories from './stories-limits.ts';
 import * as makerStories from './stories-makers.ts';

@@ -49,7 +49,7 @@ export class Truth {
   readonly changes: Change[] = [];
   readonly around = new AroundChanges();
   readonly promises: Promises;
-  /** Repos of files whose deletion was never asked for: what holds for them is stronger. */
+  /** Repos of files that were never opened after their delete: what holds for them is stronger. */
   readonly files: Set<string>;
   /** (repo/oid) of empty objects, which nobody sees. */
   readonly marked = new Set<string>();

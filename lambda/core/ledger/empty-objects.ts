@@ -135,7 +135,7 @@ export async function requestFileDeletion(
   const counted = await ledger.countDeletions({
     tenant,
     difference: portions.length,
-    atMost: openDeletionsMax,
+    atMost: areSingle ? openDeletionsMax : bulkDeletionsMax,
   });
   for (const portion of counted === 'refused' ? [] : portions) {
     const [name = ''] = portion.keys();
@@ -155,8 +155,8 @@ export async function requestFileDeletion(
   return counted === 'refused' ? 'full' : 'requested';
 }
 
-/** More than these share items. */
-const singlesMax = 100;
+/** More than these share items, of which every batch reads all. */
+const [singlesMax, bulkDeletionsMax] = [100, 100];
 
 /**
  * Deletes files: at once where no URL of a name can be used any more, and else an empty object replaces them.

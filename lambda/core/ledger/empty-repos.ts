@@ -14,7 +14,7 @@ import {
   newDeletion,
 } from './rules/deletion.ts';
 import { portionsOf } from './rules/emptied.ts';
-import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
+import { isOfFiles, type RepoRecord, type TenantRecord } from './rules/tenant.ts';
 import { type DeletionDeps, runDeletion } from './run-deletions.ts';
 import { forgetAll } from './seams.ts';
 
@@ -88,8 +88,8 @@ export async function emptyClosedRepos(
   let isOpening = false;
   let isFirst = true;
   let failure: { readonly error: unknown } | undefined;
-  for (const { repo, closedAtMs, kind } of repos) {
-    if (closedAtMs === null) continue;
+  for (const { repo, closedAtMs, kind, emptyFromMs = 0 } of repos) {
+    if (closedAtMs === null || deps.clock.nowMs() < emptyFromMs) continue;
     if (!isFirst && deps.clock.nowMs() > input.untilMs) return 'unfinished';
     isFirst = false;
     try {
@@ -126,12 +126,33 @@ async function emptyAndOpen(
   await endUploads(deps, input);
   const beganMs = deps.clock.nowMs();
   const outcome = await emptyRepo(deps, input);
+  if (outcome === 'not-empty' && isOfFiles(input)) await waitForUrls(deps, input);
   if (outcome === 'not-empty') return 'done';
   if (outcome !== 'empty') return outcome;
   // An empty object may come until then, behind the listing.
-  const listedMs = input.kind === 'files' ? beganMs : deps.clock.nowMs();
+  const listedMs = isOfFiles(input) ? beganMs : deps.clock.nowMs();
   const isOpening = listedMs <= closedUntilMs(deps.settings, input);
   return isOpening ? 'opening' : openUnlessHeld(deps, input);
+}
+
+/** Of files only empty objects are left, and once no upload is claimed any more, nothing else comes before these go. */
+async function waitForUrls(
+  { ledger }: EmptyReposDeps,
+  path: { tenant: string; repo: string; closedAtMs: number },
+): Promise<void> {
+  if (await isClaimed(ledger, path)) return;
+  const records = await allPages(ledger.emptied(path));
+  const emptyFromMs = Math.max(0, ...records.map(({ dueAtMs }) => dueAtMs));
+  if (emptyFromMs > 0) await ledger.emptyLater({ ...path, emptyFromMs });
+}
+
+async function isClaimed(
+  ledger: EmptyReposDeps['ledger'],
+  path: { tenant: string; repo: string },
+): Promise<boolean> {
+  for await (const page of ledger.reservationsOf(path))
+    if (page.some(({ entries }) => entries.size > 0)) return true;
+  return false;
 }
 
 /**
@@ -148,10 +169,12 @@ function closedUntilMs(
 
 async function openUnlessHeld(
   deps: EmptyReposDeps,
-  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+  input: { tenant: string; closedAtMs: number; untilMs: number } & Pick<RepoRecord, 'repo' | 'kind'>,
 ): Promise<'done' | 'unfinished'> {
   const { tenant, repo, closedAtMs, untilMs } = input;
   if ((await heldUntilMs(deps, { tenant, repo })) > 0) return 'done';
+  // Of files, what is lapsed may still come.
+  if (isOfFiles(input) && (await isClaimed(deps.ledger, { tenant, repo }))) return 'done';
   // A second defence: each deletion that `emptyRepo` read has ended, and one that is written since is void once the repo
   // is open.
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';
@@ -171,10 +194,13 @@ async function openUnlessHeld(
  */
 async function emptyRepo(
   deps: EmptyReposDeps,
-  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+  input: { tenant: string; closedAtMs: number; untilMs: number } & Pick<RepoRecord, 'repo' | 'kind'>,
 ): Promise<'empty' | 'not-empty' | 'unanswered' | 'unfinished'> {
   const { tenant, repo, closedAtMs, untilMs } = input;
-  const left = new Set<string>();
+  const ofFiles = isOfFiles(input);
+  // Of files, they go when no PUT can be under way.
+  const emptied = ofFiles ? await allPages(deps.ledger.emptied({ tenant, repo })) : [];
+  const left = new Set<string>(emptied.flatMap(({ names }) => names));
   const deletions = await deletionsOf(deps, { tenant, repo });
   // The store didn't answer, or a run died: it is taken over in a minute. Else each try of a repo that can't be deleted would
   // add a deletion of as many objects, and each reconcile read them all.
@@ -202,7 +228,8 @@ async function emptyRepo(
     // The store is struggling. Every further deletion would leave another note on the tenant's item.
     if (run.kind === 'unanswered') return 'unanswered';
     if (run.kind === 'ended' && run.isWaiting) return 'not-empty';
-    if (run.kind === 'refused' || run.heldCount > 0) for (const name of objects.keys()) left.add(name);
+    if (ofFiles || run.kind === 'refused' || run.heldCount > 0)
+      for (const name of objects.keys()) left.add(name);
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
   }
   return left.size === 0 ? 'empty' : 'not-empty';

@@ -40,7 +40,7 @@ import { watchMethods } from './watch-store.ts';
  * - `createRepo`: a repo that was deleted is shown again, with nothing in it. Not while it is closed
  * - `removeRepo`: only the item that was read, with nothing in it. No reconcile that read it makes it again
  * - `endTidy`: only what it read: epochs are taken once
- * - `closeRepo`: not if this closing has ended
+ * - `closeRepo`: not if this closing has ended. `emptyLater`: only in this closing, and it is empty no sooner
  * - `commitRepo`: only over an older epoch, with the dirty token that was read. The tenant remembers the
  *   newest epoch that may still write (`overtakenEpoch`)
  * - `startLargeRepo`: only if it is no large repo, and was not counted since. Its shards are there, unscanned

@@ -271,7 +271,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
 
   const initialScans = outcomes.filter(({ scan }) => scan === undefined).map(({ repo }) => repo);
   const isFull = run.isFull && initialScans.length === 0;
-  const counting = { ...snapshot, scans, behind: new Set(initialScans), settings: deps.settings };
+  const counting = { ...snapshot, ...found, behind: new Set(initialScans), settings: deps.settings };
   const recomputed = recompute({ ...counting, limitBytes: before.limitBytes });
   const recomputedLimited = recomputeLimited({ ...counting, repoLimits: before.repoLimits });
 
@@ -377,6 +377,7 @@ async function countRepos(
     due,
     largeRepos,
     scans,
+    emptiedCount: [...emptied.values()].reduce((sum, names) => sum + names.size, 0),
     // One that was listed as an ordinary repo may have turned out to be a large repo again: its shards count it.
     formerLargeRepos: selected.former.filter((repo) => !outcomes.some((outcome) => outcome.repo === repo)),
     requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, scanned.requests),

@@ -44,6 +44,7 @@ export function repoMethods(table: Table) {
     createRepo,
     setStorageClass,
     closeRepo,
+    emptyLater,
     openRepo,
   });
 }
@@ -204,12 +205,28 @@ async function openRepo(
     key: repoKey(input),
     change: [
       setting({ endedClosingMs: input.closedAtMs }),
-      removing('closedAtMs', 'createdAtMs', 'storageClass', 'points', byDueIndex.pk, byDueIndex.sk),
+      removing(...endedWithClosing, byDueIndex.pk, byDueIndex.sk),
     ],
     condition: '#closedAtMs = :closed',
     values: { ':closed': input.closedAtMs },
   });
   return result.ok ? 'opened' : 'refused';
+}
+
+const endedWithClosing = ['closedAtMs', 'createdAtMs', 'storageClass', 'points', 'kind', 'emptyFromMs'];
+
+/** Notes from when on a repo that was closed then can be empty. Until then it isn't due. */
+async function emptyLater(
+  table: Table,
+  input: RepoPath & { closedAtMs: number; emptyFromMs: number },
+): Promise<void> {
+  const { closedAtMs, emptyFromMs } = input;
+  await updateItem(table, {
+    key: repoKey(input),
+    change: [setting({ emptyFromMs, [byDueIndex.sk]: emptyFromMs })],
+    condition: '#closedAtMs = :closed',
+    values: { ':closed': closedAtMs },
+  });
 }
 
 /** The attributes of a repo that no scan has counted. */

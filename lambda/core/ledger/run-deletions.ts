@@ -54,10 +54,10 @@ export async function expectedOnceMore(
 ): Promise<{ unconfirmed: Reservation; tooMany: boolean } | undefined> {
   const { ledger, clock, ids, settings } = deps;
   const { tenant, repo } = input;
-  const [record, account] = await Promise.all([ledger.readRepo({ tenant, repo }), ledger.readTenant(tenant)]);
-  // There is a URL only for an object with an oid, or a file.
-  const entries = new Map([...input.objects].filter(([name]) => record?.kind === 'files' || isOid(name)));
+  // There is a URL only for an object with an oid.
+  const entries = new Map([...input.objects].filter(([name]) => isOid(name)));
   if (entries.size === 0) return undefined;
+  const [record, account] = await Promise.all([ledger.readRepo({ tenant, repo }), ledger.readTenant(tenant)]);
   const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, input.putsUntilMs);
   const nowMs = clock.nowMs();
   if (nowMs > putsUntilMs || !account) return undefined;
@@ -85,7 +85,7 @@ export async function findYoung(
   const { tenant, repo } = input;
   const young = new Set<string>();
   try {
-    await mapLimited([...input.names], expectedAtOnce, async (name) => {
+    await mapLimited([...input.names].filter(isOid), expectedAtOnce, async (name) => {
       const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
       if (!stored) return;
       const { sizeBytes, lastModifiedMs = clock.nowMs() } = stored;

@@ -104,6 +104,8 @@ export function recompute(input: {
   scannedAtMs: number;
   /** Repos whose initial scan as a large repo goes on. */
   behind?: ReadonlySet<string>;
+  /** Names that empty objects take: a reconcile has to hold them, too. */
+  emptiedCount?: number;
   settings: Settings;
 }): Recomputed {
   const { scans } = input;
@@ -117,7 +119,7 @@ export function recompute(input: {
   const unconfirmed = { ...live };
   const unconfirmedBy = new Map<string, UnconfirmedShare>();
   const countBy = new Map<string, OpenScan>();
-  let entryCount = 0;
+  let entryCount = input.emptiedCount ?? 0;
   let newestUploadMs: number | null = null;
   for (const [repo, reservations] of input.reservations) {
     const open = reservations.openEntries({

@@ -325,9 +325,11 @@ export const repoSchema = z.object({
   createdAtMs: z.number().optional(),
   /**
    * `files`: its objects have names of any kind, and each is put once: a URL stores nothing where something is. Absent: their
-   * names are oids. It stays with the item.
+   * names are oids. It ends with the delete of the repo.
    */
   kind: z.literal('files').optional(),
+  /** Set while it is being deleted and has nothing but empty objects, which go then. */
+  emptyFromMs: z.number().optional(),
   /** The same as its tenant's, before which it goes. Absent: its tenant's. */
   storageClass: z.string().optional(),
   /** Set on a large repo: it is counted by shards, and the sums above are theirs. */
@@ -372,15 +374,8 @@ export function isThere(repo: RepoRecord): boolean {
   return repo.createdAtMs !== undefined || (repo.epoch > 0 && repo.objectCount > 0);
 }
 
-/**
- * Whether a URL of the repo ends once something has its name. Not once it was deleted: of one that is being emptied all goes, and
- * whatever comes late counts as in any other repo.
- */
-export function isOfFiles(
-  repo: Pick<RepoRecord, 'kind' | 'closedAtMs' | 'createdAtMs'> | undefined,
-): boolean {
-  return repo?.kind === 'files' && repo.closedAtMs === null && repo.createdAtMs !== undefined;
-}
+/** Whether a URL of the repo ends once something has its name, until the repo was deleted and nothing can come any more. */
+export const isOfFiles = (repo: Pick<RepoRecord, 'kind'> | undefined) => repo?.kind === 'files';
 
 /** No write lands so late. */
 const lateWritesMs = 24 * 60 * 60_000;

@@ -185,19 +185,36 @@ describe('an empty object', () => {
     expect([sizeOf('a'), sizeOf('b'), await emptied()]).toEqual([0, 7, []]);
   });
 
-  it('goes with its repo, whose name then has none of it', async () => {
-    await asked({ a: 40 });
+  it('keeps the name of its repo until no PUT can be under way, and is listed no more than it must', async () => {
+    await asked({ a: 40, never: 50 });
     put('a', 40);
-    await deleting({ a: 40 });
-    await stack.consume();
     await stack.ledger.closeRepo({ tenant, repo, closedAtMs: stack.nowMs });
+    // What URLs may still bring counts until they are over.
+    expect(await counted()).toEqual([50, 0, 0]);
+    put('a', 40);
+    expect(sizeOf('a')).toBe(0);
     stack.nowMs += 40 * minute;
-    for (let run = 0; run < 3; run += 1) {
-      await stack.consume();
-      stack.nowMs += 2 * minute;
-    }
-    expect([sizeOf('a'), await emptied()]).toEqual([undefined, []]);
-    expect(await stack.repo(repo)).toMatchObject({ closedAtMs: null, kind: 'files' });
+    expect(await counted()).toEqual([0, 0, 0]);
+    put('never', 50);
+    expect(sizeOf('never')).toBe(0);
+    stack.nowMs += 2 * minute;
+    await stack.consume();
+    const untilMs = await emptyUntilMs();
+    expect(await stack.repo(repo)).toMatchObject({ emptyFromMs: untilMs - minute });
+    const { listPage } = stack.objects;
+    let lists = 0;
+    stack.objects.listPage = (request) => {
+      lists += 1;
+      return listPage.call(stack.objects, request);
+    };
+    await stack.consume();
+    expect(lists).toBe(0);
+    stack.nowMs = untilMs;
+    for (let run = 0; run < 2; run += 1) await stack.consume();
+    expect([stack.objects.objectCount, await emptied()]).toEqual([0, []]);
+    expect(await stack.repo(repo)).toMatchObject({ closedAtMs: null });
+    expect((await stack.repo(repo))?.kind).toBeUndefined();
+    expect((await stack.repo(repo))?.emptyFromMs).toBeUndefined();
   });
 });
 

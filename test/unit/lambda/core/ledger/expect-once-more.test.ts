@@ -310,8 +310,10 @@ describe('which objects may be stored once more', () => {
     return findYoung({ ...world.deps, store: { ...world.deps.store, head } }, { tenant, repo: 'app', names });
   };
 
-  it('is none that is gone', async () => {
-    expect(await find(async () => undefined, oidOf(1))).toEqual(new Set());
+  it('is none that is gone, and the store is asked for objects alone', async () => {
+    const head = vi.fn(async () => undefined);
+    expect(await find(head, oidOf(1), 'notes.txt')).toEqual(new Set());
+    expect(head).toHaveBeenCalledTimes(1);
   });
 
   it('is each until the last PUT has ended that may bring it back, that moment included', async () => {

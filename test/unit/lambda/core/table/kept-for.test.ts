@@ -43,6 +43,15 @@ beforeEach(() => {
 const rows: readonly KeptRow[] = [
   ...Object.values<TestedSubject>(subjects).flatMap((of) => of.kept ?? []),
   {
+    what: 'which names empty objects take, 90 days after they were due',
+    by: ['lambda/core/ledger/emptied-store.ts putEmptied'],
+    async write() {
+      const emptied = { tenant, repo: 'app', id: '7-x', names: ['a'], dueAtMs: atMs };
+      await createDynamoDbLedger(table).putEmptied(emptied);
+      return [{ pk: 'TENANT#acme', sk: 'EMPTIED#app#7-x', end: second + 90 * day }];
+    },
+  },
+  {
     what: 'what was decided of a repo, a day after that has ended',
     by: ['lambda/frame/access/repo-mark-store.ts end'],
     async write() {

@@ -129,6 +129,7 @@ export const frame = {
       table: ['GetItem', 'Query', 'UpdateItem', 'DeleteItem', 'PutItem'],
       // It puts empty objects in the place of deleted files, whose URLs then store nothing.
       objects: ['GetObject', 'PutObject', 'DeleteObject'],
+      notAdopted: ['PutObject'],
       bucket: ['ListBucket'],
       queues: { reconciles: ['send', 'receive', 'delay'] },
     },

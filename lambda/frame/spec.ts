@@ -32,6 +32,8 @@ export interface FunctionSpec {
   readonly indexes?: readonly IndexName[];
   /** Actions on objects of tenants, never on the bucket itself. */
   readonly objects?: readonly ObjectAction[];
+  /** Of these, what it doesn't do to adopted repos. */
+  readonly notAdopted?: readonly ObjectAction[];
   /** ListBucket also lets a HEAD of an absent key answer 404. Without it S3 answers 403. */
   readonly bucket?: readonly BucketAction[];
   /** Actions on what the service stores beside objects, beside what {@link FunctionSpec.objects} allows, by own scope. */

@@ -375,14 +375,15 @@ const foldersBelow = (action: ObjectAction) => objectsBelow(action).split('/').l
  * folder or none. All others are matched already.
  */
 function adoptedStatements(
-  { objects = [] }: FunctionSpec,
+  { objects = [], notAdopted = [] }: FunctionSpec,
   bucketArn: string,
   repos: readonly AdoptedRepo[],
 ): PolicyStatement[] {
   const shallow = repos
     .filter(({ names }) => names === 'oid')
     .map(({ path }) => ({ folders: path.split('/').length - 1, arn: `${bucketArn}/${path}${anyOid}` }));
-  return objects.flatMap((action) => {
+  const actions = objects.filter((action) => !notAdopted.includes(action));
+  return actions.flatMap((action) => {
     const unmatched = shallow.filter(({ folders }) => folders < foldersBelow(action));
     return allow(
       [`s3:${action}`],

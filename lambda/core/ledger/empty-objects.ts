@@ -1,6 +1,7 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
+import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
 import {
   type Deletion,
@@ -11,7 +12,7 @@ import {
 } from './rules/deletion.ts';
 import { type Emptied, isOver, markOf, mergedEmptied, newEmptied, portionsOf } from './rules/emptied.ts';
 import { storedAgainUntilMs } from './rules/reservation.ts';
-import { dirtyTokenOf, isOfFiles, type RepoPath, type RepoRecord } from './rules/tenant.ts';
+import { isOfFiles, type RepoPath, type RepoRecord } from './rules/tenant.ts';
 
 /**
  * Files are put once: no URL stores anything where something is. So an object of 0 bytes at a name ends all of its URLs at once, and
@@ -52,33 +53,6 @@ async function takeNames(
   }
 }
 
-/** A scan that knew nothing of the record may have counted empty objects. */
-async function markDirty({ ledger, ids }: Pick<EmptyDeps, 'ledger' | 'ids'>, path: RepoPath): Promise<void> {
-  const dirtyToken = dirtyTokenOf({ random: ids.random(12), isRecorded: false });
-  await ledger.markDirty({ ...path, dirtyToken });
-}
-
-/**
- * What ends between the announcement of a delete and the removal of its note: the confirmed usage goes down first, and scans
- * that began before are void.
- *
- * @param input.bytes of all that goes.
- * @param act it returns false if the store did not answer for all. Then the note stays until it is over.
- * @returns the same.
- */
-async function announced(
-  { ledger, ids }: EmptyDeps,
-  { tenant, repo, bytes, deadlineMs }: RepoPath & { bytes: number; deadlineMs: number },
-  act: () => Promise<boolean>,
-): Promise<boolean> {
-  const intentId = ids.random(12);
-  await ledger.announceDelete({ tenant, intentId, note: { repo, bytes, deadlineMs } });
-  const isDone = await act();
-  await markDirty({ ledger, ids }, { tenant, repo });
-  if (isDone) await ledger.removeIntent({ tenant, intentId });
-  return isDone;
-}
-
 /**
  * Ends the URLs of lapsed reservations. Until then they count in full, because a slow PUT may still end. So each name gets
  * an empty object, unless its file has arrived meanwhile. The next reconcile sees one or the other, and settles them.
@@ -100,7 +74,8 @@ export async function endLapsed(
       if (nowMs > untilMs) return isSome;
       const taking = { tenant, repo, names: [...portion.keys()], onlyNew: true };
       const isDone = await takeNames(deps, { ...taking, deadlineMs: nowMs + deleteRunMs });
-      await markDirty(deps, { tenant, repo });
+      // A scan that knew nothing of the record may have counted empty objects.
+      await markDirty(deps, { tenant, repo, isRecorded: false });
       if (isDone) deps.log.info('lapsed uploads ended', { tenant, repo, names: portion.size });
       isSome ||= isDone;
     }
@@ -187,7 +162,7 @@ export async function deleteFiles(
       going.map((name) => prefix + name),
       { deadlineMs },
     );
-    return isTaken && unanswered.size === 0;
+    return isTaken && unanswered.size === 0 ? true : undefined;
   };
   if (emptied !== undefined) {
     // Nobody sees or counts them.
@@ -195,7 +170,8 @@ export async function deleteFiles(
     await ledger.removeEmptied({ tenant, repo, id: emptied });
   } else if (going.length + taken.length > 0) {
     const bytes = [...going, ...taken].reduce((sum, name) => sum + (objects.get(name) ?? 0), 0);
-    if (!(await announced(deps, { tenant, repo, bytes, deadlineMs }, act))) return false;
+    const announcing = { tenant, repo, bytes, deadlineMs, isRecorded: false };
+    if (!(await announced(deps, announcing, act))) return false;
     log.info('deleted', { tenant, repo, objectCount: going.length + taken.length, bytes });
   }
   return true;

@@ -2,6 +2,7 @@ import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
+import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
 import { readHolds } from './deletes.ts';
 import { deleteFiles } from './empty-objects.ts';
@@ -21,7 +22,7 @@ import {
   storedAgainUntilMs,
   sumEntries,
 } from './rules/reservation.ts';
-import { dirtyTokenOf, isOfFiles } from './rules/tenant.ts';
+import { isOfFiles } from './rules/tenant.ts';
 import { type Spared, sparedBy } from './seams.ts';
 
 const expectedAtOnce = 16;
@@ -360,33 +361,20 @@ async function deleteAnnounced(
     deadlineMs: number;
   },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
-  const { ledger, ids } = deps;
   const { tenant, repo, going: objects, isLarge, isAsked, unconfirmed, deadlineMs } = input;
-  const intentId = ids.random(12);
-  await ledger.announceDelete({
+  const announcing = {
     tenant,
-    intentId,
-    note: { repo, bytes: sumEntries(objects), deadlineMs },
+    repo,
+    bytes: sumEntries(objects),
+    deadlineMs,
+    isRecorded: isLarge,
     ...(unconfirmed && { entryCount: 1 + unconfirmed.entries.size }),
+  };
+  return await announced(deps, announcing, async () => {
+    // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
+    if (unconfirmed) await deps.ledger.putReservation({ tenant, reservation: unconfirmed });
+    return deleteBytes(deps, { tenant, repo, objects, deadlineMs, isAsked });
   });
-  // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
-  if (unconfirmed) await ledger.putReservation({ tenant, reservation: unconfirmed });
-  const removed = await deleteBytes(deps, { tenant, repo, objects, deadlineMs, isAsked });
-  await markDirty(deps, { tenant, repo, isRecorded: isLarge });
-  // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
-  if (removed) await ledger.removeIntent({ tenant, intentId });
-  return removed;
-}
-
-/** Every run sets a new token: a scan that began before cannot clear it. */
-async function markDirty(
-  { ledger, ids }: Pick<CoreDeps, 'ledger' | 'ids'>,
-  { isRecorded, ...path }: { tenant: string; repo: string; isRecorded: boolean },
-): Promise<void> {
-  const mark = (known: boolean) =>
-    ledger.markDirty({ ...path, dirtyToken: dirtyTokenOf({ random: ids.random(12), isRecorded: known }) });
-  // A token that says that something unknown changed is replaced by another one that does.
-  if ((await mark(isRecorded)) === 'refused') await mark(false);
 }
 
 /** @param input.deletion as claimed. @param input.hasBegun another run had claimed it: it may have deleted something. */

@@ -102,19 +102,7 @@ export const emptiedName = '~';
 
 /** A marked deletion. */
 export function newDeletion(
-  input: Pick<
-    Deletion,
-    | 'id'
-    | 'repo'
-    | 'objects'
-    | 'dueAtMs'
-    | 'closedAtMs'
-    | 'afterClosingMs'
-    | 'onlyNew'
-    | 'newestMs'
-    | 'emptied'
-    | 'sweep'
-  >,
+  input: Omit<Deletion, 'state' | 'deadlineMs' | 'prefixes' | 'removal'>,
 ): Deletion {
   return { ...input, state: 'scheduled', deadlineMs: 0 };
 }

@@ -3,6 +3,7 @@ import { absent } from '../../core/table/expressions.ts';
 import { getItem, putItem, type Table } from '../../core/table/requests.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import { type UsagePlace, usageBody, usagePage } from './byte-hours.ts';
+import type { UsageBody } from './byte-hours-contract.ts';
 import { createDynamoDbCorrections as corrections } from './correction-store.ts';
 import type { ByteHourPorts, UsageHookPorts } from './ports.ts';
 import { finalUntilMs, hourMs, hourName } from './rules/byte-hours.ts';
@@ -68,30 +69,27 @@ async function sendHours(deps: Deps): Promise<number> {
 async function sendHour(deps: Deps, startMs: number): Promise<void> {
   const hour = { fromMs: startMs, toMs: startMs + hourMs, limit: recordsMax };
   let part = 0;
-  const send = async (texts: readonly string[]) => {
-    if (texts.length === 0) return;
+  const send = async (usage: UsageBody[]) => {
+    if (usage.length === 0) return;
     part += 1;
-    const data = {
-      hour: iso(startMs),
-      part,
-      usage: texts.map((text) => JSON.parse(text) as Record<string, unknown>),
-    };
+    const data = { hour: iso(startMs), part, usage };
     const timestamp = new Date(startMs + hourMs).toISOString();
     const event = { id: `usage:${hourName(startMs)}:${part}`, type: 'usage.hour', timestamp, data } as const;
     await deps.webhookQueue?.send([{ tenant: 'USAGE', event }]);
   };
   for (let after: UsagePlace | undefined; ; ) {
     const { records, next } = await usagePage(deps, { ...hour, after });
-    let [texts, bytes]: [string[], number] = [[], 0];
-    for (const text of records.map((record) => JSON.stringify(usageBody(record)))) {
-      if (bytes + Buffer.byteLength(text) > bytesMax) {
-        await send(texts);
-        [texts, bytes] = [[], 0];
+    let [usage, bytes]: [UsageBody[], number] = [[], 0];
+    for (const body of records.map(usageBody)) {
+      const moreBytes = Buffer.byteLength(JSON.stringify(body));
+      if (bytes + moreBytes > bytesMax) {
+        await send(usage);
+        [usage, bytes] = [[], 0];
       }
-      texts.push(text);
-      bytes += Buffer.byteLength(text);
+      usage.push(body);
+      bytes += moreBytes;
     }
-    await send(texts);
+    await send(usage);
     if (!next) return;
     after = next;
   }

@@ -1,7 +1,12 @@
 import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
 import type { ObjectStore } from '../../lambda/core/store/rules/store.ts';
 import { replacing } from './replacing.ts';
-import { deletedForOthers, deletedWhileScanned, sentTwiceAndDeleted } from './stories-files.ts';
+import {
+  arrivedWhileCanceled,
+  deletedForOthers,
+  deletedWhileScanned,
+  sentTwiceAndDeleted,
+} from './stories-files.ts';
 import type { Story } from './story.ts';
 import type { Mutant } from './world.ts';
 
@@ -86,7 +91,13 @@ const rows: readonly { name: string; mutant: Mutant; invariant: RegExp; seeds: n
     seeds: 30,
     story: sentTwiceAndDeleted,
   },
-  { name: 'a cancel that replaces', mutant: replaced, invariant: /^I7/, seeds: 400 },
+  {
+    name: 'a cancel that replaces',
+    mutant: replaced,
+    invariant: /^I7/,
+    seeds: 60,
+    story: arrivedWhileCanceled,
+  },
   { name: 'a URL without its condition', mutant: signedWithoutCondition, invariant: /^I[13]/, seeds: 30 },
   {
     name: 'an empty object that goes soon',

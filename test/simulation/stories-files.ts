@@ -28,6 +28,19 @@ export const sentTwiceAndDeleted: Story = {
   ]),
 };
 
+/** An upload is canceled, and arrives right before its name is taken. */
+export const arrivedWhileCanceled: Story = {
+  tenants: [{ limitBytes: 200, imported: [] }],
+  sizes: ofTenBytes,
+  stage,
+  actions: [0, 3, 6].flatMap((oid) => [
+    pushed(oid, 'soon', 5 * minute),
+    mishap('putEmpty', { kind: 'freezes-before', forMs: 45_000 }, 1_000),
+    { ...deleted(oid, 0), contested: true },
+    handled(500),
+  ]),
+};
+
 /** The limit is full of one file. It's deleted, and as soon as the room is free the next one comes. */
 export const deletedForOthers: Story = {
   tenants: [{ limitBytes: 15, imported: [] }],
@@ -188,6 +201,7 @@ const deletedWithRepo: Story = {
 /** All of them. */
 export const fileStories: Readonly<Record<string, Story>> = {
   sentTwiceAndDeleted,
+  arrivedWhileCanceled,
   deletedForOthers,
   deletedWhileScanned,
   askedAgain,

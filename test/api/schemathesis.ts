@@ -56,6 +56,9 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
   };
   const path = (pattern: string) => `include-path-regex = '${pattern}'`;
   const id = (name: string) => `include-operation-id = "${name}"`;
+  // Part of what it may ask is said in words.
+  const inWords =
+    'checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n';
   // The first table that fits an operation counts.
   return [
     'continue-on-failure = true',
@@ -82,19 +85,23 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     operation(id('deleteTenant'), adminToken, { tenant: 'to-be-deleted' }),
     // That names do not clash is not said by the schema. A list that is too long may be more than the gateway takes, which
     // answers in its own words.
-    `${operation(id('startExport'), adminToken, { tenant })}checks.content_type_conformance.enabled = false\nchecks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    `${operation(id('startExport'), adminToken, { tenant })}checks.content_type_conformance.enabled = false\n${inWords}`,
     // Which claims a rule must demand, and of which issuer, is said in words.
-    `${operation(id('createExchangeRule'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    `${operation(id('createExchangeRule'), adminToken, { tenant })}${inWords}`,
     // What an address may be is said in words.
-    `${operation(id('setWebhook'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    `${operation(id('setWebhook'), adminToken, { tenant })}${inWords}`,
     // Which hosts there are, and what their repositories are called, is said in words.
-    `${operation(id('updateRepo'), adminToken, { tenant, repo })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    `${operation(id('updateRepo'), adminToken, { tenant, repo })}${inWords}`,
+    `${operation(id('setUsageWebhook'), adminToken, {})}${inWords}`,
+    // Which hours are final, and that the first isn't after the last, is said in words.
+    `${operation(id('listUsage'), adminToken, {})}${inWords}`,
+    `${operation(id('correctUsage'), adminToken, { tenant })}${inWords}`,
     // Which storage classes a store has is said in words.
-    `${operation(id('updateTenant'), adminToken, {})}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    `${operation(id('updateTenant'), adminToken, {})}${inWords}`,
     // A cursor holds what the store named, so only the store can tell a wrong one.
-    `${operation(id('listLostTenants'), adminToken, {})}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
-    `${operation(id('linkTenant'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
-    `${operation(id('allowOrganization'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    `${operation(id('listLostTenants'), adminToken, {})}${inWords}`,
+    `${operation(id('linkTenant'), adminToken, { tenant })}${inWords}`,
+    `${operation(id('allowOrganization'), adminToken, { tenant })}${inWords}`,
     // An export that is deleted is shown as cancelled.
     `${operation(id('getExport'), adminToken, { tenant })}checks.use_after_free.enabled = false\n`,
     `${operation(id('deleteExport'), adminToken, { tenant })}checks.use_after_free.enabled = false\n`,

@@ -1,17 +1,16 @@
 import * as z from 'zod';
 import { answer, type Contract } from '../../frame/contract/contract.ts';
 import { bytes, cursorPattern, page, pageOf, text, time } from '../../frame/contract/fields.ts';
-import { hourMs, usageDaysMax } from './rules/byte-hours.ts';
+import { usageDaysMax } from './rules/byte-hours.ts';
 
 const hourRule = 'must be the start of an hour (UTC), such as 2026-11-28T07:00:00Z';
 
 const hour = (description: string) =>
-  z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\dT\d\d:00:00Z$/, hourRule)
+  z.iso
+    .datetime({ error: hourRule, abort: true })
+    .refine((value) => value.endsWith(':00:00Z'), hourRule)
     .transform((value) => Date.parse(value))
-    .pipe(z.number().refine((atMs) => atMs % hourMs === 0, hourRule))
-    .meta({ type: 'string', examples: ['2026-11-28T07:00:00Z'], description });
+    .meta({ examples: ['2026-11-28T07:00:00Z'], description });
 
 /** Of a whole number: so large that JSON's would be rounded. */
 const wholeNumber = /^-?(?:0|[1-9]\d{0,23})$/;

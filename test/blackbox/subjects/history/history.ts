@@ -96,6 +96,7 @@ function byteHourTests(api: () => Api): void {
     it.each([
       ['?from=2026-11-28', /start of an hour/],
       ['?from=2026-11-28T07:30:00Z', /start of an hour/],
+      ['?from=2026-02-30T07:00:00Z', /start of an hour/],
       ['?from=2020-01-01T00:00:00Z', /360 days/],
       [`?from=${hoursAgo(4)}&to=${hoursAgo(5)}`, /before from/],
       ['?cursor=c00', /nextCursor/],

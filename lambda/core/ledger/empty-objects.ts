@@ -1,5 +1,6 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
+import { headEach } from '../store/head-each.ts';
 import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
@@ -76,8 +77,10 @@ export async function endLapsed(
       const isDone = await takeNames(deps, { ...taking, deadlineMs: nowMs + deleteRunMs });
       // A scan that knew nothing of the record may have counted empty objects.
       await markDirty(deps, { tenant, repo, isRecorded: false });
-      if (isDone) deps.log.info('lapsed uploads ended', { tenant, repo, names: portion.size });
-      isSome ||= isDone;
+      // The store is struggling.
+      if (!isDone) return isSome;
+      deps.log.info('lapsed uploads ended', { tenant, repo, names: portion.size });
+      isSome = true;
     }
   return isSome;
 }
@@ -147,7 +150,7 @@ export async function deleteFiles(
   const { store, ledger, log } = deps;
   const { repo, objects, emptied } = deletion;
   const prefix = repoPrefix({ tenant, repo });
-  const found = await headEach(deps, { prefix, names: [...objects.keys()] });
+  const found = await headEach(deps, { prefix, names: objects.keys() });
   if (!found) return false;
   const { going, taken } = divide(deps, { deletion, found });
   const act = async () => {
@@ -175,20 +178,6 @@ export async function deleteFiles(
     log.info('deleted', { tenant, repo, objectCount: going.length + taken.length, bytes });
   }
   return true;
-}
-
-/** @returns undefined: the store did not answer for each. */
-async function headEach(
-  { store }: EmptyDeps,
-  { prefix, names }: { prefix: string; names: readonly string[] },
-): Promise<ReadonlyMap<string, StoredObject | undefined> | undefined> {
-  try {
-    const found = await mapLimited(names, requestsAtOnce, (name) => store.head(prefix + name));
-    return new Map(names.map((name, index) => [name, found[index]]));
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return undefined;
-  }
 }
 
 /** What is deleted, and which names get an empty object. */

@@ -1,7 +1,8 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
-import { StoreUnavailableError } from '../store/rules/store.ts';
+import { headEach } from '../store/head-each.ts';
+import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
 import { readHolds } from './deletes.ts';
@@ -24,8 +25,6 @@ import {
 } from './rules/reservation.ts';
 import { isOfFiles } from './rules/tenant.ts';
 import { type Spared, sparedBy } from './seams.ts';
-
-const expectedAtOnce = 16;
 
 /**
  * An unconfirmed reservation of objects that are about to be deleted, if a PUT may store them once more. Their room is then
@@ -83,20 +82,11 @@ export async function findYoung(
   { store, clock, settings }: Pick<CoreDeps, 'store' | 'clock' | 'settings'>,
   input: { tenant: string; repo: string; names: Iterable<string> },
 ): Promise<ReadonlySet<string> | undefined> {
-  const { tenant, repo } = input;
-  const young = new Set<string>();
-  try {
-    await mapLimited([...input.names].filter(isOid), expectedAtOnce, async (name) => {
-      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
-      if (!stored) return;
-      const { sizeBytes, lastModifiedMs = clock.nowMs() } = stored;
-      if (clock.nowMs() <= storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs })) young.add(name);
-    });
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return undefined;
-  }
-  return young;
+  const names = [...input.names].filter(isOid);
+  const found = await headEach({ store }, { prefix: deletionPrefix(input), names });
+  const isYoung = ({ sizeBytes, lastModifiedMs = clock.nowMs() }: StoredObject) =>
+    clock.nowMs() <= storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs });
+  return found && new Set([...found].flatMap(([name, stored]) => (stored && isYoung(stored) ? [name] : [])));
 }
 
 /** No object of a deletion. */
@@ -398,21 +388,14 @@ const noObjects: ReadonlyMap<string, RemovedObject> = new Map();
 
 /** Which objects are not in the store. undefined: it did not answer for each. */
 async function findMissing(
-  { store }: Pick<CoreDeps, 'store'>,
+  deps: Pick<CoreDeps, 'store'>,
   input: { tenant: string; repo: string; objects: ReadonlyMap<string, number> },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
-  const { tenant, repo } = input;
-  const missing = new Map<string, RemovedObject>();
-  try {
-    await mapLimited([...input.objects], headsAtOnce, async ([name, sizeBytes]) => {
-      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
-      if (!stored) missing.set(name, { sizeBytes, lastModifiedMs: null });
-    });
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return undefined;
-  }
-  return missing;
+  const { objects } = input;
+  const found = await headEach(deps, { prefix: deletionPrefix(input), names: objects.keys() });
+  if (!found) return undefined;
+  const missing = [...objects].filter(([name]) => !found.get(name));
+  return new Map(missing.map(([name, sizeBytes]) => [name, { sizeBytes, lastModifiedMs: null }]));
 }
 
 /**

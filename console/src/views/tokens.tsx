@@ -94,7 +94,8 @@ export function Tokens({ tenant, session, repos, nowMs }: ViewProps & { repos: r
   );
 }
 
-const usesOf = ({ repos }: TokenBody) => repos?.join(', ') ?? 'all';
+const usesOf = ({ repos, prefix }: TokenBody) =>
+  [...(repos ?? ['all']), prefix && `${prefix}…`].filter(Boolean).join(', ');
 
 const columnsOf = (ownId: string | null, nowMs: number): Column<TokenBody>[] => [
   {

@@ -1,8 +1,17 @@
 import * as z from 'zod';
 import { repoPattern } from '../../core/rules/names.ts';
 import { answer, type Contract, managed } from './contract.ts';
-import { namesOrNull, page, pageQuery, scope, stringOrNull, text, time, timeOrNull } from './fields.ts';
-import { filePrefix } from './file-names.ts';
+import {
+  filePrefix,
+  namesOrNull,
+  page,
+  pageQuery,
+  scope,
+  stringOrNull,
+  text,
+  time,
+  timeOrNull,
+} from './fields.ts';
 import { listOf } from './json.ts';
 
 const lifetimeSecondsMin = 300;

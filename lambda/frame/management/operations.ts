@@ -42,6 +42,7 @@ import {
   readerAccess,
   refuseBeyondPrefix,
   sessionAccess,
+  writerAccess,
 } from './access.ts';
 
 /** What each route needs to check who asks, to decode, and to note what was changed. */
@@ -56,6 +57,8 @@ const checks = {
   manager: managerAccess,
   auditor: auditAccess,
   reader: readerAccess,
+  asker: readerAccess,
+  writer: writerAccess,
   holder: holderAccess,
   anybody: anyAccess,
   session: sessionAccess,

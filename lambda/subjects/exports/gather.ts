@@ -1,10 +1,10 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import { isOfFiles } from '../../core/ledger/rules/tenant.ts';
-import { allPages, mapLimited } from '../../core/rules/async.ts';
+import { mapLimited } from '../../core/rules/async.ts';
 import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../../core/rules/names.ts';
 import { listTenant } from '../../core/scan/find-stored.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { type ListedPage, listPages, nextPage } from '../../core/store/rules/store.ts';
+import { fileReposOf, withoutEmptied } from '../../frame/access/files.ts';
 import { fileNameFault } from '../../frame/access/rules/file-names.ts';
 import { decodeJson, type ExportLease } from './lease.ts';
 import type { ExportPorts } from './ports.ts';
@@ -59,23 +59,13 @@ export async function listObjects(
     if (!found.isFull) await listRepo(deps, list, found, input.onRequest);
   });
   if (found.isFull) return { kind: 'too-many' };
-  const emptied = await emptyObjects(deps, found.objects, input.onRequest);
-  return { kind: 'listed', objects: found.objects.filter((each) => !emptied.has(each)) };
-}
-
-/** Objects in the place of deleted files. A file can be without bytes, too: only the store knows which is which. */
-async function emptyObjects(
-  { store }: Pick<CoreDeps, 'store'>,
-  objects: readonly StoredObject[],
-  onRequest: () => Promise<void>,
-): Promise<ReadonlySet<StoredObject>> {
-  const bare = objects.filter(({ oid, sizeBytes }) => oid === '' && sizeBytes === 0);
-  const emptied = await mapLimited(bare, headsAtOnce, async (file) => {
-    const head = await store.head(file.key);
-    await onRequest();
-    return head === undefined || head.mark !== undefined ? file : undefined;
-  });
-  return new Set(emptied.filter((each) => each !== undefined));
+  const head = async (key: string) => {
+    const stored = await deps.store.head(key);
+    await input.onRequest();
+    return stored;
+  };
+  const files = await withoutEmptied(head, found.files, ({ key }) => key);
+  return { kind: 'listed', objects: [...files, ...found.objects] };
 }
 
 /** The repos that are still to be listed: none, if all objects of the tenant are on one page. */
@@ -136,6 +126,7 @@ async function listRepo(
 /** The objects that were found, up to a maximum. */
 class Found {
   readonly objects: StoredObject[] = [];
+  readonly files: StoredObject[] = [];
   isFull = false;
   readonly #wanted: ListObjectsInput['wanted'];
   readonly #fileRepos: ReadonlySet<string>;
@@ -159,12 +150,12 @@ class Found {
     // Deeper keys, such as tenant/repo/folder/oid, are no objects of git-lfs.
     if (isFile ? fileNameFault(oid) !== undefined : !isOid(oid) || !isRepoName(repo)) return;
     if (this.#wanted && (isFile || !this.#wanted.has(oid))) return;
-    if (this.objects.length >= this.#objectsMax) {
+    if (this.objects.length + this.files.length >= this.#objectsMax) {
       this.isFull = true;
       return;
     }
     if (isFile) {
-      this.objects.push(fileOf({ sizeBytes, etag, key }));
+      this.files.push(fileOf({ sizeBytes, etag, key }));
       return;
     }
     const name = this.#wanted?.get(oid);
@@ -191,12 +182,15 @@ export async function gatherObjects(
 ): Promise<Gathered | { failure: ExportFailure }> {
   const { objectsMax } = deps.exportSettings;
   const { tenant, request } = job;
-  const [wanted, repos] = await Promise.all([wantedObjects(deps, job), allPages(deps.ledger.repos(tenant))]);
+  const [wanted, fileRepos] = await Promise.all([
+    wantedObjects(deps, job),
+    fileReposOf(deps, { tenant, repo: request.repo }),
+  ]);
   const listed = await listObjects(deps, {
     tenant,
     repo: request.repo,
     wanted,
-    fileRepos: new Set(repos.filter(isOfFiles).map(({ repo }) => repo)),
+    fileRepos,
     objectsMax,
     onRequest: () => lease.renew(),
   });

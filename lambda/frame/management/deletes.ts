@@ -9,6 +9,7 @@ import {
 } from '../../core/ledger/deletes.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
+import { fileReposOf } from '../access/files.ts';
 import { wrongKind } from '../access/rules/kinds.ts';
 import { json, pathOid, pathRepo } from '../api/http.ts';
 import { problem, repoNotFound } from '../api/problems.ts';
@@ -17,6 +18,7 @@ import {
   type DeletionBody,
   deleteContract,
   deletionCursor,
+  deletionIdBytesMax,
 } from '../contract/deletes.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { refuseBeyondRepos } from './access.ts';
@@ -33,6 +35,10 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
   ) => {
     const refusal = refuseBeyondRepos({ token }, repo);
     if (refusal) return refusal;
+    // The table has no longer keys.
+    if (cursor && Buffer.byteLength(cursor.deletionId) > deletionIdBytesMax)
+      return problem('invalid-query', 'cursor: must be the nextCursor of the previous page.');
+    const fileRepos = await fileReposOf(deps, { tenant, repo: repo ?? null });
     const { deletions, next } = await listDeletions(deps, {
       tenant,
       pageSize: limit,
@@ -40,7 +46,7 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
       ...(cursor && { after: cursor }),
     });
     return json(200, {
-      deletions: deletions.map(deletionBody),
+      deletions: deletions.filter((each) => !fileRepos.has(each.repo)).map(deletionBody),
       nextCursor: next && deletionCursor.encode(next),
     });
   },

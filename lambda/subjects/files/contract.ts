@@ -15,7 +15,7 @@ import {
   timeOrNull,
 } from '../../frame/contract/fields.ts';
 import { objectCursorPattern } from '../../frame/contract/objects.ts';
-import { saveAsFault } from './rules/names.ts';
+import { saveAsBytesMax, saveAsFault } from './rules/names.ts';
 
 /** Files that one request can name. */
 export const filesPerRequest = 100;
@@ -39,8 +39,13 @@ const lifetimeSeconds = z
   .optional()
   .meta({ default: 300, description: 'How long the URLs work. A deployment can have a lower maximum.' });
 
-/** More are refused as 413. */
-const filesOf = <T extends z.ZodType>(file: T) => z.array(file).min(1).meta({ maxItems: filesPerRequest });
+const filesOf = <T extends z.ZodType>(file: T) => z.array(file).min(1).max(filesPerRequest);
+
+function tooMany(body: unknown): string | undefined {
+  const { files } = Object(body) as { files?: unknown };
+  if (!Array.isArray(files) || files.length <= filesPerRequest) return undefined;
+  return `The request names ${files.length} files. Name up to ${filesPerRequest}.`;
+}
 
 const uploadsBody = z
   .strictObject({
@@ -76,7 +81,7 @@ const uploadSchema = z
     headers: z.record(z.string(), z.string()).optional().describe('Send these unchanged.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
-    limit: z.enum(['tenant', 'repo']).optional().describe('Whose limit is too low.'),
+    limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),
     usedBytes: bytes.optional().describe('Stored and reserved.'),
     reservedBytes: bytes.optional().describe('For uploads in progress.'),
     limitBytes: bytes.optional(),
@@ -100,6 +105,7 @@ const downloadsBody = z
       z.strictObject({
         name,
         saveAs: textWithout(saveAsFault)
+          .meta({ minLength: 1, maxLength: saveAsBytesMax })
           .optional()
           .describe('The name under which browsers save it. Default: what follows the last slash.'),
       }),
@@ -189,6 +195,7 @@ export const fileContract = {
     body: {
       schema: uploadsBody,
       bytesMax: bodyBytesMax,
+      tooMany,
       example: { files: [{ ...file, contentType: 'image/png' }] },
     },
     answers: {
@@ -285,7 +292,12 @@ export const fileContract = {
       "Browsers save these files, and show nothing of them. They count towards the tenant's download limit.",
     access: 'asker',
     keepsToPrefix: true,
-    body: { schema: downloadsBody, bytesMax: bodyBytesMax, example: { files: [{ name: file.name }] } },
+    body: {
+      schema: downloadsBody,
+      bytesMax: bodyBytesMax,
+      tooMany,
+      example: { files: [{ name: file.name }] },
+    },
     answers: {
       200: answer('One result per file, in the order of the request.', downloadsSchema, {
         downloads: [{ ...file, state: 'download', url, expiresAt }],

@@ -1,6 +1,6 @@
 import { fileNameFault } from '../../../frame/access/rules/file-names.ts';
 
-const saveAsBytesMax = 255;
+export const saveAsBytesMax = 255;
 
 /** Why a text is no name to save a file by, to follow "must be". undefined: it is one. */
 export function saveAsFault(name: string): string | undefined {

@@ -18,6 +18,7 @@ import type { Subject } from '../../subject.ts';
 import { holeTests } from './holes.ts';
 import { FilesPlace, sevens } from './place.ts';
 import { prefixTests } from './prefixes.ts';
+import { shownTests } from './shown.ts';
 
 const pageShape = z.strictObject({
   files: z.array(z.strictObject({ name: z.string(), bytes: z.int(), storedAt: z.iso.datetime() })),
@@ -187,7 +188,10 @@ function uploadTests(api: () => Api): void {
   it('can be asked for by 100 names of 800 bytes', async () => {
     const place = await FilesPlace.of(api());
     const files = Array.from({ length: 100 }, (_, index) => ({
-      name: String(index).padStart(3, '0').padEnd(800, 'n'),
+      // Some stores have no more between two slashes.
+      name: `${String(index).padStart(3, '0')}${`${'n'.repeat(199)}/`.repeat(4).slice(3)}`
+        .slice(0, -1)
+        .padEnd(800, 'n'),
       bytes: 1,
     }));
     const { uploads, uploadId, allUpload } = await place.request(files);
@@ -421,6 +425,7 @@ export const filesSubject: Subject = {
     describe('an upload of a file', () => uploadTests(api));
     describe('files', () => storedTests(api));
     describe('a token for files that start with something', () => prefixTests(api));
+    describe('files are shown', () => shownTests(api));
     holeTests(api);
   },
 };

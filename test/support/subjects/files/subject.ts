@@ -1,6 +1,6 @@
+import { fileNameBytesMax } from '../../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
 import { filesMax } from '../../../../lambda/subjects/files/routes.ts';
-import { fileNameBytesMax } from '../../../../lambda/frame/access/rules/file-names.ts';
 import type { TestedSubject } from '../../subject.ts';
 
 export const files = {

@@ -14,7 +14,6 @@ import {
   time,
   timeOrNull,
 } from '../../frame/contract/fields.ts';
-import { objectCursorPattern } from '../../frame/contract/objects.ts';
 import { saveAsBytesMax, saveAsFault } from './rules/names.ts';
 
 /** Files that one request can name. */
@@ -128,7 +127,10 @@ const downloadsSchema = z.object({ downloads: z.array(downloadSchema) }).meta({ 
 
 const prefix = filePrefix.describe('Only names that start with this.');
 
-const pages = pageOf(objectCursorPattern, decodeCursor);
+/** Others may have put longer names: any key, without a tenant of one letter, a repo of one, and slashes. */
+const cursorPattern = /^c(?:[0-9a-f]{2}){1,1020}$/;
+
+const pages = pageOf(cursorPattern, decodeCursor);
 const { cursor } = pages.shape;
 const some = { prefix: prefix.optional(), cursor };
 

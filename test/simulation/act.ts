@@ -87,8 +87,9 @@ export async function act(
       const record = await world.truth.ledger.readRepo(path);
       if (world.isFair() && typeof record?.closedAtMs === 'number')
         throw new Violation(`Story: ${path.repo} is not open yet`);
-      await world.truth.ledger.createRepo({ ...path, createdAtMs: world.scheduler.nowMs, kind: 'files' });
-      world.truth.files.add(path.repo);
+      const createdAtMs = world.scheduler.nowMs;
+      const outcome = await world.truth.ledger.createRepo({ ...path, createdAtMs, kind: 'files' });
+      if (outcome === 'done') world.truth.files.add(path.repo);
       return;
     }
     case 'expect-stored': {

@@ -191,8 +191,11 @@ async function create(world: TenantWorld, limitBytes: number | null): Promise<vo
     if (world.truth.ledger.inspect(tenant).record) break;
   }
   for (const index of world.filesRepos) {
+    const path = { tenant, repo: repoName(index) };
     const createdAtMs = world.scheduler.nowMs;
-    await world.truth.ledger.createRepo({ tenant, repo: repoName(index), createdAtMs, kind: 'files' });
+    const outcome = await world.truth.ledger.createRepo({ ...path, createdAtMs, kind: 'files' });
+    // A reconcile may have found it first, and taken it for one of git-lfs.
+    if (outcome !== 'done') world.truth.files.delete(path.repo);
   }
 }
 

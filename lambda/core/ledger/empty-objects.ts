@@ -1,6 +1,6 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
-import { headEach } from '../store/head-each.ts';
+import { headEach } from '../scan/head-each.ts';
 import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';

@@ -7,7 +7,7 @@ import { KeySet, nameOf } from '../list-server.ts';
 import { bundle, checkouts, inFolder, startChild } from '../processes.ts';
 import { type Column, digits, inTurns, optionsOf, tableOf } from '../statistics.ts';
 import type { Used } from '../usage.ts';
-import { type Backend, repo, startBackend, tenant, token } from './backend.ts';
+import { type Backend, filesRepo, repo, startBackend, tenant, token } from './backend.ts';
 import type { Invoked, Start } from './run-function.ts';
 
 /** What lfsBatch is asked, and `files`, if it's uploads for each of which the store is asked. */

@@ -29,9 +29,10 @@ export const isFilePrefix = (text: string) =>
 
 export const saveAsBytesMax = 255;
 
-/** Why a text is no name to save a file by, to follow "must be". undefined: it is one. */
+/** Why a text is no name to save a file by, to follow "must be". What people call their files is no name that a store has. */
 export function saveAsFault(name: string): string | undefined {
-  if (name.includes('/') || bytesOf(name) > saveAsBytesMax)
-    return `1 to ${saveAsBytesMax} bytes of UTF-8 without slashes`;
-  return fileNameFault(name);
+  const byteCount = bytesOf(name);
+  return byteCount === 0 || byteCount > saveAsBytesMax || name.includes('/') || notInFileNames.test(name)
+    ? `1 to ${saveAsBytesMax} bytes of UTF-8 without slashes, backslashes, control characters and lone surrogates`
+    : undefined;
 }

@@ -1,5 +1,4 @@
 import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
-import { filesMax } from '../../../../lambda/subjects/files/routes.ts';
 import { fileNameBytesMax } from '../../../../lambda/subjects/files/rules/names.ts';
 import type { TestedSubject } from '../../subject.ts';
 
@@ -9,7 +8,6 @@ export const files = {
       'Files in a request of the files API': filesPerRequest,
       'Bytes in the name of a file': fileNameBytesMax,
     },
-    'A tenant': { 'Files in a repo of kind files': filesMax },
   },
   functions: {
     files: {

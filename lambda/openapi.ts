@@ -87,6 +87,8 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   manager: anyToken,
   auditor: anyToken,
   reader: anyToken,
+  asker: anyToken,
+  writer: anyToken,
   holder: anyToken,
   anybody: [...anyToken, ...session],
   session,

@@ -75,7 +75,11 @@ export const functionSpecs = Object.fromEntries(
     .map(([name, spec]) => [
       name,
       all.reduce<Partial<FunctionSpec>>(
-        (sum, { adds = {} }) => joined(sum, adds[name as keyof typeof adds] ?? {}),
+        (sum, { adds = {} }) =>
+          [name as keyof typeof adds, ...(spec.does ?? [])].reduce(
+            (own, role) => joined(own, adds[role] ?? {}),
+            sum,
+          ),
         spec,
       ),
     ]),

@@ -10,4 +10,5 @@ export { create as management } from '../lambda/functions/management.ts';
 export { create as signIn } from '../lambda/functions/sign-in.ts';
 export { create as lfsChunks } from '../lambda/subjects/chunks/lfs-handler.ts';
 export { create as exchangeToken } from '../lambda/subjects/ci/handler.ts';
+export { create as files } from '../lambda/subjects/files/handler.ts';
 export { create as lfsLocks } from '../lambda/subjects/locks/handler.ts';

@@ -1,4 +1,13 @@
-import { counts, type FunctionSpec, on, pushes, readsObjects, type Spec, tokenUse } from './spec.ts';
+import {
+  counts,
+  type FunctionSpec,
+  on,
+  pushes,
+  type Role,
+  readsObjects,
+  type Spec,
+  tokenUse,
+} from './spec.ts';
 
 /** The functions that subjects share, and what these do without any. */
 export const frame = {
@@ -22,6 +31,7 @@ export const frame = {
       file: 'lfs-batch.ts',
       description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
       routes: ['POST /{tenant}/{repo}/info/lfs/objects/batch'],
+      does: ['admits', 'offers'],
       timeoutSeconds: 25,
       // With 512, a first upload of 20 objects takes 490 ms instead of 171.
       memoryMb: 1_024,
@@ -168,6 +178,6 @@ export const frame = {
 
 /** What a subject has for a deployment, as data: its functions, routes, grants and queues follow from this alone. */
 export interface SubjectSpec extends Spec {
-  /** What it adds to functions of the frame: their routes for it, and what they may do for it. */
-  readonly adds?: Readonly<Partial<Record<keyof typeof frame.functions, Partial<FunctionSpec>>>>;
+  /** What it adds to functions of the frame, or to those of a role: their routes for it, and what they may do for it. */
+  readonly adds?: Readonly<Partial<Record<keyof typeof frame.functions | Role, Partial<FunctionSpec>>>>;
 }

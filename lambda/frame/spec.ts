@@ -20,6 +20,8 @@ export interface FunctionSpec {
    * `{repo}.git` (an emulator takes it).
    */
   readonly routes?: readonly AnyRouteKey[];
+  /** Roles that it has for subjects: what these add to all with the role. */
+  readonly does?: readonly Role[];
   /** Undefined: the setting `reconcile.timeoutMinutes`. */
   readonly timeoutSeconds: number | undefined;
   /** Unless a setting says otherwise. docs/decisions.md has the rule. */
@@ -52,6 +54,9 @@ export interface FunctionSpec {
   /** Answers links to the API itself. */
   readonly answersLinks?: true;
 }
+
+/** What several functions do: admit uploads, and offer downloads. */
+export type Role = 'admits' | 'offers';
 
 export interface ItemGrant {
   readonly actions: readonly TableAction[];

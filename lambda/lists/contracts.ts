@@ -16,6 +16,7 @@ export { lfsChunksContract as lfsChunks } from '../subjects/chunks/contract.ts';
 export { exchangeContract as exchange } from '../subjects/ci/contract.ts';
 export { download, lfsCopies } from '../subjects/downloads/contracts.ts';
 export { exportContract as export } from '../subjects/exports/contract.ts';
+export { fileContract as file } from '../subjects/files/contract.ts';
 export { gcContract as gc } from '../subjects/gc/contract.ts';
 export { historyContracts as history } from '../subjects/history/contracts.ts';
 export { tenantLinkContract as tenantLink } from '../subjects/hosts/contract.ts';

@@ -5,6 +5,7 @@ export { chunks } from '../subjects/chunks/spec.ts';
 export { ci } from '../subjects/ci/spec.ts';
 export { downloads } from '../subjects/downloads/spec.ts';
 export { exports } from '../subjects/exports/spec.ts';
+export { files } from '../subjects/files/spec.ts';
 export { gc } from '../subjects/gc/spec.ts';
 export { history } from '../subjects/history/spec.ts';
 export { hosts } from '../subjects/hosts/spec.ts';

@@ -100,6 +100,10 @@ const things: Readonly<Record<string, string | What>> = {
     const oid = short(target['oid'], 12);
     return `the deletion of ${oid === undefined ? 'an object' : `the object ${oid}…`} of`;
   },
+  'file.delete': ({ asked, after }) => {
+    const [name, prefix] = [text(asked?.['name']), text(asked?.['prefix'])];
+    return `${name ?? `${count(after?.['fileCount'], 'file')} below ${prefix ?? '/'}`} of`;
+  },
   'reconcile.request': 'a scan',
   'scan.change': 'the scan of',
   export: exportOf,

@@ -1,5 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
+import { uploadingRepos } from '../../core/ledger/reservations.ts';
 import {
   isThere,
   type RepoRecord,
@@ -12,6 +13,7 @@ import { LedgerUnavailableError } from '../../core/rules/errors.ts';
 import { repoPrefix } from '../../core/rules/names.ts';
 import { hasKeys } from '../../core/store/rules/store.ts';
 import type { RepoMarks } from './repo-mark-store.ts';
+import { wrongKind } from './rules/kinds.ts';
 import { isInForce, type RepoMark } from './rules/repo-mark.ts';
 
 /**
@@ -118,6 +120,8 @@ export async function limitRepo(
 type CreateRepoOutcome =
   | { readonly kind: 'created'; readonly tenant: TenantRecord; readonly record: RepoRecord }
   | { readonly kind: 'exists' }
+  /** There was one of the other kind lately: its uploads may still be in progress. */
+  | { readonly kind: 'other-kind' }
   /** A repo of that name is being deleted. */
   | { readonly kind: 'closed' }
   /** The tenant has as many repos as it may have. */
@@ -140,14 +144,19 @@ export async function createRepo(
     beganMs: number;
     repo: string;
     limitBytes?: number | null | undefined;
+    /** undefined: for Git LFS. */
+    kind?: RepoRecord['kind'];
   },
 ): Promise<CreateRepoOutcome> {
-  const { beganMs, repo, limitBytes } = input;
+  const { beganMs, repo, limitBytes, kind } = input;
   const path = { tenant: input.tenant.tenant, repo };
   const found = await deps.ledger.readRepo(path);
   if (found && found.closedAtMs !== null) return { kind: 'closed' };
   if (found && isThere(found)) return { kind: 'exists' };
   if (!found && input.tenant.repoCount >= reposMax) return { kind: 'full' };
+  // What was pushed a moment ago has no item yet. Its URLs would replace files.
+  if (kind && !found && (await uploadingRepos(deps, { tenant: path.tenant, repos: [repo] })).length > 0)
+    return { kind: 'exists' };
   let { tenant } = input;
   if (limitBytes !== undefined) {
     // Before it takes pushes.
@@ -155,8 +164,8 @@ export async function createRepo(
     if (limited.kind !== 'limited') return limited;
     tenant = limited.tenant;
   }
-  if ((await deps.ledger.createRepo({ ...path, createdAtMs: deps.clock.nowMs() })) === 'closed')
-    return { kind: 'closed' };
+  const outcome = await deps.ledger.createRepo({ ...path, createdAtMs: deps.clock.nowMs(), kind });
+  if (outcome !== 'done') return { kind: outcome };
   const record = await deps.ledger.readRepo(path);
   if (!record)
     throw new Error(`The repo ${path.tenant}/${repo} vanished. An item of a created repo is never removed.`);
@@ -177,6 +186,8 @@ export type PreparedMark<M> =
   | { readonly kind: 'no-repo' }
   /** It is being deleted. */
   | { readonly kind: 'repo-closed' }
+  /** It's of files. */
+  | { readonly kind: 'wrong-kind'; readonly detail: string }
   /** As many repos of the tenant have such a mark as may. */
   | { readonly kind: 'full' };
 
@@ -206,6 +217,8 @@ export async function prepareMark<M extends RepoMark>(
     return record || found ? { kind: 'ready', before, after: undefined, write } : { kind: 'no-repo' };
   }
   if (record && record.closedAtMs !== null) return { kind: 'repo-closed' };
+  const detail = wrongKind(record, { ...path, needed: 'lfs' });
+  if (detail !== undefined) return { kind: 'wrong-kind', detail };
   if (!before && !(await isFound(deps, { tenant, repo, record }))) return { kind: 'no-repo' };
   if (!before && (await marks.list(tenant.tenant)).length >= marksMax) return { kind: 'full' };
   // Newer than what was decided before, also if nothing else changes: what was found out since then is found out anew.

@@ -16,6 +16,8 @@ const requestKeyItem = z.object({
   expiresAtMs: z.number(),
   /** Whether the request has created what it is for. */
   isDone: z.boolean(),
+  /** What it was answered, as its subject keeps it. */
+  answer: z.string().optional(),
 });
 
 export type RequestKeyRecord = Readonly<z.output<typeof requestKeyItem>>;
@@ -43,6 +45,12 @@ export function createDynamoDbRequestKeys(table: Table) {
     /** Whether there is a record that has not expired by then. */
     async isKnown({ id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
       return ((await requestKeys.read(table, { id }))?.expiresAtMs ?? 0) > nowMs;
+    },
+    /** Keeps what a request is answered, unless one with its key was answered before. @returns what is kept. */
+    async keepAnswer({ id, answer }: { id: string; answer: string }): Promise<string | undefined> {
+      const condition = `${exists} AND attribute_not_exists(#answer)`;
+      if (await requestKeys.set(table, { id }, { isDone: true, answer }, { condition })) return answer;
+      return (await requestKeys.read(table, { id }))?.answer;
     },
     /** Marks the request as done. */
     finish: (id: string) => requestKeys.set(table, { id }, { isDone: true }, { condition: exists }),

@@ -13,6 +13,10 @@ export type AccessKind =
   | 'auditor'
   /** The operator's token, or any token of the tenant. */
   | 'reader'
+  /** The same, of what is asked by POST and changes nothing. */
+  | 'asker'
+  /** The operator's token, or one of the tenant that can push to the repo of the path. */
+  | 'writer'
   /** Any valid token: the operator's, or of any tenant. */
   | 'holder'
   /** The same, or a session of the console. */
@@ -91,10 +95,12 @@ export interface RouteContract {
 /**
  * A change by the operator, or by a token of the tenant's, is audited. A session changes nothing of a tenant. The reader of an
  * e-mail has no token: their address shows what they chose.
+ What a
+ * writer uploads is as little audited as what git-lfs pushes.
  */
 type AuditedAccess = 'admin' | 'manager' | 'auditor' | 'reader';
 type Audit =
-  | { readonly access: AuditedAccess; readonly action: AuditAction }
+  | { readonly access: AuditedAccess | 'writer'; readonly action: AuditAction }
   | { readonly access: Exclude<AccessKind, AuditedAccess>; readonly action?: never };
 
 /** The routes of one subject. The compiler lets none pass that changes something and names no action for the audit. */
@@ -106,7 +112,7 @@ export type Contract = {
 
 /** Whether a git host must have been asked lately about a user of its who calls a route: all that they can change. */
 export const needsHostCheck = ({ access, action }: Pick<RouteContract, 'access' | 'action'>) =>
-  access !== 'admin' && action !== undefined;
+  access === 'writer' || (access !== 'admin' && action !== undefined);
 
 /** All problems that a route of the management API can answer: its own, and those that follow from the rest of what is said. */
 export function problemsOf(route: string, contract: RouteContract): ProblemCode[] {
@@ -120,7 +126,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
     ...when(access !== 'anyone', 'two-logins', 'unauthorized'),
     ...when(isIdentity, 'issuer-unavailable'),
     ...when(access === 'session' || access === 'anybody', 'session-ended'),
-    ...when(access === 'manager' || access === 'auditor', 'scope-too-small'),
+    ...when(access === 'manager' || access === 'auditor' || access === 'writer', 'scope-too-small'),
     ...when(needsHostCheck(contract), 'sign-in-again'),
     ...when(!isOpen, 'invalid-query'),
     ...when(takesRequestKey, 'invalid-idempotency-key'),

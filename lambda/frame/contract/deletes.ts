@@ -130,6 +130,6 @@ export const deleteContract = {
     action: 'object.delete',
     query: deleteQuery,
     answers: deleteAnswers({ tenant: 'acme', repo: 'game', oid }),
-    problems: ['object-not-found', 'deletions-full'],
+    problems: ['object-not-found', 'wrong-kind', 'deletions-full'],
   },
 } as const satisfies Contract;

@@ -25,6 +25,10 @@ export const createRepoBody = z
   .strictObject({
     repo: z.string().regex(repoPattern, repoRule),
     limitBytes: limitBytes.optional(),
+    kind: z.enum(['lfs', 'files']).optional().meta({
+      default: 'lfs',
+      description: 'files: for files of any names, which the files API uploads. It never changes.',
+    }),
   })
   .meta({ id: 'CreateRepo' });
 
@@ -38,6 +42,7 @@ const shown = {
     .object({ day: z.iso.date(), storedBytes: bytes })
     .optional()
     .describe('Stored bytes at the end of a day (UTC) about 30 days ago, or of the first known day.'),
+  kind: z.literal('files').optional().describe('Only of a repo of this kind.'),
   storageClass: storageClassShown,
   deleting,
   uploading: onlyTrue.describe('Only if uploads are in progress and it was never scanned.'),
@@ -148,7 +153,7 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
       id: 'createRepo',
       summary: 'Create a repo',
       description:
-        'Only needed in a tenant with `reposMustExist`, or to set a limit before the first push. Otherwise the first push creates it.',
+        'Only needed for a repo of kind files, in a tenant with `reposMustExist`, or to set a limit before the first push. Otherwise the first push creates it.',
       ...managed('repo.create'),
       body: { schema: createRepoBody, example: { repo: 'game', limitBytes: 1_073_741_824 } },
       answers: {
@@ -159,7 +164,7 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
           headers: { Location: 'Path of the repo.' },
         },
       },
-      problems: ['repo-exists', 'repo-closed', 'repos-full', 'limits-full'],
+      problems: ['repo-exists', 'wrong-kind', 'store-cannot', 'repo-closed', 'repos-full', 'limits-full'],
     },
     'GET /v1/tenants/{tenant}/repos/{repo}': {
       id: 'getRepo',
@@ -179,6 +184,7 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
       problems: [
         'repo-not-found',
         'repo-closed',
+        'wrong-kind',
         'limits-full',
         ...parts.flatMap(({ problems }) => problems),
       ],

@@ -11,6 +11,7 @@ import type { Watch } from '../../core/ledger/rules/watch.ts';
 import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
 import type { AccessPorts } from '../access/ports.ts';
+import { wrongKind } from '../access/rules/kinds.ts';
 import type { Caller } from '../access/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../access/tokens.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../api/http.ts';
@@ -81,7 +82,7 @@ export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEvent
       ]);
       // While it is being deleted, a tenant or repo is not there any more.
       const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
-      return isClosed ? notFound : granted(access.token, { tenant: record, repo, repoRecord });
+      return isClosed ? notFound : granted(requestId, access.token, { tenant: record, repo, repoRecord });
     }
     case 'unauthenticated':
       return unauthenticated(deps, event, presented);
@@ -91,17 +92,21 @@ export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEvent
 }
 
 function granted(
+  requestId: string,
   token: Caller,
-  found: { tenant: TenantRecord; repo: string; repoRecord: RepoRecord | undefined },
-): Granted {
-  const { tenant, repo, repoRecord } = found;
+  found: Pick<Granted, 'tenant' | 'repo' | 'upstream'> & { repoRecord: RepoRecord | undefined },
+): LfsAccess {
+  const { tenant, repo, repoRecord, upstream } = found;
+  const message = wrongKind(repoRecord, { tenant: tenant.tenant, repo, needed: 'lfs' });
+  if (message !== undefined)
+    return { ok: false, response: lfsError({ statusCode: 409, message, requestId }), isAnybody: false };
   const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
   const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
   const isRepoKnown = repoRecord !== undefined;
   const isOneTooMany = !isRepoKnown && tenant.repoCount >= reposMax;
   const { watch, storageClass = tenant.storageClass } = repoRecord ?? {};
   const uploads = { takesPushes, isOneTooMany, watch, storageClass };
-  return { ok: true, tenant, repo, repoObjects, isRepoKnown, ...uploads, token };
+  return { ok: true, tenant, repo, repoObjects, isRepoKnown, ...uploads, token, upstream };
 }
 
 function unauthenticated(
@@ -137,8 +142,8 @@ async function otherAccess(
   const outcome = await way.login({ ...path, credential: presented, authorization });
   switch (outcome.kind) {
     case 'granted': {
-      const { token, upstream, ...found } = outcome;
-      return { ...granted(token, { ...found, repo: path.repo }), upstream };
+      const { token, ...found } = outcome;
+      return granted(requestId, token, { ...found, repo: path.repo });
     }
     case 'refused':
       return unauthenticated(deps, event, presented);

@@ -4,8 +4,7 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { makerOf } from '../../core/ledger/rules/reservation.ts';
 import { crowdedEntries, isThere, reposMax } from '../../core/ledger/rules/tenant.ts';
 import type { AdmitUploadDeps, AdmitUploadOutcome } from '../../core/ledger/upload-batch.ts';
-import { nameOfHostUser } from '../access/rules/host-user.ts';
-import { type Caller, isForRepo, lastingTokenId, mayPush } from '../access/rules/tokens.ts';
+import { isForRepo, lastingTokenId, mayPush, userOf } from '../access/rules/tokens.ts';
 import { baseUrl, type Refusal } from '../api/http.ts';
 import type { batchContract } from '../contract/lfs.ts';
 import type { Granted, LfsLogin } from './access.ts';
@@ -38,9 +37,6 @@ import type { LfsPorts } from './seams.ts';
 export type AdmissionDeps = AdmitUploadDeps & { readonly publicUrl?: string | undefined };
 
 export type BatchDeps = AdmissionDeps & OfferDeps & Pick<LfsPorts, 'publicAccess'>;
-
-/** Whom a token stands for, to show. */
-const userOf = ({ hostUser, user, label }: Caller) => (hostUser ? nameOfHostUser(hostUser) : (user ?? label));
 
 /** A token of the tenant. Anybody may download from a public repo. */
 const batchAccess = (deps: BatchDeps, login: LfsLogin) => async (event: APIGatewayProxyEventV2) => {

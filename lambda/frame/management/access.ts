@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { isGone, type TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { AccessPorts } from '../access/ports.ts';
-import { isForRepo, type SessionRecord, type TokenRecord } from '../access/rules/tokens.ts';
+import { isForRepo, mayPush, type SessionRecord, type TokenRecord } from '../access/rules/tokens.ts';
 import {
   authenticateToken,
   findSession,
@@ -13,7 +13,7 @@ import {
   isAdmin,
   noteTokenUse,
 } from '../access/tokens.ts';
-import { credential, header, pathTenant, type Refusal } from '../api/http.ts';
+import { credential, header, pathRepo, pathTenant, type Refusal } from '../api/http.ts';
 import { problem, repoNotFound, tenantNotFound, unauthorized } from '../api/problems.ts';
 
 export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Refusal };
@@ -100,6 +100,21 @@ export async function managerAccess(
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord } & Reader>> {
   return ifManager(await readerAccess(deps, event));
+}
+
+/** Lets the operator, and the tokens that can push to the repo of the path, pass. */
+export async function writerAccess(
+  deps: ReaderDeps,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord } & Reader>> {
+  const access = await readerAccess(deps, event);
+  if (!access.ok || !access.token) return access;
+  const repo = pathRepo(event);
+  const { tenant } = access.tenant;
+  if (repo === undefined || !isForRepo(access.token, repo))
+    return { ok: false, response: repoNotFound(tenant) };
+  const detail = `This requires a token with the write or manage scope for ${tenant}/${repo}.`;
+  return mayPush(access.token, repo) ? access : { ok: false, response: problem('scope-too-small', detail) };
 }
 
 /** Whether they administer the tenant, and so may know of its other tokens. */

@@ -9,6 +9,7 @@ import {
 } from '../../core/ledger/deletes.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
+import { wrongKind } from '../access/rules/kinds.ts';
 import { json, pathOid, pathRepo } from '../api/http.ts';
 import { problem, repoNotFound } from '../api/problems.ts';
 import {
@@ -77,6 +78,8 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
   ) => {
     const [repo, oid] = [pathRepo(event), pathOid(event)];
     const path = repo === undefined || oid === undefined ? undefined : { tenant, repo, oid };
+    const wrong = path && wrongKind(await deps.ledger.readRepo(path), { ...path, needed: 'lfs' });
+    if (wrong !== undefined) return problem('wrong-kind', wrong);
     const plan = path && (await markObject(deps, { ...path, dryRun }));
     if (plan === 'full')
       return problem(

@@ -41,6 +41,7 @@ import {
   type Reader,
   readerAccess,
   sessionAccess,
+  writerAccess,
 } from './access.ts';
 
 /** What each route needs to check who asks, to decode, and to note what was changed. */
@@ -55,6 +56,8 @@ const checks = {
   manager: managerAccess,
   auditor: auditAccess,
   reader: readerAccess,
+  asker: readerAccess,
+  writer: writerAccess,
   holder: holderAccess,
   anybody: anyAccess,
   session: sessionAccess,

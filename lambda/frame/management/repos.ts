@@ -12,7 +12,8 @@ import {
 } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { dayOf } from '../../core/rules/dates.ts';
-import { compareKeys } from '../../core/rules/names.ts';
+import { compareKeys, repoPrefix } from '../../core/rules/names.ts';
+import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import type { AuditTrail } from '../access/audit.ts';
 import { createRepo, findRepo, limitRepo } from '../access/repos.ts';
 import { json, pathRepo, type Refusal, receivedAtMs } from '../api/http.ts';
@@ -23,7 +24,9 @@ import { type Reader, seesRepo } from './access.ts';
 import { operationsFor, type RouteDeps, type RunsOf } from './operations.ts';
 import type { Fields, ManagementPorts, PreparedChange, RepoPart } from './seams.ts';
 
-type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue'> & Pick<ManagementPorts, 'repoParts'>;
+type Needs = Pick<CoreDeps, 'listing' | 'storageClasses' | 'queue'> &
+  Pick<FilePorts, 'proveOnlyNew' | 'adoptedRepos'> &
+  Pick<ManagementPorts, 'repoParts'>;
 
 const runs: RunsOf<Needs, RepoContract> = {
   /**
@@ -49,7 +52,10 @@ const runs: RunsOf<Needs, RepoContract> = {
   /** A repo that a push made is there, too. */
   'POST /v1/tenants/{tenant}/repos': async (deps, { tenant, body, event, trail }) => {
     const name = `${tenant.tenant}/${body.repo}`;
-    const outcome = await createRepo(deps, { tenant, beganMs: receivedAtMs(event), ...body });
+    const kind = body.kind === 'files' ? body.kind : undefined;
+    const refusal = kind && (await cantHaveFiles(deps, { tenant: tenant.tenant, repo: body.repo }));
+    if (refusal) return refusal;
+    const outcome = await createRepo(deps, { tenant, beganMs: receivedAtMs(event), ...body, kind });
     switch (outcome.kind) {
       case 'created': {
         trail.became(body);
@@ -58,6 +64,11 @@ const runs: RunsOf<Needs, RepoContract> = {
       }
       case 'exists':
         return problem('repo-exists', `The repo ${name} already exists.`);
+      case 'other-kind':
+        return problem(
+          'wrong-kind',
+          `${name} was of another kind until it was deleted, and its uploads may still be in progress. Retry after a day, or use another name.`,
+        );
       case 'closed':
         return repoClosed(name);
       case 'full':
@@ -127,6 +138,29 @@ export const reconcileOperations = operationsFor<Pick<CoreDeps, 'queue'>>()(reco
     return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
   },
 });
+
+/** Why the store has a flaw, to follow its name. */
+const flaws = {
+  rejects: 'rejects uploads with If-None-Match',
+  unmarked: 'keeps no metadata',
+  replaces: 'ignores If-None-Match',
+  'replaces-late': 'checks If-None-Match only when an upload starts',
+} as const;
+
+/** Why a repo can't be of files, whatever else is so. */
+async function cantHaveFiles(
+  { proveOnlyNew, adoptedRepos }: Pick<Needs, 'proveOnlyNew' | 'adoptedRepos'>,
+  path: RepoPath,
+): Promise<Refusal | undefined> {
+  if (adoptedRepos.at(repoPrefix(path)))
+    return problem('wrong-kind', `${path.tenant}/${path.repo} is an adopted repo: those are for Git LFS.`);
+  const { kind } = await proveOnlyNew();
+  if (kind === 'holds') return undefined;
+  return problem(
+    'store-cannot',
+    `The object store ${flaws[kind]}, so slow uploads could exceed the limit. Git LFS works. Test the store: lfs-quota doctor.`,
+  );
+}
 
 /** What all say of each of many repos. undefined: nothing. */
 export async function partsOfMany(
@@ -324,6 +358,7 @@ function repoBody(
     objectCount: isScanned ? objectCount : null,
     scannedAt: isScanned ? iso(scannedAtMs) : null,
     ...(before && { before }),
+    ...(record.kind && { kind: record.kind }),
     ...storageClassMark(record),
     ...deletingMark(closedAtMs),
   };

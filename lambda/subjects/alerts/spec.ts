@@ -45,7 +45,7 @@ export const alerts = {
       queues: { webhooks: ['send'], emails: ['send'] },
       publishesEvents: true,
     },
-    lfsBatch: { items: [pushes('ALERT#*')] },
+    admits: { items: [pushes('ALERT#*')] },
     getSubscription: { items: [counts('ALERT#*')] },
   },
   queues: {

@@ -10,7 +10,7 @@ import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
 import type { DownloadPorts } from './ports.ts';
 import { findPublicRepo } from './public-repos.ts';
 import { publicTokenId } from './rules/public-reads.ts';
-import { publicReads } from './stores.ts';
+import { downloads, publicReads } from './stores.ts';
 import { askUpstream } from './upstream.ts';
 
 /** A repo is public no more when its name is used again. */
@@ -74,6 +74,8 @@ function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>): ReadT
     },
   };
 }
+
+export const offerMeter = { meter: downloadMeter, stores: { downloads } };
 
 /** What batches ask. */
 export function downloadSeams(

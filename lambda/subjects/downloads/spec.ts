@@ -20,9 +20,10 @@ export const downloads = {
     },
     lfsBatch: {
       routes: ['POST /{tenant}/{repo}/info/lfs/objects/copies'],
-      items: [pushes('COPY#*', 'DOWNLOADS#*', 'PUBLIC#*')],
+      items: [pushes('COPY#*', 'PUBLIC#*')],
       queues: { copies: ['send'] },
     },
+    offers: { items: [pushes('DOWNLOADS#*')] },
   },
   queues: {
     copies: {

@@ -166,7 +166,7 @@ export const gcContract = {
     ...managed('gc.open'),
     body: { schema: openGcBody, example: {} },
     answers: { 201: answer('It is open.', gcSchema, opened) },
-    problems: ['repo-not-found', 'gc-ending'],
+    problems: ['repo-not-found', 'wrong-kind', 'gc-ending'],
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': {
     id: 'cancelGc',

@@ -1,7 +1,7 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { deleteRunMs } from '../../core/ledger/rules/deletion.ts';
 import { lapsedAtMs } from '../../core/ledger/rules/reservation.ts';
-import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
+import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
 import { isNoting } from '../../core/ledger/rules/watch.ts';
 import type { DeletionDeps } from '../../core/ledger/run-deletions.ts';
 import { allPages, mapLimited } from '../../core/rules/async.ts';
@@ -9,6 +9,7 @@ import { repoPrefix } from '../../core/rules/names.ts';
 import { PrefixSet, prefixBytes, TooManyPrefixesError } from '../../core/rules/prefix-set.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { hasKeys, listPages, type SignedRequest } from '../../core/store/rules/store.ts';
+import { wrongKind } from '../../frame/access/rules/kinds.ts';
 import type { GcPorts } from './ports.ts';
 import {
   endedGc,
@@ -91,6 +92,8 @@ type OpenGcOutcome =
   | { readonly kind: 'open'; readonly gc: Gc }
   /** There is no such repo, or it is being deleted. */
   | { readonly kind: 'no-repo' }
+  /** It's of files. */
+  | { readonly kind: 'wrong-kind'; readonly detail: string }
   /** One has ended, and its files are still to be removed. */
   | { readonly kind: 'busy' };
 
@@ -104,7 +107,10 @@ export async function openGc(
   path: RepoPath,
 ): Promise<OpenGcOutcome> {
   const { ledger, gcRuns, clock, ids, settings } = deps;
-  if (!(await isOpenRepo(deps, path))) return { kind: 'no-repo' };
+  const record = await ledger.readRepo(path);
+  const detail = wrongKind(record, { ...path, needed: 'lfs' });
+  if (detail !== undefined) return { kind: 'wrong-kind', detail };
+  if (!(await isOpenRepo(deps, path, record))) return { kind: 'no-repo' };
   const openedAtMs = clock.nowMs();
   const last = await gcRuns.read(path);
   const opened = await ledger.openWatch({
@@ -135,10 +141,10 @@ export async function openGc(
 }
 
 async function isOpenRepo(
-  { ledger, listing }: Pick<CoreDeps, 'ledger' | 'listing'>,
+  { listing }: Pick<CoreDeps, 'listing'>,
   path: RepoPath,
+  record: RepoRecord | undefined,
 ): Promise<boolean> {
-  const record = await ledger.readRepo(path);
   if (record && record.closedAtMs !== null) return false;
   if (record?.watch || (record && record.objectCount > 0)) return true;
   return hasKeys(listing, repoPrefix(path));

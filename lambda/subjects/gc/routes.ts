@@ -36,6 +36,8 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
         return json(201, await gcBody(deps, { tenant, gc: outcome.gc }));
       case 'no-repo':
         return repoNotFound(tenant);
+      case 'wrong-kind':
+        return problem('wrong-kind', outcome.detail);
       case 'busy':
         return problem('gc-ending', `Garbage collection of ${repo} is still ending. Retry in a minute.`);
     }

@@ -10,7 +10,7 @@ export const history = {
         'POST /v1/tenants/{tenant}/usage/corrections',
       ],
     },
-    lfsBatch: { items: [pushes('HISTORY#*')] },
+    admits: { items: [pushes('HISTORY#*')] },
     getSubscription: { items: [counts('HISTORY#*')] },
   },
 } as const satisfies SubjectSpec;

@@ -1,7 +1,7 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { PreparedMark } from '../../frame/access/repos.ts';
 import type { Refusal } from '../../frame/api/http.ts';
-import { repoNotFound } from '../../frame/api/problems.ts';
+import { problem, repoNotFound } from '../../frame/api/problems.ts';
 import { repoClosed } from '../../frame/management/repos.ts';
 import type { PreparedChange, RepoChange } from '../../frame/management/seams.ts';
 
@@ -34,6 +34,8 @@ export function markChange<M>(
       return { refusal: repoNotFound(tenant.tenant) };
     case 'repo-closed':
       return { refusal: repoClosed(`${tenant.tenant}/${repo}`) };
+    case 'wrong-kind':
+      return { refusal: problem('wrong-kind', prepared.detail) };
     case 'full':
       return { refusal: full() };
   }

@@ -109,6 +109,10 @@ const written: Readonly<Record<AuditAction, readonly [Partial<AuditEntryBody>, s
     { target: { repo: 'game', oid: '68cb88c0ffee'.padEnd(64, '0') }, asked: {}, after: { bytes: 1024 } },
     'mira scheduled the deletion of the object 68cb88c0ffee… of game | 1 KiB',
   ],
+  'file.delete': [
+    { ...game, asked: { prefix: 'a/' }, after: { fileCount: 2, bytes: 1024 } },
+    'mira deleted 2 files below a/ of game | 1 KiB',
+  ],
   'reconcile.request': [{ asked: {} }, 'mira requested a scan'],
   'scan.change': [
     { ...game, asked: { state: 'paused' }, before: { state: 'running' }, after: { state: 'paused' } },

@@ -27,6 +27,7 @@ export const auditActions = [
   'repo.update',
   'repo.delete',
   'object.delete',
+  'file.delete',
   'reconcile.request',
   'scan.change',
   'export.start',

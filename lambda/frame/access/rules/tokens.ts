@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import * as z from 'zod';
 import { sha256Hex } from '../../../core/rules/hash.ts';
 import { type Frozen, nullable } from '../../../core/rules/stored.ts';
+import { nameOfHostUser } from './host-user.ts';
 
 /** What a token may do, each more than the one before: `read` pulls, `write` pushes, `manage` administers its own tenant. */
 export const tokenScopes = ['read', 'write', 'manage'] as const;
@@ -46,6 +47,10 @@ export type TokenRecord = Frozen<z.output<typeof tokenSchema>>;
 /** Who asks: somebody with a token of ours, or whom a git host vouches for. */
 export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId' | 'hostUser'> &
   Partial<Pick<TokenRecord, 'repos'>>;
+
+/** Whom a token stands for, to show. */
+export const userOf = ({ hostUser, user, label }: Pick<Caller, 'hostUser' | 'user' | 'label'>) =>
+  hostUser ? nameOfHostUser(hostUser) : (user ?? label);
 
 /**
  * The token whose end ends what its holder began. undefined: whoever asks has none that lasts. A CI job's ends with the job,

@@ -1,0 +1,140 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import { requestFileDeletion } from '../../core/ledger/empty-objects.ts';
+import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
+import { mapLimited } from '../../core/rules/async.ts';
+import { objectKey, repoPrefix } from '../../core/rules/names.ts';
+import { nextPage, pageKeysMax } from '../../core/store/rules/store.ts';
+
+export interface ListedFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** undefined: the store does not say. */
+  readonly storedMs: number | undefined;
+}
+
+type ListDeps = Pick<CoreDeps, 'store' | 'listing'>;
+
+export type FilesOf = RepoPath & {
+  /** What their names begin with. */
+  readonly prefix: string;
+  /** Only names after this one, which begins with the prefix. */
+  readonly after?: string | undefined;
+};
+
+const headsAtOnce = 32;
+
+/**
+ * One page of files. Empty objects in the place of deleted ones aren't any: of objects without bytes the store is asked.
+ *
+ * @returns next: the last name of the page. null: no page follows.
+ * @throws {StoreUnavailableError}
+ */
+export async function listFiles(
+  { store, listing }: ListDeps,
+  { prefix, after, pageSize, ...path }: FilesOf & { pageSize: number },
+): Promise<{ files: readonly ListedFile[]; next: string | null }> {
+  const base = repoPrefix(path);
+  const page = await nextPage(listing, {
+    prefix: base + prefix,
+    maxKeys: pageSize,
+    readsTimes: true,
+    ...(after !== undefined && { startAfter: base + after }),
+  });
+  const listed = Array.from({ length: page.keyCount }, (_, at) => ({
+    name: page.keyAt(at).slice(base.length),
+    bytes: page.sizeAt(at),
+    storedMs: page.lastModifiedMsAt(at),
+  }));
+  const bare = listed.filter(({ bytes }) => bytes === 0);
+  const heads = await mapLimited(bare, headsAtOnce, ({ name }) => store.head(base + name));
+  const hidden = new Set(bare.filter((_, at) => heads[at] === undefined || heads[at].mark !== undefined));
+  return {
+    files: listed.filter((file) => !hidden.has(file)),
+    next: page.isTruncated ? (listed.at(-1)?.name ?? null) : null,
+  };
+}
+
+/** LISTs of one request, so that its answer comes in time. */
+const pagesMax = 20;
+
+/** The files of up to 20 pages. @throws {StoreUnavailableError} */
+async function someFiles(deps: ListDeps, of: FilesOf) {
+  const files: ListedFile[] = [];
+  let { after } = of;
+  for (let pages = 0; pages < pagesMax; pages += 1) {
+    const page = await listFiles(deps, { ...of, after, pageSize: pageKeysMax });
+    files.push(...page.files);
+    if (page.next === null) return { files, next: null };
+    after = page.next;
+  }
+  return { files, next: after ?? null };
+}
+
+interface Sum {
+  readonly fileCount: number;
+  readonly bytes: number;
+  /** The name after which the rest follows. null: that was all. */
+  readonly next: string | null;
+}
+
+const sumOf = ({ files, next }: Awaited<ReturnType<typeof someFiles>>): Sum => ({
+  fileCount: files.length,
+  bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+  next,
+});
+
+/** What files with a prefix take up, as the store lists them now. @throws {StoreUnavailableError} */
+export const usageOfFiles = async (deps: ListDeps, of: FilesOf) => sumOf(await someFiles(deps, of));
+
+type DeleteDeps = ListDeps & Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids'>;
+
+/**
+ * Has files deleted that have a prefix, or this name. What is put from now on stays.
+ *
+ * @returns undefined: there is no file of this name. `full`: too many deletions wait.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function deleteFiles(
+  deps: DeleteDeps,
+  of: FilesOf & { name?: string | undefined; dryRun: boolean },
+): Promise<Sum | 'full' | undefined> {
+  const { tenant, repo, name, dryRun } = of;
+  const found = name === undefined ? await someFiles(deps, of) : await oneFile(deps, { tenant, repo, name });
+  if (!found) return undefined;
+  const { files } = found;
+  if (dryRun || files.length === 0) return sumOf(found);
+  const times = files.map(({ storedMs = Number.POSITIVE_INFINITY }) => storedMs);
+  const newestMs = times.reduce((newest, time) => Math.max(newest, time), 0);
+  const outcome = await requestFileDeletion(deps, {
+    tenant,
+    repo,
+    objects: new Map(files.map((file) => [file.name, file.bytes])),
+    ...(newestMs < Number.POSITIVE_INFINITY && { newestMs }),
+  });
+  return outcome === 'full' ? 'full' : sumOf(found);
+}
+
+async function oneFile({ store }: ListDeps, { name, ...path }: RepoPath & { name: string }) {
+  const stored = await store.head(objectKey({ ...path, oid: name }));
+  if (!stored || stored.mark !== undefined) return undefined;
+  return { files: [{ name, bytes: stored.sizeBytes, storedMs: stored.lastModifiedMs }], next: null };
+}
+
+/**
+ * Cancels uploads that a request was given: their URLs store nothing any more. What has arrived stays.
+ *
+ * @param input.name undefined: all of them.
+ * @returns undefined: there are none, or a reconcile has settled them.
+ * @throws {LedgerUnavailableError}
+ */
+export async function cancelUploads(
+  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids'>,
+  { uploadId, name, ...path }: RepoPath & { uploadId: string; name: string | undefined },
+): Promise<{ fileCount: number; bytes: number } | 'full' | undefined> {
+  const reservation = await deps.ledger.readReservation({ ...path, reservationId: uploadId });
+  if (reservation?.state !== 'issued') return undefined;
+  const objects = new Map([...reservation.entries].filter(([each]) => each === (name ?? each)));
+  if (objects.size === 0) return undefined;
+  if ((await requestFileDeletion(deps, { ...path, objects, onlyNew: true })) === 'full') return 'full';
+  return { fileCount: objects.size, bytes: [...objects.values()].reduce((sum, bytes) => sum + bytes, 0) };
+}

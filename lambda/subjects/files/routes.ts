@@ -1,0 +1,222 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
+import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
+import { isThere, type RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import { objectKey, repoPrefix } from '../../core/rules/names.ts';
+import { formatBytes } from '../../core/rules/sizes.ts';
+import { wrongKind } from '../../frame/access/rules/kinds.ts';
+import { operatorParent } from '../../frame/access/rules/tokens.ts';
+import { json, pathRepo, type Refusal } from '../../frame/api/http.ts';
+import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.ts';
+import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
+import { type Reader, seesRepo } from '../../frame/management/access.ts';
+import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
+import { fileContract, filesPerRequest, uploadIdPattern } from './contract.ts';
+import { type DownloadDeps, requestDownloads } from './downloads.ts';
+import { cancelUploads, deleteFiles, type FilesOf, listFiles, usageOfFiles } from './files.ts';
+import { requestUploads, type UploadDeps } from './uploads.ts';
+
+type Needs = UploadDeps & DownloadDeps;
+
+/** Every listing of a repo takes a LIST for each thousand, of the 1,200 that a tenant has in an hour. */
+const filesMax = 500_000;
+
+export const fileOperations = operationsFor<Needs>()(fileContract, {
+  'POST /v1/tenants/{tenant}/repos/{repo}/uploads': async (
+    deps,
+    { tenant, token, body, requestKey, event },
+  ) => {
+    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
+    if ('refusal' in found) return found.refusal;
+    const { files } = body;
+    const refusal = tooMany(files) ?? wrongFile(deps, files) ?? tooFull(found.record);
+    if (refusal) return refusal;
+    const asked = { tenant, token, files, lifetimeMs: lifetimeOf(deps, body), record: found.record };
+    const outcome = await requestUploads(deps, asked, requestKey);
+    switch (outcome.kind) {
+      case 'answered':
+        return json(200, outcome.body);
+      case 'retry': {
+        const seconds = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1000)));
+        const detail = `Usage is near the limit, and is being checked. Retry in ${seconds} s.`;
+        return problem('usage-checking', detail, { 'retry-after': seconds });
+      }
+      case 'absent':
+        return tenantNotFound();
+      case 'key-reused':
+        return requestKeyReused();
+    }
+  },
+
+  'POST /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}': async (
+    deps,
+    { tenant: { tenant }, token, body: { name }, event },
+  ) => {
+    const found = await findFilesRepo(deps, { tenant, token, event });
+    if ('refusal' in found) return found.refusal;
+    const [stored] = await Promise.all([
+      deps.store.head(objectKey({ ...found.path, oid: name })),
+      requestOrLog(deps, { tenant, reason: 'verify', full: false }),
+    ]);
+    return stored && stored.mark === undefined
+      ? json(200, { name, bytes: stored.sizeBytes })
+      : problem('file-not-stored', `${name} isn't stored. PUT it to its URL first.`);
+  },
+
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}': async (
+    deps,
+    { tenant: { tenant }, token, query: { name }, event },
+  ) => {
+    const found = await findFilesRepo(deps, { tenant, token, event });
+    if ('refusal' in found) return found.refusal;
+    const uploadId = event.pathParameters?.['uploadId'] ?? '';
+    const canceled = uploadIdPattern.test(uploadId)
+      ? await cancelUploads(deps, { ...found.path, uploadId, name })
+      : undefined;
+    if (canceled === 'full') return deletionsFull(tenant);
+    return canceled
+      ? json(202, { uploadId, ...canceled })
+      : problem(
+          'upload-not-found',
+          'No such upload is in progress. Stored files stay until you delete them.',
+        );
+  },
+
+  'GET /v1/tenants/{tenant}/repos/{repo}/files': async (
+    deps,
+    { tenant: { tenant }, token, query: { limit = pageSizeDefault, ...query }, event },
+  ) => {
+    const found = await findFilesRepo(deps, { tenant, token, event });
+    if ('refusal' in found) return found.refusal;
+    const of = filesOf(found, query);
+    if ('refusal' in of) return of.refusal;
+    const { files, next } = await listFiles(deps, { ...of, pageSize: limit });
+    return json(200, {
+      files: files.map(({ name, bytes, storedMs }) => ({
+        name,
+        bytes,
+        storedAt: storedMs === undefined ? null : iso(storedMs),
+      })),
+      nextCursor: cursorOf(next),
+    });
+  },
+
+  'GET /v1/tenants/{tenant}/repos/{repo}/files/usage': async (
+    deps,
+    { tenant: { tenant }, token, query, event },
+  ) => {
+    const found = await findFilesRepo(deps, { tenant, token, event });
+    if ('refusal' in found) return found.refusal;
+    const of = filesOf(found, query);
+    if ('refusal' in of) return of.refusal;
+    const { next, ...sum } = await usageOfFiles(deps, of);
+    return json(200, { prefix: of.prefix, ...sum, nextCursor: cursorOf(next) });
+  },
+
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/files': async (
+    deps,
+    { tenant: { tenant }, token, query: { dryRun = false, name, ...query }, event, trail },
+  ) => {
+    const found = await findFilesRepo(deps, { tenant, token, event });
+    if ('refusal' in found) return found.refusal;
+    const of = filesOf(found, query);
+    if ('refusal' in of) return of.refusal;
+    const deleted = await deleteFiles(deps, { ...of, name, dryRun });
+    if (deleted === 'full') return deletionsFull(tenant);
+    if (!deleted) return problem('file-not-found', `${found.path.repo} has no file ${name}.`);
+    const { next, ...sum } = deleted;
+    trail.became(sum);
+    const whose = name === undefined ? { prefix: of.prefix } : { name };
+    return json(dryRun ? 200 : 202, { ...whose, ...sum, nextCursor: cursorOf(next) });
+  },
+
+  'POST /v1/tenants/{tenant}/repos/{repo}/downloads': async (deps, { tenant, token, body, event }) => {
+    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
+    if ('refusal' in found) return found.refusal;
+    const { files } = body;
+    const refusal = tooMany(files);
+    if (refusal) return refusal;
+    const { repo } = found.path;
+    const lifetimeMs = lifetimeOf(deps, body);
+    const tokenId = token?.tokenId ?? operatorParent;
+    const outcome = await requestDownloads(deps, { tenant, repo, tokenId, files, lifetimeMs });
+    if (outcome.kind === 'answered') return json(200, { downloads: outcome.downloads });
+    const { askedBytes, offeredBytes, limitBytes, resetsAtMs } = outcome;
+    deps.log.info('downloads refused', { tenant: tenant.tenant, repo, tokenId, askedBytes });
+    return problem(
+      'download-limit',
+      `${tenant.tenant} has downloaded ${formatBytes(offeredBytes)} of ${formatBytes(limitBytes)} this month, and this needs ${formatBytes(askedBytes)}. It resets at ${iso(resetsAtMs)}.`,
+    );
+  },
+});
+
+type Found =
+  | { readonly path: { readonly tenant: string; readonly repo: string }; readonly record: RepoRecord }
+  | { readonly refusal: Refusal };
+
+/** The repo of the path, if this reader may know of it, and it's of files. */
+async function findFilesRepo(
+  { ledger }: Pick<CoreDeps, 'ledger'>,
+  { tenant, token, event }: { tenant: string; event: APIGatewayProxyEventV2 } & Pick<Reader, 'token'>,
+): Promise<Found> {
+  const repo = pathRepo(event);
+  const record =
+    repo !== undefined && seesRepo({ token }, repo) ? await ledger.readRepo({ tenant, repo }) : undefined;
+  if (!record || record.closedAtMs !== null || !isThere(record)) return { refusal: repoNotFound(tenant) };
+  const path = { tenant, repo: record.repo };
+  const wrong = wrongKind(record, { ...path, needed: 'files' });
+  return wrong === undefined ? { path, record } : { refusal: problem('wrong-kind', wrong) };
+}
+
+/** Keys of a store have so many bytes. It may refuse to list after a longer one. */
+const keyBytesMax = 1024;
+
+function filesOf(
+  { path }: Exclude<Found, { refusal: Refusal }>,
+  { prefix = '', cursor }: { prefix?: string | undefined; cursor?: string | undefined },
+): FilesOf | { readonly refusal: Refusal } {
+  const isOfPage =
+    cursor === undefined ||
+    (cursor.startsWith(prefix) && Buffer.byteLength(repoPrefix(path) + cursor) <= keyBytesMax);
+  if (isOfPage) return { ...path, prefix, after: cursor };
+  return { refusal: problem('invalid-query', 'cursor: must be the nextCursor of the previous page.') };
+}
+
+const cursorOf = (next: string | null) => (next === null ? null : encodeCursor(next));
+
+const lifetimeDefaultSeconds = 300;
+
+const lifetimeOf = (
+  { settings }: Pick<RouteDeps, 'settings'>,
+  { lifetimeSeconds = lifetimeDefaultSeconds }: { lifetimeSeconds?: number | undefined },
+) => Math.min(lifetimeSeconds * 1000, settings.urlLifetimeMs);
+
+function tooMany({ length }: readonly unknown[]): Refusal | undefined {
+  if (length <= filesPerRequest) return undefined;
+  return problem('too-many-files', `The request names ${length} files. Name up to ${filesPerRequest}.`);
+}
+
+function wrongFile(
+  { settings: { objectBytesMax } }: Pick<RouteDeps, 'settings'>,
+  files: readonly { readonly name: string; readonly bytes: number }[],
+): Refusal | undefined {
+  if (new Set(files.map(({ name }) => name)).size < files.length)
+    return problem('invalid-body', 'files: each name can be there once.');
+  const large = files.findIndex(({ bytes }) => bytes > objectBytesMax);
+  if (large < 0) return undefined;
+  return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(objectBytesMax)}.`);
+}
+
+function tooFull({ repo, objectCount }: RepoRecord): Refusal | undefined {
+  if (objectCount < filesMax) return undefined;
+  const detail = `${repo} has ${objectCount.toLocaleString('en-US')} files, the maximum. Use another repo, or delete some.`;
+  return problem('files-full', detail);
+}
+
+const deletionsFull = (tenant: string) =>
+  problem(
+    'deletions-full',
+    `${openDeletionsMax.toLocaleString('en-US')} deletions of ${tenant} are pending, or 100 of many files. Retry in about a minute.`,
+    { 'retry-after': '60' },
+  );

@@ -1,0 +1,210 @@
+import * as z from 'zod';
+import { admitUpload } from '../../core/ledger/admit-upload.ts';
+import { makerOf, reservationIdOf } from '../../core/ledger/rules/reservation.ts';
+import type { RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import type { AdmitUploadDeps, UploadVerdict } from '../../core/ledger/upload-batch.ts';
+import { mapLimited } from '../../core/rules/async.ts';
+import { objectKey } from '../../core/rules/names.ts';
+import { parseJson } from '../../core/rules/text.ts';
+import type { AccessPorts } from '../../frame/access/ports.ts';
+import { claimRequest } from '../../frame/access/request-keys.ts';
+import { lastingTokenId, type TokenRecord, userOf } from '../../frame/access/rules/tokens.ts';
+import { iso } from '../../frame/contract/fields.ts';
+import type { UploadBody, UploadsBody, UploadsRequest } from './contract.ts';
+
+export type UploadDeps = AdmitUploadDeps & Pick<AccessPorts, 'requestKeys'>;
+
+interface Asked {
+  readonly tenant: TenantRecord;
+  readonly record: RepoRecord;
+  /** undefined: the operator asks. */
+  readonly token: TokenRecord | undefined;
+  /** Each name once. */
+  readonly files: UploadsRequest['files'];
+  /** Of the URLs. No longer than the settings have it. */
+  readonly lifetimeMs: number;
+}
+
+type UploadsOutcome =
+  | { readonly kind: 'answered'; readonly body: UploadsBody }
+  | { readonly kind: 'retry'; readonly retryAfterMs: number }
+  /** The tenant is being deleted. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'key-reused' };
+
+const headsAtOnce = 32;
+
+/**
+ * Admits files as a push is admitted, and says of each what to do.
+ *
+ * @param requestKey whoever repeats it gets the answer that was given first, with the same times, bytes and names in its URLs.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function requestUploads(
+  deps: UploadDeps,
+  asked: Asked,
+  requestKey: string | undefined,
+): Promise<UploadsOutcome> {
+  if (requestKey === undefined) return admitFiles(deps, asked);
+  const { tenant, record, token, files, lifetimeMs } = asked;
+  const purpose = `uploads ${tenant.tenant}/${record.repo} ${token?.tokenId ?? ''}`;
+  const claim = await claimRequest(deps, { purpose, requestKey, body: { files, lifetimeMs } });
+  if (claim.kind === 'key-reused') return claim;
+  const { id, answer } = claim.record;
+  if (answer !== undefined) return signedAgain(deps, asked, answer);
+  const outcome = await admitFiles(deps, asked);
+  if (outcome.kind !== 'answered') return outcome;
+  // Of two requests at once, both get what one of them was given. What the other one reserved is of the same files: it counts
+  // twice until the next reconcile.
+  const own = await keptOf(deps, asked, outcome.body);
+  const kept = own === undefined ? undefined : await deps.requestKeys.keepAnswer({ id, answer: own });
+  return kept === undefined || kept === own ? outcome : signedAgain(deps, asked, kept);
+}
+
+async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcome> {
+  const { tenant, record, token, files, lifetimeMs } = asked;
+  const { repo, storageClass = tenant.storageClass } = record;
+  const noted = notingFirst(deps.ids);
+  const outcome = await admitUpload(
+    { ...deps, ids: noted.ids, settings: { ...deps.settings, urlLifetimeMs: lifetimeMs } },
+    {
+      tenant,
+      repo,
+      repoObjects: record.epoch > 0 ? record.objectCount : undefined,
+      storageClass,
+      user: token ? userOf(token) : null,
+      ...(token && { madeBy: makerOf(token), tokenId: lastingTokenId(token) }),
+      objects: new Map(files.map(({ name, bytes }) => [name, bytes])),
+      files: new Map(files.map(({ name, sha256, contentType }) => [name, { oid: sha256, contentType }])),
+    },
+  );
+  if (outcome.kind !== 'answered') return outcome;
+  const nowMs = deps.clock.nowMs();
+  const uploads = await mapLimited(files, headsAtOnce, async (file) => {
+    const verdict = outcome.verdicts.get(file.name);
+    if (!verdict) throw new Error('A file got no verdict.');
+    return { name: file.name, ...(await said(deps, { asked, file, verdict, nowMs })) };
+  });
+  return { kind: 'answered', body: bodyOf(uploads, uploadIdOf(noted.first())) };
+}
+
+/** Of one of whose files something is to be uploaded. The reservation is named by the first text that its batch draws. */
+const uploadIdOf = (drawn: string) => reservationIdOf(`lfsv_${drawn}`);
+
+function notingFirst(ids: UploadDeps['ids']) {
+  let first: string | undefined;
+  const random = (characters: number) => {
+    const text = ids.random(characters);
+    first ??= text;
+    return text;
+  };
+  return { ids: { ...ids, random }, first: () => first ?? '' };
+}
+
+function bodyOf(uploads: UploadBody[], uploadId: string | null): UploadsBody {
+  const isUpload = ({ state }: UploadBody) => state === 'upload';
+  return {
+    uploads,
+    uploadId: uploads.some(isUpload) ? uploadId : null,
+    allUpload: uploads.every(isUpload),
+  };
+}
+
+type File = UploadsRequest['files'][number];
+
+async function said(
+  deps: Pick<UploadDeps, 'store'>,
+  input: { asked: Asked; file: File; verdict: UploadVerdict; nowMs: number },
+): Promise<Omit<UploadBody, 'name'>> {
+  const { asked, file, verdict, nowMs } = input;
+  switch (verdict.kind) {
+    case 'upload':
+      return {
+        state: 'upload',
+        url: verdict.put.href,
+        headers: verdict.put.header,
+        expiresAt: iso(nowMs + verdict.expiresInMs),
+      };
+    case 'stored':
+      return (await isSame(deps, asked, file))
+        ? { state: 'stored' }
+        : { state: 'name-taken', storedBytes: file.bytes };
+    case 'size-conflict':
+      return { state: 'name-taken', storedBytes: verdict.storedBytes };
+    case 'over-limit': {
+      const { repo, storedBytes, reservedBytes, limitBytes, missingBytes, reservedUntilMs } = verdict.refusal;
+      return {
+        state: 'over-limit',
+        limit: repo === null ? 'tenant' : 'repo',
+        usedBytes: storedBytes + reservedBytes,
+        reservedBytes,
+        limitBytes,
+        shortBytes: missingBytes,
+        reservedUntil: reservedUntilMs === null ? null : iso(reservedUntilMs),
+      };
+    }
+    case 'no-space':
+      return { state: 'no-space', freeBytes: verdict.freeBytes };
+    case 'chunks':
+    case 'busy':
+      throw new Error('No file is uploaded in chunks.');
+  }
+}
+
+/** A name and a size say nothing of the bytes: only a SHA-256 that the store has verified does. */
+async function isSame({ store }: Pick<UploadDeps, 'store'>, { tenant, record }: Asked, file: File) {
+  if (file.sha256 === undefined) return false;
+  const found = await store.head(objectKey({ tenant: tenant.tenant, repo: record.repo, oid: file.name }));
+  return found?.sha256 === file.sha256 && found.mark === undefined;
+}
+
+/** What is kept of an answer: URLs are signed again. */
+const keptAnswer = z.object({
+  uploadId: z.string().nullable(),
+  signedAtMs: z.number(),
+  storageClass: z.string().optional(),
+  uploads: z.array(z.looseObject({ state: z.string() })),
+});
+
+/** @returns undefined: its uploads are over already, so it isn't repeated. */
+async function keptOf(
+  { ledger, storageClasses }: Pick<UploadDeps, 'ledger' | 'storageClasses'>,
+  { tenant, record }: Asked,
+  { uploadId, uploads }: UploadsBody,
+): Promise<string | undefined> {
+  const key = { tenant: tenant.tenant, repo: record.repo, reservationId: uploadId ?? '' };
+  const reservation = uploadId === null ? undefined : await ledger.readReservation(key);
+  if (uploadId !== null && !reservation) return undefined;
+  const { storageClass = tenant.storageClass } = record;
+  return JSON.stringify({
+    uploadId,
+    signedAtMs: reservation?.createdAtMs ?? 0,
+    storageClass: storageClasses.find((each) => each === storageClass),
+    // In the order of the request, which repeats the names.
+    uploads: uploads.map(({ name: _name, url: _url, headers: _headers, ...rest }) => rest),
+  });
+}
+
+async function signedAgain(
+  { signer }: Pick<UploadDeps, 'signer'>,
+  { tenant, record: { repo }, files, lifetimeMs }: Asked,
+  answer: string,
+): Promise<UploadsOutcome> {
+  const { uploadId, signedAtMs, storageClass, uploads } = keptAnswer.parse(parseJson(answer));
+  const all = files.map(async ({ name, bytes, sha256, contentType }, index) => {
+    const upload = { name, ...uploads[index] } as UploadBody;
+    if (upload.state !== 'upload') return upload;
+    const { href, header } = await signer.signUpload({
+      key: objectKey({ tenant: tenant.tenant, repo, oid: name }),
+      oid: sha256,
+      contentType,
+      onlyNew: true,
+      sizeBytes: bytes,
+      storageClass,
+      signedAtMs,
+      lifetimeMs,
+    });
+    return { ...upload, url: href, headers: header };
+  });
+  return { kind: 'answered', body: bodyOf(await Promise.all(all), uploadId) };
+}

@@ -216,6 +216,7 @@ const table: Readonly<Record<Caller, Readonly<Record<Credential, 'in' | number>>
   anybody: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401, 401),
   session: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 'in', 'in', 'in', 'in', 401, 401),
   reader: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 404, 'in', 'in', 'in', 404, 401, 401),
+  writer: rowOf(401, 401, 'in', 403, 'in', 'in', 'in', 404, 'in', 403, 'in', 404, 401, 401),
   manager: rowOf(401, 401, 'in', 403, 403, 'in', 403, 404, 'in', 403, 'in', 404, 401, 401),
   operator: rowOf(401, 401, 'in', 401, 401, 401, 401, 401, 'in', 401, 401, 401, 401, 401),
 };

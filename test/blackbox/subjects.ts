@@ -4,6 +4,7 @@ export { chunksSubject } from './subjects/chunks/chunks.ts';
 export { ciSubject } from './subjects/ci/token-exchange.ts';
 export { downloadsSubject } from './subjects/downloads/downloads.ts';
 export { exportsSubject } from './subjects/exports/exports.ts';
+export { filesSubject } from './subjects/files/files.ts';
 export { gcSubject } from './subjects/gc/gc.ts';
 export { historySubject } from './subjects/history/history.ts';
 export { hostsSubject } from './subjects/hosts/git-hosts.ts';

@@ -12,6 +12,7 @@ export const repoShape = z.strictObject({
   storedBytes: z.number().nullable(),
   objectCount: z.number().nullable(),
   scannedAt: instant.nullable(),
+  kind: z.literal('files').optional(),
   before: z.strictObject({ day: z.iso.date(), storedBytes: z.number() }).optional(),
   weeks: z.array(z.number().nullable()).optional(),
   deleting: z.literal(true).optional(),

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -11,6 +12,7 @@ import { describeWith } from '../../../support/describe-with.ts';
 import { type DocBlock, docBlocks } from '../../../support/doc-blocks.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { plainEnvironment, run, runningGroups, signalGroup } from '../../../support/process.ts';
+import { serve } from '../../../support/serve.ts';
 import { describeInBrowser } from '../../browser.ts';
 
 const { EXAMPLES_MODULES: modules, EXAMPLES_PYTHON: python } = process.env;
@@ -61,10 +63,14 @@ function shellIn(cwd: string, env: Record<string, string>, here: (text: string) 
 }
 
 /** Starts what a block runs, and ends it with all that it has started. */
-async function serving(shell: Shell, text: string, url: string): Promise<() => Promise<void>> {
-  const child = spawn('bash', ['-c', text], {
-    cwd: shell.cwd,
-    env: shell.env,
+async function serving(
+  { cwd, env }: Omit<Shell, 'paste'>,
+  command: string,
+  url: string,
+): Promise<() => Promise<void>> {
+  const child = spawn('bash', ['-c', command], {
+    cwd,
+    env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -90,7 +96,7 @@ async function serving(shell: Shell, text: string, url: string): Promise<() => P
   ) {
     if (child.exitCode !== null || performance.now() > giveUpMs) {
       await stop();
-      throw new Error(`${text} doesn't serve ${url}:\n${log}`);
+      throw new Error(`${command} doesn't serve ${url}:\n${log}`);
     }
     await sleep(50);
   }
@@ -126,6 +132,24 @@ async function watchUploads(page: Page) {
   const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 6_000_000 };
   await devtools.send('Network.emulateNetworkConditions', slow);
   return seen;
+}
+
+/** The API, which checks usage before it answers the next request if it `isBusy`. */
+async function apiBefore(origin: string) {
+  const api = { url: '', isBusy: false };
+  api.url = await serve(async (request, response) => {
+    const type = { 'content-type': 'application/json' };
+    const body = await text(request);
+    if (api.isBusy) {
+      api.isBusy = false;
+      response.writeHead(429, { ...type, 'retry-after': '1' }).end('{}');
+      return;
+    }
+    const headers = { ...type, authorization: request.headers.authorization ?? '' };
+    const answer = await fetch(origin + request.url, { method: 'POST', headers, body });
+    response.writeHead(answer.status, type).end(await answer.text());
+  });
+  return api;
 }
 
 const byteCount = async (response: Response) => (await response.arrayBuffer()).byteLength;
@@ -185,7 +209,8 @@ describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (
       '$title: a photo is stored, the next one refused, and fits once the first is deleted',
       async (example) => {
         const { shell, url, command } = await appOf(example);
-        const stop = await serving(shell, command, url);
+        const api = await apiBefore(stack.url);
+        const stop = await serving({ ...shell, env: { ...shell.env, LFS: api.url } }, command, url);
         const page = await browser.newPage();
         try {
           const seen = await watchUploads(page);
@@ -211,8 +236,7 @@ describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (
           expect(seen.puts).toHaveLength(2);
           expect(JSON.parse(await shell.paste(raise))).toMatchObject({ limitBytes: 50_000_000 });
 
-          const busy = { status: 429, headers: { 'retry-after': '1' }, json: {} };
-          await page.route('**/uploads', (route) => route.fulfill(busy), { times: 1 });
+          api.isBusy = true;
           await page.locator('input').setInputFiles(await photo(shell.cwd, 'cow.png'));
           await said(page, 'Checking your space: 1 s');
           await said(page, /^Stored as /);

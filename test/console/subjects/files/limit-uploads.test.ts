@@ -155,10 +155,17 @@ async function apiBefore(origin: string) {
 const byteCount = async (response: Response) => (await response.arrayBuffer()).byteLength;
 
 const sizeBytes = 3_000_000;
-/** In a folder. @returns its path. */
+const widthPixels = 1000;
+
+/** A bitmap. @returns its path. */
 async function photo(folder: string, name: string): Promise<string> {
+  const bytes = randomBytes(sizeBytes);
+  bytes.write('BM');
+  // Size of the file, nothing, where the pixels begin, size of this header, width, height, planes and bits of a pixel, not packed.
+  const header = [sizeBytes, 0, 54, 40, widthPixels, 999, 1 + (24 << 16), 0, 0, 0, 0, 0, 0];
+  for (const [index, value] of header.entries()) bytes.writeUInt32LE(value, 2 + 4 * index);
   const file = join(folder, name);
-  await writeFile(file, randomBytes(sizeBytes));
+  await writeFile(file, bytes);
   return file;
 }
 
@@ -215,12 +222,12 @@ describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (
         try {
           const seen = await watchUploads(page);
           await page.goto(url);
-          await choose(page, await photo(shell.cwd, 'cat.png'), /^Stored as photos\/[\w-]{32,36}$/);
+          await choose(page, await photo(shell.cwd, 'cat.bmp'), /^Stored as photos\/[\w-]{32,36}$/);
           // The first is 0, when the file is chosen.
           expect(seen.progress.at(-1)).toBe(1);
           expect(seen.progress.filter((value) => value > 0 && value < 1)).not.toEqual([]);
 
-          const refused = await photo(shell.cwd, 'dog.png');
+          const refused = await photo(shell.cwd, 'dog.bmp');
           await choose(page, refused, /^It doesn't fit: 1000000 bytes too many\.$/);
           expect(seen.puts).toHaveLength(1);
 
@@ -229,6 +236,10 @@ describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (
           const download = await fetch(link);
           expect(download.headers.get('content-disposition')).toContain('cat.png');
           expect(await byteCount(download)).toBe(sizeBytes);
+          const shown = `Object.assign(new Image(), { src: '${link}' })`;
+          expect(
+            await page.evaluate(`(async (image) => { await image.decode(); return image.width; })(${shown})`),
+          ).toBe(widthPixels);
           expect(JSON.parse(await shell.paste(remove))).toMatchObject({ bytes: sizeBytes });
           await choose(page, refused, /^Stored as /);
           // An empty object is there, for as long as an upload could bring the file back.
@@ -237,7 +248,7 @@ describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (
           expect(JSON.parse(await shell.paste(raise))).toMatchObject({ limitBytes: 50_000_000 });
 
           api.isBusy = true;
-          await page.locator('input').setInputFiles(await photo(shell.cwd, 'cow.png'));
+          await page.locator('input').setInputFiles(await photo(shell.cwd, 'cow.bmp'));
           await said(page, 'Checking your space: 1 s');
           await said(page, /^Stored as /);
         } finally {

@@ -12,7 +12,7 @@ import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { type Reader, seesRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
-import { fileContract, filesPerRequest, uploadIdPattern } from './contract.ts';
+import { fileContract, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
 import { cancelUploads, deleteFiles, type FilesOf, listFiles, usageOfFiles } from './files.ts';
 import { requestUploads, type UploadDeps } from './uploads.ts';
@@ -30,7 +30,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = tooMany(files) ?? wrongFile(deps, files) ?? tooFull(found.record);
+    const refusal = wrongFile(deps, files) ?? tooFull(found.record);
     if (refusal) return refusal;
     const asked = { tenant, token, files, lifetimeMs: lifetimeOf(deps, body), record: found.record };
     const outcome = await requestUploads(deps, asked, requestKey);
@@ -135,8 +135,6 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = tooMany(files);
-    if (refusal) return refusal;
     const { repo } = found.path;
     const lifetimeMs = lifetimeOf(deps, body);
     const tokenId = token?.tokenId ?? operatorParent;
@@ -191,11 +189,6 @@ const lifetimeOf = (
   { settings }: Pick<RouteDeps, 'settings'>,
   { lifetimeSeconds = lifetimeDefaultSeconds }: { lifetimeSeconds?: number | undefined },
 ) => Math.min(lifetimeSeconds * 1000, settings.urlLifetimeMs);
-
-function tooMany({ length }: readonly unknown[]): Refusal | undefined {
-  if (length <= filesPerRequest) return undefined;
-  return problem('too-many-files', `The request names ${length} files. Name up to ${filesPerRequest}.`);
-}
 
 function wrongFile(
   { settings: { objectBytesMax } }: Pick<RouteDeps, 'settings'>,

@@ -7,11 +7,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Stack } from '../../../e2e/stack.ts';
+import { type EmbeddedStack, startEmbeddedStack } from '../../../../local/start.ts';
 import { describeWith } from '../../../support/describe-with.ts';
 import { type DocBlock, docBlocks } from '../../../support/doc-blocks.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { plainEnvironment, run, runningGroups, signalGroup } from '../../../support/process.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
 import { serve } from '../../../support/serve.ts';
 import { describeInBrowser } from '../../browser.ts';
 
@@ -172,16 +173,21 @@ async function photo(folder: string, name: string): Promise<string> {
 describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (engines) =>
   describeInBrowser('in a browser', (launch) => {
     let browser: Browser;
-    let stack: Stack;
+    let stack: EmbeddedStack;
     let folder: string;
 
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'lfs-quota-uploads-'));
-      [browser, stack] = await Promise.all([launch(), Stack.start({ adminToken: '' })]);
+      const adminToken = 'admin-token-of-the-examples';
+      const dataDir = join(folder, '.lfs-quota');
+      const { log } = recordingLog();
+      const options = { port: 0, dataDir, adminToken, createDemo: false, log };
+      [browser, stack] = await Promise.all([launch(), startEmbeddedStack(options)]);
+      await writeFile(join(dataDir, 'admin-token'), adminToken);
     });
     afterAll(async () => {
       await browser?.close();
-      await Stack.closeAll();
+      await stack?.close();
       await rm(folder, { recursive: true, force: true });
     });
 
@@ -197,7 +203,7 @@ describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (
           .replaceAll('acme', tenant);
       const home = join(folder, tenant);
       await mkdir(home);
-      await symlink(stack.dataDir, join(home, '.lfs-quota'));
+      await symlink(join(folder, '.lfs-quota'), join(home, '.lfs-quota'));
       const PATH = `${engines.python}:${process.env['PATH']}`;
       const env = { ...plainEnvironment(), PATH, HOME: home, GOCACHE: engines.goCache };
       const shell = shellIn(home, env, here);

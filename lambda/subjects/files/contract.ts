@@ -286,7 +286,12 @@ export const fileContract = {
     description:
       "Browsers save these files, and show nothing of them. They count towards the tenant's download limit.",
     access: 'asker',
-    body: { schema: downloadsBody, bytesMax: bodyBytesMax, tooMany, example: { files: [{ name: file.name }] } },
+    body: {
+      schema: downloadsBody,
+      bytesMax: bodyBytesMax,
+      tooMany,
+      example: { files: [{ name: file.name }] },
+    },
     answers: {
       200: answer('One result per file, in the order of the request.', downloadsSchema, {
         downloads: [{ ...file, state: 'download', url, expiresAt }],

@@ -118,7 +118,7 @@ describe('the files API', () => {
     };
     expect(await askLong((key) => key.length > 256)).toMatchObject({
       status: 422,
-      detail: expect.stringMatching(/up to 255 bytes between the slashes/),
+      detail: expect.stringMatching(/up to 255 bytes between its slashes/),
     });
     expect(await askLong(() => true)).toMatchObject({ status: 500 });
     expect(await askLong(() => false)).toMatchObject({ status: 200 });

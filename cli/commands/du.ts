@@ -7,7 +7,7 @@ import { type Grouping, groupings } from '../du/groups.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
 import type { Saving } from '../du/run.ts';
 import { costOfHistory, formatCost } from '../du-git/cost.ts';
-import { formatPaths, jsonOfPaths } from '../du-git/report.ts';
+import { formatPaths } from '../du-git/report.ts';
 import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
 import { UsageError } from '../errors.ts';
 import { type LfsAddress, lfsAddressOf } from '../git/git.ts';
@@ -85,8 +85,6 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   const { runDu } = await import('../du/run.ts');
   await runDu(target, { context, line, print, saving });
 }
-
-/** The options of `du`. */
 
 const strategies = ['probe', 'sixteen', 'fixed-sixteen', 'sequential'] as const;
 
@@ -240,7 +238,6 @@ function parseDecimal({ above }: { above: number }): (text: string) => number {
 
 interface DuGitOptions {
   readonly git?: boolean;
-  /** Folder of the clone. */
   readonly clone?: string;
   readonly url?: string;
   readonly token?: string;
@@ -279,7 +276,8 @@ async function duGit(options: DuGitOptions, context: CliContext): Promise<void> 
   line.clear();
   const { stored, others } = await storedOf(address, options, context);
   const usage = usageByPath(stored, paths, others);
-  if (options.json) return context.out(`${JSON.stringify(jsonOfPaths(address, usage))}\n`);
+  const { baseUrl: url, tenant, repo } = address;
+  if (options.json) return context.out(`${JSON.stringify({ url, tenant, repo, ...usage })}\n`);
   const report = formatPaths(address, usage, {
     depth: options.depth,
     top: options.top ?? pathsDefault,

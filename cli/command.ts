@@ -155,7 +155,6 @@ type OptionsOf<P extends Options> = {
   readonly [K in keyof P]: P[K] extends GivenOption<infer T> ? T : never;
 };
 
-/** What a command was given. */
 interface Given<O extends Operands, P extends Options> {
   readonly operands: ValuesOf<O>;
   readonly options: OptionsOf<P> & ListOptions;
@@ -375,7 +374,6 @@ function tooFew(name: string, command: Command): UsageError {
   );
 }
 
-/** Adds `--url`, `--token` and `--json` to a command. */
 function withApiOptions(command: Command): Command {
   return withServiceOptions(command).option('--json', "print the API's response as JSON");
 }

@@ -15,7 +15,6 @@ const urlOption = new Option(
 );
 const tokenOption = new Option('--token <token>', 'access token (env: LFS_QUOTA_TOKEN; default: your login)');
 
-/** Adds `--url` and `--token` to a command. */
 export function withServiceOptions(command: Command): Command {
   return command.addOption(urlOption).addOption(tokenOption);
 }

@@ -151,7 +151,8 @@ export function required<T>({ option: made }: GivenOption<T | undefined>): Given
 export const ofRepo = { tenant: tenantOperand, repo: repoOperand };
 
 type ValuesOf<O extends Operands> = { readonly [K in keyof O]: O[K] extends Operand<infer T> ? T : never };
-type OptionsOf<P extends Options> = {
+/** Of commands that register themselves, too. */
+export type OptionsOf<P extends Options> = {
   readonly [K in keyof P]: P[K] extends GivenOption<infer T> ? T : never;
 };
 

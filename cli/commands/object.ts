@@ -31,7 +31,6 @@ const parseOid = matching(oidPattern, 'An oid has 64 lower-case hex digits.');
 /** `1023.99 GiB`. */
 const sizeCharacters = 11;
 
-/** `object list|delete`. */
 export const objectCommands = group('object', 'List or delete objects', [
   actionCommand({
     name: 'list',
@@ -281,7 +280,6 @@ function leftText(left: readonly Going[], { nowMs, inPlace }: { nowMs: number; i
   return `${size}, due ${inPlace ? formatUntil(dueAt, nowMs) : `at ${dueAt}`}`;
 }
 
-/** `deletion list TENANT`. */
 export const deletionCommands = group('deletion', 'List scheduled deletions', [
   listCommand({
     name: 'list',

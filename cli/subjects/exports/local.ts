@@ -40,7 +40,6 @@ const movedBytesMax = 64 * 1024 ** 2;
 /** About what a head takes in the archive, with padding and a line of the index. */
 const headBytes = 1024;
 
-/** What is to be exported. */
 interface LocalWish {
   readonly tenant: string;
   /** null: all repos. */

@@ -5,19 +5,13 @@ import {
   deleteTenant,
   listDeletions,
   markObject,
-  type ShownDeletion,
 } from '../../core/ledger/deletes.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { wrongKind } from '../access/rules/kinds.ts';
 import { json, pathOid, pathRepo } from '../api/http.ts';
 import { problem, repoNotFound } from '../api/problems.ts';
-import {
-  type DeletePlanBody,
-  type DeletionBody,
-  deleteContract,
-  deletionCursor,
-} from '../contract/deletes.ts';
+import { type DeletePlanBody, deleteContract, deletionCursor } from '../contract/deletes.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { refuseBeyondRepos } from './access.ts';
 import { operationsFor } from './operations.ts';
@@ -40,7 +34,7 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
       ...(cursor && { after: cursor }),
     });
     return json(200, {
-      deletions: deletions.map(deletionBody),
+      deletions: deletions.map(({ dueAtMs, ...deletion }) => ({ ...deletion, dueAt: iso(dueAtMs) })),
       nextCursor: next && deletionCursor.encode(next),
     });
   },
@@ -105,8 +99,4 @@ function deletePlanBody(
 ): DeletePlanBody {
   const { objectCount, bytes, dueAtMs, waitsFor } = plan;
   return { ...path, objectCount, bytes, dueAt: iso(dueAtMs), ...(waitsFor && { waitsFor }) };
-}
-
-function deletionBody({ dueAtMs, ...deletion }: ShownDeletion): DeletionBody {
-  return { ...deletion, dueAt: iso(dueAtMs) };
 }

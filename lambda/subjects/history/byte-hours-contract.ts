@@ -56,7 +56,6 @@ const correctionBody = z
   })
   .meta({ id: 'Correction' });
 
-/** An example of one. */
 const correction = {
   id: 'acme:2026-11-28T07Z:c1',
   tenant: 'acme',
@@ -66,7 +65,6 @@ const correction = {
   at: '2026-12-01T09:12:33Z',
 };
 
-/** What tenants stored in each hour. */
 export const byteHoursContract = {
   'GET /v1/usage': {
     id: 'listUsage',

@@ -221,7 +221,7 @@ export class RepoReservations {
     for (const row of this.#rows) {
       let entries = 0;
       const isUnconfirmed = (!isOfFiles || row.lookAtMs !== null) && isLapsed(row, nowMs);
-      const isOver = isUnconfirmed && nowMs > unconfirmedUntilMs(row);
+      const isOver = isLapsed(row, nowMs) && nowMs > unconfirmedUntilMs(row);
       if (!scan && covered.has(row.id)) continue;
       const isUnseen = isBehind && isUnconfirmed && !isLookedAt(row, nowMs);
       const heldUntilMs = isUnconfirmed ? unconfirmedUntilMs(row) : row.lapsedAtMs;

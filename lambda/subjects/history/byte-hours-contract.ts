@@ -8,6 +8,7 @@ const hourRule = 'must be the start of an hour (UTC), such as 2026-11-28T07:00:0
 const hour = (description: string) =>
   z.iso
     .datetime({ error: hourRule, abort: true })
+    .max(20, hourRule)
     .refine((value) => value.endsWith(':00:00Z'), hourRule)
     .transform((value) => Date.parse(value))
     .meta({ examples: ['2026-11-28T07:00:00Z'], description });

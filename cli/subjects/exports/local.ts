@@ -185,6 +185,11 @@ async function listObjects(
   const pages = objectPages(client, { tenant, repo });
   for await (const { body } of pages) {
     stop.throwIfAborted();
+    // No oid says whether their bytes are right.
+    if (body.files)
+      throw new CliError(`${tenant}/${body.files[0]?.repo} is a repo of kind files.`, {
+        hint: `Use: lfs-quota export start ${tenant}`,
+      });
     for (const { oid, sizeBytes, repo: of } of body.objects) {
       if (only?.has(oid) !== false)
         listed.push({ oid, sizeBytes, etag: '', key: objectKey({ tenant, repo: of, oid }) });

@@ -106,7 +106,8 @@ function Tokens({ tenant, session, repos, nowMs }: ViewProps & { repos: readonly
   );
 }
 
-const usesOf = ({ repos }: TokenBody) => repos?.join(', ') ?? 'all';
+const usesOf = ({ repos, prefix }: TokenBody) =>
+  [...(repos ?? ['all']), prefix && `${prefix}…`].filter(Boolean).join(', ');
 
 const columnsOf = (ownId: string | null, nowMs: number): Column<TokenBody>[] => [
   {

@@ -12,6 +12,7 @@ export const problemTypes = {
   'session-ended': { status: 401, title: 'The session has ended' },
   'scope-too-small': { status: 403, title: "The token's scope is too small" },
   'sign-in-rejected': { status: 403, title: "You can't sign in" },
+  'beyond-prefix': { status: 403, title: "The token's prefix is for other files" },
   'repo-required': { status: 403, title: 'This token needs a repo in the request' },
   'sign-in-again': { status: 403, title: 'Sign in again with your Git host' },
   'organization-not-yours': { status: 403, title: "You aren't in this organization" },

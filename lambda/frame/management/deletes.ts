@@ -8,10 +8,16 @@ import {
 } from '../../core/ledger/deletes.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
+import { fileReposOf } from '../access/files.ts';
 import { wrongKind } from '../access/rules/kinds.ts';
 import { json, pathOid, pathRepo } from '../api/http.ts';
 import { problem, repoNotFound } from '../api/problems.ts';
-import { type DeletePlanBody, deleteContract, deletionCursor } from '../contract/deletes.ts';
+import {
+  type DeletePlanBody,
+  deleteContract,
+  deletionCursor,
+  deletionIdBytesMax,
+} from '../contract/deletes.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { refuseBeyondRepos } from './access.ts';
 import { operationsFor } from './operations.ts';
@@ -27,6 +33,10 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
   ) => {
     const refusal = refuseBeyondRepos({ token }, repo);
     if (refusal) return refusal;
+    // The table has no longer keys.
+    if (cursor && Buffer.byteLength(cursor.deletionId) > deletionIdBytesMax)
+      return problem('invalid-query', 'cursor: must be the nextCursor of the previous page.');
+    const fileRepos = await fileReposOf(deps, { tenant, repo: repo ?? null });
     const { deletions, next } = await listDeletions(deps, {
       tenant,
       pageSize: limit,
@@ -34,7 +44,9 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
       ...(cursor && { after: cursor }),
     });
     return json(200, {
-      deletions: deletions.map(({ dueAtMs, ...deletion }) => ({ ...deletion, dueAt: iso(dueAtMs) })),
+      deletions: deletions
+        .filter((each) => !fileRepos.has(each.repo))
+        .map(({ dueAtMs, ...deletion }) => ({ ...deletion, dueAt: iso(dueAtMs) })),
       nextCursor: next && deletionCursor.encode(next),
     });
   },

@@ -40,6 +40,7 @@ import {
   managerAccess,
   type Reader,
   readerAccess,
+  refuseBeyondPrefix,
   sessionAccess,
   writerAccess,
 } from './access.ts';
@@ -171,6 +172,9 @@ function operation(given: {
   return async (deps, event) => {
     const access = await check(deps, event);
     if (!access.ok) return access.response;
+    const { token } = access as Partial<Reader>;
+    const beyond = contract.keepsToPrefix ? undefined : refuseBeyondPrefix({ token }, 'others');
+    if (beyond) return beyond;
     if (needsHostCheck(contract) && mustSignInAgain(access as Partial<Reader>, deps.clock.nowMs()))
       return problem('sign-in-again', signInAgain);
     const query = (contract.query ?? noQuery).safeParse(event.queryStringParameters ?? {});
@@ -195,7 +199,7 @@ function operation(given: {
         tenant: (ofTenant ? pathTenant(event) : (body as { tenant?: string } | undefined)?.tenant) ?? '',
         requestId: event.requestContext.requestId,
         // The operator has no token.
-        by: actorOf((access as Partial<Reader>).token),
+        by: actorOf(token),
         action: contract.action,
         target: targetOf(event),
         asked: { ...query.data, ...(askedOf?.(body) ?? body) },

@@ -12,7 +12,7 @@ import { operatorParent } from '../../frame/access/rules/tokens.ts';
 import { json, pathRepo, type Refusal } from '../../frame/api/http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
-import { type Reader, seesRepo } from '../../frame/management/access.ts';
+import { type Reader, refuseBeyondPrefix, seesRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
 import { fileContract, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
@@ -26,7 +26,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant, token, body, requestKey, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event, names: namesOf(body) });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
     const refusal = wrongFile(deps, files) ?? (await wrongForStore(deps, { ...found.path, files }));
@@ -52,7 +52,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, body: { name }, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [name] });
     if ('refusal' in found) return found.refusal;
     const [stored] = await Promise.all([
       deps.store.head(objectKey({ ...found.path, oid: name })),
@@ -67,11 +67,16 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { name }, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, {
+      tenant,
+      token,
+      event,
+      names: name === undefined ? [] : [name],
+    });
     if ('refusal' in found) return found.refusal;
     const uploadId = event.pathParameters?.['uploadId'] ?? '';
     const canceled = uploadIdPattern.test(uploadId)
-      ? await cancelUploads(deps, { ...found.path, uploadId, name })
+      ? await cancelUploads(deps, { ...found.path, uploadId, name, token })
       : undefined;
     if (canceled === 'full') return deletionsFull(tenant);
     return canceled
@@ -86,7 +91,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { limit = pageSizeDefault, ...query }, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [query.prefix ?? ''] });
     if ('refusal' in found) return found.refusal;
     const of = filesOf(found, query);
     if ('refusal' in of) return of.refusal;
@@ -105,7 +110,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [query.prefix ?? ''] });
     if ('refusal' in found) return found.refusal;
     const of = filesOf(found, query);
     if ('refusal' in of) return of.refusal;
@@ -117,7 +122,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { dryRun = false, name, ...query }, event, trail },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [name ?? query.prefix ?? ''] });
     if ('refusal' in found) return found.refusal;
     const of = filesOf(found, query);
     if ('refusal' in of) return of.refusal;
@@ -131,7 +136,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
   },
 
   'POST /v1/tenants/{tenant}/repos/{repo}/downloads': async (deps, { tenant, token, body, event }) => {
-    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event, names: namesOf(body) });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
     const { repo } = found.path;
@@ -150,11 +155,20 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
 
 type Found = { readonly path: RepoPath; readonly record: RepoRecord } | { readonly refusal: Refusal };
 
-/** The repo of the path, if this reader may know of it, and it's of files. */
+const namesOf = ({ files }: { files: readonly { readonly name: string }[] }) => files.map(({ name }) => name);
+
+/**
+ * The repo of the path, if this reader may know of it, and it's of files.
+ *
+ * @param names all that the request reaches, or what they begin with.
+ */
 async function findFilesRepo(
   { ledger }: Pick<CoreDeps, 'ledger'>,
-  { tenant, token, event }: { tenant: string; event: APIGatewayProxyEventV2 } & Pick<Reader, 'token'>,
+  input: { tenant: string; event: APIGatewayProxyEventV2; names: readonly string[] } & Pick<Reader, 'token'>,
 ): Promise<Found> {
+  const { tenant, token, event, names } = input;
+  const refusal = refuseBeyondPrefix({ token }, names);
+  if (refusal) return { refusal };
   const repo = pathRepo(event);
   const record =
     repo !== undefined && seesRepo({ token }, repo) ? await ledger.readRepo({ tenant, repo }) : undefined;

@@ -17,6 +17,8 @@ import { batchPath, lfsHeaders, objectOf, push, serves } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
 import { holeTests } from './holes.ts';
 import { FilesPlace, sevens } from './place.ts';
+import { prefixTests } from './prefixes.ts';
+import { shownTests } from './shown.ts';
 
 const pageShape = z.strictObject({
   files: z.array(z.strictObject({ name: z.string(), bytes: z.int(), storedAt: z.iso.datetime() })),
@@ -422,6 +424,8 @@ export const filesSubject: Subject = {
     describe('the kind of a repo', () => kindTests(api));
     describe('an upload of a file', () => uploadTests(api));
     describe('files', () => storedTests(api));
+    describe('a token for files that start with something', () => prefixTests(api));
+    describe('files are shown', () => shownTests(api));
     holeTests(api);
   },
 };

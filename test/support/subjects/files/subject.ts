@@ -1,5 +1,5 @@
+import { fileNameBytesMax } from '../../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
-import { fileNameBytesMax } from '../../../../lambda/subjects/files/rules/names.ts';
 import type { TestedSubject } from '../../subject.ts';
 
 export const files = {

@@ -8,65 +8,53 @@ import { transferEach } from '../../at-once.ts';
 import { downloadFile, giveName } from '../../download-file.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import type { DownloadDeps } from '../../transfer.ts';
-
-/** Downloads of files: each arrives in a file beside its place, and then gets its name. */
+import type { Outcome } from './outcome.ts';
 
 const lifetimeSeconds = 1800;
 const downloadsAtOnce = 4;
 
 type Download = BodyOf<'requestDownloads'>['downloads'][number];
 
-/** What became of a file. `exists`: it was there, so it wasn't asked for. */
-export interface GetOutcome {
-  readonly name: string;
-  readonly file: string;
-  readonly state: 'downloaded' | 'exists' | 'failed' | Exclude<Download['state'], 'download'>;
-  readonly bytes?: number | undefined;
-  readonly message?: string;
-}
-
 interface Getting {
   readonly client: ApiClient;
   readonly place: RepoPlace;
-  readonly names: readonly string[];
   /** The folder below which each gets its name. */
   readonly output: string;
   readonly isForced: boolean;
   readonly nowMs: () => number;
   readonly onTotal: (bytes: number) => void;
   readonly onBytes: (bytes: number) => void;
-  readonly onOutcome: (outcome: GetOutcome) => void;
+  readonly onOutcome: (outcome: Outcome) => void;
 }
 
-/** @throws {CliError} @throws {TransferError} when the store doesn't respond any more. */
-export async function getFiles(deps: DownloadDeps, getting: Getting): Promise<void> {
-  const { onOutcome, output } = getting;
-  const fileOf = (name: string) => path.join(output, name);
+/** @param names each is one. @throws {CliError} @throws {TransferError} when the store doesn't respond any more. */
+export async function getFiles(
+  deps: DownloadDeps,
+  names: readonly string[],
+  getting: Getting,
+): Promise<void> {
+  const note = ({ name, bytes }: Download, { state, why }: Pick<Outcome, 'state' | 'why'>) =>
+    getting.onOutcome({ name, bytes, state, ...(why !== undefined && { why: `${name}: ${why}` }) });
   await transferEach(deps, {
     atOnce: downloadsAtOnce,
-    itemsOf: (stop) => offers({ ...deps, stop }, { ...getting, fileOf }),
+    itemsOf: (stop) => offers({ ...deps, stop }, names, getting),
     nameOf: ({ name }) => name,
-    transfer: async (download, stop) => {
-      const { name, bytes } = download;
-      const file = fileOf(name);
-      const outcome = await getFile({ ...deps, stop }, getting, { download, file });
-      onOutcome({ name, file, bytes, ...outcome });
-    },
-    onFailed: ({ name, bytes }, { message }) =>
-      onOutcome({ name, file: fileOf(name), bytes, state: 'failed', message }),
+    transfer: async (download, stop) => note(download, await getFile({ ...deps, stop }, download, getting)),
+    onFailed: (download, { message: why }) => note(download, { state: 'failed', why }),
   });
 }
 
 async function* offers(
   deps: DownloadDeps,
-  getting: Getting & { fileOf: (name: string) => string },
+  names: readonly string[],
+  getting: Getting,
 ): AsyncGenerator<Download> {
-  const { names, isForced, fileOf, onTotal, onOutcome } = getting;
-  const there = new Set(names.filter((name) => !isForced && existsSync(fileOf(name))));
-  for (const name of there) onOutcome({ name, file: fileOf(name), state: 'exists' });
-  const wanted = names.filter((name) => !there.has(name));
+  const { output, isForced, onTotal, onOutcome } = getting;
+  const here = new Set(names.filter((name) => !isForced && existsSync(path.join(output, name))));
+  for (const name of here) onOutcome({ name, state: 'exists' });
+  const wanted = names.filter((name) => !here.has(name));
   for (let at = 0; at < wanted.length; at += filesPerRequest) {
-    const downloads = await request(deps, getting, wanted.slice(at, at + filesPerRequest));
+    const downloads = await request(deps, wanted.slice(at, at + filesPerRequest), getting);
     onTotal(downloads.reduce((sum, { bytes = 0 }) => sum + bytes, 0));
     yield* downloads;
   }
@@ -75,8 +63,8 @@ async function* offers(
 /** What is asked for counts to the month. @throws {CliError} */
 async function request(
   deps: DownloadDeps,
-  { client, place }: Getting,
   names: readonly string[],
+  { client, place }: Getting,
 ): Promise<readonly Download[]> {
   const body = { files: names.map((name) => ({ name })), lifetimeSeconds };
   const answer = await client.askAgain(deps, 'requestDownloads', { params: { ...place }, body });
@@ -86,32 +74,35 @@ async function request(
 /** @throws {TransferError} what the last attempt failed with. @throws what the disk fails with. */
 async function getFile(
   deps: DownloadDeps,
+  first: Download,
   getting: Getting,
-  { download: first, file }: { download: Download; file: string },
-): Promise<Pick<GetOutcome, 'state' | 'message'>> {
-  if (first.state !== 'download') return { state: first.state };
+): Promise<Pick<Outcome, 'state' | 'why'>> {
+  const { name, state, bytes: sizeBytes = 0 } = first;
+  if (state !== 'download') return { state, why: state === 'missing' ? 'not found' : 'deleted' };
   let download = first;
+  const file = path.join(getting.output, name);
   await mkdir(path.dirname(file), { recursive: true });
   // What another call has left may be of another file that had this name.
   const part = `${file}.${randomUUID().slice(0, 8)}.part`;
-  let isWhole = false;
-  try {
-    const fetched = await downloadFile(deps, {
-      part,
-      sizeBytes: first.bytes ?? 0,
-      nextOffer: async () => {
-        if (Date.parse(download.expiresAt ?? '') < getting.nowMs())
-          [download = first] = await request(deps, getting, [first.name]);
-        return download.url === undefined ? { kind: 'gone' } : { kind: 'offered', href: download.url };
-      },
-      onBytes: getting.onBytes,
-    });
-    if (fetched.kind === 'gone') return { state: 'deleted' };
-    if (fetched.kind === 'refused') return { state: 'failed', message: fetched.message };
-    isWhole = true;
+  const fetched = await downloadFile(deps, {
+    part,
+    sizeBytes,
+    nextOffer: async () => {
+      const isOver = Date.parse(download.expiresAt ?? '') < getting.nowMs();
+      if (isOver) [download = first] = await request(deps, [name], getting);
+      return download.url === undefined ? { kind: 'gone' } : { kind: 'offered', href: download.url };
+    },
+    onBytes: getting.onBytes,
+  }).catch(async (error: unknown) => {
+    await rm(part, { force: true });
+    throw error;
+  });
+  if (fetched.kind === 'complete') {
     await giveName(part, file, getting);
     return { state: 'downloaded' };
-  } finally {
-    if (!isWhole) await rm(part, { force: true });
   }
+  await rm(part, { force: true });
+  return fetched.kind === 'gone'
+    ? { state: 'deleted', why: 'deleted' }
+    : { state: 'failed', why: fetched.message };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { filesPerRequest } from '../../../lambda/subjects/files/contract.ts';
 import { fileNameFault } from '../../../lambda/subjects/files/rules/names.ts';
 import { errorCode } from '../../../local/system/durable-file.ts';
@@ -12,31 +13,22 @@ import type { RepoPlace } from '../../lfs-batch.ts';
 import { piecesOf } from '../../move/archive.ts';
 import { putObject, RefusedError, sendAgain, WrongBytesError } from '../../move/put.ts';
 import type { DownloadDeps } from '../../transfer.ts';
-
-/** Uploads of local files. Asked for a file that is stored already, the server says so: so a second call continues the first. */
+import type { Outcome } from './outcome.ts';
 
 /**
- * What is asked for together. A name is taken for a day when its upload isn't finished in time, so no file may wait long for the
- * ones before it.
+ * What is asked for together. A name whose upload isn't finished in time is taken for a day, so no file may wait long for those
+ * before it.
  */
 const batchMax = { files: filesPerRequest, bytes: 256 * 1024 ** 2 };
 const lifetimeSeconds = 1800;
 const putsAtOnce = 4;
 
-export interface LocalFile {
+interface LocalFile {
   readonly path: string;
   /** In the repo. */
   readonly name: string;
   readonly bytes: number;
 }
-
-type Upload = BodyOf<'requestUploads'>['uploads'][number];
-
-/** What became of a file. `upload`: it was uploaded. */
-export type PutOutcome = { readonly file: LocalFile } & (
-  | { readonly upload: Upload }
-  | { readonly message: string }
-);
 
 /**
  * The files at paths, those of folders too, each with its name.
@@ -54,8 +46,7 @@ export async function localFiles(
     const name = as ?? path.basename(each).replace(/^\.{1,2}$/, '');
     for await (const file of filesAt(each, { prefix, name, onLeftOut })) {
       const fault = fileNameFault(file.name);
-      if (fault !== undefined)
-        throw new UsageError(`${file.path}: its name must be ${fault}. It would be ${file.name}`);
+      if (fault !== undefined) throw new UsageError(`${file.path}: its name ${file.name} must be ${fault}.`);
       const other = files.get(file.name);
       if (other) throw new UsageError(`${other.path} and ${file.path} would both be ${file.name}`);
       files.set(file.name, file);
@@ -64,13 +55,10 @@ export async function localFiles(
   return [...files.values()];
 }
 
-interface At {
-  readonly prefix: string;
-  readonly name: string;
-  readonly onLeftOut: (path: string) => void;
-}
-
-async function* filesAt(at: string, { prefix, name, onLeftOut }: At): AsyncGenerator<LocalFile> {
+async function* filesAt(
+  at: string,
+  { prefix, name, onLeftOut }: { prefix: string; name: string; onLeftOut: (path: string) => void },
+): AsyncGenerator<LocalFile> {
   const found = await stat(at).catch((cause) => throwUnreadable(at, cause));
   if (found.isFile()) yield { path: at, name: (prefix + name).normalize('NFC'), bytes: found.size };
   if (!found.isDirectory()) return;
@@ -94,86 +82,87 @@ interface Putting {
   readonly client: ApiClient;
   readonly place: RepoPlace;
   readonly onBytes: (bytes: number) => void;
+  readonly onOutcome: (outcome: Outcome) => void;
 }
 
-interface HashedFile {
+type Upload = BodyOf<'requestUploads'>['uploads'][number];
+
+interface Offered {
   readonly file: LocalFile;
   readonly sha256: string;
+  readonly upload: Upload;
 }
 
-/**
- * Uploads files, those of a batch in any order. Once one doesn't fit, no other batch is asked for.
- *
- * @param onOutcome of each that was tried. @throws {CliError} @throws {TransferError} when the store doesn't respond any more.
- */
+/** Once a file doesn't fit, no others are tried but those of its batch. @throws {CliError} @throws {TransferError} */
 export async function putFiles(
   deps: DownloadDeps,
-  input: Putting & {
-    readonly files: readonly LocalFile[];
-    readonly onOutcome: (outcome: PutOutcome) => void;
-  },
+  files: readonly LocalFile[],
+  putting: Putting,
 ): Promise<void> {
-  const { files, onBytes, onOutcome } = input;
-  const note = (outcome: PutOutcome) => {
-    if (!('upload' in outcome) || outcome.upload.state !== 'upload') onBytes(outcome.file.bytes);
-    onOutcome(outcome);
+  const note = ({ file: { name, path: at, bytes } }: Pick<Offered, 'file'>, said: Upload | string) => {
+    const isSent = typeof said !== 'string' && said.state === 'upload';
+    if (!isSent) putting.onBytes(bytes);
+    const judged =
+      typeof said === 'string' ? ({ state: 'failed', why: said } as const) : judge(said, putting);
+    const why =
+      judged.why === undefined || judged.state === 'over-limit' ? judged.why : `${at}: ${judged.why}`;
+    putting.onOutcome({ name, bytes, ...judged, ...(why !== undefined && { why }) });
   };
   await transferEach(deps, {
     atOnce: putsAtOnce,
-    itemsOf: (stop) => offers({ ...deps, stop }, input, files),
+    itemsOf: (stop) => offers({ ...deps, stop }, files, putting),
     nameOf: ({ file }) => file.path,
     async transfer(offer, stop) {
-      const put = putFile({ ...deps, stop }, input, offer);
-      const { file } = offer;
-      note(
-        await put.then(
-          (upload) => ({ file, upload }),
-          (error) => {
-            if (!(error instanceof RefusedError)) throw error;
-            const isChanged = error instanceof WrongBytesError;
-            return { file, message: isChanged ? 'it changed while it was uploaded' : error.message };
-          },
-        ),
-      );
+      const put = putFile({ ...deps, stop }, offer, putting);
+      const said = await put.catch((error: unknown) => {
+        if (error instanceof WrongBytesError) return 'it changed while it was uploaded';
+        if (error instanceof RefusedError) return error.message;
+        throw error;
+      });
+      note(offer, said);
     },
-    onFailed: ({ file }, { message }) => note({ file, message }),
+    onFailed: (offer, { message }) => note(offer, message),
   });
 }
 
 async function* offers(
   deps: DownloadDeps,
-  putting: Putting,
   files: readonly LocalFile[],
-): AsyncGenerator<HashedFile & { readonly upload: Upload }> {
-  for (let at = 0; at < files.length; ) {
-    const batch: HashedFile[] = [];
+  putting: Putting,
+): AsyncGenerator<Offered> {
+  for (let at = 0, end = 0; at < files.length; at = end) {
     let bytes = 0;
-    for (let next = files[at]; next; next = files[at]) {
-      bytes += next.bytes;
-      if (batch.length > 0 && (bytes > batchMax.bytes || batch.length >= batchMax.files)) break;
-      batch.push({ file: next, sha256: await sha256OfFile(deps, next) });
-      at += 1;
+    while (end < files.length && end - at < batchMax.files && (end === at || bytes < batchMax.bytes)) {
+      bytes += files[end]?.bytes ?? 0;
+      end += 1;
     }
-    const uploads = await request(deps, putting, batch);
-    for (const [index, hashed] of batch.entries()) yield { ...hashed, upload: uploads[index] as Upload };
-    if (uploads.some(({ state }) => state === 'over-limit' || state === 'no-space')) return;
+    const batch: Omit<Offered, 'upload'>[] = [];
+    for (const file of files.slice(at, end)) batch.push({ file, sha256: await hashOf(deps, file) });
+    const uploads = await request(deps, batch, putting);
+    yield* batch.map((each, index) => ({ ...each, upload: uploads[index] as Upload }));
+    if (!uploads.some(({ state }) => state === 'over-limit' || state === 'no-space')) continue;
+    for (const { name, bytes } of files.slice(end)) putting.onOutcome({ name, bytes, state: 'untried' });
+    return;
   }
 }
 
-async function sha256OfFile({ stop }: DownloadDeps, { path: at, bytes }: LocalFile): Promise<string> {
+/** @param use of the open file. */
+async function withFile<T>(
+  at: string,
+  use: (file: Awaited<ReturnType<typeof open>>) => Promise<T>,
+): Promise<T> {
   const file = await open(at).catch((cause) => throwUnreadable(at, cause));
-  try {
-    return await sha256Of(file, { sizeBytes: bytes, stop });
-  } finally {
-    await file.close();
-  }
+  return use(file).finally(() => file.close());
 }
+
+const hashOf = ({ stop }: DownloadDeps, { path: at, bytes: sizeBytes }: LocalFile) =>
+  withFile(at, (file) => sha256Of(file, { sizeBytes, stop }));
 
 /** @returns one for each, in their order. @throws {CliError} */
 async function request(
   deps: DownloadDeps,
+  batch: readonly Omit<Offered, 'upload'>[],
   { client, place }: Putting,
-  batch: readonly HashedFile[],
 ): Promise<readonly Upload[]> {
   const files = batch.map(({ file: { name, bytes }, sha256 }) => ({ name, bytes, sha256 }));
   const asking = { params: { ...place }, body: { files, lifetimeSeconds }, requestKey: randomUUID() };
@@ -181,35 +170,48 @@ async function request(
 }
 
 /** @returns what the server said last. @throws {TransferError} what the last attempt failed with. */
-async function putFile(
-  deps: DownloadDeps,
-  putting: Putting,
-  { file, sha256, upload: first }: HashedFile & { readonly upload: Upload },
-): Promise<Upload> {
-  let upload = first;
+async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<Upload> {
+  const { file, sha256 } = offered;
+  let { upload } = offered;
   let isRefused = false;
   const attempt = async (onBytes: (bytes: number) => void): Promise<Upload> => {
-    // Its URL has expired; or the file has arrived, and nobody heard of it. A URL that works is used again: the space of another
-    // one would be reserved, too.
-    if (isRefused) [upload = first] = await request(deps, putting, [{ file, sha256 }]);
+    // Its URL has expired, or the file has arrived unheard. A URL that works is used again: another one would reserve as much.
+    if (isRefused) [upload = upload] = await request(deps, [offered], putting);
     const { state, url: href = '', headers: header = {} } = upload;
     if (state !== 'upload') return upload;
-    const opened = await open(file.path).catch((cause) => throwUnreadable(file.path, cause));
-    try {
-      await putObject(deps, {
+    await withFile(file.path, (opened) =>
+      putObject(deps, {
         open: async () => piecesOf(opened, { startByte: 0, sizeBytes: file.bytes }),
         to: 'store',
         upload: { href, header },
         object: { oid: sha256, sizeBytes: file.bytes },
         onBytes,
-      });
-    } catch (error) {
+      }),
+    ).catch((error: unknown) => {
       isRefused = error instanceof RefusedError;
       throw error;
-    } finally {
-      await opened.close();
-    }
+    });
     return upload;
   };
   return sendAgain(deps, { onBytes: putting.onBytes, attempt });
+}
+
+/** What an answer makes of a file, with the figures. */
+function judge(upload: Upload, { place }: Putting): Pick<Outcome, 'state' | 'why'> {
+  const { name, state, limit, usedBytes = 0, reservedBytes = 0, limitBytes = 0, shortBytes = 0 } = upload;
+  if (state === 'upload') return { state: 'uploaded' };
+  if (state === 'stored') return { state };
+  if (state === 'no-space')
+    return { state, why: `the server's disk has ${formatBytes(upload.freeBytes ?? 0)} free for uploads` };
+  if (state === 'name-taken')
+    return {
+      state,
+      why: upload.storedBytes
+        ? `another file, of ${formatBytes(upload.storedBytes)}, is ${name} already`
+        : `${name} is taken for about a day, by a delete or a broken upload`,
+    };
+  const whose = limit === 'repo' ? `${place.tenant}/${place.repo}` : place.tenant;
+  const uploading = reservedBytes > 0 ? ` (${formatBytes(reservedBytes)} uploading)` : '';
+  const used = `${formatBytes(usedBytes)} of ${formatBytes(limitBytes)}${uploading}`;
+  return { state, why: `Storage limit reached: ${whose} uses ${used}. ${formatBytes(shortBytes)} short.` };
 }

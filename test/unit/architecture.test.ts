@@ -73,6 +73,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('ci', ['aws-jwt-verify']),
   ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts']),
   ...subject('exports', ['aws-lambda', 'zod']),
+  ...subject('files', ['aws-lambda', 'zod']),
   ...subject('gc', []),
   ...subject('history', ['zod']),
   ...subject('hosts', ['zod']),

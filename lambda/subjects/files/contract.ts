@@ -74,7 +74,7 @@ const uploadSchema = z
     headers: z.record(z.string(), z.string()).optional().describe('Send these unchanged.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
-    limit: z.enum(['tenant', 'repo']).optional().describe('Whose limit is too low.'),
+    limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),
     usedBytes: bytes.optional().describe('Stored and reserved.'),
     reservedBytes: bytes.optional().describe('For uploads in progress.'),
     limitBytes: bytes.optional(),
@@ -120,8 +120,8 @@ const downloadsSchema = z.object({ downloads: z.array(downloadSchema) }).meta({ 
 
 const prefix = z
   .string()
-  .refine(isFilePrefix, 'must be what a name can begin with')
-  .describe('Only names that begin with this.');
+  .refine(isFilePrefix, 'must be the start of a name')
+  .describe('Only names that start with this.');
 
 const pages = pageOf(objectCursorPattern, decodeCursor);
 const { cursor } = pages.shape;

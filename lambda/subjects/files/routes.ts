@@ -20,7 +20,7 @@ import { requestUploads, type UploadDeps } from './uploads.ts';
 type Needs = UploadDeps & DownloadDeps;
 
 /** Every listing of a repo takes a LIST for each thousand, of the 1,200 that a tenant has in an hour. */
-const filesMax = 500_000;
+export const filesMax = 500_000;
 
 export const fileOperations = operationsFor<Needs>()(fileContract, {
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads': async (
@@ -79,7 +79,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
       ? json(202, { uploadId, ...canceled })
       : problem(
           'upload-not-found',
-          'No such upload is in progress. Stored files stay until you delete them.',
+          "That upload isn't in progress. Stored files stay until you delete them.",
         );
   },
 

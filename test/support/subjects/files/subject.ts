@@ -1,4 +1,25 @@
+import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
+import { filesMax } from '../../../../lambda/subjects/files/routes.ts';
+import { fileNameBytesMax } from '../../../../lambda/subjects/files/rules/names.ts';
 import type { TestedSubject } from '../../subject.ts';
 import { filesRuns } from './cli-runs.ts';
 
-export const files = { runs: { files: filesRuns } } satisfies TestedSubject;
+export const files = {
+  limits: {
+    'A repo of kind files': {
+      Files: filesMax,
+      'Files in a request': filesPerRequest,
+      'Bytes in the name of a file': fileNameBytesMax,
+    },
+  },
+  functions: {
+    files: {
+      timeoutSeconds: 25,
+      memoryMb: 1_024,
+      variables: ['ADMIN_SECRET_ARN', 'BUCKET', 'S3_REGION', 'QUEUE_URL', 'TABLE'],
+      writes: ['file-items', 'file-notes', 'token-use'],
+      answers: { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/files', statusCode: 401 },
+    },
+  },
+  runs: { files: filesRuns },
+} satisfies TestedSubject;

@@ -1,6 +1,6 @@
 import { tenantAddress } from '../address.ts';
 import { go } from '../navigation.ts';
-import { Card } from '../parts.tsx';
+import { Card, inOrder } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { bytesText } from '../text.ts';
 import type { RepoProps } from '../view-props.ts';
@@ -9,7 +9,12 @@ import { LimitForm } from './limit-form.tsx';
 import { cardsOf } from './subject-parts.ts';
 
 /** What is decided of a repo. */
-export const RepoSettings = cardsOf('repoSettings', { 10: Limit, 90: Delete });
+export const RepoSettings = (props: RepoProps) => (props.repo.kind ? <Own {...props} /> : <All {...props} />);
+
+const cards = { 10: Limit, 90: Delete };
+const Own = inOrder<RepoProps>(cards);
+/** Those of the subjects are of Git LFS. */
+const All = cardsOf('repoSettings', cards);
 
 function Limit({ tenant, body, repo, send }: RepoProps) {
   return (

@@ -1,7 +1,7 @@
 import type { FunctionComponent } from 'preact';
 import { formatAge } from '../../../cli/render.ts';
 import type { SubscriptionBody } from '../../../lambda/contract.ts';
-import { capitalized, formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
+import { capitalized, formatAddress, isTabOf, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
 import { Button, Code, Problem, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
@@ -29,7 +29,7 @@ const tabViews: Readonly<Record<string, FunctionComponent<RepoProps>>> = {
       />
     </section>
   ),
-  settings: (props) => props.mayManage && <RepoSettings {...props} />,
+  settings: RepoSettings,
   ...partsByName('tabs'),
 };
 
@@ -39,15 +39,24 @@ const pills: RepoPills = { 20: ({ deleting }) => deleting && 'being deleted' };
 export function Repo(props: ViewProps) {
   const { tenant, address, body, mayManage } = props;
   const name = address.repo ?? '';
-  const { tab } = address;
   const asked = { tenant, repo: name, key: body.usage?.scannedAt ?? '', againMs: () => freshMs };
   const { body: repo, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}', asked);
+  const { kind } = repo ?? body.repos.find((each) => each.repo === name) ?? {};
+  const tabs = repoTabs.filter((each) => isTabOf(each, kind) && (each !== 'settings' || mayManage));
+  const tab = tabs.find((each) => each === address.tab) ?? 'overview';
   const { dialog, tell } = useDialog();
-  const clone = () => tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
+  const clone = () =>
+    kind
+      ? tell({
+          title: 'Upload',
+          text: (
+            <Code name="the upload" text={`lfs-quota files put FILE --tenant ${tenant} --repo ${name}`} />
+          ),
+        })
+      : tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
   const Tab = tabViews[tab];
   const send: RepoProps['send'] = (body) =>
     change('PATCH /v1/tenants/{tenant}/repos/{repo}', { tenant, repo: name, body }, read);
-  const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
   return (
     <main>
       <p class="note back">
@@ -56,7 +65,7 @@ export function Repo(props: ViewProps) {
       <Title
         address={address}
         note={repo && <Pills repo={repo} own={pills} isTitle />}
-        action={<Button text="Clone" onPress={clone} />}
+        action={<Button text={kind ? 'Upload' : 'Clone'} onPress={clone} />}
       />
       <nav class="tabs" aria-label="Repo">
         {tabs.map((each) => (

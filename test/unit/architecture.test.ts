@@ -223,7 +223,16 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['*'],
   },
   'test/engines': {
-    imports: ['cli', 'lambda/**', 'local', 'local/table', 'rules', 'test/contract', 'test/support'],
+    imports: [
+      'cli',
+      'lambda/**',
+      'local',
+      'local/table',
+      'rules',
+      'test/blackbox',
+      'test/contract',
+      'test/support',
+    ],
     packages: ['*'],
   },
   // What is left of a checkout without a subject.

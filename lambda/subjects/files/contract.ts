@@ -13,7 +13,7 @@ import {
   timeOrNull,
 } from '../../frame/contract/fields.ts';
 import { objectCursorPattern } from '../../frame/contract/objects.ts';
-import { fileNameBytesMax, fileNameFault, isFilePrefix, saveAsFault } from './rules/names.ts';
+import { fileNameBytesMax, fileNameFault, isFilePrefix, saveAsBytesMax, saveAsFault } from './rules/names.ts';
 
 /** Files that one request can name. */
 export const filesPerRequest = 100;
@@ -37,8 +37,13 @@ const lifetimeSeconds = z
   .optional()
   .meta({ default: 300, description: 'How long the URLs work. A deployment can have a lower maximum.' });
 
-/** More are refused as 413. */
-const filesOf = <T extends z.ZodType>(file: T) => z.array(file).min(1).meta({ maxItems: filesPerRequest });
+const filesOf = <T extends z.ZodType>(file: T) => z.array(file).min(1).max(filesPerRequest);
+
+function tooMany(body: unknown): string | undefined {
+  const { files } = Object(body) as { files?: unknown };
+  if (!Array.isArray(files) || files.length <= filesPerRequest) return undefined;
+  return `The request names ${files.length} files. Name up to ${filesPerRequest}.`;
+}
 
 const uploadsBody = z
   .strictObject({
@@ -98,6 +103,7 @@ const downloadsBody = z
       z.strictObject({
         name,
         saveAs: textWithout(saveAsFault)
+          .meta({ minLength: 1, maxLength: saveAsBytesMax })
           .optional()
           .describe('The name under which browsers save it. Default: what follows the last slash.'),
       }),
@@ -189,6 +195,7 @@ export const fileContract = {
     body: {
       schema: uploadsBody,
       bytesMax: bodyBytesMax,
+      tooMany,
       example: { files: [{ ...file, contentType: 'image/png' }] },
     },
     answers: {
@@ -279,7 +286,12 @@ export const fileContract = {
     description:
       "Browsers save these files, and show nothing of them. They count towards the tenant's download limit.",
     access: 'asker',
-    body: { schema: downloadsBody, bytesMax: bodyBytesMax, example: { files: [{ name: file.name }] } },
+    body: {
+      schema: downloadsBody,
+      bytesMax: bodyBytesMax,
+      tooMany,
+      example: { files: [{ name: file.name }] },
+    },
     answers: {
       200: answer('One result per file, in the order of the request.', downloadsSchema, {
         downloads: [{ ...file, state: 'download', url, expiresAt }],

@@ -2,9 +2,11 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
-import { isThere, type RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import { isThere, type RepoPath, type RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
+import { StoreRefusedError } from '../../core/store/rules/store.ts';
 import { wrongKind } from '../../frame/access/rules/kinds.ts';
 import { operatorParent } from '../../frame/access/rules/tokens.ts';
 import { json, pathRepo, type Refusal } from '../../frame/api/http.ts';
@@ -12,9 +14,9 @@ import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { type Reader, seesRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
-import { fileContract, filesPerRequest, uploadIdPattern } from './contract.ts';
+import { fileContract, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
-import { cancelUploads, deleteFiles, type FilesOf, listFiles, usageOfFiles } from './files.ts';
+import { cancelUploads, deleteFiles, type FilesOf, headsAtOnce, listFiles, usageOfFiles } from './files.ts';
 import { requestUploads, type UploadDeps } from './uploads.ts';
 
 type Needs = UploadDeps & DownloadDeps;
@@ -30,7 +32,10 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = tooMany(files) ?? wrongFile(deps, files) ?? tooFull(found.record);
+    const refusal =
+      wrongFile(deps, files) ??
+      tooFull(found.record) ??
+      (await wrongForStore(deps, { ...found.path, files }));
     if (refusal) return refusal;
     const asked = { tenant, token, files, lifetimeMs: lifetimeOf(deps, body), record: found.record };
     const outcome = await requestUploads(deps, asked, requestKey);
@@ -135,8 +140,6 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = tooMany(files);
-    if (refusal) return refusal;
     const { repo } = found.path;
     const lifetimeMs = lifetimeOf(deps, body);
     const tokenId = token?.tokenId ?? operatorParent;
@@ -151,9 +154,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
   },
 });
 
-type Found =
-  | { readonly path: { readonly tenant: string; readonly repo: string }; readonly record: RepoRecord }
-  | { readonly refusal: Refusal };
+type Found = { readonly path: RepoPath; readonly record: RepoRecord } | { readonly refusal: Refusal };
 
 /** The repo of the path, if this reader may know of it, and it's of files. */
 async function findFilesRepo(
@@ -192,11 +193,6 @@ const lifetimeOf = (
   { lifetimeSeconds = lifetimeDefaultSeconds }: { lifetimeSeconds?: number | undefined },
 ) => Math.min(lifetimeSeconds * 1000, settings.urlLifetimeMs);
 
-function tooMany({ length }: readonly unknown[]): Refusal | undefined {
-  if (length <= filesPerRequest) return undefined;
-  return problem('too-many-files', `The request names ${length} files. Name up to ${filesPerRequest}.`);
-}
-
 function wrongFile(
   { settings: { objectBytesMax } }: Pick<RouteDeps, 'settings'>,
   files: readonly { readonly name: string; readonly bytes: number }[],
@@ -206,6 +202,29 @@ function wrongFile(
   const large = files.findIndex(({ bytes }) => bytes > objectBytesMax);
   if (large < 0) return undefined;
   return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(objectBytesMax)}.`);
+}
+
+/** What a folder's name can have, and a store's that keeps its keys as folders. */
+const segmentBytesMax = 255;
+
+/** Some stores refuse even to look for a name that they can't have. Its claim would wait for nothing. */
+async function wrongForStore(
+  { store }: Pick<CoreDeps, 'store'>,
+  { files, ...path }: RepoPath & { files: readonly { readonly name: string }[] },
+): Promise<Refusal | undefined> {
+  const isLong = (name: string) => name.split('/').some((each) => Buffer.byteLength(each) > segmentBytesMax);
+  const long = files.filter(({ name }) => isLong(name));
+  const look = ({ name }: { name: string }) => store.head(objectKey({ ...path, oid: name }));
+  // If it refuses any name, it's not because of these.
+  if (long.length > 0) await look({ name: 'a' });
+  try {
+    await mapLimited(long, headsAtOnce, look);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StoreRefusedError)) throw error;
+    const detail = `files: this object store takes up to ${segmentBytesMax} bytes between the slashes of a name.`;
+    return problem('invalid-body', detail);
+  }
 }
 
 function tooFull({ repo, objectCount }: RepoRecord): Refusal | undefined {

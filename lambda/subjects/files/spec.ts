@@ -26,7 +26,7 @@ export const files = {
         tokenUse,
       ],
       objects: ['GetObject', 'PutObject'],
-      notAdopted: ['PutObject'],
+      notAdopted: ['GetObject', 'PutObject'],
       bucket: ['ListBucket'],
       queues: { reconciles: ['send'] },
       secrets: ['admin token'],

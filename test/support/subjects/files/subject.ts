@@ -6,11 +6,11 @@ import { filesRuns } from './cli-runs.ts';
 
 export const files = {
   limits: {
-    'A repo of kind files': {
-      Files: filesMax,
-      'Files in a request': filesPerRequest,
+    'Push and fetch': {
+      'Files in a request of the files API': filesPerRequest,
       'Bytes in the name of a file': fileNameBytesMax,
     },
+    'A tenant': { 'Files in a repo of kind files': filesMax },
   },
   functions: {
     files: {

@@ -25,12 +25,12 @@ function Limit({ tenant, body, repo, send }: RepoProps) {
         limitBytes={repo.limitBytes}
         usedBytes={repo.storedBytes ?? 0}
         used="in use"
-        below="Pushes to it fail until you delete that much. Downloads still work."
+        below="Uploads to it fail until you delete that much. Downloads still work."
         save={(limitBytes) => send({ limitBytes })}
       />
       {body.limitBytes !== null && (
         <p class="note">
-          Pushes must also fit the {bytesText(body.limitBytes)} of {tenant}.
+          Uploads must also fit the {bytesText(body.limitBytes)} of {tenant}.
         </p>
       )}
     </Card>
@@ -45,7 +45,7 @@ function Delete({ tenant, repo: { repo }, nowMs }: RepoProps) {
       request={(asked, then) =>
         change('DELETE /v1/tenants/{tenant}/repos/{repo}', { tenant, repo, ...asked }, then)
       }
-      note="Pushes and pulls fail immediately. You can't undo this."
+      note="Uploads and downloads fail immediately. You can't undo this."
       nowMs={nowMs}
       onDeleted={() => go(tenantAddress(tenant, 'repos'))}
     />

@@ -45,15 +45,19 @@ export function Repo(props: ViewProps) {
   const tabs = repoTabs.filter((each) => isTabOf(each, kind) && (each !== 'settings' || mayManage));
   const tab = tabs.find((each) => each === address.tab) ?? 'overview';
   const { dialog, tell } = useDialog();
-  const clone = () =>
-    kind
-      ? tell({
-          title: 'Upload',
-          text: (
-            <Code name="the upload" text={`lfs-quota files put FILE --tenant ${tenant} --repo ${name}`} />
-          ),
-        })
-      : tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
+  const way = kind
+    ? {
+        title: 'Commands',
+        text: (
+          <Code
+            name="the commands"
+            text={['put', 'get']
+              .map((act) => `lfs-quota files ${act} FILE --tenant ${tenant} --repo ${name}`)
+              .join('\n')}
+          />
+        ),
+      }
+    : { title: 'Clone', text: <Clone tenant={tenant} name={name} /> };
   const Tab = tabViews[tab];
   const send: RepoProps['send'] = (body) =>
     change('PATCH /v1/tenants/{tenant}/repos/{repo}', { tenant, repo: name, body }, read);
@@ -65,7 +69,7 @@ export function Repo(props: ViewProps) {
       <Title
         address={address}
         note={repo && <Pills repo={repo} own={pills} isTitle />}
-        action={<Button text={kind ? 'Upload' : 'Clone'} onPress={clone} />}
+        action={<Button text={way.title} onPress={() => tell(way)} />}
       />
       <nav class="tabs" aria-label="Repo">
         {tabs.map((each) => (

@@ -12,7 +12,6 @@ import {
   time,
   timeOrNull,
 } from '../../frame/contract/fields.ts';
-import { objectCursorPattern } from '../../frame/contract/objects.ts';
 import { fileNameBytesMax, fileNameFault, isFilePrefix, saveAsBytesMax, saveAsFault } from './rules/names.ts';
 
 /** Files that one request can name. */
@@ -129,7 +128,10 @@ const prefix = z
   .refine(isFilePrefix, 'must be the start of a name')
   .describe('Only names that start with this.');
 
-const pages = pageOf(objectCursorPattern, decodeCursor);
+/** Others may have put longer names: any key, without a tenant of one letter, a repo of one, and slashes. */
+const cursorPattern = /^c(?:[0-9a-f]{2}){1,1020}$/;
+
+const pages = pageOf(cursorPattern, decodeCursor);
 const { cursor } = pages.shape;
 const some = { prefix: prefix.optional(), cursor };
 

@@ -222,7 +222,7 @@ async function wrongForStore(
     return undefined;
   } catch (error) {
     if (!(error instanceof StoreRefusedError)) throw error;
-    const detail = `files: this object store takes up to ${segmentBytesMax} bytes between the slashes of a name.`;
+    const detail = `files: in this object store, a name can have up to ${segmentBytesMax} bytes between two slashes.`;
     return problem('invalid-body', detail);
   }
 }

@@ -41,7 +41,8 @@ export function Repo(props: ViewProps) {
   const name = address.repo ?? '';
   const asked = { tenant, repo: name, key: body.usage?.scannedAt ?? '', againMs: () => freshMs };
   const { body: repo, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}', asked);
-  const { kind } = repo ?? body.repos.find((each) => each.repo === name) ?? {};
+  const known = repo ?? body.repos.find((each) => each.repo === name);
+  const kind = known?.kind;
   const tabs = repoTabs.filter((each) => isTabOf(each, kind) && (each !== 'settings' || mayManage));
   const tab = tabs.find((each) => each === address.tab) ?? 'overview';
   const { dialog, tell } = useDialog();
@@ -68,7 +69,7 @@ export function Repo(props: ViewProps) {
       </p>
       <Title
         address={address}
-        note={repo && <Pills repo={repo} own={pills} isTitle />}
+        note={known && <Pills repo={known} own={pills} isTitle />}
         action={<Button text={way.title} onPress={() => tell(way)} />}
       />
       <nav class="tabs" aria-label="Repo">

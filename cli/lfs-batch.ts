@@ -106,12 +106,12 @@ export const isForNow = (status: number) =>
   status === 429 || (status >= 500 && status !== 501 && status !== 509);
 
 /** Asks again while a server is busy or out of reach. @throws {CliError} */
-export function untilAnswered(
+export function untilAnswered<A extends Answer>(
   deps: DownloadDeps,
-  ask: () => Promise<Answer>,
-  refusal: (answer: Answer) => CliError,
-): Promise<Answer> {
-  return retrying<Answer>(deps, async () => {
+  ask: () => Promise<A>,
+  refusal: (answer: A) => CliError,
+): Promise<A> {
+  return retrying<A>(deps, async () => {
     const answer = await ask().catch(connectionError);
     if (answer instanceof CliError) return { kind: 'failed', error: answer };
     return isForNow(answer.status)

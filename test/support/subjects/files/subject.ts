@@ -1,6 +1,7 @@
 import { fileNameBytesMax } from '../../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
 import type { TestedSubject } from '../../subject.ts';
+import { filesRuns } from './cli-runs.ts';
 
 export const files = {
   limits: {
@@ -18,4 +19,5 @@ export const files = {
       answers: { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/files', statusCode: 401 },
     },
   },
+  runs: { files: filesRuns },
 } satisfies TestedSubject;

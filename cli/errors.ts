@@ -74,7 +74,6 @@ export function refusalError(refusal: Refusal): CliError {
   });
 }
 
-/** The tenant and repo of a request. */
 function namesIn(path: string): { tenant: string | undefined; repo: string | undefined } {
   const [, tenant, repo] = /^\/v1\/tenants\/([^/?]+)(?:\/repos\/([^/?]+))?/.exec(path) ?? [];
   return { tenant, repo };
@@ -100,7 +99,7 @@ function notFoundText(code: string | undefined, path: string): string | undefine
 function failureFor(status: number, isProblem: boolean): Failure {
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 429 || (status >= 502 && status <= 504)) return 'unavailable';
-  if (!isProblem || status < 400 || status >= 500) return 'failed';
+  if (!isProblem || status < 400 || (status >= 500 && status !== 509)) return 'failed';
   return status === 404 ? 'not-found' : 'refused';
 }
 
@@ -113,7 +112,6 @@ const whatExists = 'See what your token is for: lfs-quota whoami';
 const whichRepos = 'List them: lfs-quota repo list TENANT';
 const beingDeleted = "See what's left: lfs-quota tenant show TENANT";
 const correct = 'Nothing changed. Fix the value and retry.';
-/** Where the admin token is. */
 export const adminTokenPlace =
   "Operators: it's in the file admin-token of the data folder. On AWS it's in AdminSecretArn.";
 export const later = 'Retry in a few seconds.';

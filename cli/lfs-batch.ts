@@ -30,7 +30,6 @@ const batchShape = z.object({ objects: z.array(answerShape) });
 const errorShape = z.object({ message: z.string() });
 
 export type BatchAction = z.output<typeof batchAction>;
-/** What is answered for an object. */
 export type BatchAnswer = z.output<typeof answerShape>;
 
 /** A repo of ours, by its names. */
@@ -54,7 +53,6 @@ export interface LfsRepo {
   refusal(operation: Operation, answer: Answer): CliError;
 }
 
-/** A repo of ours. */
 export interface OwnRepo extends LfsRepo {
   /** Asks another route of it once. @throws {CliError} when the server did not answer. */
   post(route: string, body: unknown): Promise<Answer>;
@@ -108,12 +106,12 @@ export const isForNow = (status: number) =>
   status === 429 || (status >= 500 && status !== 501 && status !== 509);
 
 /** Asks again while a server is busy or out of reach. @throws {CliError} */
-export function untilAnswered(
+export function untilAnswered<A extends Answer>(
   deps: DownloadDeps,
-  ask: () => Promise<Answer>,
-  refusal: (answer: Answer) => CliError,
-): Promise<Answer> {
-  return retrying<Answer>(deps, async () => {
+  ask: () => Promise<A>,
+  refusal: (answer: A) => CliError,
+): Promise<A> {
+  return retrying<A>(deps, async () => {
     const answer = await ask().catch(connectionError);
     if (answer instanceof CliError) return { kind: 'failed', error: answer };
     return isForNow(answer.status)

@@ -34,7 +34,6 @@ const parseOid = matching(oidPattern, 'An oid has 64 lower-case hex digits.');
 /** `1023.99 GiB`. */
 const sizeCharacters = 11;
 
-/** `object list|delete`. */
 export const objectCommands = group('object', 'List or delete objects', [
   actionCommand({
     name: 'list',
@@ -88,7 +87,7 @@ export const objectCommands = group('object', 'List or delete objects', [
         client,
         options,
         route: 'deleteObject',
-        params: oids.map((oid) => ({ ...place, oid })),
+        requests: oids.map((oid) => ({ params: { ...place, oid } })),
         question: `Delete ${oids.length === 1 ? 'it' : 'them'}? [y/N] `,
         isYes: saysYes,
         summary: (plans) => dueText(plans, { where, nowMs: context.nowMs() }),
@@ -285,7 +284,6 @@ function leftText(left: readonly Going[], { nowMs, inPlace }: { nowMs: number; i
   return `${size}, due ${inPlace ? formatUntil(dueAt, nowMs) : `at ${dueAt}`}`;
 }
 
-/** `deletion list TENANT`. */
 export const deletionCommands = group('deletion', 'List scheduled deletions', [
   listCommand({
     name: 'list',

@@ -25,7 +25,6 @@ const ofToken = {
   tokenId: operand('<token-id>', 'id of the token, as `token list` shows it', parseTokenId),
 };
 
-/** `token create|list|show|revoke`. */
 export const tokenCommands = group('token', 'Create, list or revoke access tokens', [
   routeCommand({
     name: 'create',

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { contract } from '../../lambda/contract.ts';
+import type { RouteContract } from '../../lambda/frame/contract/contract.ts';
 import { routes } from '../../lambda/routes.ts';
 import {
   type Answer,
@@ -230,7 +232,9 @@ function rowOf(...cells: ('in' | number)[]): Record<Credential, 'in' | number> {
   >;
 }
 
-const forPrefixes = new Set(Object.values<Subject>(subjects).flatMap((each) => each.forPrefixes ?? []));
+const contracts: Readonly<Record<string, RouteContract>> = contract;
+const keepsToPrefix = ({ method, path }: { method: string; path: string }) =>
+  contracts[`${method} ${path}`]?.keepsToPrefix === true;
 
 /** What follows the tenant's path. */
 const readersLists = Object.values<Subject>(subjects).flatMap(({ lists = [], callers }) =>
@@ -327,7 +331,7 @@ function scopeTests(api: () => Api): void {
       const expected = table[callers[`${route.method} ${route.path}`] as Caller];
       for (const who of shownCredentials()) {
         // They take such a token, and refuse it what it isn't for: test/blackbox/subjects/files/prefixes.ts.
-        if (who === 'prefix' && forPrefixes.has(`${route.method} ${route.path}`)) continue;
+        if (who === 'prefix' && keepsToPrefix(route)) continue;
         // A reconcile costs requests: that it is let in is shown once.
         if (route.path.endsWith('/reconcile') && who.endsWith('operator')) continue;
         // It would end: test/blackbox/tokens.ts shows what comes of it.

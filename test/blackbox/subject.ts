@@ -5,8 +5,6 @@ import type { LfsObject, Place } from './lfs.ts';
 export interface Subject {
   /** By method and path: who may call each of its routes. */
   readonly callers: Readonly<Record<string, Caller>>;
-  /** Of its routes, those that keep to the prefix of a token that has one. All others refuse it. */
-  readonly forPrefixes?: readonly string[];
   /** Of its routes, those of lists with pages: what follows the tenant's path. */
   readonly lists?: readonly string[];
   /** Leaves something in a repo that a token for other repos must not see. */

@@ -287,7 +287,6 @@ function askerOf({ by }: ExportBody): string {
   return by?.name ?? by?.kind ?? '-';
 }
 
-/** All that is known of an export. */
 function renderExport(job: ExportBody, view: View): string {
   const { nowMs } = view;
   const { plan, progress, failure } = job;

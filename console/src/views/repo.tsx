@@ -1,17 +1,19 @@
 import type { FunctionComponent } from 'preact';
 import { formatAge } from '../../../cli/render.ts';
 import type { SubscriptionBody } from '../../../lambda/contract.ts';
-import { capitalized, formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
+import { capitalized, formatAddress, isTabOf, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
-import { Button, Code, Problem, Title } from '../parts.tsx';
+import { go } from '../navigation.ts';
+import { Button, Card, Code, inOrder, Problem, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, percentText, scanText } from '../text.ts';
 import { Figure } from '../usage.tsx';
 import type { RepoPills, RepoProps, ViewProps } from '../view-props.ts';
+import { DeleteByName } from './delete-by-name.tsx';
 import { useDialog } from './dialog.tsx';
+import { LimitForm } from './limit-form.tsx';
 import { ObjectTable } from './objects.tsx';
 import { Pills } from './repo-pills.tsx';
-import { RepoSettings } from './repo-settings.tsx';
 import { cardsOf, partsByName, subjectParts, useGitHosts } from './subject-parts.ts';
 import './repo.css';
 
@@ -29,7 +31,7 @@ const tabViews: Readonly<Record<string, FunctionComponent<RepoProps>>> = {
       />
     </section>
   ),
-  settings: (props) => props.mayManage && <RepoSettings {...props} />,
+  settings: RepoSettings,
   ...partsByName('tabs'),
 };
 
@@ -39,15 +41,29 @@ const pills: RepoPills = { 20: ({ deleting }) => deleting && 'being deleted' };
 export function Repo(props: ViewProps) {
   const { tenant, address, body, mayManage } = props;
   const name = address.repo ?? '';
-  const { tab } = address;
   const asked = { tenant, repo: name, key: body.usage?.scannedAt ?? '', againMs: () => freshMs };
   const { body: repo, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}', asked);
+  const known = repo ?? body.repos.find((each) => each.repo === name);
+  const kind = known?.kind;
+  const tabs = repoTabs.filter((each) => isTabOf(each, kind) && (each !== 'settings' || mayManage));
+  const tab = tabs.find((each) => each === address.tab) ?? 'overview';
   const { dialog, tell } = useDialog();
-  const clone = () => tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
+  const way = kind
+    ? {
+        title: 'Commands',
+        text: (
+          <Code
+            name="the commands"
+            text={['put', 'get']
+              .map((act) => `lfs-quota files ${act} FILE --tenant ${tenant} --repo ${name}`)
+              .join('\n')}
+          />
+        ),
+      }
+    : { title: 'Clone', text: <Clone tenant={tenant} name={name} /> };
   const Tab = tabViews[tab];
   const send: RepoProps['send'] = (body) =>
     change('PATCH /v1/tenants/{tenant}/repos/{repo}', { tenant, repo: name, body }, read);
-  const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
   return (
     <main>
       <p class="note back">
@@ -55,8 +71,8 @@ export function Repo(props: ViewProps) {
       </p>
       <Title
         address={address}
-        note={repo && <Pills repo={repo} own={pills} isTitle />}
-        action={<Button text="Clone" onPress={clone} />}
+        note={known && <Pills repo={known} own={pills} isTitle />}
+        action={<Button text={way.title} onPress={() => tell(way)} />}
       />
       <nav class="tabs" aria-label="Repo">
         {tabs.map((each) => (
@@ -132,5 +148,50 @@ function Clone({ tenant, name }: { tenant: string; name: string }) {
         text={`git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${name}/info/lfs\ngit add .lfsconfig`}
       />
     </>
+  );
+}
+
+function RepoSettings(props: RepoProps) {
+  return props.repo.kind ? <Own {...props} /> : <All {...props} />;
+}
+
+const cards = { 10: Limit, 90: Delete };
+const Own = inOrder<RepoProps>(cards);
+/** Those of the subjects are of Git LFS. */
+const All = cardsOf('repoSettings', cards);
+
+function Limit({ tenant, body, repo, send }: RepoProps) {
+  return (
+    <Card title="Storage limit">
+      <LimitForm
+        label={`Limit of ${repo.repo}`}
+        of={repo.repo}
+        limitBytes={repo.limitBytes}
+        usedBytes={repo.storedBytes ?? 0}
+        used="in use"
+        below="Uploads to it fail until you delete that much. Downloads still work."
+        save={(limitBytes) => send({ limitBytes })}
+      />
+      {body.limitBytes !== null && (
+        <p class="note">
+          Uploads must also fit the {bytesText(body.limitBytes)} of {tenant}.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function Delete({ tenant, repo: { repo }, nowMs }: RepoProps) {
+  return (
+    <DeleteByName
+      title="Delete this repo"
+      name={repo}
+      request={(asked, then) =>
+        change('DELETE /v1/tenants/{tenant}/repos/{repo}', { tenant, repo, ...asked }, then)
+      }
+      note="Uploads and downloads fail immediately. You can't undo this."
+      nowMs={nowMs}
+      onDeleted={() => go(tenantAddress(tenant, 'repos'))}
+    />
   );
 }

@@ -1,7 +1,7 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
-import { headEach } from '../store/head-each.ts';
+import { headEach } from '../scan/head-each.ts';
 import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
@@ -251,7 +251,10 @@ export async function runDeletion(
     await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
     return nothingLeft;
   }
-  if (isOfFiles(record)) return runOnFiles(deps, { tenant, deletion: claim.deletion, deadlineMs });
+  if (record && isOfFiles(record)) {
+    const isLarge = record.large !== undefined;
+    return runOnFiles(deps, { tenant, deletion: claim.deletion, deadlineMs, hasBegun, isLarge });
+  }
   // After the claim, too: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   // After the claim, too. Of a closed repo all goes.
@@ -311,13 +314,24 @@ const nothingLeft: DeletionRun = { kind: 'ended', heldCount: 0, isWaiting: false
 
 async function runOnFiles(
   deps: DeletionDeps,
-  input: { tenant: string; deletion: Deletion; deadlineMs: number },
+  input: { tenant: string; deletion: Deletion; deadlineMs: number; hasBegun: boolean; isLarge: boolean },
 ): Promise<DeletionRun> {
-  if (!(await deleteFiles(deps, input))) return { kind: 'unanswered' };
-  const { tenant, deletion, deadlineMs } = input;
+  const { tenant, deletion, deadlineMs, hasBegun, isLarge } = input;
   const { id: deletionId, repo, dueAtMs } = deletion;
-  const left = new Map<string, number>();
-  await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, dueAtMs, left, keptUntilMs: null });
+  const beganMs = hasBegun ? dueAtMs : deps.clock.nowMs();
+  const objects = await deleteFiles(deps, input);
+  if (!objects) return { kind: 'unanswered' };
+  const removal = { runMs: deadlineMs, beganMs, endedMs: deps.clock.nowMs(), objects };
+  await deps.ledger.endDeletion({
+    tenant,
+    repo,
+    deletionId,
+    deadlineMs,
+    dueAtMs,
+    left: new Map(),
+    keptUntilMs: null,
+    ...(isLarge && objects.size > 0 && { removal }),
+  });
   return nothingLeft;
 }
 

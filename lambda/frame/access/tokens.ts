@@ -83,7 +83,6 @@ export async function isAdmin(
 /** Random base62 characters of a token: 238 bits. */
 export const secretLength = 40;
 
-/** What a token is to be. */
 export interface TokenGrant {
   readonly tenant: string;
   readonly scope: TokenScope;

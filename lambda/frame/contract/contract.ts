@@ -2,7 +2,6 @@ import type * as z from 'zod';
 import type { AuditAction } from '../access/rules/audit.ts';
 import type { ProblemCode } from './problems.ts';
 
-/** Who may call a route. */
 export type AccessKind =
   | 'anyone'
   /** The operator's token. */

@@ -84,7 +84,6 @@ const deleteAnswers = (path: object) => ({
   202: answer('The delete has started.', deletePlanSchema, { ...path, ...plan }),
 });
 
-/** Deletes. */
 export const deleteContract = {
   'GET /v1/tenants/{tenant}/deletions': {
     id: 'listDeletions',

@@ -105,7 +105,7 @@ export function decodeCursor(cursor: string): string {
 /** A cursor of several fields, with `#` between them. The last one may have others in it. */
 export function cursorOf<K extends string>(...fields: readonly K[]) {
   return {
-    encode: (place: Readonly<Record<K, string>>) =>
+    encode: (place: Readonly<Record<K, string | number>>) =>
       encodeCursor(fields.map((field) => place[field]).join('#')),
     decode: (cursor: string) => {
       const parts = decodeCursor(cursor).split('#');

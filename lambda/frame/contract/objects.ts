@@ -37,7 +37,6 @@ export type ObjectBody = ObjectPageBody['objects'][number];
 
 export const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 
-/** What lies in the store. */
 export const objectContract = {
   'GET /v1/tenants/{tenant}/objects': {
     id: 'listObjects',

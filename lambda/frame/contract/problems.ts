@@ -46,7 +46,6 @@ export const problemTypes = {
   'store-cannot': { status: 409, title: "The object store can't have repos of kind files" },
   'repo-closed': { status: 409, title: 'The repo is being deleted' },
   'repos-full': { status: 409, title: 'The tenant has the maximum number of repos' },
-  'files-full': { status: 409, title: 'The repo has the maximum number of files' },
   'limits-full': { status: 409, title: 'The tenant has the maximum of repo limits' },
   'public-repos-full': { status: 409, title: 'The tenant has the maximum of public repos' },
   'linked-repos-full': { status: 409, title: 'The tenant has the maximum of linked repos' },

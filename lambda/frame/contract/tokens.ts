@@ -121,7 +121,6 @@ const token = {
   lastUsedAt: null,
 };
 
-/** Access tokens. */
 export const tokenContract = {
   'GET /v1/tenants/{tenant}/tokens': {
     id: 'listTokens',

@@ -5,7 +5,6 @@ import {
   deleteTenant,
   listDeletions,
   markObject,
-  type ShownDeletion,
 } from '../../core/ledger/deletes.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
@@ -15,7 +14,6 @@ import { json, pathOid, pathRepo } from '../api/http.ts';
 import { problem, repoNotFound } from '../api/problems.ts';
 import {
   type DeletePlanBody,
-  type DeletionBody,
   deleteContract,
   deletionCursor,
   deletionIdBytesMax,
@@ -46,7 +44,9 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
       ...(cursor && { after: cursor }),
     });
     return json(200, {
-      deletions: deletions.filter((each) => !fileRepos.has(each.repo)).map(deletionBody),
+      deletions: deletions
+        .filter((each) => !fileRepos.has(each.repo))
+        .map(({ dueAtMs, ...deletion }) => ({ ...deletion, dueAt: iso(dueAtMs) })),
       nextCursor: next && deletionCursor.encode(next),
     });
   },
@@ -111,8 +111,4 @@ function deletePlanBody(
 ): DeletePlanBody {
   const { objectCount, bytes, dueAtMs, waitsFor } = plan;
   return { ...path, objectCount, bytes, dueAt: iso(dueAtMs), ...(waitsFor && { waitsFor }) };
-}
-
-function deletionBody({ dueAtMs, ...deletion }: ShownDeletion): DeletionBody {
-  return { ...deletion, dueAt: iso(dueAtMs) };
 }

@@ -20,7 +20,7 @@ import {
   type Refusal,
   type Response,
 } from '../api/http.ts';
-import { problem, tenantClosed } from '../api/problems.ts';
+import { problem } from '../api/problems.ts';
 import {
   bodyBytesMaxDefault,
   type Contract,
@@ -223,9 +223,11 @@ function checkOf({ access, onlyOpen }: RouteContract, ofTenant: boolean, refusal
   ): Promise<Access<{ tenant?: TenantRecord | undefined }>> => {
     const granted: Access<{ tenant?: TenantRecord | undefined }> = await check(deps, event);
     if (!granted.ok) return granted;
-    if (onlyOpen && granted.tenant && granted.tenant.closedAtMs !== null)
-      return { ok: false, response: tenantClosed(granted.tenant.tenant) };
-    const response = refusal?.(deps);
+    const { tenant } = granted;
+    const response =
+      onlyOpen && tenant && tenant.closedAtMs !== null
+        ? problem('tenant-closed', `The tenant ${tenant.tenant} is being deleted.`)
+        : refusal?.(deps);
     return response ? { ok: false, response } : granted;
   };
 }

@@ -233,7 +233,6 @@ const doneExport = {
   archives: [archive],
 };
 
-/** Exports. */
 export const exportContract = {
   'GET /v1/tenants/{tenant}/exports': {
     id: 'listExports',

@@ -153,7 +153,6 @@ type StartDeps = Pick<CoreDeps, 'clock' | 'ids' | 'ledger' | 'listing' | 'log'> 
     readonly archives: Pick<FilePorts['archives'], 'put'>;
   };
 
-/** What is asked for. */
 export interface ExportWish extends Omit<ExportRequest, 'listedObjects' | 'isNamed'> {
   readonly by?: ExportAsker | undefined;
   readonly tenant: string;

@@ -59,7 +59,7 @@ const uploadsBody = z
           .describe('The store then rejects other bytes.'),
         contentType: z
           .string()
-          .regex(/^[\w.+-]{1,60}\/[\w.+-]{1,60}$/, 'must be a media type without parameters')
+          .regex(/^[\w.+-]{1,127}\/[\w.+-]{1,127}$/, 'must be a media type without parameters')
           .optional()
           .describe('Default: any.'),
       }),
@@ -215,7 +215,7 @@ export const fileContract = {
         allUpload: true,
       }),
     },
-    problems: [...ofRepo, 'too-many-files', 'files-full', 'usage-checking'],
+    problems: [...ofRepo, 'too-many-files', 'usage-checking'],
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}': {
     id: 'confirmUpload',

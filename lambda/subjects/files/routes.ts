@@ -21,9 +21,6 @@ import { requestUploads, type UploadDeps } from './uploads.ts';
 
 type Needs = UploadDeps & DownloadDeps;
 
-/** Every listing of a repo takes a LIST for each thousand, of the 1,200 that a tenant has in an hour. */
-export const filesMax = 500_000;
-
 export const fileOperations = operationsFor<Needs>()(fileContract, {
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads': async (
     deps,
@@ -32,10 +29,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event, names: namesOf(body) });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal =
-      wrongFile(deps, files) ??
-      tooFull(found.record) ??
-      (await wrongForStore(deps, { ...found.path, files }));
+    const refusal = wrongFile(deps, files) ?? (await wrongForStore(deps, { ...found.path, files }));
     if (refusal) return refusal;
     const asked = { tenant, token, files, lifetimeMs: lifetimeOf(deps, body), record: found.record };
     const outcome = await requestUploads(deps, asked, requestKey);
@@ -236,15 +230,9 @@ async function wrongForStore(
     return undefined;
   } catch (error) {
     if (!(error instanceof StoreRefusedError)) throw error;
-    const detail = `files: in this object store, a name can have up to ${segmentBytesMax} bytes between two slashes.`;
+    const detail = `files: in this object store, a name can have up to ${segmentBytesMax} bytes between its slashes.`;
     return problem('invalid-body', detail);
   }
-}
-
-function tooFull({ repo, objectCount }: RepoRecord): Refusal | undefined {
-  if (objectCount < filesMax) return undefined;
-  const detail = `${repo} has ${objectCount.toLocaleString('en-US')} files, the maximum. Use another repo, or delete some.`;
-  return problem('files-full', detail);
 }
 
 const deletionsFull = (tenant: string) =>

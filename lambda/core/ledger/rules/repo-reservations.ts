@@ -221,7 +221,7 @@ export class RepoReservations {
     for (const row of this.#rows) {
       let entries = 0;
       const isUnconfirmed = (!isOfFiles || row.lookAtMs !== null) && isLapsed(row, nowMs);
-      const isOver = isUnconfirmed && nowMs > unconfirmedUntilMs(row);
+      const isOver = isLapsed(row, nowMs) && nowMs > unconfirmedUntilMs(row);
       if (!scan && covered.has(row.id)) continue;
       const isUnseen = isBehind && isUnconfirmed && !isLookedAt(row, nowMs);
       const heldUntilMs = isUnconfirmed ? unconfirmedUntilMs(row) : row.lapsedAtMs;
@@ -279,8 +279,9 @@ export class RepoReservations {
       // A scan before the time of its look says when that is: the same as before.
       const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
       const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
-      // What is late already is from before the repo was deleted and created again.
-      const names = isOfFiles && lookAtMs === null ? this.#endless(row, scan) : noNames;
+      // What is late already is from before the repo was deleted and created again. What nobody could end is over after a day.
+      const isEndless = isOfFiles && lookAtMs === null && scanBeganMs <= unconfirmedUntilMs(row);
+      const names = isEndless ? this.#endless(row, scan) : noNames;
       if (names.size > 0) {
         const unclaimed = [...names].filter((name) => !liveNames.has(name));
         if (unclaimed.length > 0) yield { kind: 'end', reservationId, names: new Set(unclaimed) };
@@ -349,15 +350,19 @@ export class RepoReservations {
    * @param input.isCounted whether it is known that an object has arrived.
    * @returns oid → when the oldest of them was created that claims it.
    */
-  toAsk(input: { nowMs: number; isCounted: (oid: string) => boolean }): Map<string, number> {
-    const { nowMs, isCounted } = input;
+  toAsk(input: {
+    nowMs: number;
+    isCounted: (oid: string) => boolean;
+    isOfFiles?: boolean;
+  }): Map<string, number> {
+    const { nowMs, isCounted, isOfFiles = false } = input;
     const rows = this.#rows.filter((row) => row.state === 'issued' && isToBeAsked(row, nowMs));
     const lapsed = rows.filter((row) => isLapsed(row, nowMs));
     const live = rows.filter((row) => !isLapsed(row, nowMs)).sort((a, b) => b.createdAtMs - a.createdAtMs);
     const oids = new Map<string, number>();
     for (const row of [...lapsed, ...live])
       for (const [oid] of this.#entriesOf(row))
-        if (isOid(oid) && !isCounted(oid))
+        if ((isOfFiles || isOid(oid)) && !isCounted(oid))
           oids.set(oid, Math.min(row.createdAtMs, oids.get(oid) ?? row.createdAtMs));
     return oids;
   }

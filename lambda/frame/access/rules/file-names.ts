@@ -3,6 +3,9 @@ export const fileNameBytesMax = 800;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what isn't taken.
 const notInFileNames = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffe\uffff\\]|\p{Cs}/u;
 
+/** Whether a text has none of what no name has. */
+export const isPrintable = (text: string) => !notInFileNames.test(text);
+
 /**
  * Why a text is no name of a file, to follow "must be". undefined: it is one.
  *
@@ -12,7 +15,7 @@ const notInFileNames = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffe\uffff\\]|\
 export function fileNameFault(name: string): string | undefined {
   const byteCount = new TextEncoder().encode(name).length;
   if (byteCount === 0 || byteCount > fileNameBytesMax) return `1 to ${fileNameBytesMax} bytes of UTF-8`;
-  if (notInFileNames.test(name)) return 'without control characters, backslashes and lone surrogates';
+  if (!isPrintable(name)) return 'without control characters, backslashes and lone surrogates';
   if (name !== name.normalize('NFC')) return 'in Unicode form NFC';
   const segments = name.split('/');
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))

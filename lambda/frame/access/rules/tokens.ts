@@ -181,7 +181,6 @@ export function parseSession(value: string): { parentId: string; secret: string 
   return parentId === undefined || secret === undefined ? undefined : { parentId, secret };
 }
 
-/** The operator's credential. */
 export interface AdminCredential {
   /**
    * SHA-256 of the credential, in hex, and of the one before while that is still accepted. Compare them in constant

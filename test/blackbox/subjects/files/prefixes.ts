@@ -1,5 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
+import { contract } from '../../../../lambda/contract.ts';
+import type { RouteContract } from '../../../../lambda/frame/contract/contract.ts';
 import { type Answer, type Api, bearer, expectStatus, jsonOf } from '../../api.ts';
 import { FilesPlace, sevens, usageShape } from './place.ts';
 
@@ -142,5 +144,23 @@ export function prefixTests(api: () => Api): void {
   it('of one repo is for no other', async () => {
     const other = `/v1/tenants/${place.own.tenant}/repos/other/files?prefix=${encoded(own)}`;
     expect(codeOf(await api().as(who, 'GET', other))).toEqual([404, 'repo-not-found']);
+  });
+
+  it('is taken by no route but these', () => {
+    const all: [string, RouteContract][] = Object.entries(contract);
+    const taken = all.flatMap(([route, { keepsToPrefix }]) => (keepsToPrefix ? [route] : []));
+    const repo = '/v1/tenants/{tenant}/repos/{repo}';
+    expect(taken.sort()).toEqual(
+      [
+        `DELETE ${repo}/files`,
+        `DELETE ${repo}/uploads/{uploadId}`,
+        `GET ${repo}/files`,
+        `GET ${repo}/files/usage`,
+        'GET /v1/session',
+        `POST ${repo}/downloads`,
+        `POST ${repo}/uploads`,
+        `POST ${repo}/uploads/{uploadId}`,
+      ].sort(),
+    );
   });
 }

@@ -1,7 +1,7 @@
 import { fileNameBytesMax } from '../../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
-import { filesMax } from '../../../../lambda/subjects/files/routes.ts';
 import type { TestedSubject } from '../../subject.ts';
+import { filesRuns } from './cli-runs.ts';
 
 export const files = {
   limits: {
@@ -9,7 +9,6 @@ export const files = {
       'Files in a request of the files API': filesPerRequest,
       'Bytes in the name of a file': fileNameBytesMax,
     },
-    'A tenant': { 'Files in a repo of kind files': filesMax },
   },
   functions: {
     files: {
@@ -20,4 +19,5 @@ export const files = {
       answers: { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/files', statusCode: 401 },
     },
   },
+  runs: { files: filesRuns },
 } satisfies TestedSubject;

@@ -43,7 +43,7 @@ function Pager(props: {
   return (
     <div class="row under pager">
       <span class="note" role="status">
-        {total === undefined ? range : `${range} of ${formatCount(total)}`}
+        {shown > 0 && (total === undefined ? range : `${range} of ${formatCount(total)}`)}
       </span>
       <Button text="Previous" isDisabled={before === 0} onPress={() => onPage(-1)} />
       <Button text="Next" isDisabled={!hasMore} onPress={() => onPage(1)} />

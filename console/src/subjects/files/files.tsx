@@ -52,7 +52,14 @@ function Files(props: RepoProps) {
       <Problem text={problem ?? refusal} />
       {files.length > 0 && <Table columns={columns} rows={files} keyOf={nameOf} />}
       {body && files.length === 0 && (
-        <p class="soft">{prefix ? 'No file matches. Show all.' : 'No files yet.'}</p>
+        <p class="soft">
+          {/* The server leaves out deleted ones of what it looks at. */}
+          {body.nextCursor
+            ? 'No files on this page.'
+            : prefix
+              ? 'No file matches. Show all.'
+              : 'No files yet.'}
+        </p>
       )}
       {pagerOf(files.length, body?.nextCursor)}
       {dialog}

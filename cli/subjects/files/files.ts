@@ -208,7 +208,6 @@ export const files: CliSubject = {
     'wrong-kind': 'Create one for files: lfs-quota repo create TENANT NAME --kind files',
     'store-cannot': 'Test the store: lfs-quota doctor s3://BUCKET',
     'file-not-found': 'List them: lfs-quota files list --tenant TENANT --repo REPO',
-    'files-full': 'Delete some, or use another repo: lfs-quota repo create TENANT NAME --kind files',
     'download-limit': 'See the downloads: lfs-quota downloads TENANT',
   },
 };

@@ -40,7 +40,7 @@ async function placeOf(
   const clone = isGiven ? undefined : await cloneAddress(context);
   if (clone) requireServerOf(clone, client);
   const tenant = options.tenant ?? clone?.tenant ?? loginTenant(options, context);
-  if (tenant === undefined) throw new UsageError('Whose files? Pass --tenant.');
+  if (tenant === undefined) throw new UsageError('Which tenant? Pass --tenant.');
   const repo = options.repo ?? (clone?.tenant === tenant ? clone?.repo : undefined);
   if (repo !== undefined) return { tenant, repo };
   throw new UsageError(`Which repo? Pass --repo. List them: lfs-quota repo list ${tenant}`);
@@ -63,7 +63,7 @@ const putCommand = actionCommand({
       context.err(`${path}: left out, as it's neither a file nor a folder.\n`);
     const files = await localFiles(paths, { as, prefix, onLeftOut });
     if (as !== undefined && (files.length !== 1 || files[0]?.path !== paths[0]))
-      throw new UsageError('--as names one file. For a folder or several files, use --prefix.');
+      throw new UsageError('--as is for one file. For a folder or several files, use --prefix.');
     const outcomes: Outcome[] = [];
     const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
     const shown = { isQuiet: isJson, totalBytes, file: place.repo, goOn: continues, incomplete };
@@ -76,13 +76,13 @@ const putCommand = actionCommand({
 
 const getCommand = actionCommand({
   name: 'get',
-  description: 'Download files; keeps those that are here already',
+  description: 'Download files; keeps what exists here',
   operands: named,
   options: {
     ...ofPlace,
-    prefix: prefix('all whose names begin with this'),
+    prefix: prefix('all names that start with this'),
     output: option('--output <dir>', 'the folder for them (default: the current one)'),
-    force: flag('--force', 'replace those that are here'),
+    force: flag('--force', 'replace what exists here'),
   },
   wanted: 'a token of the tenant',
   run: async (client, { operands, options, context }) => {
@@ -114,7 +114,7 @@ const listFilesCommand = actionCommand({
   name: 'list',
   description: 'List files by name',
   base: withListOptions,
-  options: { ...ofPlace, prefix: prefix('only names that begin with this') },
+  options: { ...ofPlace, prefix: prefix('only names that start with this') },
   run: async (client, { options, context }) => {
     const { prefix, json, pageSize = pageSizeMax } = options;
     const asked = { params: { ...(await placeOf(client, context, options)) }, query: { prefix } };
@@ -127,7 +127,7 @@ const listFilesCommand = actionCommand({
       sum.fileCount += body.files.length;
       for (const { bytes } of body.files) sum.bytes += bytes;
     }
-    const none = prefix === undefined ? 'No files yet.' : 'No name begins with this.';
+    const none = prefix === undefined ? 'No files yet.' : 'No name starts with this.';
     context.out(sum.fileCount === 0 ? `${none}\n` : `Total: ${sumText(sum)}.\n`);
   },
 });
@@ -153,7 +153,7 @@ const deleteCommand = actionCommand({
   options: {
     tenant: required(place().tenant),
     repo: required(place().repo),
-    prefix: prefix('all whose names begin with this'),
+    prefix: prefix('all names that start with this'),
     ...deleteOptions,
   },
   run: async (client, { operands: { names }, options, context }) => {

@@ -42,7 +42,7 @@ function Files(props: RepoProps) {
   return (
     <section class="card" aria-label="Files">
       <div class="head">
-        <Find label="Find files" placeholder="Start of the name" onFind={only} />
+        <Find label="Find files" placeholder="Start of name" onFind={only} />
         {prefix && <Button text="Show all" kind="quiet" onPress={() => only('')} />}
         {mayDelete && prefix && files.length > 0 && (
           <Button text="Delete all…" kind="bad" onPress={() => remove({ prefix }, files.map(nameOf))} />

@@ -3,13 +3,12 @@ import { contract } from '../lambda/contract.ts';
 import { parseJson } from '../lambda/core/rules/text.ts';
 import type { RouteContract } from '../lambda/frame/contract/contract.ts';
 import { CliError, refusalError, unreachableError } from './errors.ts';
-import { untilAnswered } from './lfs-batch.ts';
 import type { BusyLine } from './progress.ts';
 import { retryAfterMsOf } from './retry-after.ts';
 import type { AnswerTo, PathParams, Query, Route, SentTo } from './routes.ts';
 import { requestLine } from './routes.ts';
 import { asPrintable } from './terminal.ts';
-import type { DownloadDeps } from './transfer.ts';
+import { type DownloadDeps, untilAnswered } from './transfer.ts';
 
 /** Routes of the management API, by the ids that the contract gives them: method, path and schemas come from there. */
 

@@ -33,7 +33,7 @@ async function put(says: { api: readonly Answer[]; store: readonly (Answer | 'br
   const stored: string[] = [];
   const paused: number[] = [];
   let puts = 0;
-  server = createServer(async (request, response) => {
+  server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     const body = await bodyOf(request);
     const isApi = request.method === 'POST';
     if (isApi) asked.push({ key: request.headers['idempotency-key']?.toString(), body: JSON.parse(body) });

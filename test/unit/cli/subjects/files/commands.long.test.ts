@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EmbeddedStack, startEmbeddedStack } from '../../../../local/start.ts';
-import { useTempFolders } from '../../../support/temp-folder.ts';
-import { cli } from '../../../unit/cli/harness.ts';
+import { type EmbeddedStack, startEmbeddedStack } from '../../../../../local/start.ts';
+import { useTempFolders } from '../../../../support/temp-folder.ts';
+import { cli } from '../../harness.ts';
 
 /** `files put|get|list|delete`, with a server and its store. */
 

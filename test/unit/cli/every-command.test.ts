@@ -62,7 +62,7 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   'table rebuild': 'test/embedded/backups.test.ts, with a bucket',
   completion: 'test/unit/cli/completion.test.ts',
   'export local': 'test/embedded/subjects/exports/export-local.test.ts, with a store',
-  'files put': 'test/embedded/subjects/files/files-commands.test.ts, with a store',
+  'files put': 'test/unit/cli/subjects/files/files-commands.long.test.ts, with a store',
   'files get': 'the same',
   'gc run': 'test/e2e/subjects/gc/gc.test.ts, with a clone',
   import: 'test/unit/cli/move.long.test.ts, with a clone and another server',

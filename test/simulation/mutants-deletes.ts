@@ -26,8 +26,9 @@ const deletedAnew: Mutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       putDeletion: async ({ tenant, deletion: { closedAtMs: _, ...deletion } }) => {
-        await ledger.putDeletion({ tenant, deletion });
+        const isPut = await ledger.putDeletion({ tenant, deletion });
         world.scheduler.after(landsAgainAfterMs, () => void world.ledger.putDeletion({ tenant, deletion }));
+        return isPut;
       },
     }),
 };

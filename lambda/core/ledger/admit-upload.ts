@@ -10,7 +10,7 @@ import { requestOrLog } from './reconcile-requests.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
 import { fitsBeside, limitsOf, type Refusal } from './rules/limits.ts';
 import { sumEntries, uploadsToVerify } from './rules/reservation.ts';
-import { entriesMaxOf, isOnHold, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
+import { entriesMaxOf, isOfFiles, isOnHold, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
 import { type Crowded, onePutEach, type Ticket, type WayInput } from './rules/upload-way.ts';
 import { isNoting } from './rules/watch.ts';
 import { tell } from './seams.ts';
@@ -241,7 +241,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const requestUploadReconcile = () => requestOrLog(deps, { tenant, reason: 'upload', full: false });
   // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
   // both, and spares the objects.
-  const [added, keepOutcome] = await Promise.all([
+  const [added, keepOutcome, isFilesNow] = await Promise.all([
     addWithinLimit(deps, { ...input, ...unconfirmed, chosen: missing, notYetAdded: missing }),
     keepFromDeletion(deps, {
       tenant,
@@ -252,9 +252,10 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       stored,
       isOfFiles: input.files !== undefined,
     }),
+    becameFiles(deps, input),
     isExpectedToFit ? requestUploadReconcile() : undefined,
   ]);
-  if (keepOutcome === 'deleting') {
+  if (keepOutcome === 'deleting' || isFilesNow) {
     // When the client asks again, so does this process.
     deps.knownObjects.forget(repoPrefix({ tenant, repo: input.repo }));
     return deferBatch(deps, { attempt, waitMs: 0 });
@@ -280,6 +281,14 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     case 'absent':
       return decision;
   }
+}
+
+/** Whether a repo that nobody knew is one of files since this batch read it. Whoever creates one finds the reservation, or this finds it. */
+async function becameFiles(
+  { ledger }: Pick<CoreDeps, 'ledger'>,
+  { tenant: { tenant }, repo, repoObjects, files }: AdmitUploadInput,
+): Promise<boolean> {
+  return !files && repoObjects === undefined && isOfFiles(await ledger.readRepo({ tenant, repo }));
 }
 
 /** How long a count takes that ends a hold, for most tenants. */

@@ -69,13 +69,13 @@ export function deletionMethods(table: Table) {
   });
 }
 
-/** Writes a new deletion. If it exists already, this is a retry of our own, and nothing happens. */
+/** Writes a new deletion. @returns false if there is one of this id: a retry of our own, or one before it. Nothing happens then. */
 async function putDeletion(
   table: Table,
   { tenant, deletion }: { tenant: string; deletion: Deletion },
-): Promise<void> {
+): Promise<boolean> {
   const { id, objects, ...rest } = deletion;
-  await putItem(table, {
+  const { ok } = await putItem(table, {
     item: {
       ...deletionKey({ tenant, repo: rest.repo, deletionId: id }),
       ...dueKey({ kind: 'DELETION', tenant, dueAtMs: rest.dueAtMs }),
@@ -85,6 +85,7 @@ async function putDeletion(
     },
     condition: absent,
   });
+  return ok;
 }
 
 /** That a deletion is as it was read: no run has begun or ended since, and nobody has marked it again. */

@@ -14,7 +14,7 @@ import {
 } from './rules/deletion.ts';
 import { type Emptied, isOver, markOf, mergedEmptied, newEmptied, portionsOf } from './rules/emptied.ts';
 import { storedAgainUntilMs } from './rules/reservation.ts';
-import { isOfFiles, type RepoPath, type RepoRecord } from './rules/tenant.ts';
+import { isOfFiles, type RepoPath, type RepoRecord, tenantEntriesMax } from './rules/tenant.ts';
 
 /**
  * Files are put once: no URL stores anything where something is. So an object of 0 bytes at a name ends all of its URLs at once, and
@@ -74,9 +74,16 @@ async function takeNames(
  */
 export async function endLapsed(
   deps: EmptyDeps,
-  input: { tenant: string; unseen: ReadonlyMap<string, ReadonlySet<string>>; untilMs: number },
+  input: {
+    tenant: string;
+    /** Claims of the tenant. */
+    entryCount: number;
+    unseen: ReadonlyMap<string, ReadonlySet<string>>;
+    untilMs: number;
+  },
 ): Promise<boolean> {
-  const { tenant, unseen, untilMs } = input;
+  const { tenant, entryCount, unseen, untilMs } = input;
+  if (entryCount > emptiedEntriesMax) return false;
   let isSome = false;
   for (const [repo, names] of unseen)
     for (const portion of portionsOf([...names].map((name) => [name, true] as const))) {
@@ -115,15 +122,18 @@ export async function requestFileDeletion(
   { tenant, repo, objects, newestMs, onlyNew }: FilesWish,
 ): Promise<'requested' | 'full'> {
   const { ledger, queue, clock, ids } = deps;
-  const record = await ledger.readRepo({ tenant, repo });
+  const [record, account] = await Promise.all([ledger.readRepo({ tenant, repo }), ledger.readTenant(tenant)]);
+  // Empty objects count as claims for a day, and leave room for uploads.
+  const isFull = (account?.entryCount ?? 0) + objects.size > emptiedEntriesMax;
   // A batch asks for those of single names by its own.
   const areSingle = !onlyNew && objects.size <= singlesMax;
   const portions = areSingle ? [...objects].map((entry) => new Map([entry])) : [...portionsOf(objects)];
-  const counted = await ledger.countDeletions({
-    tenant,
-    difference: portions.length,
-    atMost: areSingle ? openDeletionsMax : bulkDeletionsMax,
-  });
+  // Those of single objects, which others may have marked for an hour, cost a batch nothing.
+  const bulk = areSingle ? [] : await ledger.deletionsNaming({ tenant, repo, oids: [] });
+  const counted =
+    isFull || bulk.length + (areSingle ? 0 : portions.length) > bulkDeletionsMax
+      ? 'refused'
+      : await ledger.countDeletions({ tenant, difference: portions.length, atMost: openDeletionsMax });
   for (const portion of counted === 'refused' ? [] : portions) {
     const [name = ''] = portion.keys();
     const deletion = newDeletion({
@@ -135,12 +145,17 @@ export async function requestFileDeletion(
       newestMs,
       ...(onlyNew && { onlyNew }),
     });
-    await ledger.putDeletion({ tenant, deletion });
+    // In a large repo, there may be the record of one that has ended.
+    if (!(await ledger.putDeletion({ tenant, deletion })))
+      await ledger.putDeletion({ tenant, deletion: { ...deletion, id: ids.random(16) } });
   }
   // A run counts what is left.
   await queue.request({ tenant, reason: 'delete', full: false });
   return counted === 'refused' ? 'full' : 'requested';
 }
+
+/** Claims of a tenant, from which on no file becomes an empty object: what breaks off stays a claim of whoever made it. */
+const emptiedEntriesMax = tenantEntriesMax / 2;
 
 /** More than these share items, of which every batch reads all. */
 const [singlesMax, bulkDeletionsMax] = [100, 100];
@@ -215,6 +230,15 @@ function divide(
   const [going, taken]: [string[], string[]] = [[], []];
   for (const [name, sizeBytes] of deletion.objects) {
     const stored = found.get(name);
+    if (
+      stored?.mark !== undefined &&
+      deletion.closedAtMs !== undefined &&
+      isOver(stored.mark, settings, nowMs)
+    ) {
+      // Its record is lost, as after a restore of the table.
+      going.push(name);
+      continue;
+    }
     if (!stored || stored.mark !== undefined) {
       // A run that died may have deleted it.
       if (hasBegun) gone.set(name, { sizeBytes, lastModifiedMs: null });
@@ -267,9 +291,18 @@ export async function removeDueEmptied(
 ): Promise<'done' | 'unfinished'> {
   const { ledger, clock, settings } = deps;
   const { tenant, untilMs, run } = input;
-  for (const record of input.repos.filter(isOfFiles)) {
+  const ofFiles = input.repos.filter(isOfFiles);
+  // One query, however many repos there are.
+  const emptied = ofFiles.length === 0 ? [] : await allPages(ledger.emptied({ tenant }));
+  const byRepo = new Map<string, Emptied[]>();
+  for (const each of emptied) {
+    const ofRepo = byRepo.get(each.repo) ?? [];
+    byRepo.set(each.repo, ofRepo);
+    ofRepo.push(each);
+  }
+  for (const record of ofFiles) {
     const { repo } = record;
-    const all = await allPages(ledger.emptied({ tenant, repo }));
+    const all = byRepo.get(repo) ?? [];
     const isDue = ({ dueAtMs }: Emptied) => clock.nowMs() > dueAtMs + 2 * settings.clockSkewMs;
     for (const each of all.filter(isDue)) {
       if (clock.nowMs() > untilMs) return 'unfinished';

@@ -42,6 +42,7 @@ export function repoMethods(table: Table) {
     listRepos,
     removeRepo,
     createRepo,
+    dropKind,
     setStorageClass,
     closeRepo,
     emptyLater,
@@ -155,6 +156,16 @@ async function createRepo(
   });
   if (ok) return 'done';
   return typeof (await readRepo(table, input))?.closedAtMs === 'number' ? 'closed' : 'other-kind';
+}
+
+/** Makes a repo that was just created, at this time, one of git-lfs. */
+async function dropKind(table: Table, { createdAtMs, ...path }: RepoPath & { createdAtMs: number }) {
+  await updateItem(table, {
+    key: repoKey(path),
+    change: [removing('kind')],
+    condition: '#createdAtMs = :created',
+    values: { ':created': createdAtMs },
+  });
 }
 
 /** Sets the storage class of a repo, or with null ends it. `closed`: it is being deleted. */

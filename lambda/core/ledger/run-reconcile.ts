@@ -216,7 +216,7 @@ async function reconcileUntilDone(
   for (;;) {
     const outcome = await reconcile(deps, { tenant, full, isThorough, deadlineMs });
     switch (outcome.kind) {
-      case 'committed':
+      case 'committed': {
         owesFull = (owesFull || full || outcome.tenant.scanned === null) && !outcome.isFull;
         // A full count waits for the initial scans of large repos.
         if (owesFull && !outcome.hasInitialScans) {
@@ -225,7 +225,9 @@ async function reconcileUntilDone(
           continue;
         }
         // What they claimed is free once it's counted that nothing more can come of them.
-        if (await endLapsed(deps, { tenant, unseen: outcome.unseenFiles, untilMs: deadlineMs - reserveMs })) {
+        const { unseenFiles: unseen } = outcome;
+        const { entryCount } = outcome.tenant;
+        if (await endLapsed(deps, { tenant, entryCount, unseen, untilMs: deadlineMs - reserveMs })) {
           full = false;
           continue;
         }
@@ -236,6 +238,7 @@ async function reconcileUntilDone(
         }
         if (outcome.hasAgedPending) await deps.queue.request({ tenant, reason: 'unfinished', full: false });
         return true;
+      }
       case 'absent':
         return true;
       case 'busy': {

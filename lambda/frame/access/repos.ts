@@ -3,6 +3,7 @@ import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
 import { uploadingRepos } from '../../core/ledger/reservations.ts';
 import {
   isThere,
+  type RepoPath,
   type RepoRecord,
   repoLimitsMax,
   reposMax,
@@ -164,12 +165,24 @@ export async function createRepo(
     if (limited.kind !== 'limited') return limited;
     tenant = limited.tenant;
   }
-  const outcome = await deps.ledger.createRepo({ ...path, createdAtMs: deps.clock.nowMs(), kind });
+  const createdAtMs = deps.clock.nowMs();
+  const outcome = await deps.ledger.createRepo({ ...path, createdAtMs, kind });
   if (outcome !== 'done') return { kind: outcome };
+  // A push that began before reads the repo once it has reserved, or has done both.
+  if (kind && (await isReserved(deps, path))) {
+    await deps.ledger.dropKind({ ...path, createdAtMs });
+    return { kind: 'exists' };
+  }
   const record = await deps.ledger.readRepo(path);
   if (!record)
     throw new Error(`The repo ${path.tenant}/${repo} vanished. An item of a created repo is never removed.`);
   return { kind: 'created', tenant, record };
+}
+
+async function isReserved({ ledger }: Pick<CoreDeps, 'ledger'>, path: RepoPath): Promise<boolean> {
+  for await (const page of ledger.reservationsOf(path))
+    if (page.some(({ entries }) => entries.size > 0)) return true;
+  return false;
 }
 
 /** What a change of a mark comes to, before anything is written. */

@@ -14,6 +14,7 @@ export interface ListedFile {
 }
 
 type ListDeps = Pick<CoreDeps, 'store' | 'listing'>;
+type SumDeps = ListDeps & Pick<CoreDeps, 'clock'>;
 
 export type FilesOf = RepoPath & {
   /** What their names begin with. */
@@ -55,14 +56,15 @@ export async function listFiles(
   };
 }
 
-/** LISTs of one request, so that its answer comes in time. */
-const pagesMax = 20;
+/** LISTs of one request, and how long others are begun, so that its answer comes in time. */
+const [pagesMax, listingMs] = [20, 10_000];
 
 /** The files of up to 20 pages. @throws {StoreUnavailableError} */
-async function someFiles(deps: ListDeps, of: FilesOf) {
+async function someFiles(deps: SumDeps, of: FilesOf) {
   const files: ListedFile[] = [];
   let { after } = of;
-  for (let pages = 0; pages < pagesMax; pages += 1) {
+  const untilMs = deps.clock.nowMs() + listingMs;
+  for (let pages = 0; pages < pagesMax && deps.clock.nowMs() <= untilMs; pages += 1) {
     const page = await listFiles(deps, { ...of, after, pageSize: pageKeysMax });
     files.push(...page.files);
     if (page.next === null) return { files, next: null };
@@ -85,7 +87,7 @@ const sumOf = ({ files, next }: Awaited<ReturnType<typeof someFiles>>): Sum => (
 });
 
 /** What files with a prefix take up, as the store lists them now. @throws {StoreUnavailableError} */
-export const usageOfFiles = async (deps: ListDeps, of: FilesOf) => sumOf(await someFiles(deps, of));
+export const usageOfFiles = async (deps: SumDeps, of: FilesOf) => sumOf(await someFiles(deps, of));
 
 type DeleteDeps = ListDeps & Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids'>;
 

@@ -53,18 +53,24 @@ export const isOver = (mark: string, settings: Settings, nowMs: number) =>
 /** Those with fewer names are put together, if there are so many. */
 const [fewNames, manyRecords] = [500, 50];
 
-/** Records of a repo that say the same as these in fewer. They go when the last of these may. */
+/** Records of a repo that say the same as these in fewer: those that go at the same time, or a name would stay taken for weeks. */
 export function mergedEmptied(records: readonly Emptied[]): { merged: Emptied[]; replaced: Emptied[] } {
-  const replaced = records.filter(({ names }) => names.length < fewNames);
-  const [first] = replaced;
-  if (!first || replaced.length < manyRecords) return { merged: [], replaced: [] };
-  const dueAtMs = Math.max(...replaced.map((each) => each.dueAtMs));
-  const all = new Set(replaced.flatMap(({ names }) => names));
-  const merged = [...portionsOf([...all].map((name) => [name, true] as const))].map((portion) => {
-    const names = [...portion.keys()];
-    return { repo: first.repo, names, dueAtMs, id: idOf({ names, dueAtMs }) };
+  const few = records.filter(({ names }) => names.length < fewNames);
+  const sums = [...new Set(few.map(({ dueAtMs }) => dueAtMs))].map((dueAtMs) => {
+    const replaced = few.filter((each) => each.dueAtMs === dueAtMs);
+    const [first] = replaced;
+    if (!first || replaced.length < manyRecords) return { merged: [], replaced: [] };
+    const all = new Set(replaced.flatMap(({ names }) => names));
+    const merged = [...portionsOf([...all].map((name) => [name, true] as const))].map((portion) => {
+      const names = [...portion.keys()];
+      return { repo: first.repo, names, dueAtMs, id: idOf({ names, dueAtMs }) };
+    });
+    return { merged, replaced };
   });
-  return { merged, replaced };
+  return {
+    merged: sums.flatMap(({ merged }) => merged),
+    replaced: sums.flatMap(({ replaced }) => replaced),
+  };
 }
 
 /** UTF-8 bytes of the names in one item. With sizes they fit into its 400 KB. */

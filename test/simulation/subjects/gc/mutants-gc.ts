@@ -49,11 +49,11 @@ const outlivesWatch: GcMutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       putDeletion: async (input) => {
-        await ledger.putDeletion(input);
+        const isPut = await ledger.putDeletion(input);
         const { sweep, ...deletion } = input.deletion;
-        if (!sweep) return;
         const again = { tenant: input.tenant, deletion };
-        world.scheduler.after(landsAgainAfterMs, () => void world.ledger.putDeletion(again));
+        if (sweep) world.scheduler.after(landsAgainAfterMs, () => void world.ledger.putDeletion(again));
+        return isPut;
       },
     }),
 };

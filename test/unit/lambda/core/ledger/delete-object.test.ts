@@ -64,7 +64,7 @@ describe('an object that is marked for deletion', () => {
   };
 
   it('stays if the mark is written only after its repo was emptied and opened', async () => {
-    const writes = vi.spyOn(world.ledger, 'putDeletion').mockResolvedValueOnce(undefined);
+    const writes = vi.spyOn(world.ledger, 'putDeletion').mockResolvedValueOnce(true);
     await mark();
     const [unconfirmed] = writes.mock.calls;
     if (!unconfirmed) throw new Error('Nothing was marked.');

@@ -1,11 +1,15 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
+import { deleteRepo, markObject } from '../../../../../lambda/core/ledger/deletes.ts';
 import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
 import { openDeletionsMax } from '../../../../../lambda/core/ledger/rules/deletion.ts';
+import { type Emptied, mergedEmptied, newEmptied } from '../../../../../lambda/core/ledger/rules/emptied.ts';
 import { storedAgainUntilMs } from '../../../../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
+import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
-import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
+import { createRepo } from '../../../../../lambda/frame/access/repos.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'media';
 const hour = 60 * minute;
@@ -310,4 +314,97 @@ describe('a wish to delete', () => {
     expect(await stack.ledger.deletionsNaming({ tenant, repo, oids: ['new'] })).toEqual([]);
     expect(await stack.ledger.deletionsNaming({ tenant, repo, oids: ['f7'] })).toHaveLength(1);
   });
+});
+
+describe('somebody', () => {
+  it('whose deletes of objects wait keeps nobody from canceling uploads, or deleting many files', async () => {
+    for (let index = 0; index < 101; index += 1) {
+      await stack.upload('app', { [oidOf(index)]: 0 });
+      await markObject(stack.deps, { tenant, repo: 'app', oid: oidOf(index), dryRun: false });
+    }
+    await asked({ broken: 90 });
+    expect(await deleting({ broken: 90 }, true)).toBe('requested');
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`${index}`, 0]));
+    expect(await deleting(many)).toBe('requested');
+  });
+
+  it('who has very many empty objects leaves others room, and claims what breaks off', async () => {
+    await asked({ broken: 40 });
+    const dueAtMs = stack.nowMs + 20 * hour;
+    const names = (record: number) => Array.from({ length: 1000 }, (_, index) => `${record}/${index}`);
+    for (let record = 0; record < 501; record += 1)
+      await stack.ledger.putEmptied({
+        tenant,
+        repo,
+        dueAtMs,
+        id: `${dueAtMs}-${record}`,
+        names: names(record),
+      });
+    expect(await counted()).toEqual([40, 0, 0]);
+    expect(await deleting({ broken: 40 }, true)).toBe('full');
+    stack.nowMs += 40 * minute;
+    expect(await counted()).toEqual([40, 0, 0]);
+    expect(await asked({ other: 60 })).toBe('upload');
+    stack.nowMs += 30 * hour;
+    expect(await counted()).toEqual([0, 0, 0]);
+  });
+
+  it('who pushes to a repo while it becomes one of files gets no URL', async () => {
+    for (const before of ['putReservation', 'issueReservation'] as const) {
+      const name = `new-${before}`.toLowerCase();
+      let made: string | undefined;
+      stack.beforeNext(before, async () => {
+        const [record, beganMs] = [await stack.record(), stack.nowMs];
+        made = (await createRepo(stack.deps, { tenant: record, beganMs, repo: name, kind: 'files' })).kind;
+      });
+      const verdicts = await stack.push(name, { [oidOf(7)]: 9 });
+      const isUpload = typeof verdicts !== 'string' && verdicts.get(oidOf(7))?.kind === 'upload';
+      const kind = (await stack.repo(name))?.kind;
+      expect([made, isUpload, kind]).toEqual(
+        before === 'putReservation' ? ['created', false, 'files'] : ['exists', true, undefined],
+      );
+    }
+  });
+
+  it('who has many repos of files costs a reconcile no query for each', async () => {
+    for (let index = 0; index < 50; index += 1)
+      await stack.ledger.createRepo({ tenant, repo: `r${index}`, createdAtMs: stack.nowMs, kind: 'files' });
+    const queries = vi.spyOn(stack.ledger, 'emptied');
+    await stack.consume();
+    expect(queries.mock.calls.length).toBeLessThan(5);
+  });
+});
+
+describe('empty objects whose records were lost', () => {
+  it('keep no repo from being deleted', async () => {
+    await asked({ a: 50 });
+    put('a', 50);
+    await stack.consume();
+    await deleting({ a: 50 });
+    await stack.consume();
+    for (const { id } of await emptied()) await stack.ledger.removeEmptied({ tenant, repo, id });
+    await deleteRepo(stack.deps, { tenant, repo, dryRun: false });
+    await stack.pass(4 * 24 * hour);
+    expect([sizeOf('a'), (await stack.repo(repo))?.closedAtMs ?? null]).toEqual([undefined, null]);
+  });
+});
+
+it('a name stays taken for little more than a day, however often others of its repo are deleted', () => {
+  let records: Emptied[] = [];
+  const [bornMs, goneMs] = [new Map<string, number>(), new Map<string, number>()];
+  let nowMs = 1e12;
+  for (let index = 0; index < 2000; index += 1) {
+    nowMs += hour / 20;
+    const name = `${index}`;
+    bornMs.set(name, nowMs);
+    records.push(newEmptied(defaultSettings, { repo, names: [name], byMs: nowMs }));
+    for (const { names } of records.filter(({ dueAtMs }) => nowMs > dueAtMs))
+      for (const each of names) goneMs.set(each, nowMs);
+    records = records.filter(({ dueAtMs }) => nowMs <= dueAtMs);
+    const { merged, replaced } = mergedEmptied(records);
+    records = [...records.filter((each) => !replaced.includes(each)), ...merged];
+  }
+  const ages = [...goneMs].map(([name, atMs]) => (atMs - (bornMs.get(name) ?? 0)) / hour);
+  expect(ages.length).toBeGreaterThan(1000);
+  expect(Math.max(...ages)).toBeLessThan(28);
 });

@@ -101,6 +101,20 @@ describe('a large repo of files', () => {
     await isCounted(count - 1);
   });
 
+  it('has a file deleted that took the name of one that was deleted a moment ago', async () => {
+    const [name = ''] = named(1);
+    const objects = new Map([[name, 10]]);
+    await stack.pass(3 * day);
+    await requestFileDeletion(stack.deps, { tenant, repo, objects });
+    await stack.consume();
+    await admitted([name]);
+    putAll([name]);
+    await requestFileDeletion(stack.deps, { tenant, repo, objects });
+    await stack.consume();
+    await stack.pass(60 * minute);
+    await isCounted(count - 1);
+  });
+
   it('is split where it grows', async () => {
     const before = (await shards()).length;
     const more = Array.from({ length: 3000 }, (_, index) => `users/3/more/${index}`);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import type { StoredObject } from '../../lambda/core/store/rules/store.ts';
 import { letTakeTime } from '../system/connections.ts';
 import { isDiskFull, syncFolder } from '../system/durable-file.ts';
 import { closeServer, createBoundedServer, listen } from '../system/loopback-server.ts';
@@ -43,8 +44,8 @@ export interface RunningStore {
   readonly port: number;
   /** Serves a request that came elsewhere, as one that came here. */
   serve(message: IncomingMessage, response: ServerResponse): void;
-  /** What HEAD answers, without a request. The SHA-256 is hex, if the upload declared one. */
-  head(key: string): { readonly sizeBytes: number; readonly sha256: string | undefined } | undefined;
+  /** What HEAD answers, without a request. */
+  head(key: string): StoredObject | undefined;
   /** @returns the size of an object that was taken out now, because its file is gone, cut, or has wrong bytes. */
   discardDamaged(key: string): Promise<number | undefined>;
   /** What is wrong in its folder. */
@@ -93,9 +94,14 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     serve: (message, response) => void serve(message, response),
     head: (key) => {
       const record = files.index.get(key);
-      const sha256 = record?.checksums.sha256;
-      const hex = sha256 && Buffer.from(sha256, 'base64').toString('hex');
-      return record && { sizeBytes: record.sizeBytes, sha256: hex };
+      if (!record) return undefined;
+      const { sizeBytes, mark, checksums } = record;
+      return {
+        sizeBytes,
+        sha256: checksums.sha256 && Buffer.from(checksums.sha256, 'base64').toString('hex'),
+        lastModifiedMs: Math.floor(record.lastModifiedMs / 1000) * 1000,
+        ...(mark !== undefined && { mark }),
+      };
     },
     discardDamaged: (key) => files.discardDamaged(key),
     damage: files.damage,

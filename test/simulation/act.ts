@@ -3,7 +3,7 @@ import { allPages } from '../../lambda/core/rules/async.ts';
 import { cleanUp, download, hold } from './act-beside.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
-import { oidName, repoName } from './names.ts';
+import { repoName } from './names.ts';
 import type { SimDeps } from './ports.ts';
 import { push } from './push.ts';
 import type { Action, AroundAction, CrowdAction, DeleteObjectAction, Scenario } from './scenario.ts';
@@ -31,7 +31,7 @@ export async function act(
       });
       return;
     case 'delete-object': {
-      const object = { repo: repoName(action.repo), oid: oidName(action.oid) };
+      const object = { repo: repoName(action.repo), oid: world.nameOf(action.repo, action.oid) };
       if (world.truth.files.has(object.repo))
         return deleteFile(world, { ...object, isCancel: action.contested });
       const wish = { tenant, ...object, dryRun: false };
@@ -87,14 +87,15 @@ export async function act(
       const record = await world.truth.ledger.readRepo(path);
       if (world.isFair() && typeof record?.closedAtMs === 'number')
         throw new Violation(`Story: ${path.repo} is not open yet`);
-      await world.truth.ledger.createRepo({ ...path, createdAtMs: world.scheduler.nowMs, kind: 'files' });
-      world.truth.files.add(path.repo);
+      const createdAtMs = world.scheduler.nowMs;
+      const outcome = await world.truth.ledger.createRepo({ ...path, createdAtMs, kind: 'files' });
+      if (outcome === 'done') world.truth.files.add(path.repo);
       return;
     }
     case 'expect-stored': {
       // Where something fails or dies, it may never have been sent.
       if (!world.isFair()) return;
-      const name = `${repoName(action.repo)}/${oidName(action.oid)}`;
+      const name = `${repoName(action.repo)}/${world.nameOf(action.repo, action.oid)}`;
       const { stored, marked } = world.truth;
       if (!stored.has(name) || marked.has(name))
         throw new Violation(
@@ -116,7 +117,7 @@ function insteadOf(
   const { filesRepos, random } = world;
   const of = filesRepos.find((index) => index === (repo ?? index));
   if (of === undefined || !world.truth.files.has(repoName(of))) return of === undefined ? act() : undefined;
-  return deleteFile(world, { repo: repoName(of), oid: oidName(oid), isCancel: random.chance(0.5) });
+  return deleteFile(world, { repo: repoName(of), oid: world.nameOf(of, oid), isCancel: random.chance(0.5) });
 }
 
 /** Deletes a file, or cancels its uploads, as somebody who has asked what is stored or claimed. */
@@ -159,7 +160,8 @@ async function deleteFile(
 
 async function crowd(world: TenantWorld, { repo, oid, batches }: CrowdAction): Promise<void> {
   const { tenant, settings, truth, scheduler } = world;
-  const entries = new Map([[oidName(oid), world.sizeOf(oidName(oid))]]);
+  const name = world.nameOf(repo, oid);
+  const entries = new Map([[name, world.sizeOf(name)]]);
   const expiresAtMs = scheduler.nowMs + settings.urlLifetimeMs + settings.reservationSlackMs;
   const times = {
     createdAtMs: scheduler.nowMs,
@@ -178,8 +180,9 @@ async function crowd(world: TenantWorld, { repo, oid, batches }: CrowdAction): P
 async function changeAround(world: TenantWorld, { where, oid, change }: AroundAction): Promise<void> {
   const isRepo = where === 0 || where === 1;
   const folder = { 'unknown-folder': 'backup/old/', 'no-folder': '' };
-  const name = isRepo ? `${repoName(where)}/${oidName(oid)}` : `${folder[where]}note-${oid}`;
-  const sizeBytes = isRepo ? world.sizeOf(oidName(oid)) : oid;
+  const object = isRepo ? world.nameOf(where, oid) : '';
+  const name = isRepo ? `${repoName(where)}/${object}` : `${folder[where]}note-${oid}`;
+  const sizeBytes = isRepo ? world.sizeOf(object) : oid;
   world.changeAround({ name, ...(change === 'put' && { sizeBytes }) });
 }
 
@@ -192,7 +195,7 @@ async function contest(
 ): Promise<void> {
   const { tenant, random, scheduler, settings, truth } = world;
   const holders = truth.reservations.filter(
-    (held) => held.repo === repoName(repo) && held.entries.has(oidName(oid)),
+    (held) => held.repo === repoName(repo) && held.entries.has(world.nameOf(repo, oid)),
   );
   const freeAtMs = Math.max(dueAtMs, ...holders.map((held) => held.lapsedAtMs)) + settings.clockSkewMs;
   await world.wait(Math.max(0, freeAtMs + 1 - scheduler.nowMs));

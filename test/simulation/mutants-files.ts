@@ -1,6 +1,7 @@
 import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
 import type { ObjectStore } from '../../lambda/core/store/rules/store.ts';
 import { replacing } from './replacing.ts';
+import type { Focus } from './seeds.ts';
 import {
   arrivedWhileCanceled,
   deletedForOthers,
@@ -82,8 +83,25 @@ const shown = withLedger((ledger) => ({
   },
 }));
 
+/** In a large repo, who looks for what is claimed takes an empty object for a file. */
+const takenForFiles = withStore((store) => ({
+  head: async (key) => {
+    const stored = await store.head(key);
+    if (stored === undefined) return undefined;
+    const { mark: _, ...file } = stored;
+    return file;
+  },
+}));
+
 /** Name, invariant that each breaks, and within how many seeds it's found: three times what it took. */
-const rows: readonly { name: string; mutant: Mutant; invariant: RegExp; seeds: number; story?: Story }[] = [
+const rows: readonly {
+  name: string;
+  mutant: Mutant;
+  invariant: RegExp;
+  seeds: number;
+  story?: Story;
+  focus?: Focus;
+}[] = [
   {
     name: 'a file that is deleted plainly',
     mutant: deletedPlainly,
@@ -122,6 +140,13 @@ const rows: readonly { name: string; mutant: Mutant; invariant: RegExp; seeds: n
     story: deletedWhileScanned,
   },
   { name: 'empty objects that count', mutant: shown, invariant: /^I3/, seeds: 30 },
+  {
+    name: 'empty objects that a large repo takes for files',
+    mutant: takenForFiles,
+    invariant: /^I/,
+    seeds: 150,
+    focus: 'large-repos',
+  },
 ];
 
-export const fileMutants = rows.map((row) => ({ ...row, focus: 'files' as const }));
+export const fileMutants = rows.map((row) => ({ focus: 'files' as const, ...row }));

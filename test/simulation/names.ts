@@ -8,3 +8,6 @@ export const oidName = (index: number) => {
   const start = index < 16 ? ['00', '01', '1'][index % 3] : '';
   return (start + digits.repeat(64)).slice(0, 64);
 };
+/** Of files: with what separates names elsewhere, beyond all hex digits, or like an oid. */
+export const fileName = (index: number) =>
+  index % 5 === 4 ? oidName(index) : `${['photos/a b', 'photos/ü:#', 'a/~', '文'][index % 5]}/${index}`;

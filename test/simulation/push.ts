@@ -1,10 +1,11 @@
 import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
 import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts';
 import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/core/ledger/upload-batch.ts';
+import { isOid } from '../../lambda/core/rules/names.ts';
 import { breakOff } from './broken-put.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
-import { oidName, repoName } from './names.ts';
+import { repoName } from './names.ts';
 import type { SimDeps } from './ports.ts';
 import { replacing } from './replacing.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
@@ -31,7 +32,7 @@ export async function push(world: TenantWorld, action: PushAction, sizes: readon
   const repo = repoName(action.repo);
   const objects = new Map(
     action.objects.map(({ oid, lie }) => [
-      oidName(oid),
+      world.nameOf(action.repo, oid),
       lie ? falseSize(sizes[oid] ?? 0) : (sizes[oid] ?? 0),
     ]),
   );
@@ -112,6 +113,8 @@ export async function askOnce(
       if (!isOpen) return { kind: 'absent' } as const;
       const { watch, objectCount: repoObjects } = repo ?? {};
       const isOfFiles = repo?.kind === 'files';
+      // Another front asks for names that are no oids.
+      if (!isOfFiles && ![...request.objects.keys()].every(isOid)) return { kind: 'absent' } as const;
       const files = isOfFiles && { files: new Map([...request.objects.keys()].map((name) => [name, {}])) };
       return grantedOnly(world, deps, (noted) =>
         code.admitUpload(noted, { tenant: record, repoObjects, watch, ...request, ...files }),
@@ -220,7 +223,9 @@ async function sendAll(
       if (broken && input.action.verify) await verify(world, verified);
       if (broken === 'give-up') return;
       if (broken === 'new-batch') {
-        const objects = input.action.objects.filter((object) => oidName(object.oid) === oid);
+        const objects = input.action.objects.filter(
+          (object) => world.nameOf(input.action.repo, object.oid) === oid,
+        );
         return push(world, { ...input.action, objects }, input.sizes);
       }
       const sent = await send(world, {

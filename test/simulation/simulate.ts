@@ -4,7 +4,7 @@ import type { Mix } from './actor.ts';
 import type { Code } from './code.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
-import { oidName, repoName, tenantName } from './names.ts';
+import { fileName, oidName, repoName, tenantName } from './names.ts';
 import { checkRest, largeRepoRunsMax, mayHaveScansLeft } from './rest.ts';
 import type { Action, OutageAction, Scenario } from './scenario.ts';
 import type { Stage } from './stage.ts';
@@ -52,12 +52,10 @@ export async function simulate(
   world.coverage.tenants += tenants.length;
   scenario.tenants.forEach(({ imported }, index) => {
     for (const oid of imported) {
-      const object = { repo: repoName(oid % 2), oid: oidName(oid), sizeBytes: scenario.sizes[oid] ?? 0 };
-      land(world, tenantName(index), object);
+      land(world, index, { repo: oid % 2, oid, sizeBytes: scenario.sizes[oid] ?? 0 });
     }
     if (world.hasLargeRepos)
-      for (const oid of largeRepoOids)
-        land(world, tenantName(index), { repo: repoName(oid % 2), oid: oidName(oid), sizeBytes: 1 });
+      for (const oid of largeRepoOids) land(world, index, { repo: oid % 2, oid, sizeBytes: 1 });
   });
   world.start(0, () => play(world, scenario));
   await world.run();
@@ -68,9 +66,15 @@ export async function simulate(
 const largeRepoOids = [10, 11, 12, 13, 14, 15];
 
 /** Something is in the bucket before the tenant is created. */
-function land(world: World, tenant: string, object: { repo: string; oid: string; sizeBytes: number }): void {
+function land(
+  world: World,
+  tenant: number,
+  { repo, oid, sizeBytes }: { repo: number; oid: number; sizeBytes: number },
+): void {
   const { nowMs } = world.scheduler;
-  world.account(tenant).truth.land({ ...object, lastModifiedMs: nowMs - 1000 }, nowMs);
+  const name = (world.filesRepos.includes(repo) ? fileName : oidName)(oid);
+  const object = { repo: repoName(repo), oid: name, sizeBytes, lastModifiedMs: nowMs - 1000 };
+  world.account(tenantName(tenant)).truth.land(object, nowMs);
 }
 
 /** Counts a new tenant twice, in good weather: then its repos are large repos. */
@@ -187,8 +191,11 @@ async function create(world: TenantWorld, limitBytes: number | null): Promise<vo
     if (world.truth.ledger.inspect(tenant).record) break;
   }
   for (const index of world.filesRepos) {
+    const path = { tenant, repo: repoName(index) };
     const createdAtMs = world.scheduler.nowMs;
-    await world.truth.ledger.createRepo({ tenant, repo: repoName(index), createdAtMs, kind: 'files' });
+    const outcome = await world.truth.ledger.createRepo({ ...path, createdAtMs, kind: 'files' });
+    // A reconcile may have found it first, and taken it for one of git-lfs.
+    if (outcome !== 'done') world.truth.files.delete(path.repo);
   }
 }
 

@@ -84,8 +84,9 @@ export function stageOf(seed: number): Stage {
 export function largeRepoStageOf(seed: number): Stage {
   const stage = stageOf(seed);
   const largeRepos = anyLargeRepos(new Random(seed ^ 0x61_a8));
+  const filesRepos = new Random(seed ^ 0x1a_f1).pick([[], [], [1], [0, 1]]);
   // A mark that lands after its grace time does not protect.
-  return { ...stage, settings: { ...stage.settings, ...largeRepos, deleteGraceMs: 20 * 60_000 } };
+  return { ...stage, filesRepos, settings: { ...stage.settings, ...largeRepos, deleteGraceMs: 20 * 60_000 } };
 }
 
 /** Files in each tenant, mostly beside a repo of git-lfs, and more often than else with PUTs that end hours late. */

@@ -1,5 +1,6 @@
 import { usualLateMaxMs } from './actor.ts';
 import type { Coverage } from './coverage.ts';
+import { fileName, oidName, repoName } from './names.ts';
 import type { Account, World } from './world.ts';
 
 /** The world as one tenant's people see it. */
@@ -69,6 +70,11 @@ export class TenantWorld {
   /** Somebody puts an object straight into the bucket, or removes one. @param change.sizeBytes undefined: removed. */
   changeAround(change: { name: string; sizeBytes?: number }): void {
     this.#world.changeAround(this.tenant, change);
+  }
+
+  /** What an object is called in a repo, as it is now. */
+  nameOf(repo: number, oid: number): string {
+    return (this.truth.files.has(repoName(repo)) ? fileName : oidName)(oid);
   }
 
   /** An upload ends. */

@@ -20,7 +20,7 @@ import type { Code } from './code.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
 import { type AskedRemoval, Invariants, Violation } from './invariants.ts';
 import { Mishaps } from './mishaps.ts';
-import { oidName, repoName, tenantName } from './names.ts';
+import { fileName, oidName, repoName, tenantName } from './names.ts';
 import type { SimDeps, SimPorts } from './ports.ts';
 import { Processes, tableFor } from './processes.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
@@ -132,7 +132,10 @@ export class World {
     this.#processes = new Processes(input.seed, input.other);
     this.mix = input.mix;
     const stage = input.stage ?? stageOf(input.seed);
-    this.#sizes = input.objects ?? new Map(input.sizes.map((size, index) => [oidName(index), size]));
+    const sized = input.sizes.flatMap((size, index) =>
+      [oidName, fileName].map((name) => [name(index), size] as const),
+    );
+    this.#sizes = input.objects ?? new Map(sized);
     // The grace time is short enough to overlap with other actions, and longer than a batch can take.
     this.settings = {
       ...defaultSettings,

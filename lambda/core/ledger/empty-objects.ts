@@ -1,5 +1,6 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
+import { headEach } from '../store/head-each.ts';
 import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
@@ -8,6 +9,7 @@ import {
   deleteRunMs,
   newDeletion,
   openDeletionsMax,
+  type RemovedObject,
   singleDeletionId,
 } from './rules/deletion.ts';
 import { type Emptied, isOver, markOf, mergedEmptied, newEmptied, portionsOf } from './rules/emptied.ts';
@@ -74,10 +76,12 @@ export async function endLapsed(
       if (nowMs > untilMs) return isSome;
       const taking = { tenant, repo, names: [...portion.keys()], onlyNew: true };
       const isDone = await takeNames(deps, { ...taking, deadlineMs: nowMs + deleteRunMs });
-      // A scan that knew nothing of the record may have counted empty objects.
-      await markDirty(deps, { tenant, repo, isRecorded: false });
-      if (isDone) deps.log.info('lapsed uploads ended', { tenant, repo, names: portion.size });
-      isSome ||= isDone;
+      // A scan that knew nothing of the record may have counted empty objects, but no bytes.
+      await markDirty(deps, { tenant, repo, isRecorded: true });
+      // The store is struggling.
+      if (!isDone) return isSome;
+      deps.log.info('lapsed uploads ended', { tenant, repo, names: portion.size });
+      isSome = true;
     }
   return isSome;
 }
@@ -137,88 +141,86 @@ const [singlesMax, bulkDeletionsMax] = [100, 100];
  * Deletes files: at once where no URL of a name can be used any more, and else an empty object replaces them.
  *
  * @param input.deletion as it was claimed until `deadlineMs`.
- * @returns false: the store did not answer for each. It's repeated after the deadline.
+ * @param input.hasBegun another run had claimed it: it may have deleted some.
+ * @returns name → what is gone that was counted. undefined: the store did not answer for each. It's repeated after the deadline.
  * @throws {LedgerUnavailableError}
  */
 export async function deleteFiles(
   deps: EmptyDeps,
-  { tenant, deletion, deadlineMs }: { tenant: string; deletion: Deletion; deadlineMs: number },
-): Promise<boolean> {
+  input: { tenant: string; deletion: Deletion; deadlineMs: number; hasBegun: boolean; isLarge: boolean },
+): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
+  const { tenant, deletion, deadlineMs, isLarge } = input;
   const { store, ledger, log } = deps;
-  const { repo, objects, emptied } = deletion;
+  const { repo, objects, emptied, onlyNew = false } = deletion;
   const prefix = repoPrefix({ tenant, repo });
-  const found = await headEach(deps, { prefix, names: [...objects.keys()] });
-  if (!found) return false;
-  const { going, taken } = divide(deps, { deletion, found });
+  const found = await headEach(deps, { prefix, names: objects.keys() });
+  if (!found) return undefined;
+  const { going, taken, gone } = divide(deps, { ...input, found });
   const act = async () => {
-    const isTaken = await takeNames(deps, {
-      tenant,
-      repo,
-      names: taken,
-      onlyNew: deletion.onlyNew ?? false,
-      deadlineMs,
-    });
-    const unanswered = await store.delete(
-      going.map((name) => prefix + name),
-      { deadlineMs },
-    );
+    const taking = { tenant, repo, names: taken, onlyNew, deadlineMs };
+    const isTaken = await takeNames(deps, taking);
+    const keys = going.map((name) => prefix + name);
+    const unanswered = await store.delete(keys, { deadlineMs });
     return isTaken && unanswered.size === 0 ? true : undefined;
   };
   if (emptied !== undefined) {
     // Nobody sees or counts them.
-    if (!(await act())) return false;
+    if (!(await act())) return undefined;
     await ledger.removeEmptied({ tenant, repo, id: emptied });
   } else if (going.length + taken.length > 0) {
     const bytes = [...going, ...taken].reduce((sum, name) => sum + (objects.get(name) ?? 0), 0);
-    const announcing = { tenant, repo, bytes, deadlineMs, isRecorded: false };
-    if (!(await announced(deps, announcing, act))) return false;
+    // Where nothing was, nothing changes that is counted.
+    const announcing = { tenant, repo, bytes, deadlineMs, isRecorded: isLarge || onlyNew };
+    if (!(await announced(deps, announcing, act))) return undefined;
     log.info('deleted', { tenant, repo, objectCount: going.length + taken.length, bytes });
   }
-  return true;
+  return gone;
 }
 
-/** @returns undefined: the store did not answer for each. */
-async function headEach(
-  { store }: EmptyDeps,
-  { prefix, names }: { prefix: string; names: readonly string[] },
-): Promise<ReadonlyMap<string, StoredObject | undefined> | undefined> {
-  try {
-    const found = await mapLimited(names, requestsAtOnce, (name) => store.head(prefix + name));
-    return new Map(names.map((name, index) => [name, found[index]]));
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return undefined;
-  }
-}
-
-/** What is deleted, and which names get an empty object. */
+/** What is deleted, which names get an empty object, and what of both was counted. */
 function divide(
   { clock, settings }: EmptyDeps,
-  { deletion, found }: { deletion: Deletion; found: ReadonlyMap<string, StoredObject | undefined> },
-): { going: readonly string[]; taken: readonly string[] } {
+  input: {
+    deletion: Deletion;
+    found: ReadonlyMap<string, StoredObject | undefined>;
+    hasBegun: boolean;
+  },
+): {
+  going: readonly string[];
+  taken: readonly string[];
+  gone: ReadonlyMap<string, RemovedObject>;
+} {
+  const { deletion, found, hasBegun } = input;
   const names = [...deletion.objects.keys()];
   const { emptied } = deletion;
   const nowMs = clock.nowMs();
+  const gone = new Map<string, RemovedObject>();
   if (emptied !== undefined) {
     const isGoing = ({ mark }: StoredObject) => mark !== undefined && isOver(mark, settings, nowMs);
     return {
       going: [...found].flatMap(([name, stored]) => (stored && isGoing(stored) ? [name] : [])),
       taken: [],
+      gone,
     };
   }
-  if (deletion.onlyNew) return { going: [], taken: names.filter((name) => !found.get(name)) };
+  if (deletion.onlyNew) return { going: [], taken: names.filter((name) => !found.get(name)), gone };
   const [going, taken]: [string[], string[]] = [[], []];
-  for (const name of names) {
+  for (const [name, sizeBytes] of deletion.objects) {
     const stored = found.get(name);
-    if (!stored || stored.mark !== undefined) continue;
+    if (!stored || stored.mark !== undefined) {
+      // A run that died may have deleted it.
+      if (hasBegun) gone.set(name, { sizeBytes, lastModifiedMs: null });
+      continue;
+    }
     const { lastModifiedMs } = stored;
     // A write that lands late must not delete what came after it.
     if ((lastModifiedMs ?? 0) > (deletion.newestMs ?? deletion.dueAtMs + settings.clockSkewMs)) continue;
+    gone.set(name, { sizeBytes: stored.sizeBytes, lastModifiedMs: lastModifiedMs ?? null });
     // Of URLs that were handed out before it arrived, one may have been for the largest.
     const largest = { sizeBytes: settings.objectBytesMax, lastModifiedMs: lastModifiedMs ?? nowMs };
     (nowMs > storedAgainUntilMs(settings, largest) ? going : taken).push(name);
   }
-  return { going, taken };
+  return { going, taken, gone };
 }
 
 /** The names at which a tenant's repos have empty objects, or may have. */

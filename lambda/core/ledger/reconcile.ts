@@ -362,6 +362,7 @@ async function countRepos(
     ...run,
     snapshot,
     largeRepos: [...selected.records, ...scanned.outgrown],
+    emptied,
     isAwaited,
     isThorough,
     awaitedOidsOf: (repo) => (exclude?.repo === repo ? exclude.oids : new Set()),

@@ -1,7 +1,8 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
-import { StoreUnavailableError } from '../store/rules/store.ts';
+import { headEach } from '../store/head-each.ts';
+import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
 import { readHolds } from './deletes.ts';
@@ -24,8 +25,6 @@ import {
 } from './rules/reservation.ts';
 import { isOfFiles } from './rules/tenant.ts';
 import { type Spared, sparedBy } from './seams.ts';
-
-const expectedAtOnce = 16;
 
 /**
  * An unconfirmed reservation of objects that are about to be deleted, if a PUT may store them once more. Their room is then
@@ -83,20 +82,11 @@ export async function findYoung(
   { store, clock, settings }: Pick<CoreDeps, 'store' | 'clock' | 'settings'>,
   input: { tenant: string; repo: string; names: Iterable<string> },
 ): Promise<ReadonlySet<string> | undefined> {
-  const { tenant, repo } = input;
-  const young = new Set<string>();
-  try {
-    await mapLimited([...input.names].filter(isOid), expectedAtOnce, async (name) => {
-      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
-      if (!stored) return;
-      const { sizeBytes, lastModifiedMs = clock.nowMs() } = stored;
-      if (clock.nowMs() <= storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs })) young.add(name);
-    });
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return undefined;
-  }
-  return young;
+  const names = [...input.names].filter(isOid);
+  const found = await headEach({ store }, { prefix: deletionPrefix(input), names });
+  const isYoung = ({ sizeBytes, lastModifiedMs = clock.nowMs() }: StoredObject) =>
+    clock.nowMs() <= storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs });
+  return found && new Set([...found].flatMap(([name, stored]) => (stored && isYoung(stored) ? [name] : [])));
 }
 
 /** No object of a deletion. */
@@ -261,7 +251,10 @@ export async function runDeletion(
     await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
     return nothingLeft;
   }
-  if (isOfFiles(record)) return runOnFiles(deps, { tenant, deletion: claim.deletion, deadlineMs });
+  if (record && isOfFiles(record)) {
+    const isLarge = record.large !== undefined;
+    return runOnFiles(deps, { tenant, deletion: claim.deletion, deadlineMs, hasBegun, isLarge });
+  }
   // After the claim, too: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   // After the claim, too. Of a closed repo all goes.
@@ -321,13 +314,24 @@ const nothingLeft: DeletionRun = { kind: 'ended', heldCount: 0, isWaiting: false
 
 async function runOnFiles(
   deps: DeletionDeps,
-  input: { tenant: string; deletion: Deletion; deadlineMs: number },
+  input: { tenant: string; deletion: Deletion; deadlineMs: number; hasBegun: boolean; isLarge: boolean },
 ): Promise<DeletionRun> {
-  if (!(await deleteFiles(deps, input))) return { kind: 'unanswered' };
-  const { tenant, deletion, deadlineMs } = input;
+  const { tenant, deletion, deadlineMs, hasBegun, isLarge } = input;
   const { id: deletionId, repo, dueAtMs } = deletion;
-  const left = new Map<string, number>();
-  await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, dueAtMs, left, keptUntilMs: null });
+  const beganMs = hasBegun ? dueAtMs : deps.clock.nowMs();
+  const objects = await deleteFiles(deps, input);
+  if (!objects) return { kind: 'unanswered' };
+  const removal = { runMs: deadlineMs, beganMs, endedMs: deps.clock.nowMs(), objects };
+  await deps.ledger.endDeletion({
+    tenant,
+    repo,
+    deletionId,
+    deadlineMs,
+    dueAtMs,
+    left: new Map(),
+    keptUntilMs: null,
+    ...(isLarge && objects.size > 0 && { removal }),
+  });
   return nothingLeft;
 }
 
@@ -398,21 +402,14 @@ const noObjects: ReadonlyMap<string, RemovedObject> = new Map();
 
 /** Which objects are not in the store. undefined: it did not answer for each. */
 async function findMissing(
-  { store }: Pick<CoreDeps, 'store'>,
+  deps: Pick<CoreDeps, 'store'>,
   input: { tenant: string; repo: string; objects: ReadonlyMap<string, number> },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
-  const { tenant, repo } = input;
-  const missing = new Map<string, RemovedObject>();
-  try {
-    await mapLimited([...input.objects], headsAtOnce, async ([name, sizeBytes]) => {
-      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
-      if (!stored) missing.set(name, { sizeBytes, lastModifiedMs: null });
-    });
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return undefined;
-  }
-  return missing;
+  const { objects } = input;
+  const found = await headEach(deps, { prefix: deletionPrefix(input), names: objects.keys() });
+  if (!found) return undefined;
+  const missing = [...objects].filter(([name]) => !found.get(name));
+  return new Map(missing.map(([name, sizeBytes]) => [name, { sizeBytes, lastModifiedMs: null }]));
 }
 
 /**

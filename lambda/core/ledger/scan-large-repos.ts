@@ -8,7 +8,7 @@ import { chargedForShards, type ShardCharge } from './rules/reconcile-policy.ts'
 import { RepoReservations, type RepoScan } from './rules/repo-reservations.ts';
 import { deletedByMs, sumEntries } from './rules/reservation.ts';
 import {
-  childrenOf,
+  partsOf,
   planShards,
   type Shard,
   shardsInForce,
@@ -17,6 +17,7 @@ import {
 } from './rules/shard.ts';
 import {
   isChangeUnknown,
+  isOfFiles,
   isOnHold,
   type LargeRepo,
   listsOfMonth,
@@ -44,6 +45,8 @@ interface ScanLargeRepoInput {
   readonly snapshot: LedgerSnapshot;
   /** The oids of a batch that waits for the outcome, although its reservation is left out. */
   readonly awaitedOids: ReadonlySet<string>;
+  /** Of files: names at which there are empty objects, or may be. */
+  readonly emptied: ReadonlySet<string> | undefined;
   /** Count all shards again, from now on. */
   readonly isThorough: boolean;
   /** LIST requests that may be made for shards. */
@@ -116,7 +119,7 @@ async function scanLargeRepo(deps: ScanLargeRepoDeps, input: ScanLargeRepoInput)
   const unknown = goesOn
     ? new Set<string>()
     : await askForClaimed(deps, { ...input, count, reservations, going });
-  count.tidy({ isClaimed: (oid) => claimed.has(oid), scannedAtMs });
+  count.tidy({ claimed, scannedAtMs });
 
   const nextDueMs = () =>
     isScanned && unknown.size === 0
@@ -216,7 +219,8 @@ async function startInitialScan(
 ): Promise<LargeRepoOutcome> {
   const { tenant, record, epoch, snapshot, lease } = input;
   const { repo, dirtyToken } = record;
-  const shards = childrenOf('').map((prefix) => unscannedShard(prefix, epoch));
+  const places = isOfFiles(record) ? [{ prefix: '', after: null }] : partsOf({ prefix: '' });
+  const shards = places.map((place) => unscannedShard(place, epoch));
   for (const shard of shards) {
     await renewOrThrow(lease);
     if ((await deps.ledger.putShard({ tenant, repo, shard, epochRead: null })) === 'superseded')
@@ -294,7 +298,7 @@ async function readShards(
     const path = { tenant, repo: record.repo, prefix };
     if ((await ledger.removeShard({ ...path, epochRead })) === 'superseded') throw new SupersededError();
   }
-  return new LargeRepoScan({ epoch, shards, runs, settings });
+  return new LargeRepoScan({ epoch, shards, runs, settings, isOfFiles: isOfFiles(record) });
 }
 
 function largeAfter(
@@ -329,16 +333,21 @@ async function askForClaimed(
 ): Promise<ReadonlySet<string>> {
   const { tenant, record, count, snapshot, going, lease } = input;
   const isAnswered = (oid: string) => count.isCounted(oid) || going.has(oid);
-  const wanted = input.reservations.toAsk({ nowMs: snapshot.scanBeganMs, isCounted: isAnswered });
+  const wanted = input.reservations.toAsk({
+    nowMs: snapshot.scanBeganMs,
+    isCounted: isAnswered,
+    isOfFiles: isOfFiles(record),
+  });
   for (const oid of input.awaitedOids)
     if (!isAnswered(oid) && !wanted.has(oid)) wanted.set(oid, snapshot.scanBeganMs);
   const oids = [...wanted].slice(0, headsMax);
   const unknown = new Set([...wanted.keys()].slice(headsMax));
   await mapLimited(oids, headsAtOnce, async ([oid, claimedSinceMs]) => {
     const stored = await store.head(objectKey({ tenant, repo: record.repo, oid }));
-    const { sizeBytes = 0, lastModifiedMs = null } = stored ?? {};
+    const { sizeBytes = 0, lastModifiedMs = null, mark } = stored ?? {};
     const found = { oid, sizeBytes, lastModifiedMs, claimedSinceMs, foundAtMs: clock.nowMs() };
-    if (stored && !count.found(found)) unknown.add(oid);
+    if (mark !== undefined) count.foundEmptied(oid);
+    else if (stored && !count.found(found)) unknown.add(oid);
     await renewOrThrow(lease);
   });
   for (const oid of going) if (!count.isCounted(oid)) unknown.add(oid);
@@ -389,7 +398,9 @@ export function selectLargeRepos(
  */
 export async function scanLargeRepos(
   deps: Pick<CoreDeps, 'ledger' | 'store' | 'scan' | 'clock' | 'log' | 'settings'>,
-  input: Omit<ScanLargeRepoInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
+  input: Omit<ScanLargeRepoInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids' | 'emptied'> & {
+    /** Repo → names. */
+    emptied: ReadonlyMap<string, ReadonlySet<string>>;
     largeRepos: readonly RepoRecord[];
     isAwaited: boolean;
     awaitedOidsOf: (repo: string) => ReadonlySet<string>;
@@ -409,6 +420,7 @@ export async function scanLargeRepos(
       tenant: before.tenant,
       record,
       listsMax: left,
+      emptied: isOfFiles(record) ? (input.emptied.get(record.repo) ?? new Set()) : undefined,
       awaitedOids: input.awaitedOidsOf(record.repo),
     });
     left = Math.max(0, left - outcome.shardLists);

@@ -342,9 +342,9 @@ async function scanEach(
   const hints = hintsOf(input.known);
   const withoutHint = repos.filter((repo) => !hints.has(repo)).length;
   const isAwaited = input.isAwaited && withoutHint <= sixteenAtOnceReposMax;
-  // One that is being emptied, and files: shards are ranges of hex digits.
-  const whole = input.known.filter(({ closedAtMs, kind }) => closedAtMs !== null || kind === 'files');
-  const ordinary = new Set(whole.map(({ repo }) => repo));
+  // One that is being emptied.
+  const closed = input.known.filter(({ closedAtMs }) => closedAtMs !== null);
+  const ordinary = new Set(closed.map(({ repo }) => repo));
   const scans = new Map<string, RepoScan>();
   const isDone = await mapLimited(repos, reposAtOnce, async (repo) => {
     const mayOutgrow = repo !== '' && !ordinary.has(repo) && !input.isAwaited;

@@ -268,7 +268,8 @@ async function noticesNow(
   { tenant, lookedAtMs, nowMs }: { tenant: TenantRecord; lookedAtMs: number; nowMs: number },
 ): Promise<Notice[]> {
   const today = dayOf(nowMs);
-  const isMonday = new Date(nowMs).getUTCDay() === monday;
+  // Whoever subscribes on a Monday was not there the week before.
+  const isWeekOver = new Date(nowMs).getUTCDay() === monday && dayOf(lookedAtMs) < today;
   const expiring = (await tokens.list(tenant.tenant)).flatMap(({ tokenId, user, label, expiresAtMs }) =>
     // One whose whole life is shorter was never further away than this.
     expiresAtMs !== null && expiresAtMs > lookedAtMs + tokenNoticeMs && expiresAtMs <= nowMs + tokenNoticeMs
@@ -279,7 +280,7 @@ async function noticesNow(
     tenant,
     day: today,
     tokens: expiring.slice(0, tokensNamedMax),
-    week: isMonday ? await outlook?.({ tenant, today }) : undefined,
+    week: isWeekOver ? await outlook?.({ tenant, today }) : undefined,
   });
 }
 

@@ -90,6 +90,7 @@ export class LargeRepoStack extends MemoryStack {
       epoch: before.epoch + 1,
       before,
       snapshot,
+      emptied: new Map(),
       largeRepos: snapshot.repos.filter(({ large }) => large !== undefined),
       isAwaited: false,
       isThorough: false,

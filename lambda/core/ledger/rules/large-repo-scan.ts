@@ -1,12 +1,16 @@
+import { sha256Hex } from '../../rules/hash.ts';
 import type { Settings } from '../../rules/settings.ts';
+import type { KeyRange } from '../../scan/rules/key-space.ts';
 import type { Removal } from './deletion.ts';
 import {
-  childrenOf,
   countedNamesMax,
   indexOfName,
   isScanned,
+  partsOf,
+  rangeAt,
   recentMs,
   type Shard,
+  type ShardPlace,
   type ShardScan,
   scannedShard,
   unscannedShard,
@@ -49,7 +53,9 @@ export class LargeRepoScan {
   readonly #settings: Pick<Settings, 'clockSkewMs'>;
   readonly #read: ReadonlyMap<string, Shard>;
   readonly #shards: Shard[];
-  readonly #prefixes: string[];
+  readonly #isOfFiles: boolean;
+  /** Ids of files at whose names there's an empty object. It is nothing, and whoever claimed the name has nothing to wait for. */
+  readonly #emptied = new Set<string>();
   readonly #split = new Set<string>();
   /** Prefixes of the shards that this reconcile has scanned. */
   readonly #scanned = new Set<string>();
@@ -66,12 +72,13 @@ export class LargeRepoScan {
     shards: readonly Shard[];
     runs: readonly EndedRun[];
     settings: Pick<Settings, 'clockSkewMs'>;
+    isOfFiles?: boolean;
   }) {
     this.#epoch = input.epoch;
     this.#settings = input.settings;
+    this.#isOfFiles = input.isOfFiles ?? false;
     this.#read = new Map(input.shards.map((shard) => [shard.prefix, shard]));
     this.#shards = [...input.shards];
-    this.#prefixes = input.shards.map(({ prefix }) => prefix);
     this.#runs = new Set(input.runs.map(({ runId }) => runId));
   }
 
@@ -93,17 +100,39 @@ export class LargeRepoScan {
     };
   }
 
-  /** Whether the sums hold an object that is claimed. */
-  isCounted(oid: string): boolean {
-    return this.#shards[this.#indexOf(oid)]?.counted.has(oid) ?? false;
+  /** Whether the sums hold an object that is claimed, or need not hold it any more. */
+  isCounted(name: string): boolean {
+    const id = this.#idOf(name);
+    return this.#emptied.has(id) || (this.#shards[this.#indexOf(name)]?.counted.has(id) ?? false);
+  }
+
+  /** Of files: there's an empty object at this name. */
+  foundEmptied(name: string): void {
+    this.#emptied.add(this.#idOf(name));
+  }
+
+  /** What tells an object in `counted`: of files a hash, as their names can be long, and look like others' hashes. */
+  #idOf(name: string): string {
+    return this.#isOfFiles ? sha256Hex(name) : name;
+  }
+
+  /** The names of a shard. */
+  rangeOf(prefix: string): KeyRange {
+    return rangeAt(this.#shards, this.#placeOf(prefix));
+  }
+
+  #placeOf(prefix: string): number {
+    return this.#shards.findIndex((shard) => shard.prefix === prefix);
   }
 
   /** The names of a shard of which a scan must say whether it saw them. */
   namesToLookFor(prefix: string, input: { claimed: Iterable<string>; scannedAtMs: number }): Set<string> {
     const { claimed, scannedAtMs } = input;
-    const index = this.#prefixes.indexOf(prefix);
+    const index = this.#placeOf(prefix);
     const names = new Set<string>();
     for (const oid of claimed) if (this.#indexOf(oid) === index) names.add(oid);
+    // A hash is no name: until a file that nobody claims is old, its delete makes its shard stale.
+    if (this.#isOfFiles) return names;
     // Of those that nobody claims, the age of an object tells the same once it is old.
     for (const [oid, notedAtMs] of this.#shards[index]?.counted ?? [])
       if (notedAtMs >= scannedAtMs - longestPutMs) names.add(oid);
@@ -113,41 +142,43 @@ export class LargeRepoScan {
   /**
    * Takes over the scan of a shard, or of its sixteen parts.
    *
+   * @param places where they are. Of files, they depend on where it was cut.
    * @returns false if it saw more names than a shard can keep. The last scan stays then.
    */
-  scanned(prefix: string, scans: readonly ShardScan[]): boolean {
-    const index = this.#prefixes.indexOf(prefix);
+  scanned(prefix: string, scans: readonly ShardScan[], places?: readonly ShardPlace[]): boolean {
+    const index = this.#placeOf(prefix);
     const before = this.#shards[index];
     if (!before) throw new Error(`There is no shard ${prefix}.`);
     if (scans.some(({ seen }) => seen.size > countedNamesMax)) return false;
-    const prefixes = scans.length > 1 ? childrenOf(prefix) : [prefix];
-    const partOf = scans.length > 1 ? this.#partOf(before) : before.partOf;
+    const isSplit = scans.length > 1;
+    const parts = isSplit ? (places ?? partsOf(before)) : [before];
+    const partOf = isSplit ? this.#partOf(before) : before.partOf;
     const { appliedRuns, stale } = before;
-    const parts = scans.map((scan, part) => {
+    const shards = scans.map((scan, part) => {
       // The scan may have seen a change, or not, that happened about when it began.
       const isOver = stale === null || this.#isAfter(scan.scannedAtMs, stale.untilMs);
-      const shard = { prefix: prefixes[part] ?? '', epoch: this.#epoch, partOf, appliedRuns };
-      return { ...scannedShard(scan, shard), stale: isOver ? null : stale };
+      const { prefix = '', after } = parts[part] ?? {};
+      const place = after === undefined ? { prefix } : { prefix, after };
+      const seen = new Set([...scan.seen].map((name) => this.#idOf(name)));
+      const shard = { ...place, epoch: this.#epoch, partOf, appliedRuns };
+      return { ...scannedShard({ ...scan, seen }, shard), stale: isOver ? null : stale };
     });
-    if (parts.length > 1) this.#split.add(prefix);
-    for (const part of prefixes) this.#scanned.add(part);
-    this.#shards.splice(index, 1, ...parts);
-    this.#prefixes.splice(index, 1, ...prefixes);
+    if (isSplit) this.#split.add(prefix);
+    for (const part of parts) this.#scanned.add(part.prefix);
+    this.#shards.splice(index, 1, ...shards);
     return true;
   }
 
-  /** Has a shard that was never scanned counted in sixteen parts. */
-  split(prefix: string): void {
-    const index = this.#prefixes.indexOf(prefix);
+  /** Has a shard that was never scanned counted in sixteen parts. @param cuts of files: where to cut it. */
+  split(prefix: string, cuts?: readonly string[]): void {
+    const index = this.#placeOf(prefix);
     const shard = this.#shards[index];
     if (!shard || isScanned(shard)) throw new Error(`There is no unscanned shard ${prefix}.`);
-    const prefixes = childrenOf(prefix);
     const { stale, appliedRuns } = shard;
     const known = { partOf: this.#partOf(shard), stale, appliedRuns };
-    const parts = prefixes.map((part) => ({ ...unscannedShard(part, this.#epoch), ...known }));
+    const parts = partsOf(shard, cuts).map((part) => ({ ...unscannedShard(part, this.#epoch), ...known }));
     this.#split.add(prefix);
     this.#shards.splice(index, 1, ...parts);
-    this.#prefixes.splice(index, 1, ...prefixes);
   }
 
   /** Of the parts of a shard. One that was never written is a part itself, of a shard that was split just before. */
@@ -181,7 +212,7 @@ export class LargeRepoScan {
       for (const name of names) {
         const { sizeBytes = 0, lastModifiedMs: storedAtMs = null } = run.objects.get(name) ?? {};
         const lastModifiedMs = input.isUncertain?.(name) ? null : storedAtMs;
-        counted.delete(name);
+        counted.delete(this.#idOf(name));
         if (this.#wasScanned(shard, { name, lastModifiedMs, run, isClaimed: input.isClaimed(name) }))
           after = { ...after, sinceBytes: after.sinceBytes - sizeBytes, sinceCount: after.sinceCount - 1 };
         else after = withDoubt(after, { fromMs: run.beganMs, untilMs: run.endedMs, doubtBytes: sizeBytes });
@@ -200,7 +231,7 @@ export class LargeRepoScan {
     if (!this.#isAfter(run.beganMs, shard.scanEndedMs)) return false;
     // It was not there any more. A run that died may have deleted it, or somebody around the API.
     if (lastModifiedMs === null) return false;
-    if (shard.counted.has(name)) return true;
+    if (shard.counted.has(this.#idOf(name))) return true;
     // Its PUT had ended before the scan began, and nobody who claims it would have been told to send it.
     return !isClaimed && lastModifiedMs < shard.scannedAtMs - longestPutMs;
   }
@@ -232,7 +263,8 @@ export class LargeRepoScan {
     const { oid, sizeBytes, foundAtMs } = object;
     const index = this.#indexOf(oid);
     const shard = this.#shards[index];
-    if (!shard || shard.counted.has(oid)) return true;
+    const id = this.#idOf(oid);
+    if (!shard || shard.counted.has(id)) return true;
     if (shard.counted.size >= countedNamesMax) return false;
     const wasScanned = this.#wasFoundByScan(shard, object);
     if (wasScanned === undefined) {
@@ -242,7 +274,7 @@ export class LargeRepoScan {
       return false;
     }
     const counted = this.#found.get(shard) ?? new Map(shard.counted);
-    counted.set(oid, foundAtMs);
+    counted.set(id, foundAtMs);
     const added = wasScanned ? 0 : 1;
     const after = {
       ...shard,
@@ -266,8 +298,10 @@ export class LargeRepoScan {
   }
 
   /** Drops what no later reconcile needs. */
-  tidy(input: { isClaimed: (oid: string) => boolean; scannedAtMs: number }): void {
-    for (const [index, shard] of this.#shards.entries()) this.#shards[index] = withoutUnclaimed(shard, input);
+  tidy({ claimed, scannedAtMs }: { claimed: Iterable<string>; scannedAtMs: number }): void {
+    const ids = new Set(Array.from(claimed, (name) => this.#idOf(name)));
+    const kept = { isClaimed: (id: string) => ids.has(id), scannedAtMs };
+    for (const [index, shard] of this.#shards.entries()) this.#shards[index] = withoutUnclaimed(shard, kept);
   }
 
   /** What has changed, in the order in which it is to be written: the parts of a split before the shard goes. */
@@ -316,7 +350,7 @@ export class LargeRepoScan {
   }
 
   #indexOf(name: string): number {
-    return indexOfName(this.#prefixes, name);
+    return indexOfName(this.#shards, name);
   }
 }
 

@@ -349,15 +349,19 @@ export class RepoReservations {
    * @param input.isCounted whether it is known that an object has arrived.
    * @returns oid → when the oldest of them was created that claims it.
    */
-  toAsk(input: { nowMs: number; isCounted: (oid: string) => boolean }): Map<string, number> {
-    const { nowMs, isCounted } = input;
+  toAsk(input: {
+    nowMs: number;
+    isCounted: (oid: string) => boolean;
+    isOfFiles?: boolean;
+  }): Map<string, number> {
+    const { nowMs, isCounted, isOfFiles = false } = input;
     const rows = this.#rows.filter((row) => row.state === 'issued' && isToBeAsked(row, nowMs));
     const lapsed = rows.filter((row) => isLapsed(row, nowMs));
     const live = rows.filter((row) => !isLapsed(row, nowMs)).sort((a, b) => b.createdAtMs - a.createdAtMs);
     const oids = new Map<string, number>();
     for (const row of [...lapsed, ...live])
       for (const [oid] of this.#entriesOf(row))
-        if (isOid(oid) && !isCounted(oid))
+        if ((isOfFiles || isOid(oid)) && !isCounted(oid))
           oids.set(oid, Math.min(row.createdAtMs, oids.get(oid) ?? row.createdAtMs));
     return oids;
   }

@@ -9,14 +9,17 @@ import type { LargeRepo, RepoRecord } from './tenant.ts';
 const bytes = z.number().int();
 
 /**
- * A part of a large repo: the names that begin with some hex digits. Names that are no hashes lie in between, so every
- * name belongs to exactly one shard.
+ * A part of a large repo: the names from where it begins to where the next one does, so every name belongs to exactly one shard.
+ * It begins with its prefix. Names of files aren't spread over hex digits, so there each shard says where it begins, and the
+ * digits only tell which shards are parts of which.
  *
  * What it holds is `storedBytes + sinceBytes`: what its last scan found, and what came and went since then.
  */
 export const shardSchema = z.object({
   /** Hex digits. The empty prefix is all names. */
   prefix: z.string(),
+  /** Of files: it has names after this one alone. null: from the first name. Absent: the prefix tells. */
+  after: z.string().nullable().optional(),
   /** Epoch of the reconcile that wrote it last. */
   epoch: z.number(),
   /** Of the part of a split: the shard that was split, as it was read. null: it is no part, or an earlier version wrote it. */
@@ -68,12 +71,15 @@ export interface ShardScan {
   readonly seen: ReadonlySet<string>;
 }
 
+/** Where a shard is. */
+export type ShardPlace = Pick<Shard, 'prefix' | 'after'>;
+
 /** A shard of which nothing is known yet. */
-export function unscannedShard(prefix: string, epoch: number): Shard {
+export function unscannedShard(place: ShardPlace, epoch: number): Shard {
   const nothing = { storedBytes: 0, objectCount: 0, sinceBytes: 0, sinceCount: 0 };
   const never = { scannedAtMs: 0, scanEndedMs: 0, stale: null };
   const nobody = { counted: new Map<string, number>(), appliedRuns: new Set<string>() };
-  return { prefix, epoch, partOf: null, ...nothing, ...never, ...nobody };
+  return { ...place, epoch, partOf: null, ...nothing, ...never, ...nobody };
 }
 
 export function isScanned(shard: Shard): boolean {
@@ -81,7 +87,13 @@ export function isScanned(shard: Shard): boolean {
 }
 
 /** Hex digits of a shard's prefix, at most: 65,536 shards. Beyond 2 × 10¹⁰ objects, shards grow. */
-export const shardDigitsMax = 4;
+const shardDigitsMax = 4;
+/** Of files: what a first scan hasn't reached is in the last of the parts, again and again. */
+const fileShardDigitsMax = 64;
+
+/** Whether there may be parts of a shard. */
+export const mayBeSplit = ({ prefix, after }: ShardPlace): boolean =>
+  prefix.length < (after === undefined ? shardDigitsMax : fileShardDigitsMax);
 
 /**
  * Names in `counted`, at most. DynamoDB takes no item above 400 KB, which 5,500 would fill. What does not fit stays
@@ -100,29 +112,33 @@ export const recentMs = 10 * 60_000;
 
 const hexDigits = [...'0123456789abcdef'];
 
-/** The shards that a shard is split into. Together they have exactly its names. */
-export function childrenOf(prefix: string): string[] {
-  return hexDigits.map((digit) => prefix + digit);
-}
+/** Names between the parts of a shard, if there are enough. */
+export const cutsMax = hexDigits.length - 1;
 
 /**
- * The names of a shard. Those between two prefixes belong to the one before them, and the first and the last shard
- * reach to the ends.
+ * The shards that a shard is split into. Together they have exactly its names.
+ *
+ * @param cuts of files: names in it, in order, each the last one of a part.
  */
-export function rangeOf(prefix: string): KeyRange {
-  return { after: startOf(prefix), last: successorOf(prefix) };
+export function partsOf(shard: ShardPlace, cuts: readonly string[] = []): ShardPlace[] {
+  const { prefix, after } = shard;
+  if (after === undefined) return hexDigits.map((digit) => ({ prefix: prefix + digit }));
+  // Where there are too few, some parts are empty.
+  return hexDigits.map((digit, part) => ({
+    prefix: prefix + digit,
+    after: (part === 0 ? after : cuts[Math.min(part, cuts.length) - 1]) ?? after,
+  }));
 }
 
-/** null: it is the first. */
-function startOf(prefix: string): string | null {
-  return /^0*$/.test(prefix) ? null : prefix;
+/** The names of a shard, or of a part of one. @param shards in order. */
+export function rangeAt(shards: readonly ShardPlace[], index: number, last: string | null = null): KeyRange {
+  const [shard, next] = [shards[index], shards[index + 1]];
+  return { after: shard ? startOf(shard) : null, last: next ? startOf(next) : last };
 }
 
-/** The next prefix of the same length. null: it was the last. */
-function successorOf(prefix: string): string | null {
-  if (/^f*$/.test(prefix)) return null;
-  const next = Number.parseInt(prefix, 16) + 1;
-  return next.toString(16).padStart(prefix.length, '0');
+/** It has no name up to this one. null: it is the first. The first part of a shard begins where the shard does. */
+function startOf({ prefix, after }: ShardPlace): string | null {
+  return after === undefined ? prefix.replace(/0+$/, '') || null : after;
 }
 
 /**
@@ -154,7 +170,7 @@ export function shardsInForce(
 
 /** Whether all parts of a shard are there, or theirs. */
 function hasAllParts(byPrefix: ReadonlyMap<string, Shard>, shard: Shard, prefix = shard.prefix): boolean {
-  if (prefix.length >= shardDigitsMax) return false;
+  if (!mayBeSplit({ ...shard, prefix })) return false;
   return hexDigits.every((digit) => {
     const child = prefix + digit;
     return replaces(byPrefix.get(child), shard) || hasAllParts(byPrefix, shard, child);
@@ -169,13 +185,13 @@ function replaces(part: Shard | undefined, shard: Shard): boolean {
   return part.partOf.epoch >= shard.epoch;
 }
 
-/** @returns the index of the shard that has a name. @param prefixes of the shards in force, in order. */
-export function indexOfName(prefixes: readonly string[], name: string): number {
+/** @returns the index of the shard that has a name. @param shards those in force, in order. */
+export function indexOfName(shards: readonly ShardPlace[], name: string): number {
   let low = 0;
-  let high = prefixes.length - 1;
+  let high = shards.length - 1;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    const after = startOf(prefixes[middle] ?? '');
+    const after = startOf(shards[middle] ?? { prefix: '' });
     if (after === null || compareKeys(name, after) > 0) low = middle;
     else high = middle - 1;
   }
@@ -185,7 +201,7 @@ export function indexOfName(prefixes: readonly string[], name: string): number {
 /** A shard right after a scan. */
 export function scannedShard(
   scan: ShardScan,
-  shard: Pick<Shard, 'prefix' | 'epoch' | 'partOf' | 'appliedRuns'>,
+  shard: Pick<Shard, 'prefix' | 'after' | 'epoch' | 'partOf' | 'appliedRuns'>,
 ): Shard {
   const { storedBytes, objectCount, oldBytes, scannedAtMs, scanEndedMs } = scan;
   const counted = new Map<string, number>();
@@ -227,9 +243,7 @@ type PlanSettings = Pick<Settings, 'largeRepoObjects' | 'shardObjectsMax' | 'sha
  * @param record as its last count found it. The repo with the empty name has keys beside its folder, so it is listed.
  */
 export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordinary' | 'large' {
-  const { repo, objectCount, epoch, large, closedAtMs, kind } = record;
-  // Shards are ranges of hex digits.
-  if (kind === 'files') return 'ordinary';
+  const { repo, objectCount, epoch, large, closedAtMs } = record;
   // The number is that of before it became one.
   if (large?.isInitialScan) return 'large';
   if (large) return objectCount < settings.largeRepoObjects / 2 ? 'ordinary' : 'large';
@@ -245,11 +259,9 @@ export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordina
  */
 export function isToBeSplit(
   settings: PlanSettings,
-  shard: Pick<Shard, 'prefix' | 'objectCount' | 'sinceCount'>,
+  shard: Pick<Shard, 'prefix' | 'after' | 'objectCount' | 'sinceCount'>,
 ): boolean {
-  return (
-    shard.prefix.length < shardDigitsMax && shard.objectCount + shard.sinceCount > settings.shardObjectsMax
-  );
+  return mayBeSplit(shard) && shard.objectCount + shard.sinceCount > settings.shardObjectsMax;
 }
 
 /** LIST requests that a scan of a shard is expected to take. */

@@ -325,7 +325,7 @@ it('a count gives up if another has overtaken it when it removes a shard that it
   const { epoch } = (await stack.shards())[7] ?? expect.fail();
   const partOf = { prefix: '7', epoch };
   for (const digit of '0123456789abcdef') {
-    const shard = { ...unscannedShard(`7${digit}`, epoch + 1), partOf };
+    const shard = { ...unscannedShard({ prefix: `7${digit}` }, epoch + 1), partOf };
     await stack.ledger.putShard({ tenant, repo, shard, epochRead: null });
   }
   const remove = vi.spyOn(stack.ledger, 'removeShard').mockResolvedValueOnce('superseded');
@@ -344,7 +344,8 @@ describe('an initial scan', () => {
   /** This is the first answer about the shard of the names that begin with 7. @returns what was asked. */
   const sevenIs = (answer: object, then: () => void = () => {}) =>
     scans((input) => {
-      if (input.requestsMax !== 1 || input.resume?.ranges[0]?.after !== '7') return {};
+      const { after, last } = input.resume?.ranges[0] ?? {};
+      if (input.requestsMax !== 1 || after !== '7' || last !== '8') return {};
       then();
       return answer;
     });
@@ -374,7 +375,7 @@ describe('an initial scan', () => {
   it('leaves a shard for later if its prefix is as long as any', async () => {
     const { epoch } = (await stack.shards())[7] ?? expect.fail();
     await stack.ledger.removeShard({ tenant, repo, prefix: '7', epochRead: epoch });
-    const shard = unscannedShard('7777', epoch);
+    const shard = unscannedShard({ prefix: '7777' }, epoch);
     await stack.ledger.putShard({ tenant, repo, shard, epochRead: null });
     scans(({ resume }) => (resume?.ranges[0]?.after === '7777' ? { recent: 'too many' } : {}));
     const { count: counted, nextDueAtMs } = await begun();

@@ -59,7 +59,8 @@ describe('a write that the table accepts', () => {
     ['startLargeRepo', (to) => to.startLargeRepo({ tenant, repo: 'app', epoch: 3 }), 'begun'],
     [
       'putShard',
-      (to) => to.putShard({ tenant, repo: 'app', shard: unscannedShard('a', 3), epochRead: null }),
+      (to) =>
+        to.putShard({ tenant, repo: 'app', shard: unscannedShard({ prefix: 'a' }, 3), epochRead: null }),
       'put',
     ],
     [

@@ -299,6 +299,17 @@ describe('the notices of a day', () => {
     expect(await queueNotices(deps)).toBe(1);
   });
 
+  it('sum up no week to those who were not there', async () => {
+    const { deps, clock, subscribe } = await world();
+    toMonday(clock);
+    await subscribe('ada@example.com');
+    clock.advance(60_000);
+    expect(await queueNotices(deps)).toBe(0);
+    clock.advance(dayMs);
+    toMonday(clock);
+    expect(await queueNotices(deps)).toBe(1);
+  });
+
   it('of one tenant that cannot be looked at keep no other from theirs', async () => {
     const { deps, clock, subscribe, entries } = await world();
     await subscribe('ada@example.com');

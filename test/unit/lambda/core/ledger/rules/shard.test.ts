@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
-  childrenOf,
   indexOfName,
   isToBeSplit,
+  partsOf,
   planShards,
-  rangeOf,
+  rangeAt,
   type Shard,
+  type ShardPlace,
   scannedShard,
   shardDueAtMs,
   shardsInForce,
@@ -17,6 +18,8 @@ import {
 import type { RepoRecord } from '../../../../../../lambda/core/ledger/rules/tenant.ts';
 import { compareKeys } from '../../../../../../lambda/core/rules/names.ts';
 import { defaultSettings } from '../../../../../../lambda/core/rules/settings.ts';
+import type { KeyRange } from '../../../../../../lambda/core/scan/rules/key-space.ts';
+import { Random } from '../../../../../support/random.ts';
 import { shardRecord } from '../../../../../support/shard-record.ts';
 
 describe('shard plan', () => {
@@ -120,54 +123,64 @@ describe('shard plan', () => {
 
 describe('shard', () => {
   const shard = shardRecord;
-  const prefixes = (shards: readonly Shard[]) => shards.map(({ prefix }) => prefix);
+  const childrenOf = (prefix: string) => prefixes(partsOf({ prefix }));
+  const prefixes = (shards: readonly ShardPlace[]) => shards.map(({ prefix }) => prefix);
 
   describe('the ranges of shards', () => {
-    const isIn = (prefix: string, name: string) => {
-      const { after, last } = rangeOf(prefix);
-      return (
-        (after === null || compareKeys(name, after) > 0) && (last === null || compareKeys(name, last) <= 0)
-      );
-    };
-    const names = [
+    const isIn = ({ after, last }: KeyRange, name: string) =>
+      (after === null || compareKeys(name, after) > 0) && (last === null || compareKeys(name, last) <= 0);
+    const odd = [
       '',
       '!',
       '0',
       '00',
       '0f',
       '0z',
+      '1-readme',
+      '1',
       '3',
-      '3f00',
       '3g',
-      '9',
       '9:',
       'A',
       'a',
       'ff',
       'fz',
-      'z',
       'ü',
       '文',
-      '0'.repeat(64),
-      'f'.repeat(64),
     ];
+    const hashes = ['0'.repeat(64), 'f'.repeat(64), `3f${'0'.repeat(62)}`, `3f${'f'.repeat(62)}`];
+    const paths = Array.from({ length: 40 }, (_, index) => `photos/${index % 7}/a b:${index}.jpg`);
+    const names = [...odd, ...hashes, ...paths].sort(compareKeys);
 
-    it.each([0, 1, 2])('of %i digits have every name exactly once', (digits) => {
-      for (const name of names) {
-        let prefixes = [''];
-        for (let digit = 0; digit < digits; digit += 1) prefixes = prefixes.flatMap(childrenOf);
-        const owners = prefixes.filter((prefix) => isIn(prefix, name));
-        expect(owners, name).toHaveLength(1);
-        expect(prefixes[indexOfName(prefixes, name)], name).toBe(owners[0]);
+    /** Splits one shard after the other. @returns those in force before each split, and after the last. */
+    function* splits(first: readonly ShardPlace[], random: Random): Iterable<readonly ShardPlace[]> {
+      let places = [...first];
+      for (let split = 0; split < 6; split += 1) {
+        yield places;
+        const index = random.int(0, places.length - 1);
+        const place = places[index] ?? { prefix: '' };
+        const range = rangeAt(places, index);
+        const cuts = names.filter((name) => isIn(range, name) && random.chance(0.3)).slice(0, 15);
+        if (place.after !== undefined && cuts.length === 0) continue;
+        const parts = partsOf(place, cuts);
+        const within = parts.map((_, part) => rangeAt(parts, part, range.last));
+        for (const name of names)
+          expect(within.filter((each) => isIn(each, name)).length, name).toBe(isIn(range, name) ? 1 : 0);
+        places = places.toSpliced(index, 1, ...parts);
       }
-    });
+      yield places;
+    }
 
-    it('of the parts of a shard have exactly its names', () => {
-      for (const parent of ['', '0', '3', '9', 'f', '0f', 'ff'])
-        for (const name of names) {
-          const parts = childrenOf(parent).filter((prefix) => isIn(prefix, name));
-          expect(parts.length, `${name} in ${parent}`).toBe(isIn(parent, name) ? 1 : 0);
-        }
+    it.each([
+      ['of oids', partsOf({ prefix: '' })],
+      ['of files', [{ prefix: '', after: null }]],
+    ])('%s have every name exactly once, however they are split', (_, first) => {
+      for (let seed = 0; seed < 30; seed += 1)
+        for (const places of splits(first, new Random(seed)))
+          for (const name of names) {
+            const owners = places.filter((_place, index) => isIn(rangeAt(places, index), name));
+            expect(owners, name).toEqual([places[indexOfName(places, name)]]);
+          }
     });
 
     it('begin with sixteen, in order', () => {
@@ -176,9 +189,14 @@ describe('shard', () => {
     });
 
     it('have the oids that begin with their digits', () => {
-      expect(isIn('3f', `3f${'0'.repeat(62)}`)).toBe(true);
-      expect(isIn('3f', `3f${'f'.repeat(62)}`)).toBe(true);
-      expect(isIn('3f', `40${'0'.repeat(62)}`)).toBe(false);
+      const places = partsOf({ prefix: '3' });
+      const range = rangeAt(places, 15, '4');
+      for (const [name, expected] of [
+        [`3f${'0'.repeat(62)}`, true],
+        [`3f${'f'.repeat(62)}`, true],
+        [`40${'0'.repeat(62)}`, false],
+      ] as const)
+        expect(isIn(range, name)).toBe(expected);
     });
   });
 
@@ -199,7 +217,7 @@ describe('shard', () => {
     });
 
     describe('below which there are parts', () => {
-      const partsOf = (prefix: string, epoch: number | null) =>
+      const written = (prefix: string, epoch: number | null) =>
         childrenOf(prefix).map((part) =>
           shard(part, { epoch: 9, partOf: epoch === null ? null : { prefix, epoch } }),
         );
@@ -211,14 +229,14 @@ describe('shard', () => {
 
       it('are replaced once all are there, of what they are now or were later', () => {
         for (const epoch of [4, 5])
-          expect(found([above(epoch), ...partsOf('3', 5)])).toEqual({
+          expect(found([above(epoch), ...written('3', 5)])).toEqual({
             inForce: childrenOf('3'),
             replaced: ['3'],
           });
       });
 
       it('are replaced by the parts of their parts, too', () => {
-        const items = [above(5), ...partsOf('3', 5).slice(1), ...partsOf('30', 9)];
+        const items = [above(5), ...written('3', 5).slice(1), ...written('30', 9)];
         const parts = [...childrenOf('30'), ...childrenOf('3').slice(1)];
         expect(found(items)).toEqual({ inForce: parts, replaced: ['3'] });
         // The write that created a part landed once more, too.
@@ -228,19 +246,19 @@ describe('shard', () => {
 
       it('are in force while one is missing', () => {
         for (const missing of [0, 7, 15])
-          expect(found([above(5), ...partsOf('3', 5).toSpliced(missing, 1)])).toEqual({
+          expect(found([above(5), ...written('3', 5).toSpliced(missing, 1)])).toEqual({
             inForce: ['3'],
             replaced: [],
           });
-        const deeper = [...partsOf('3', 5).slice(1), ...partsOf('30', 9).slice(1)];
+        const deeper = [...written('3', 5).slice(1), ...written('30', 9).slice(1)];
         expect(found([above(5), ...deeper])).toEqual({ inForce: ['3'], replaced: [] });
       });
 
       it('are in force if they have changed since the split, or the parts do not say of what they are', () => {
-        expect(found([above(6), ...partsOf('3', 5)])).toEqual({ inForce: ['3'], replaced: [] });
-        expect(found([above(5), ...partsOf('3', null)])).toEqual({ inForce: ['3'], replaced: [] });
+        expect(found([above(6), ...written('3', 5)])).toEqual({ inForce: ['3'], replaced: [] });
+        expect(found([above(5), ...written('3', null)])).toEqual({ inForce: ['3'], replaced: [] });
         const mixed = [
-          ...partsOf('3', 6).slice(1),
+          ...written('3', 6).slice(1),
           shard('30', { epoch: 9, partOf: { prefix: '3', epoch: 5 } }),
         ];
         expect(found([above(6), ...mixed])).toEqual({ inForce: ['3'], replaced: [] });
@@ -249,7 +267,7 @@ describe('shard', () => {
       it('are replaced by smaller parts of the shard above them, unless these are older', () => {
         const partOf = { prefix: '3', epoch: 5 };
         const smaller = childrenOf('30').map((part) => shard(part, { epoch: 9, partOf }));
-        const parts = [...smaller, ...partsOf('3', 5).slice(1)];
+        const parts = [...smaller, ...written('3', 5).slice(1)];
         const left = (epoch: number) => shard('30', { epoch, partOf });
         expect(found([...parts, left(8)])).toEqual({ inForce: prefixes(parts), replaced: ['30'] });
         expect(found([above(5), ...parts]).replaced).toEqual(['3']);
@@ -258,7 +276,7 @@ describe('shard', () => {
       });
 
       it('have four digits at most', () => {
-        const items = [shard('3333'), ...partsOf('3333', 5)];
+        const items = [shard('3333'), ...written('3333', 5)];
         expect(found(items)).toEqual({ inForce: ['3333'], replaced: [] });
       });
     });
@@ -319,7 +337,7 @@ describe('shard', () => {
   });
 
   it('a shard that was never scanned holds nothing', () => {
-    expect(unscannedShard('3', 5)).toEqual({
+    expect(unscannedShard({ prefix: '3' }, 5)).toEqual({
       prefix: '3',
       epoch: 5,
       partOf: null,

@@ -5,6 +5,7 @@ export { chunks } from './subjects/chunks/subject.ts';
 export { ci } from './subjects/ci/subject.ts';
 export { downloads } from './subjects/downloads/subject.ts';
 export { exports } from './subjects/exports/subject.ts';
+export { files } from './subjects/files/subject.ts';
 export { gc } from './subjects/gc/subject.ts';
 export { history } from './subjects/history/subject.ts';
 export { hosts } from './subjects/hosts/subject.ts';

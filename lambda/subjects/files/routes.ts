@@ -12,12 +12,14 @@ import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { type Reader, seesRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
-import { fileContract, filesPerRequest, uploadIdPattern } from './contract.ts';
+import { fileContract, filesPerRequest, type UploadsRequest, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
 import { cancelUploads, deleteFiles, type FilesOf, listFiles, usageOfFiles } from './files.ts';
+import { completeUpload } from './parts.ts';
+import { fileBytesMax, isInParts, partCountOf, partsMax } from './rules/part-upload.ts';
 import { requestUploads, type UploadDeps } from './uploads.ts';
 
-type Needs = UploadDeps & DownloadDeps;
+type Needs = UploadDeps & DownloadDeps & { readonly provesParts: () => Promise<boolean> };
 
 /** Every listing of a repo takes a LIST for each thousand, of the 1,200 that a tenant has in an hour. */
 const filesMax = 500_000;
@@ -30,7 +32,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = tooMany(files) ?? wrongFile(deps, files) ?? tooFull(found.record);
+    const refusal = tooMany(files) ?? (await wrongFile(deps, files)) ?? tooFull(found.record);
     if (refusal) return refusal;
     const asked = { tenant, token, files, lifetimeMs: lifetimeOf(deps, body), record: found.record };
     const outcome = await requestUploads(deps, asked, requestKey);
@@ -55,6 +57,10 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
   ) => {
     const found = await findFilesRepo(deps, { tenant, token, event });
     if ('refusal' in found) return found.refusal;
+    const outcome = await completeUpload(deps, { ...found.path, name, upload: uploadIdOf(event) });
+    if (outcome === 'taken') return problem('name-taken', `Something else is stored as ${name}.`);
+    if (outcome !== 'done')
+      return problem('parts-missing', `PUT the other parts of ${name} first: ${runsText(outcome)}.`);
     const [stored] = await Promise.all([
       deps.store.head(objectKey({ ...found.path, oid: name })),
       requestOrLog(deps, { tenant, reason: 'verify', full: false }),
@@ -70,7 +76,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
   ) => {
     const found = await findFilesRepo(deps, { tenant, token, event });
     if ('refusal' in found) return found.refusal;
-    const uploadId = event.pathParameters?.['uploadId'] ?? '';
+    const uploadId = uploadIdOf(event);
     const canceled = uploadIdPattern.test(uploadId)
       ? await cancelUploads(deps, { ...found.path, uploadId, name })
       : undefined;
@@ -185,6 +191,24 @@ function filesOf(
 
 const cursorOf = (next: string | null) => (next === null ? null : encodeCursor(next));
 
+const uploadIdOf = (event: APIGatewayProxyEventV2) => event.pathParameters?.['uploadId'] ?? '';
+
+const runsShownMax = 20;
+
+/** Numbers in their order: `1 to 3, 7`. */
+function runsText(numbers: readonly number[]): string {
+  const runs: [first: number, last: number][] = [];
+  for (const number of numbers) {
+    const run = runs.at(-1);
+    if (run && number === run[1] + 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  const shown = runs
+    .slice(0, runsShownMax)
+    .map(([first, last]) => (first < last ? `${first} to ${last}` : first));
+  return [...shown, ...(runs.length > runsShownMax ? ['…'] : [])].join(', ');
+}
+
 const lifetimeDefaultSeconds = 300;
 
 const lifetimeOf = (
@@ -197,15 +221,31 @@ function tooMany({ length }: readonly unknown[]): Refusal | undefined {
   return problem('too-many-files', `The request names ${length} files. Name up to ${filesPerRequest}.`);
 }
 
-function wrongFile(
-  { settings: { objectBytesMax } }: Pick<RouteDeps, 'settings'>,
-  files: readonly { readonly name: string; readonly bytes: number }[],
-): Refusal | undefined {
+async function wrongFile(
+  { settings, provesParts }: Pick<Needs, 'settings' | 'provesParts'>,
+  files: UploadsRequest['files'],
+): Promise<Refusal | undefined> {
   if (new Set(files.map(({ name }) => name)).size < files.length)
     return problem('invalid-body', 'files: each name can be there once.');
-  const large = files.findIndex(({ bytes }) => bytes > objectBytesMax);
-  if (large < 0) return undefined;
-  return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(objectBytesMax)}.`);
+  const tooLarge = (bytesMax: number, why = '') => {
+    const large = files.findIndex(({ bytes }) => bytes > bytesMax);
+    if (large < 0) return undefined;
+    return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(bytesMax)}${why}.`);
+  };
+  const inParts = files.filter((file) => isInParts(settings, file));
+  const refusal = tooLarge(fileBytesMax(settings));
+  if (refusal || inParts.length === 0) return refusal;
+  const checked = files.findIndex((file) => inParts.includes(file) && (file.sha256 ?? file.contentType));
+  if (checked >= 0)
+    return problem('invalid-body', `files.${checked}: a file in parts has neither sha256 nor contentType.`);
+  const partCount = inParts.reduce((sum, { bytes }) => sum + partCountOf(settings, bytes), 0);
+  if (partCount > partsMax)
+    return problem(
+      'too-many-files',
+      `The request's files have ${partCount} parts. Name files with up to ${partsMax}.`,
+    );
+  if (await provesParts()) return undefined;
+  return tooLarge(settings.objectBytesMax, ": the object store doesn't take parts as it should");
 }
 
 function tooFull({ repo, objectCount }: RepoRecord): Refusal | undefined {

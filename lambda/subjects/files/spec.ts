@@ -22,14 +22,18 @@ export const files = {
       table: ['GetItem', 'Query', 'BatchGetItem'],
       items: [
         pushes('TENANT#*', 'SHARDS#*'),
+        on(['PARTS#*'], 'UpdateItem', 'DeleteItem'),
         on(['REQUEST#*', 'AUDIT#*'], 'PutItem', 'UpdateItem'),
         tokenUse,
       ],
-      objects: ['GetObject', 'PutObject'],
-      notAdopted: ['PutObject'],
+      objects: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+      notAdopted: ['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
       bucket: ['ListBucket'],
       queues: { reconciles: ['send'] },
       secrets: ['admin token'],
     },
+  },
+  adds: {
+    reconcile: { objects: ['AbortMultipartUpload'], notAdopted: ['AbortMultipartUpload'] },
   },
 } as const satisfies SubjectSpec;

@@ -15,7 +15,14 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { FilterPattern, type IFilterPattern, LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
-import { defaultRouteFunction, type HttpFunction, pageAccess, type Route, routes } from '../lambda/routes.ts';
+import {
+  defaultRouteFunction,
+  functionSpecs,
+  type HttpFunction,
+  pageAccess,
+  type Route,
+  routes,
+} from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
 import { metricsNamespace } from './monitoring/custom-metrics.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
@@ -123,7 +130,7 @@ export class Api extends Construct {
     const management = limit(throttle.managementRequestsPerSecond, throttle.managementBurst);
     const open = limit(throttle.otherRequestsPerSecond, throttle.otherBurst);
     const limitOf = (route: Route) => {
-      if (isLfs(route.function)) return lfs;
+      if (isLfs(route.function) || functionSpecs[route.function].does?.includes('admits')) return lfs;
       // What the page of a sign-in asks needs no token.
       return route.function === 'management' && route.path !== '/v1/sign-in' ? management : open;
     };

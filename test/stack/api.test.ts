@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { routes } from '../../lambda/routes.ts';
+import { functionSpecs, routes } from '../../lambda/routes.ts';
 import { checkedPath } from '../../lib/api.ts';
 import { fileOfLastRelease } from '../support/last-release.ts';
 import { expectRefused, templateOf } from './stack-template.ts';
@@ -149,6 +149,7 @@ describe('the API', () => {
       'GET /{tenant}/{repo}/info/lfs/locks': lfs,
       'POST /{tenant}/{repo}/info/lfs/locks/verify': lfs,
       'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': lfs,
+      ...Object.fromEntries(functionSpecs.files.routes?.map((route) => [route, lfs] as const) ?? []),
       'GET /': other,
       'GET /assets/{file}': other,
       'GET /health': other,
@@ -193,8 +194,8 @@ describe('the API', () => {
       stageOf(template)['Properties'].RouteSettings,
     );
     const total = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);
-    expect(total).toBe(9 * 100 + 13 * 50 + (routes.length - 9 - 12) * 10);
-    expect(total).toBe(2_240);
+    expect(total).toBe(16 * 100 + 13 * 50 + (routes.length - 16 - 12) * 10);
+    expect(total).toBe(2_940);
   });
 
   it('can be reached by IPv6, also by its own domain', () => {

@@ -30,6 +30,8 @@ const itemKinds: Readonly<Record<string, string>> = {
   'email-items': 'EMAIL#*',
   'count-items': all(...countPartitions),
   'push-items': all(...countPartitions, ...pushPartitions, ...linkPartitions),
+  'file-items': all(...countPartitions, 'DOWNLOADS#*'),
+  'file-notes': all('AUDIT#*', 'REQUEST#*'),
   'lock-items': 'LOCKS#*',
   'lock-notes': 'AUDIT#* and GRANT#*',
   'link-items': all(...linkPartitions),
@@ -207,9 +209,9 @@ describe('grants', () => {
   const holdersOf = (isHeld: (line: string) => boolean) =>
     [...grants].filter(([, lines]) => lines.some(isHeld)).map(([name]) => name);
 
-  it('let only the batch function, what assembles uploads and what deletes write objects, only reconcile delete them, and only below a tenant', () => {
+  it('let only the batch function, what assembles uploads, what admits files and what deletes write objects, only reconcile delete them, and only below a tenant', () => {
     const writers = holdersOf((line) => line.startsWith('s3:PutObject') && !isOwn(line));
-    expect(writers).toEqual(['lfsBatch', 'reconcile', 'assembleUpload']);
+    expect(writers).toEqual(['lfsBatch', 'reconcile', 'assembleUpload', 'files']);
     const deleters = holdersOf((line) => line.startsWith('s3:DeleteObject') && !isOwn(line));
     expect(deleters).toEqual(['reconcile']);
     const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));

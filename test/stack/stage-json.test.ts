@@ -108,7 +108,12 @@ describe('the settings that become code', () => {
     );
     for (const [name, { functions }] of code) expect(functionsWith(`stageJson.${name}`)).toEqual(functions);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
-    expect(functionsWith('stageJson.storageClasses')).toEqual(['lfsBatch', 'management', 'assembleUpload']);
+    expect(functionsWith('stageJson.storageClasses')).toEqual([
+      'lfsBatch',
+      'management',
+      'assembleUpload',
+      'files',
+    ]);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);
   });
 });

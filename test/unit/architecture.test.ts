@@ -73,6 +73,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('ci', ['aws-jwt-verify']),
   ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts']),
   ...subject('exports', ['aws-lambda', 'zod']),
+  ...subject('files', ['aws-lambda', 'zod']),
   ...subject('gc', []),
   ...subject('history', ['zod']),
   ...subject('hosts', ['zod']),
@@ -222,7 +223,16 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['*'],
   },
   'test/engines': {
-    imports: ['cli', 'lambda/**', 'local', 'local/table', 'rules', 'test/contract', 'test/support'],
+    imports: [
+      'cli',
+      'lambda/**',
+      'local',
+      'local/table',
+      'rules',
+      'test/blackbox',
+      'test/contract',
+      'test/support',
+    ],
     packages: ['*'],
   },
   // What is left of a checkout without a subject.

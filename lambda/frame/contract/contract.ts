@@ -82,6 +82,8 @@ export interface RouteContract {
     readonly example: unknown;
     /** At most. Default: {@link bodyBytesMaxDefault}. */
     readonly bytesMax?: number;
+    /** An error before the schema is asked, with the status 413. */
+    readonly tooMany?: (value: unknown) => string | undefined;
   };
   /** Under which name it is audited. */
   readonly action?: AuditAction;

@@ -7,7 +7,7 @@ import { bytes, decodeCursor, ofRepo, page, pageOf, timeOrNull } from './fields.
 const objectKeyBytesMax = 1022;
 
 /** What the cursor of a list of objects looks like. */
-export const objectCursorPattern = new RegExp(`^c(?:[0-9a-f]{2}){1,${objectKeyBytesMax}}$`);
+const objectCursorPattern = new RegExp(`^c(?:[0-9a-f]{2}){1,${objectKeyBytesMax}}$`);
 
 const objectQuery = pageOf(objectCursorPattern, decodeCursor).extend(ofRepo);
 

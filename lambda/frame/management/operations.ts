@@ -291,8 +291,9 @@ type Decoded<B> =
 export function jsonBody<T>(
   { settings }: Pick<CoreDeps, 'settings'>,
   event: APIGatewayProxyEventV2,
-  { schema, bytesMax = bodyBytesMaxDefault }: { schema: z.ZodType<T>; bytesMax?: number },
+  body: Pick<Required<RouteContract>['body'], 'bytesMax' | 'tooMany'> & { schema: z.ZodType<T> },
 ): Decoded<T> {
+  const { schema, bytesMax = bodyBytesMaxDefault, tooMany } = body;
   const largest = Math.min(settings.bodyBytesMax, bytesMax);
   const refuse = (...why: Parameters<typeof problem>) => ({ ok: false, response: problem(...why) }) as const;
   if (!hasContentType(event, 'application/json'))
@@ -301,6 +302,8 @@ export function jsonBody<T>(
   if (text === undefined) return refuse('body-too-large', `The body is larger than ${formatBytes(largest)}.`);
   const value = parseJson(text);
   if (value === undefined) return refuse('invalid-json', "The body isn't valid JSON.");
+  const many = tooMany?.(value);
+  if (many !== undefined) return refuse('too-many-files', many);
   const parsed = schema.safeParse(value);
   if (!parsed.success) return refuse('invalid-body', `${firstIssue(parsed.error)}.`);
   // After the schema, which bounds how much there is to look at.

@@ -67,7 +67,7 @@ const runs: RunsOf<Needs, RepoContract> = {
       case 'other-kind':
         return problem(
           'wrong-kind',
-          `${name} was of another kind until it was deleted, and its uploads may still be in progress. Retry after a day, or use another name.`,
+          `${name} was of another kind until it was deleted, and its uploads might still be in progress. Retry after a day, or use another name.`,
         );
       case 'closed':
         return repoClosed(name);

@@ -12,8 +12,7 @@ import {
   time,
   timeOrNull,
 } from '../../frame/contract/fields.ts';
-import { objectCursorPattern } from '../../frame/contract/objects.ts';
-import { fileNameBytesMax, fileNameFault, isFilePrefix, saveAsFault } from './rules/names.ts';
+import { fileNameBytesMax, fileNameFault, isFilePrefix, saveAsBytesMax, saveAsFault } from './rules/names.ts';
 
 /** Files that one request can name. */
 export const filesPerRequest = 100;
@@ -37,8 +36,13 @@ const lifetimeSeconds = z
   .optional()
   .meta({ default: 300, description: 'How long the URLs work. A deployment can have a lower maximum.' });
 
-/** More are refused as 413. */
-const filesOf = <T extends z.ZodType>(file: T) => z.array(file).min(1).meta({ maxItems: filesPerRequest });
+const filesOf = <T extends z.ZodType>(file: T) => z.array(file).min(1).max(filesPerRequest);
+
+function tooMany(body: unknown): string | undefined {
+  const { files } = Object(body) as { files?: unknown };
+  if (!Array.isArray(files) || files.length <= filesPerRequest) return undefined;
+  return `The request names ${files.length} files. Name up to ${filesPerRequest}.`;
+}
 
 const uploadsBody = z
   .strictObject({
@@ -91,7 +95,7 @@ const uploadSchema = z
     uploadId: z.string().optional().describe('Of a file in parts: confirms and cancels it.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
-    limit: z.enum(['tenant', 'repo']).optional().describe('Whose limit is too low.'),
+    limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),
     usedBytes: bytes.optional().describe('Stored and reserved.'),
     reservedBytes: bytes.optional().describe('For uploads in progress.'),
     limitBytes: bytes.optional(),
@@ -117,6 +121,7 @@ const downloadsBody = z
       z.strictObject({
         name,
         saveAs: textWithout(saveAsFault)
+          .meta({ minLength: 1, maxLength: saveAsBytesMax })
           .optional()
           .describe('The name under which browsers save it. Default: what follows the last slash.'),
       }),
@@ -139,10 +144,13 @@ const downloadsSchema = z.object({ downloads: z.array(downloadSchema) }).meta({ 
 
 const prefix = z
   .string()
-  .refine(isFilePrefix, 'must be what a name can begin with')
-  .describe('Only names that begin with this.');
+  .refine(isFilePrefix, 'must be the start of a name')
+  .describe('Only names that start with this.');
 
-const pages = pageOf(objectCursorPattern, decodeCursor);
+/** Others may have put longer names: any key, without a tenant of one letter, a repo of one, and slashes. */
+const cursorPattern = /^c(?:[0-9a-f]{2}){1,1020}$/;
+
+const pages = pageOf(cursorPattern, decodeCursor);
 const { cursor } = pages.shape;
 const some = { prefix: prefix.optional(), cursor };
 
@@ -208,6 +216,7 @@ export const fileContract = {
     body: {
       schema: uploadsBody,
       bytesMax: bodyBytesMax,
+      tooMany,
       example: { files: [{ ...file, contentType: 'image/png' }] },
     },
     answers: {
@@ -299,7 +308,12 @@ export const fileContract = {
     description:
       "Browsers save these files, and show nothing of them. They count towards the tenant's download limit.",
     access: 'asker',
-    body: { schema: downloadsBody, bytesMax: bodyBytesMax, example: { files: [{ name: file.name }] } },
+    body: {
+      schema: downloadsBody,
+      bytesMax: bodyBytesMax,
+      tooMany,
+      example: { files: [{ name: file.name }] },
+    },
     answers: {
       200: answer('One result per file, in the order of the request.', downloadsSchema, {
         downloads: [{ ...file, state: 'download', url, expiresAt }],

@@ -5,10 +5,9 @@ import { objectKey } from '../../core/rules/names.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import type { LfsPorts, OverLimit } from '../../frame/lfs/seams.ts';
 import type { DownloadsBody, DownloadsRequest } from './contract.ts';
+import { headsAtOnce } from './files.ts';
 
 export type DownloadDeps = Pick<CoreDeps, 'store' | 'signer' | 'clock'> & Pick<LfsPorts, 'meters'>;
-
-const headsAtOnce = 32;
 
 /**
  * Signs a download for each file that is there, and meters them as those of Git LFS: they never depend on the limit of what is

@@ -23,7 +23,7 @@ export type FilesOf = RepoPath & {
   readonly after?: string | undefined;
 };
 
-const headsAtOnce = 32;
+export const headsAtOnce = 32;
 
 /**
  * One page of files. Empty objects in the place of deleted ones aren't any: of objects without bytes the store is asked.

@@ -2,9 +2,11 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
-import { isThere, type RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import { isThere, type RepoPath, type RepoRecord } from '../../core/ledger/rules/tenant.ts';
+import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
+import { StoreRefusedError } from '../../core/store/rules/store.ts';
 import { wrongKind } from '../../frame/access/rules/kinds.ts';
 import { operatorParent } from '../../frame/access/rules/tokens.ts';
 import { json, pathRepo, type Refusal } from '../../frame/api/http.ts';
@@ -12,9 +14,9 @@ import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { type Reader, seesRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
-import { fileContract, filesPerRequest, type UploadsRequest, uploadIdPattern } from './contract.ts';
+import { fileContract, type UploadsRequest, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
-import { cancelUploads, deleteFiles, type FilesOf, listFiles, usageOfFiles } from './files.ts';
+import { cancelUploads, deleteFiles, type FilesOf, headsAtOnce, listFiles, usageOfFiles } from './files.ts';
 import { completeUpload } from './parts.ts';
 import { fileBytesMax, isInParts, partCountOf, partsMax } from './rules/part-upload.ts';
 import { requestUploads, type UploadDeps } from './uploads.ts';
@@ -22,7 +24,7 @@ import { requestUploads, type UploadDeps } from './uploads.ts';
 type Needs = UploadDeps & DownloadDeps & { readonly provesParts: () => Promise<boolean> };
 
 /** Every listing of a repo takes a LIST for each thousand, of the 1,200 that a tenant has in an hour. */
-const filesMax = 500_000;
+export const filesMax = 500_000;
 
 export const fileOperations = operationsFor<Needs>()(fileContract, {
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads': async (
@@ -32,7 +34,11 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = tooMany(files) ?? (await wrongFile(deps, files)) ?? tooFull(found.record);
+    const refusal =
+      wrongFile(deps, files) ??
+      tooFull(found.record) ??
+      (await wrongForStore(deps, { ...found.path, files })) ??
+      (await wrongInParts(deps, files));
     if (refusal) return refusal;
     const asked = { tenant, token, files, lifetimeMs: lifetimeOf(deps, body), record: found.record };
     const outcome = await requestUploads(deps, asked, requestKey);
@@ -85,7 +91,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
       ? json(202, { uploadId, ...canceled })
       : problem(
           'upload-not-found',
-          'No such upload is in progress. Stored files stay until you delete them.',
+          "That upload isn't in progress. Stored files stay until you delete them.",
         );
   },
 
@@ -141,8 +147,6 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = tooMany(files);
-    if (refusal) return refusal;
     const { repo } = found.path;
     const lifetimeMs = lifetimeOf(deps, body);
     const tokenId = token?.tokenId ?? operatorParent;
@@ -157,9 +161,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
   },
 });
 
-type Found =
-  | { readonly path: { readonly tenant: string; readonly repo: string }; readonly record: RepoRecord }
-  | { readonly refusal: Refusal };
+type Found = { readonly path: RepoPath; readonly record: RepoRecord } | { readonly refusal: Refusal };
 
 /** The repo of the path, if this reader may know of it, and it's of files. */
 async function findFilesRepo(
@@ -216,36 +218,56 @@ const lifetimeOf = (
   { lifetimeSeconds = lifetimeDefaultSeconds }: { lifetimeSeconds?: number | undefined },
 ) => Math.min(lifetimeSeconds * 1000, settings.urlLifetimeMs);
 
-function tooMany({ length }: readonly unknown[]): Refusal | undefined {
-  if (length <= filesPerRequest) return undefined;
-  return problem('too-many-files', `The request names ${length} files. Name up to ${filesPerRequest}.`);
+function wrongFile(
+  { settings }: Pick<RouteDeps, 'settings'>,
+  files: UploadsRequest['files'],
+): Refusal | undefined {
+  if (new Set(files.map(({ name }) => name)).size < files.length)
+    return problem('invalid-body', 'files: each name can be there once.');
+  const bytesMax = fileBytesMax(settings);
+  const large = files.findIndex(({ bytes }) => bytes > bytesMax);
+  if (large < 0) return undefined;
+  return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(bytesMax)}.`);
 }
 
-async function wrongFile(
+async function wrongInParts(
   { settings, provesParts }: Pick<Needs, 'settings' | 'provesParts'>,
   files: UploadsRequest['files'],
 ): Promise<Refusal | undefined> {
-  if (new Set(files.map(({ name }) => name)).size < files.length)
-    return problem('invalid-body', 'files: each name can be there once.');
-  const tooLarge = (bytesMax: number, why = '') => {
-    const large = files.findIndex(({ bytes }) => bytes > bytesMax);
-    if (large < 0) return undefined;
-    return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(bytesMax)}${why}.`);
-  };
   const inParts = files.filter((file) => isInParts(settings, file));
-  const refusal = tooLarge(fileBytesMax(settings));
-  if (refusal || inParts.length === 0) return refusal;
-  const checked = files.findIndex((file) => inParts.includes(file) && (file.sha256 ?? file.contentType));
-  if (checked >= 0)
-    return problem('invalid-body', `files.${checked}: a file in parts has neither sha256 nor contentType.`);
-  const partCount = inParts.reduce((sum, { bytes }) => sum + partCountOf(settings, bytes), 0);
-  if (partCount > partsMax)
-    return problem(
-      'too-many-files',
-      `The request's files have ${partCount} parts. Name files with up to ${partsMax}.`,
-    );
-  if (await provesParts()) return undefined;
-  return tooLarge(settings.objectBytesMax, ": the object store doesn't take parts as it should");
+  const refuse = (why: string, file = inParts[0]) =>
+    file && problem('invalid-body', `files.${files.indexOf(file)}: ${why}.`);
+  const checked = inParts.find(({ sha256, contentType }) => sha256 ?? contentType);
+  if (checked) return refuse('a file in parts has neither sha256 nor contentType', checked);
+  const count = inParts.reduce((sum, { bytes }) => sum + partCountOf(settings, bytes), 0);
+  if (count > partsMax)
+    return problem('too-many-files', `These files have ${count} parts. Name files with up to ${partsMax}.`);
+  if (inParts.length === 0 || (await provesParts())) return undefined;
+  const most = formatBytes(settings.objectBytesMax);
+  return refuse(`the object store can't take files in parts, so one can have up to ${most}`);
+}
+
+/** What a folder's name can have, and a store's that keeps its keys as folders. */
+const segmentBytesMax = 255;
+
+/** Some stores refuse even to look for a name that they can't have. Its claim would wait for nothing. */
+async function wrongForStore(
+  { store }: Pick<CoreDeps, 'store'>,
+  { files, ...path }: RepoPath & { files: readonly { readonly name: string }[] },
+): Promise<Refusal | undefined> {
+  const isLong = (name: string) => name.split('/').some((each) => Buffer.byteLength(each) > segmentBytesMax);
+  const long = files.filter(({ name }) => isLong(name));
+  const look = ({ name }: { name: string }) => store.head(objectKey({ ...path, oid: name }));
+  // If it refuses any name, it's not because of these.
+  if (long.length > 0) await look({ name: 'a' });
+  try {
+    await mapLimited(long, headsAtOnce, look);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StoreRefusedError)) throw error;
+    const detail = `files: in this object store, a name can have up to ${segmentBytesMax} bytes between two slashes.`;
+    return problem('invalid-body', detail);
+  }
 }
 
 function tooFull({ repo, objectCount }: RepoRecord): Refusal | undefined {

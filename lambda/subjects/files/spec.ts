@@ -27,7 +27,7 @@ export const files = {
         tokenUse,
       ],
       objects: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
-      notAdopted: ['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+      notAdopted: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
       bucket: ['ListBucket'],
       queues: { reconciles: ['send'] },
       secrets: ['admin token'],

@@ -11,6 +11,7 @@ import { claimRequest } from '../../frame/access/request-keys.ts';
 import { lastingTokenId, type TokenRecord, userOf } from '../../frame/access/rules/tokens.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import type { UploadBody, UploadsBody, UploadsRequest } from './contract.ts';
+import { headsAtOnce } from './files.ts';
 import { type PartDeps, type PartsWay, partsBody, partsWay } from './parts.ts';
 import { isInParts } from './rules/part-upload.ts';
 
@@ -33,8 +34,6 @@ type UploadsOutcome =
   /** The tenant is being deleted. */
   | { readonly kind: 'absent' }
   | { readonly kind: 'key-reused' };
-
-const headsAtOnce = 32;
 
 /**
  * Admits files as a push is admitted, and says of each what to do.

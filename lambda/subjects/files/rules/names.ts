@@ -27,7 +27,7 @@ export function fileNameFault(name: string): string | undefined {
 export const isFilePrefix = (text: string) =>
   text === '' || [text, `${text}x`].some((name) => fileNameFault(name) === undefined);
 
-const saveAsBytesMax = 255;
+export const saveAsBytesMax = 255;
 
 /** Why a text is no name to save a file by, to follow "must be". undefined: it is one. */
 export function saveAsFault(name: string): string | undefined {

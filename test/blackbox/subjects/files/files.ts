@@ -186,7 +186,10 @@ function uploadTests(api: () => Api): void {
   it('can be asked for by 100 names of 800 bytes', async () => {
     const place = await FilesPlace.of(api());
     const files = Array.from({ length: 100 }, (_, index) => ({
-      name: String(index).padStart(3, '0').padEnd(800, 'n'),
+      // Some stores have no more between two slashes.
+      name: `${String(index).padStart(3, '0')}${`${'n'.repeat(199)}/`.repeat(4).slice(3)}`
+        .slice(0, -1)
+        .padEnd(800, 'n'),
       bytes: 1,
     }));
     const { uploads, uploadId, allUpload } = await place.request(files);

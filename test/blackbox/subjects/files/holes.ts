@@ -97,9 +97,17 @@ export function holeTests(api: () => Api): void {
       const bad = ['../x', 'a//b', 'a/./b', '/a', 'a/', '__proto__', '_parts/x', 'a\u0000b', 'a\\b'];
       for (const name of [...bad, 'cafe\u0301', 'x'.repeat(801)]) {
         const answer = await place.ask('POST', 'uploads', { body: { files: [{ name, bytes: 1 }] } });
-        expectProblem(answer, 422, /^files\.0\.name must be /);
+        expectProblem(answer, 422, /^files\.0\.name: must be /);
       }
-      const good = ['Café', 'café', 'CAFÉ', 'a b', 'a+b%2F&<>"\'', '日本語/😀.png', 'x'.repeat(800)];
+      const good = [
+        'Café',
+        'café',
+        'CAFÉ',
+        'a b',
+        'a+b%2F&<>"\'',
+        '日本語/😀.png',
+        `${'x'.repeat(199)}/`.repeat(4).slice(0, -1),
+      ];
       for (const name of [...good, 'constructor', '10', 'a:b c']) await place.store(name, sevens(1));
       expect(await place.atRest()).toBe(10);
       expect(await place.usage()).toMatchObject({ fileCount: 10, bytes: 10 });

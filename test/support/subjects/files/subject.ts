@@ -1,4 +1,7 @@
 import { objectKey } from '../../../../lambda/core/rules/names.ts';
+import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
+import { filesMax } from '../../../../lambda/subjects/files/routes.ts';
+import { fileNameBytesMax } from '../../../../lambda/subjects/files/rules/names.ts';
 import { path, type TestedSubject } from '../../subject.ts';
 
 export const files = {
@@ -19,6 +22,22 @@ export const files = {
         putsUntilMs: createdAtMs,
         dueAtMs: createdAtMs + 24 * 60 * 60_000,
       });
+    },
+  },
+  limits: {
+    'Push and fetch': {
+      'Files in a request of the files API': filesPerRequest,
+      'Bytes in the name of a file': fileNameBytesMax,
+    },
+    'A tenant': { 'Files in a repo of kind files': filesMax },
+  },
+  functions: {
+    files: {
+      timeoutSeconds: 25,
+      memoryMb: 1_024,
+      variables: ['ADMIN_SECRET_ARN', 'BUCKET', 'S3_REGION', 'QUEUE_URL', 'TABLE'],
+      writes: ['file-items', 'file-notes', 'token-use'],
+      answers: { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/files', statusCode: 401 },
     },
   },
 } satisfies TestedSubject;

@@ -16,6 +16,7 @@ import {
 import { batchPath, lfsHeaders, objectOf, push, serves } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
 import { holeTests } from './holes.ts';
+import { partTests } from './parts.ts';
 import { FilesPlace, sevens } from './place.ts';
 
 const pageShape = z.strictObject({
@@ -423,5 +424,6 @@ export const filesSubject: Subject = {
     describe('an upload of a file', () => uploadTests(api));
     describe('files', () => storedTests(api));
     holeTests(api);
+    partTests(api);
   },
 };

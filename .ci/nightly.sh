@@ -40,7 +40,7 @@ done
 { .ci/engines.sh install && .ci/engines.sh run -- npm run -s test:engines; } || status=1
 { .ci/clients.sh install && .ci/clients.sh run -- npm run -s test:clients; } || status=1
 { .ci/git-lfs.sh install && NIGHTLY=true .ci/git-lfs.sh run -- npm run -s test:e2e; } || status=1
-npm run -s test:console || status=1
+{ .ci/examples.sh install && .ci/examples.sh run -- npm run -s test:console; } || status=1
 { .ci/deployed.sh install && .ci/deployed.sh run -- npm run -s test:deployed; } || status=1
 { .ci/api.sh install && API_CASES=12000 API_SEED="$first" .ci/api.sh run -- npm run -s test:api; } || status=1
 exit "$status"

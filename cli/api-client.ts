@@ -28,7 +28,6 @@ export type PageId = {
   [Id in RouteId]: BodyOf<Id> extends { readonly nextCursor: string | null } ? Id : never;
 }[RouteId];
 
-/** What a route is asked. */
 export interface Asking<Id extends RouteId> {
   readonly params?: PathParams<RouteOf<Id>>;
   readonly query?: Query<RouteOf<Id>>;

@@ -151,11 +151,11 @@ export function required<T>({ option: made }: GivenOption<T | undefined>): Given
 export const ofRepo = { tenant: tenantOperand, repo: repoOperand };
 
 type ValuesOf<O extends Operands> = { readonly [K in keyof O]: O[K] extends Operand<infer T> ? T : never };
-type OptionsOf<P extends Options> = {
+/** Of commands that register themselves, too. */
+export type OptionsOf<P extends Options> = {
   readonly [K in keyof P]: P[K] extends GivenOption<infer T> ? T : never;
 };
 
-/** What a command was given. */
 interface Given<O extends Operands, P extends Options> {
   readonly operands: ValuesOf<O>;
   readonly options: OptionsOf<P> & ListOptions;
@@ -375,7 +375,6 @@ function tooFew(name: string, command: Command): UsageError {
   );
 }
 
-/** Adds `--url`, `--token` and `--json` to a command. */
 function withApiOptions(command: Command): Command {
   return withServiceOptions(command).option('--json', "print the API's response as JSON");
 }

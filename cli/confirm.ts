@@ -8,7 +8,6 @@ import { formatObjects } from './render.ts';
 type DeleteRoute = 'deleteTenant' | 'deleteRepo' | 'deleteObject';
 export type DeletePlanBody = BodyOf<DeleteRoute>;
 
-/** Options that all delete commands share. */
 export const deleteOptions = {
   dryRun: flag('--dry-run', 'preview, and delete nothing'),
   yes: flag('-y, --yes', 'skip the prompt; required without a terminal'),
@@ -27,7 +26,6 @@ interface DeleteDialog<Id extends DeleteRoute> {
   /** Lines that say what is deleted and what follows from it. */
   readonly summary: (plans: readonly DeletePlanBody[]) => string;
   readonly question: string;
-  /** Whether the answer confirms the delete. */
   readonly isYes: (answer: string) => boolean;
 }
 
@@ -76,7 +74,6 @@ export async function requireYes(
   if (!saysYes((await ask(input.question)).trim())) throw notConfirmed(input.otherwise);
 }
 
-/** The person did not say yes. */
 function notConfirmed(message = 'Canceled. Nothing deleted.'): CliError {
   return new CliError(message, { hint: 'Pass --yes to skip the prompt.' });
 }

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod';
 import { parseJson } from '../lambda/core/rules/text.ts';
-import { errorCode } from '../local/system/durable-file.ts';
+import { errorCode, writeDurably } from '../local/system/durable-file.ts';
 import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';
 import { lockFile } from './file-lock.ts';
@@ -71,13 +70,7 @@ export async function changeCredentials(
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     const release = await lockWhenFree(file, context);
     try {
-      const text = `${JSON.stringify(change(readCredentials(context)), null, 2)}\n`;
-      const beside = `${file}.${randomUUID()}`;
-      await writeFile(beside, text, { mode: 0o600, flag: 'wx' });
-      await rename(beside, file).catch(async (error: unknown) => {
-        await rm(beside, { force: true });
-        throw error;
-      });
+      await writeDurably(file, `${JSON.stringify(change(readCredentials(context)), null, 2)}\n`);
     } finally {
       await release();
     }

@@ -74,7 +74,6 @@ export function refusalError(refusal: Refusal): CliError {
   });
 }
 
-/** The tenant and repo of a request. */
 function namesIn(path: string): { tenant: string | undefined; repo: string | undefined } {
   const [, tenant, repo] = /^\/v1\/tenants\/([^/?]+)(?:\/repos\/([^/?]+))?/.exec(path) ?? [];
   return { tenant, repo };
@@ -113,7 +112,6 @@ const whatExists = 'See what your token is for: lfs-quota whoami';
 const whichRepos = 'List them: lfs-quota repo list TENANT';
 const beingDeleted = "See what's left: lfs-quota tenant show TENANT";
 const correct = 'Nothing changed. Fix the value and retry.';
-/** Where the admin token is. */
 export const adminTokenPlace =
   "Operators: it's in the file admin-token of the data folder. On AWS it's in AdminSecretArn.";
 export const later = 'Retry in a few seconds.';

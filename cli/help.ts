@@ -182,12 +182,7 @@ Environment:
   NO_COLOR         disables colors; FORCE_COLOR enables them without a terminal
 
 Exit codes:
-${exitCodeLines()
-  .map((line) => `  ${line}`)
+${Object.values(exitCodes)
+  .map(({ code, meaning }) => `${String(code).padStart(5)}  ${meaning}`)
   .join('\n')}`;
-}
-
-/** A line for each code. */
-function exitCodeLines(): string[] {
-  return Object.values(exitCodes).map(({ code, meaning }) => `${String(code).padStart(3)}  ${meaning}`);
 }

@@ -30,7 +30,6 @@ const batchShape = z.object({ objects: z.array(answerShape) });
 const errorShape = z.object({ message: z.string() });
 
 export type BatchAction = z.output<typeof batchAction>;
-/** What is answered for an object. */
 export type BatchAnswer = z.output<typeof answerShape>;
 
 /** A repo of ours, by its names. */
@@ -54,7 +53,6 @@ export interface LfsRepo {
   refusal(operation: Operation, answer: Answer): CliError;
 }
 
-/** A repo of ours. */
 export interface OwnRepo extends LfsRepo {
   /** Asks another route of it once. @throws {CliError} when the server did not answer. */
   post(route: string, body: unknown): Promise<Answer>;

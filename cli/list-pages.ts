@@ -64,8 +64,8 @@ export async function* eachPage<Id extends PageId>(
       const page = { ...query, cursor: cursor ?? undefined, limit };
       const { body, text } = await client.ask(route, { params, query: page } as Asking<Id>);
       const raw = rawOf(text);
-      const found = raw[items];
-      const length = Array.isArray(found) ? found.length : 0;
+      // Objects have files beside them.
+      const { length } = [raw[items], raw['files']].flatMap((found) => (Array.isArray(found) ? found : []));
       left -= length;
       count += length;
       cursor = (body as { nextCursor: string | null }).nextCursor;

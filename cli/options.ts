@@ -15,7 +15,6 @@ const urlOption = new Option(
 );
 const tokenOption = new Option('--token <token>', 'access token (env: LFS_QUOTA_TOKEN; default: your login)');
 
-/** Adds `--url` and `--token` to a command. */
 export function withServiceOptions(command: Command): Command {
   return command.addOption(urlOption).addOption(tokenOption);
 }
@@ -28,7 +27,7 @@ export const endpointOption = [
 
 /** Where a store is. `endpoint` undefined: AWS. @throws {UsageError} */
 export function storePlaceOf(
-  { endpoint, region }: { readonly endpoint?: string; readonly region?: string },
+  { endpoint, region }: { readonly endpoint?: string | undefined; readonly region?: string | undefined },
   { env }: CliContext,
 ): { endpoint: string | undefined; region: string } {
   const url = endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || undefined);

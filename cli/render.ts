@@ -1,8 +1,6 @@
 import { formatBytes } from '../lambda/core/rules/sizes.ts';
 import type { ForecastBody } from '../lambda/frame/contract/outlook.ts';
 
-/** Words for a terminal: ages, sizes, counts, dollars, commands. */
-
 /** About how long ago: `just now`, `12 s ago`, `3 h ago`. Text that is no date is returned as it is. */
 export function formatAge(isoDate: string, nowMs: number): string {
   const seconds = Math.floor((nowMs - Date.parse(isoDate)) / 1000);

@@ -12,8 +12,8 @@ export const defaultUrl = 'http://127.0.0.1:8787';
 
 /** Options of every command that calls the API. */
 export interface ApiOptions {
-  readonly url?: string;
-  readonly token?: string;
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
   readonly json?: boolean;
 }
 

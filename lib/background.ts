@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
-import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
@@ -14,7 +14,7 @@ import {
 import { DeduplicationScope, FifoThroughputLimit, type IQueue, type Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { consumerOf, functionSpecs, type QueueName, queueNames, queueSpecs } from '../lambda/routes.ts';
-import type { Functions } from './functions/functions.ts';
+import { type Functions, fixedRole } from './functions/functions.ts';
 import type { Watched } from './monitoring/alarm-specs.ts';
 import { workersOf } from './settings/concurrency.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
@@ -118,25 +118,21 @@ export class Background extends Construct {
     super(scope, id);
     props.reconciles.deliverTo(props.functions, this, 'ReconcileSource');
     const refresh = props.functions.get('refresh').live;
+    // The role that the CDK would create accepts later grants.
+    const role = fixedRole(this, 'SchedulerRole', {
+      service: 'scheduler',
+      statements: [
+        new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [refresh.functionArn] }),
+      ],
+    });
     new Schedule(this, 'RefreshSchedule', {
       description: 'Queues reconciles of the tenants that are due.',
       schedule: ScheduleExpression.rate(Duration.minutes(props.refreshEveryMinutes)),
-      target: new LambdaInvoke(refresh, { role: this.#schedulerRole(refresh.functionArn), ...onlyOnce }),
+      target: new LambdaInvoke(refresh, { role, ...onlyOnce }),
     });
     // The scheduler only hands it to Lambda, which by default runs what failed twice more, and retries what it throttled for
     // six hours. Then an hour without free functions would be followed by 60 runs.
     refresh.configureAsyncInvoke(onlyOnce);
-  }
-
-  /** Defined here because the role that the CDK would create accepts later grants. */
-  #schedulerRole(functionArn: string): IRole {
-    const invoke = new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [functionArn] });
-    return new Role(this, 'SchedulerRole', {
-      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
-      }),
-      inlinePolicies: { grants: new PolicyDocument({ statements: [invoke] }) },
-    }).withoutPolicyUpdates();
   }
 }
 

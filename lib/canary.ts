@@ -1,9 +1,8 @@
-import { Stack } from 'aws-cdk-lib';
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
-import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { FunctionName } from '../lambda/routes.ts';
-import { type Functions, liveAlias } from './functions/functions.ts';
+import { type Functions, fixedRole, liveAlias } from './functions/functions.ts';
 import type { Alarms } from './monitoring/alarms.ts';
 
 /** Take part in every push and pull, and fail for everybody if a version is bad. */
@@ -21,7 +20,18 @@ export class Canary extends Construct {
   ) {
     super(scope, id);
     const application = new LambdaApplication(this, 'Application');
-    const role = this.#role(tried.map((name) => functions.get(name).function.functionArn));
+    const functionArns = tried.map((name) => functions.get(name).function.functionArn);
+    // The CDK's may move every alias of the account. There are no hooks and no triggers.
+    const role = fixedRole(this, 'Role', {
+      service: 'codedeploy',
+      statements: [
+        new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }),
+        new PolicyStatement({
+          actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
+          resources: functionArns.flatMap((arn) => [arn, `${arn}:${liveAlias}`]),
+        }),
+      ],
+    });
     // A handler answers 500 to an error that it did not expect. Of that only the API knows, not Lambda. And with
     // `monitoring: basic` there are no alarms of functions. The same for all: if one alarm stopped one deployment alone,
     // CloudFormation's rollback would find the other still in progress.
@@ -36,23 +46,5 @@ export class Canary extends Construct {
         alarms: rolledBackBy,
       });
     }
-  }
-
-  /** Defined here because the CDK's may move every alias of the account. There are no hooks and no triggers. */
-  #role(functionArns: readonly string[]): IRole {
-    const { account } = Stack.of(this);
-    const statements = [
-      new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }),
-      new PolicyStatement({
-        actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
-        resources: functionArns.flatMap((arn) => [arn, `${arn}:${liveAlias}`]),
-      }),
-    ];
-    return new Role(this, 'Role', {
-      assumedBy: new ServicePrincipal('codedeploy.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': account } },
-      }),
-      inlinePolicies: { grants: new PolicyDocument({ statements }) },
-    }).withoutPolicyUpdates();
   }
 }

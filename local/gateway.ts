@@ -126,7 +126,6 @@ function commonLogTime(timeMs: number): string {
   return weekday === undefined ? '' : `${day}/${month}/${year}:${time} +0000`;
 }
 
-/** The response that is sent. */
 export interface FrontResponse {
   readonly statusCode: number;
   /** A list for a header that is sent several times. */

@@ -21,6 +21,7 @@ import { ListServer } from '../list-server.ts';
 
 export const tenant = 'acme';
 export const repo = 'app';
+export const filesRepo = 'media';
 export const token = `lfsq_${'b'.repeat(40)}`;
 const tableName = 'lfs-quota';
 const objectBytes = 1000;
@@ -87,7 +88,7 @@ function answerJson(response: ServerResponse, body: object, status = 200): void 
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
-/** A table in memory with a tenant, its token, and its one repo, which was counted just now. */
+/** A table in memory with a tenant, its token, and its two repos, which were counted just now. */
 async function seededTable(objects: number): Promise<LocalTable> {
   const client = new LocalTable(new MemoryStore());
   const { ledger, tokens } = storesOn({ client, tableName });
@@ -100,7 +101,10 @@ async function seededTable(objects: number): Promise<LocalTable> {
   const { Item } = await client.send('GetItem', { TableName: tableName, Key: tenantKey(tenant) });
   // As after a first reconcile.
   await put({ ...Item, epoch: 1, appliedEpoch: 1 });
-  await put(stored({ ...repoKey({ tenant, repo }), repo, ...scanned, epoch: 1, covered: [] }));
+  for (const [name, kind] of [[repo], [filesRepo, { kind: 'files' }]] as const)
+    await put(
+      stored({ ...repoKey({ tenant, repo: name }), repo: name, ...kind, ...scanned, epoch: 1, covered: [] }),
+    );
   return client;
 }
 

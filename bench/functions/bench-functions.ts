@@ -7,12 +7,13 @@ import { KeySet, nameOf } from '../list-server.ts';
 import { bundle, checkouts, inFolder, startChild } from '../processes.ts';
 import { type Column, digits, inTurns, optionsOf, tableOf } from '../statistics.ts';
 import type { Used } from '../usage.ts';
-import { type Backend, repo, startBackend, tenant, token } from './backend.ts';
+import { type Backend, filesRepo, repo, startBackend, tenant, token } from './backend.ts';
 import type { Invoked, Start } from './run-function.ts';
 
-/** What lfsBatch is asked. */
+/** What lfsBatch is asked, and `files`, if it's uploads for each of which the store is asked. */
 interface Case {
   readonly operation: 'upload' | 'download';
+  readonly isOfFiles?: true;
   readonly count: number;
   /** Objects that the last count found in the repo. */
   readonly repoObjects: number;
@@ -22,7 +23,7 @@ const cases: readonly Case[] = [
   { operation: 'upload', count: 1, repoObjects: 100 },
   { operation: 'upload', count: 100, repoObjects: 1000 },
   // It asks the store for each object, as a listing would take longer.
-  { operation: 'upload', count: 100, repoObjects: 20_000 },
+  { operation: 'upload', count: 100, repoObjects: 20_000, isOfFiles: true },
   { operation: 'download', count: 100, repoObjects: 1000 },
 ];
 
@@ -53,10 +54,30 @@ function eventOf({ operation, count, repoObjects }: Case, call: number) {
   });
 }
 
+/** A request for the same uploads, of files. */
+function filesEventOf(work: Case, call: number) {
+  const { body } = eventOf(work, call);
+  const { objects } = JSON.parse(Buffer.from(String(body), 'base64').toString()) as {
+    objects: { oid: string; size: number }[];
+  };
+  const files = objects.map(({ oid, size }) => ({ name: `photos/${oid}.jpg`, bytes: size, sha256: oid }));
+  return httpEvent({
+    routeKey: 'POST /v1/tenants/{tenant}/repos/{repo}/uploads',
+    path: `/v1/tenants/${tenant}/repos/${filesRepo}/uploads`,
+    pathParameters: { tenant, repo: filesRepo },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      host: 'lfs.example.com',
+    },
+    body: JSON.stringify({ files }),
+  });
+}
+
 /** @throws {Error} when the work was not done: a fast wrong answer does not count. */
 function check({ operation, count }: Case, answer: unknown): void {
   const { statusCode, body } = answer as { statusCode: number; body: string };
-  const done = body.split(`"actions":{"${operation}":`).length - 1;
+  const done = body.split(new RegExp(`"actions":{"${operation}":|"state":"${operation}"`)).length - 1;
   if (statusCode !== 200 || done !== count)
     throw new Error(`Answered ${statusCode}, with an action for ${done} of ${count} objects: ${body}`);
 }
@@ -110,14 +131,19 @@ export async function benchFunctions(
       return [child.ready as Start];
     });
     print(`Starts, medians of ${starts}\n${tableOf(startColumns, startRows)}\n`);
-    const asked = wanted.filter((each) => each.function === 'lfsBatch');
-    for (const work of asked.length > 0 ? cases : []) {
+    for (const work of wanted.some((each) => each.function === 'lfsBatch') ? cases : []) {
+      const asked = wanted.flatMap((each) => {
+        if (each.function === 'lfsBatch') return [each];
+        // Its × is the ratio to the batch.
+        return work.isOfFiles && each.name === 'files' ? [{ ...each, base: 'lfsBatch' }] : [];
+      });
       const rows = await inTurns(asked, processes, async (each, round) => {
         const child = await start(each, work.repoObjects);
         const samples: Sample[] = [];
         for (let call = 0; call < Number(calls); call += 1) {
           await backend.reset(work.repoObjects);
-          const { result, ...used } = (await child.ask(eventOf(work, round * 1000 + call))) as Invoked;
+          const event = (each.function === 'files' ? filesEventOf : eventOf)(work, round * 1000 + call);
+          const { result, ...used } = (await child.ask(event)) as Invoked;
           check(work, result);
           samples.push({ ...used, call: call + 1 });
         }

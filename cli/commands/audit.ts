@@ -6,7 +6,6 @@ import { parseDay, requireDaysInOrder } from '../options.ts';
 
 type AuditEntryBody = BodyOf<'listAudit'>['entries'][number];
 
-/** `audit`. */
 export const auditCommand = listCommand({
   name: 'audit',
   description: 'Show who changed what',

@@ -94,7 +94,6 @@ async function readToken(baseUrl: string, context: CliContext): Promise<string> 
   return text.trim();
 }
 
-/** `logout`. */
 export const registerLogout: Register = (program, context) => {
   program
     .command('logout')
@@ -115,7 +114,6 @@ export const registerLogout: Register = (program, context) => {
     });
 };
 
-/** `whoami`. */
 export const whoamiCommand = actionCommand({
   name: 'whoami',
   description: 'Show your server, tenant and token',

@@ -5,8 +5,6 @@ import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { formatCount } from '../render.ts';
 
-/** The options and errors that commands of backups share. */
-
 const daysMax = 7;
 
 /** When uploads start again, at the earliest: `now`, or a time. */

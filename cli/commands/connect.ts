@@ -56,7 +56,8 @@ export const connectCommand = (changes: readonly NonNullable<CliSubject['connect
       const lfsUrl = `${baseUrl}/${place.tenant}/${place.repo}/info/lfs`;
       const folder = await workTreeOf(clone);
       await refuseOwnAddress(clone, lfsUrl);
-      const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
+      const committed = await gitSetting(clone, ['--blob', 'HEAD:.lfsconfig', '--get', 'lfs.url']);
+      const isCommitted = committed === lfsUrl;
       const isBroken = await lacksIndex(clone);
       const { git, logins } = readCredentials(context);
       const username = usernameOf(place);
@@ -127,10 +128,6 @@ async function lacksIndex(clone: string): Promise<boolean> {
   return Boolean(index) && !existsSync(path.resolve(clone, String(index)));
 }
 
-function committedLfsUrl(clone: string): Promise<string | undefined> {
-  return gitSetting(clone, ['--blob', 'HEAD:.lfsconfig', '--get', 'lfs.url']);
-}
-
 async function workTreeOf(clone: string): Promise<string> {
   const top = await gitText(clone, ['rev-parse', '--show-toplevel']).catch(() => undefined);
   if (top !== undefined) return top;
@@ -147,7 +144,6 @@ async function refuseOwnAddress(clone: string, lfsUrl: string): Promise<void> {
   });
 }
 
-/** What is asked for. */
 interface WantedToken {
   readonly readOnly: boolean | undefined;
   readonly user: string | undefined;

@@ -3,6 +3,7 @@ import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { flag, type OptionsOf, option } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import type { Outcome } from '../doctor/check.ts';
 import type { ProbeTarget } from '../doctor/probe.ts';
@@ -13,31 +14,26 @@ import { endpointOption, parseBytes, parseS3Url, storePlaceOf } from '../options
 import { BusyLine } from '../progress.ts';
 import { printable } from '../terminal.ts';
 
-interface DoctorOptions {
-  readonly endpoint?: string;
-  readonly region?: string;
-  readonly json?: boolean;
-  readonly profile?: string;
-  readonly largest?: number;
-  readonly origin?: string;
-  readonly thorough?: boolean;
-}
+const options = {
+  endpoint: option(...endpointOption),
+  region: option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)'),
+  json: flag('--json', 'print one JSON object at the end'),
+  profile: option('--profile <file>', 'write the result as JSON'),
+  largest: option('--largest <size>', 'also find the largest upload, from this size down', parsePutSize),
+  origin: option('--origin <url>', 'also test uploads from web pages of this origin', parseOrigin),
+  thorough: flag('--thorough', 'more rounds, and pages of 1,000 keys: about 2,700 requests'),
+};
+type DoctorOptions = Partial<OptionsOf<typeof options>>;
 
 /** `doctor s3://BUCKET`: tries whether a store does what the service relies on. It needs no lfs-quota service. */
 export function registerDoctor(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command('doctor')
     .summary('Test an S3-compatible store')
     .description('Test an S3-compatible store: writes about 75 objects (19 MB) and deletes them')
-    .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; test objects go below a random path')
-    .option(...endpointOption)
-    .option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)')
-    .option('--json', 'print one JSON object at the end')
-    .option('--profile <file>', 'write the result as JSON')
-    .option('--largest <size>', 'also find the largest upload, from this size down', parsePutSize)
-    .option('--origin <url>', 'also test uploads from web pages of this origin', parseOrigin)
-    .option('--thorough', 'more rounds, and pages of 1,000 keys: about 2,700 requests')
-    .action(async (url: string, options: DoctorOptions) => doctor(url, options, context));
+    .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; test objects go below a random path');
+  for (const { option: made } of Object.values(options)) command.addOption(made);
+  command.action(async (url: string, given: DoctorOptions) => doctor(url, given, context));
 }
 
 async function doctor(url: string, options: DoctorOptions, context: CliContext): Promise<void> {

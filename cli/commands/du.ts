@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { defaultSettings } from '../../lambda/core/rules/settings.ts';
+import { choice, flag, type OptionsOf, option } from '../command.ts';
 import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
 import type { ScanIdentity } from '../du/checkpoint.ts';
 import type { DuCount, DuTarget } from '../du/count.ts';
@@ -7,7 +8,7 @@ import { type Grouping, groupings } from '../du/groups.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
 import type { Saving } from '../du/run.ts';
 import { costOfHistory, formatCost } from '../du-git/cost.ts';
-import { formatPaths, jsonOfPaths } from '../du-git/report.ts';
+import { formatPaths } from '../du-git/report.ts';
 import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
 import { UsageError } from '../errors.ts';
 import { type LfsAddress, lfsAddressOf } from '../git/git.ts';
@@ -22,8 +23,6 @@ import { viewOf } from '../terminal.ts';
 const gitModeOptions = ['git', 'clone', 'url', 'token', 'tenant', 'repo', 'depth', 'top', 'json'];
 /** What `--git --cost` can be used with. */
 const costOptions = ['git', 'cost', 'clone', 'downloadsGb', 'users', 'json'];
-/** Those of them that nothing else has. */
-const gitOnlyOptions = ['clone', 'url', 'token', 'tenant', 'repo', 'cost', 'downloadsGb', 'users'];
 
 /** As many as GitLab's free plan takes. */
 const usersDefault = 5;
@@ -37,21 +36,12 @@ export function registerDu(program: Command, context: CliContext): void {
     .command('du')
     .description('Measure a bucket, or a repo by path (--git)')
     .argument('[url]', 's3://BUCKET, s3://BUCKET/PATH, or s3://BUCKET/PREFIX*');
-  withDuOptions(command)
-    .option('--git', 'measure the repo of this clone, by file path')
-    .option('--clone <dir>', 'with --git: another clone')
-    .option('--cost', 'with --git: what the history costs a month at hosts, without a server')
-    .option('--downloads-gb <GB>', 'with --cost: a month (default: 3 × stored)', parseDecimal({ above: -1 }))
-    .option('--users <users>', `with --cost: users of the repo (default: ${usersDefault})`, parseUpTo(1e6))
-    .option('--tenant <tenant>', 'with --git: the tenant (default: by lfs.url)', parseTenant)
-    .option('--repo <repo>', 'with --git: the repo (default: by lfs.url)', parseRepo)
-    .option('--url <url>', 'with --git: server URL (default: by lfs.url)')
-    .option('--token <token>', 'with --git: a token of the tenant (env: LFS_QUOTA_TOKEN)')
-    .action(async (url: string | undefined, options: DuOptions & DuGitOptions) => {
-      refuseMixture(url, options);
-      if (url !== undefined) return du(url, options, context);
-      return options.cost ? duCost(options, context) : duGit(options, context);
-    });
+  for (const { option: made } of Object.values({ ...bucketOptions, ...gitOptions })) command.addOption(made);
+  command.action(async (url: string | undefined, options: DuOptions & DuGitOptions) => {
+    refuseMixture(url, options);
+    if (url !== undefined) return du(url, options, context);
+    return options.cost ? duCost(options, context) : duGit(options, context);
+  });
 }
 
 /** @throws {UsageError} for options of both, or of neither. */
@@ -66,7 +56,7 @@ function refuseMixture(url: string | undefined, options: DuOptions & DuGitOption
     throw new UsageError(`${flagOf(other)} doesn't work with ${options.cost ? '--cost' : '--git'}.`);
   }
   if (url === undefined) throw new UsageError('Use s3://BUCKET, or --git in a clone.');
-  const gitOnly = given.find((name) => gitOnlyOptions.includes(name));
+  const gitOnly = given.find((name) => name in gitOptions);
   if (gitOnly !== undefined) throw new UsageError(`${flagOf(gitOnly)} needs --git.`);
 }
 
@@ -86,8 +76,6 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   await runDu(target, { context, line, print, saving });
 }
 
-/** The options of `du`. */
-
 const strategies = ['probe', 'sixteen', 'fixed-sixteen', 'sequential'] as const;
 
 /** Folders that are shown unless --top says otherwise. */
@@ -101,64 +89,47 @@ const defaultSaveSeconds = 5;
 /** Dollars for 1,000 LISTs of S3 in us-east-1 and most other regions, on 2026-11-21. */
 const listPriceOfAws = 0.005;
 
-interface DuOptions {
-  readonly endpoint?: string;
-  readonly region?: string;
-  readonly json?: boolean;
-  readonly byPrefix?: boolean;
-  readonly by?: readonly Grouping[];
-  readonly depth?: number;
-  readonly top?: number;
-  readonly resume?: string;
-  readonly saveEvery?: number;
-  readonly maxRate?: number;
-  readonly listPrice?: number;
-  readonly strategy?: (typeof strategies)[number];
-  readonly hint?: number;
-  readonly concurrency?: number;
-}
-
-function withDuOptions(command: Command): Command {
-  return command
-    .option(...endpointOption)
-    .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
-    .option('--json', 'print one JSON object')
-    .option('--by-prefix', 'also total each folder, without extra requests')
-    .option(
-      '--by <kinds>',
-      'also total by age, suffix, class or size; repeatable, also by commas',
-      parseKinds,
-    )
-    .option(
-      '--depth <levels>',
-      'with --by-prefix or --git: levels of folders (default: 1; --git: any)',
-      parseUpTo(depthMax),
-    )
-    .option(
-      '--top <folders>',
-      `with --by, --by-prefix or --git: number of rows (default: ${topDefault})`,
-      parseUpTo(topMax),
-    )
-    .option('--resume <file>', 'save progress in this file, and resume from it')
-    .option(
-      '--save-every <seconds>',
-      `with --resume: interval of saves (default: ${defaultSaveSeconds})`,
-      parseDecimal({ above: 0 }),
-    )
-    .option(
-      '--max-rate <requests>',
-      'maximum requests per second (default: what the store accepts)',
-      parseUpTo(),
-    )
-    .option(
-      '--list-price <dollars>',
-      `price of 1,000 LIST requests (default: ${listPriceOfAws} on AWS)`,
-      parseDecimal({ above: -1 }),
-    )
-    .addOption(new Option('--strategy <name>', 'how the scan starts (default: probe)').choices(strategies))
-    .option('--hint <objects>', 'approximate number of objects: shows how much is done', parseUpTo())
-    .option('--concurrency <requests>', 'concurrent requests (default: 128)', parseUpTo());
-}
+const bucketOptions = {
+  endpoint: option(...endpointOption),
+  region: option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)'),
+  json: flag('--json', 'print one JSON object'),
+  byPrefix: flag('--by-prefix', 'also total each folder, without extra requests'),
+  by: option(
+    '--by <kinds>',
+    'also total by age, suffix, class or size; repeatable, also by commas',
+    parseKinds,
+  ),
+  depth: option(
+    '--depth <levels>',
+    'with --by-prefix or --git: levels of folders (default: 1; --git: any)',
+    parseUpTo(depthMax),
+  ),
+  top: option(
+    '--top <folders>',
+    `with --by, --by-prefix or --git: number of rows (default: ${topDefault})`,
+    parseUpTo(topMax),
+  ),
+  resume: option('--resume <file>', 'save progress in this file, and resume from it'),
+  saveEvery: option(
+    '--save-every <seconds>',
+    `with --resume: interval of saves (default: ${defaultSaveSeconds})`,
+    parseDecimal({ above: 0 }),
+  ),
+  maxRate: option(
+    '--max-rate <requests>',
+    'maximum requests per second (default: what the store accepts)',
+    parseUpTo(),
+  ),
+  listPrice: option(
+    '--list-price <dollars>',
+    `price of 1,000 LIST requests (default: ${listPriceOfAws} on AWS)`,
+    parseDecimal({ above: -1 }),
+  ),
+  strategy: choice('--strategy <name>', 'how the scan starts (default: probe)', strategies),
+  hint: option('--hint <objects>', 'approximate number of objects: shows how much is done', parseUpTo()),
+  concurrency: option('--concurrency <requests>', 'concurrent requests (default: 128)', parseUpTo()),
+};
+type DuOptions = OptionsOf<typeof bucketOptions>;
 
 /** What is counted, and how. @throws {UsageError} */
 function targetOf(url: string, options: DuOptions, context: CliContext): DuTarget {
@@ -238,21 +209,26 @@ function parseDecimal({ above }: { above: number }): (text: string) => number {
   };
 }
 
-interface DuGitOptions {
-  readonly git?: boolean;
-  /** Folder of the clone. */
-  readonly clone?: string;
-  readonly url?: string;
-  readonly token?: string;
-  readonly tenant?: string;
-  readonly repo?: string;
-  readonly cost?: boolean;
-  readonly downloadsGb?: number;
-  readonly users?: number;
-  readonly depth?: number;
-  readonly top?: number;
-  readonly json?: boolean;
-}
+const gitOptions = {
+  git: flag('--git', 'measure the repo of this clone, by file path'),
+  clone: option('--clone <dir>', 'with --git: another clone'),
+  cost: flag('--cost', 'with --git: what the history costs a month at hosts, without a server'),
+  downloadsGb: option(
+    '--downloads-gb <GB>',
+    'with --cost: a month (default: 3 × stored)',
+    parseDecimal({ above: -1 }),
+  ),
+  users: option(
+    '--users <users>',
+    `with --cost: users of the repo (default: ${usersDefault})`,
+    parseUpTo(1e6),
+  ),
+  tenant: option('--tenant <tenant>', 'with --git: the tenant (default: by lfs.url)', parseTenant),
+  repo: option('--repo <repo>', 'with --git: the repo (default: by lfs.url)', parseRepo),
+  url: option('--url <url>', 'with --git: server URL (default: by lfs.url)'),
+  token: option('--token <token>', 'with --git: a token of the tenant (env: LFS_QUOTA_TOKEN)'),
+};
+type DuGitOptions = OptionsOf<typeof gitOptions> & Pick<DuOptions, 'depth' | 'top' | 'json'>;
 
 const pathsDefault = 20;
 
@@ -279,7 +255,8 @@ async function duGit(options: DuGitOptions, context: CliContext): Promise<void> 
   line.clear();
   const { stored, others } = await storedOf(address, options, context);
   const usage = usageByPath(stored, paths, others);
-  if (options.json) return context.out(`${JSON.stringify(jsonOfPaths(address, usage))}\n`);
+  const { baseUrl: url, tenant, repo } = address;
+  if (options.json) return context.out(`${JSON.stringify({ url, tenant, repo, ...usage })}\n`);
   const report = formatPaths(address, usage, {
     depth: options.depth,
     top: options.top ?? pathsDefault,

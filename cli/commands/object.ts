@@ -23,7 +23,10 @@ import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
 
 type ObjectPageBody = BodyOf<'listObjects'>;
-type ObjectBody = ObjectPageBody['objects'][number];
+/** An object of Git LFS, or a file. */
+type ObjectBody = ObjectPageBody['objects'][number] | NonNullable<ObjectPageBody['files']>[number];
+const nameOf = (object: ObjectBody) => ('oid' in object ? object.oid : object.name);
+const allOf = ({ objects, files = [] }: ObjectPageBody): ObjectBody[] => [...objects, ...files];
 
 /** Of `--largest` and `--oldest`. */
 const extremesMax = 10_000;
@@ -31,7 +34,6 @@ const parseOid = matching(oidPattern, 'An oid has 64 lower-case hex digits.');
 /** `1023.99 GiB`. */
 const sizeCharacters = 11;
 
-/** `object list|delete`. */
 export const objectCommands = group('object', 'List or delete objects', [
   actionCommand({
     name: 'list',
@@ -118,7 +120,7 @@ async function printObjects(context: CliContext, { busy }: ApiClient, pages: Pag
   const sum = { objectCount: 0, bytes: 0 };
   for await (const { body } of pages) {
     busy.hide();
-    context.out(objectLines(body.objects, viewOf(context)));
+    context.out(objectLines(allOf(body), viewOf(context)));
     addTo(sum, body);
   }
   context.out(totalText(sum));
@@ -131,7 +133,7 @@ async function printExtremes(
   const sum = { objectCount: 0, bytes: 0 };
   const others: ObjectPageBody['others'] = [];
   for await (const { body } of pages) {
-    for (const object of body.objects) first.add(object);
+    for (const object of allOf(body)) first.add(object);
     others.push(...body.others);
     addTo(sum, body);
   }
@@ -141,7 +143,8 @@ async function printExtremes(
   context.out(totalText(sum));
 }
 
-function addTo(sum: { objectCount: number; bytes: number }, { objects }: ObjectPageBody): void {
+function addTo(sum: { objectCount: number; bytes: number }, page: ObjectPageBody): void {
+  const objects = allOf(page);
   sum.objectCount += objects.length;
   for (const { sizeBytes } of objects) sum.bytes += sizeBytes;
 }
@@ -165,7 +168,7 @@ function extremesOf({ largest, oldest }: Extremes): FirstObjects | undefined {
 }
 
 const extremesTable = tableOf<ObjectBody>([
-  ['oid', ({ oid }) => oid],
+  ['oid', nameOf],
   ['size', ({ sizeBytes }) => formatBytes(sizeBytes), right],
   ['stored', ({ storedAt }, { nowMs }) => (storedAt === null ? '-' : formatAge(storedAt, nowMs))],
   ['repo', ({ repo }) => repo, least(16)],
@@ -173,10 +176,10 @@ const extremesTable = tableOf<ObjectBody>([
 
 /** There may be millions, so no table is made of them all: a page at a time, in columns of one width. */
 function objectLines(objects: readonly ObjectBody[], view: View): string {
-  const rows = objects.map(({ repo, oid, sizeBytes }) => [
-    oid,
-    formatBytes(sizeBytes).padStart(sizeCharacters),
-    repo,
+  const rows = objects.map((object) => [
+    nameOf(object),
+    formatBytes(object.sizeBytes).padStart(sizeCharacters),
+    object.repo,
   ]);
   return renderTable(['oid', 'size', { name: 'repo', least: 16 }], rows, { ...view, hasHeading: false });
 }
@@ -281,7 +284,6 @@ function leftText(left: readonly Going[], { nowMs, inPlace }: { nowMs: number; i
   return `${size}, due ${inPlace ? formatUntil(dueAt, nowMs) : `at ${dueAt}`}`;
 }
 
-/** `deletion list TENANT`. */
 export const deletionCommands = group('deletion', 'List scheduled deletions', [
   listCommand({
     name: 'list',

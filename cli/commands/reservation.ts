@@ -18,7 +18,6 @@ const confirmation = {
 
 const repo = option('--repo <repo>', 'only those of this repo', parseRepo);
 
-/** `reservation list|cancel TENANT`. */
 export const reservationCommands = group('reservation', 'List uploads in progress, cancel unconfirmed ones', [
   listCommand({
     name: 'list',

@@ -48,7 +48,6 @@ const renderScans = tableOf<ScanBody>([
   ],
 ]);
 
-/** `scan list|pause|resume|cancel`. */
 export const scanCommands = group('scan', 'Show, pause or resume scans of large repos', [
   listCommand({
     name: 'list',

@@ -177,7 +177,6 @@ function awaitScans(client: ApiClient, context: CliContext, names: readonly stri
   });
 }
 
-/** `table export|import|finish|rebuild`. */
 export const tableCommands = group('table', 'Move, restore or rebuild the table of a deployment', [
   exportCommand,
   importCommand,

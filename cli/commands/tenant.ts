@@ -25,42 +25,6 @@ type TenantBody = BodyOf<'getTenant'>;
 const ofTenant = { tenant: tenantNameOperand };
 const print = (body: TenantBody, { view }: { view: View }) => renderTenant(body, view.nowMs);
 
-interface LimitCommand {
-  /** In the help of `tenant`. */
-  readonly place: number;
-  readonly name: string;
-  readonly description: string;
-  readonly example: string;
-  readonly field: 'limitBytes' | 'downloadLimitBytes';
-  /** What counts against it now. null: not known yet. */
-  readonly readUsed: (client: ApiClient, params: { tenant: string }) => Promise<number | null>;
-  readonly warning: (tenant: string, used: string, limit: string, excess: string) => string;
-}
-
-const limitCommands = (offered: CliSubject['offered']): readonly LimitCommand[] => [
-  {
-    place: 40,
-    name: 'limit',
-    description: "Change a tenant's storage limit",
-    example: '10GiB',
-    field: 'limitBytes',
-    readUsed: async (client, params) =>
-      (await client.ask('getTenant', { params })).body.usage?.storedBytes ?? null,
-    warning: (tenant, used, limit, excess) =>
-      `${tenant} stores ${used}, above the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
-  },
-  {
-    place: 45,
-    name: 'download-limit',
-    description: "Change a tenant's monthly download limit",
-    example: '1TiB',
-    field: 'downloadLimitBytes',
-    readUsed: async (client, { tenant }) => (await offered?.(client, tenant))?.bytes ?? null,
-    warning: (tenant, used, limit) =>
-      `${tenant} used ${used} this month, above the new limit of ${limit}. Downloads fail until next month.`,
-  },
-];
-
 const rows: Rows = {
   10: routeCommand({
     name: 'create',
@@ -158,30 +122,54 @@ const rows: Rows = {
   }),
 };
 
-const limitRows = (offered: CliSubject['offered']): Rows =>
-  Object.fromEntries(
-    limitCommands(offered).map(({ place, name, description, example, field, readUsed, warning }) => [
-      place,
-      routeCommand({
-        name,
-        description,
-        route: 'updateTenant',
-        operands: {
-          ...ofTenant,
-          size: operand('<size>', `the new limit, such as ${example}, or unlimited`, parseLimit),
-        },
-        options: limitOptions,
-        before: (client, { operands: { tenant, size: bytes }, options, context }) =>
-          confirmLimit(context, options, {
-            bytes,
-            readUsed: () => readUsed(client, { tenant }),
-            warning: (...sizes) => warning(tenant, ...sizes),
-          }),
-        body: ({ operands }) => ({ [field]: operands.size }),
-        print,
+/** A command that changes a limit. @param input.readUsed what counts against it now. null: not known yet. */
+const limitCommand = (input: {
+  name: string;
+  description: string;
+  example: string;
+  field: 'limitBytes' | 'downloadLimitBytes';
+  readUsed: (client: ApiClient, tenant: string) => Promise<number | null>;
+  warning: (tenant: string, used: string, limit: string, excess: string) => string;
+}) =>
+  routeCommand({
+    ...input,
+    route: 'updateTenant',
+    operands: {
+      ...ofTenant,
+      size: operand('<size>', `the new limit, such as ${input.example}, or unlimited`, parseLimit),
+    },
+    options: limitOptions,
+    before: (client, { operands: { tenant, size: bytes }, options, context }) =>
+      confirmLimit(context, options, {
+        bytes,
+        readUsed: () => input.readUsed(client, tenant),
+        warning: (...sizes) => input.warning(tenant, ...sizes),
       }),
-    ]),
-  );
+    body: ({ operands }) => ({ [input.field]: operands.size }),
+    print,
+  });
+
+const limitRows = (offered: CliSubject['offered']): Rows => ({
+  40: limitCommand({
+    name: 'limit',
+    description: "Change a tenant's storage limit",
+    example: '10GiB',
+    field: 'limitBytes',
+    readUsed: async (client, tenant) =>
+      (await client.ask('getTenant', { params: { tenant } })).body.usage?.storedBytes ?? null,
+    warning: (tenant, used, limit, excess) =>
+      `${tenant} stores ${used}, above the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
+  }),
+  45: limitCommand({
+    name: 'download-limit',
+    description: "Change a tenant's monthly download limit",
+    example: '1TiB',
+    field: 'downloadLimitBytes',
+    readUsed: async (client, tenant) => (await offered?.(client, tenant))?.bytes ?? null,
+    warning: (tenant, used, limit) =>
+      `${tenant} used ${used} this month, above the new limit of ${limit}. Downloads fail until next month.`,
+  }),
+});
 
 /** `tenant create|list|show|limit|download-limit|plan|new-repos|storage-class|delete`, and what subjects have. */
 export const tenantCommands = (subjects: readonly CliSubject[]) => {

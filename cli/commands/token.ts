@@ -25,7 +25,6 @@ const ofToken = {
   tokenId: operand('<token-id>', 'id of the token, as `token list` shows it', parseTokenId),
 };
 
-/** `token create|list|show|revoke`. */
 export const tokenCommands = group('token', 'Create, list or revoke access tokens', [
   routeCommand({
     name: 'create',
@@ -43,17 +42,19 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
       label: option('--label <text>', 'purpose of the token'),
       user: option('--user <name>', 'its user, the owner of its locks'),
       repo: option('--repo <repo>', 'only for this repo; repeatable (default: all)', eachRepo),
+      prefix: option('--prefix <prefix>', 'only for files that start with this, such as uploads/7/'),
       expires: option(
         '--expires <time>',
         'lifetime, such as 90d, 12h or 30m (default: never expires)',
         parseLifetime,
       ),
     },
-    body: ({ options: { scope, label, user, repo: repos, expires: expiresInSeconds } }) => ({
+    body: ({ options: { scope, label, user, repo: repos, prefix, expires: expiresInSeconds } }) => ({
       scope,
       label,
       user,
       repos,
+      prefix,
       expiresInSeconds,
     }),
     print: renderNew,
@@ -77,7 +78,7 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
       ['id', ({ tokenId }) => tokenId],
       ['scope', ({ scope }) => scope],
       ['user', ({ user }) => user ?? '-', least(10)],
-      ['repos', ({ repos }) => repos?.join(', ') ?? 'all', wraps],
+      ['repos', reachOf, wraps],
       ['used', ({ lastUsedAt }, { nowMs }) => (lastUsedAt === null ? 'never' : formatAge(lastUsedAt, nowMs))],
       ['expires', (token, { nowMs }) => expiryOf(token, nowMs)],
       ['label', ({ label }) => label ?? '-', { least: 12, wraps: true }],
@@ -106,7 +107,7 @@ function renderNew(body: BodyOf<'createToken'>, { view }: { view: View }): strin
     `id     ${tokenId}`,
     `scope  ${made.scope}`,
     ...(made.user === null ? [] : [`user   ${made.user}`]),
-    ...(made.repos === null ? [] : [`repos  ${made.repos.join(', ')}`]),
+    ...(made.repos === null && made.prefix === undefined ? [] : [`repos  ${reachOf(made)}`]),
     ...(expiresAt === null ? [] : [`ends   ${formatUntil(expiresAt, view.nowMs)}, at ${expiresAt}`]),
     '',
   ].join('\n');
@@ -118,13 +119,18 @@ function renderToken(token: TokenBody, { nowMs }: View): string {
     `id       ${token.tokenId}`,
     `scope    ${token.scope}`,
     `user     ${token.user ?? '-'}`,
-    `repos    ${token.repos?.join(', ') ?? 'all'}`,
+    `repos    ${reachOf(token)}`,
     `label    ${token.label ?? '-'}`,
     `created  ${formatAge(createdAt, nowMs)}, at ${createdAt}`,
     `used     ${lastUsedAt === null ? 'never' : formatAge(lastUsedAt, nowMs)}`,
     `expires  ${expiryOf(token, nowMs)}`,
     '',
   ].join('\n');
+}
+
+/** What a token is for. */
+function reachOf({ repos, prefix }: Pick<TokenBody, 'repos' | 'prefix'>): string {
+  return `${repos?.join(', ') ?? 'all'}${prefix === undefined ? '' : `, files ${prefix}…`}`;
 }
 
 function expiryOf({ expiresAt }: TokenBody, nowMs: number): string {

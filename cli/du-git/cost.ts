@@ -43,7 +43,9 @@ export async function costOfHistory(
 /** For a person. */
 export function formatCost(
   { months, ...team }: HistoryCost,
-  view: View & { readonly given: { readonly downloadsGb?: number; readonly users?: number } },
+  view: View & {
+    readonly given: { readonly downloadsGb?: number | undefined; readonly users?: number | undefined };
+  },
 ): string {
   const how = (value: number | undefined, option: string) =>
     value === undefined ? `assumed, change it with ${option}` : 'given';

@@ -85,11 +85,6 @@ function notesOf({ files, inNoCommit, others, notStoredCount }: UsageByPath, pla
 const sumText = ({ bytes, objectCount }: UsageByPath['stored']) =>
   `${formatBytes(bytes)} in ${formatObjects(objectCount)}`;
 
-/** The same for a program: every file, the largest first. */
-export function jsonOfPaths({ baseUrl: url, tenant, repo }: LfsAddress, usage: UsageByPath): unknown {
-  return { url, tenant, repo, ...usage };
-}
-
 /** What a rectangle of the map stands for. */
 interface MapItem {
   readonly label: string;

@@ -157,7 +157,6 @@ export class CheckpointFile {
     return this.#text !== undefined;
   }
 
-  /** Lets go of the file. */
   async close(): Promise<void> {
     this.#end.abort();
     await this.#saving;

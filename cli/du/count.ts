@@ -12,7 +12,7 @@ import { BucketClient } from '../../lambda/core/store/bucket-client.ts';
 import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
 import { type Folder, type FolderResult, FolderSums, folderFrom, foldersOfPart } from './folders.ts';
-import { GroupSums, readsFor } from './groups.ts';
+import { GroupSums } from './groups.ts';
 import { Pace, PacedListing } from './paced-listing.ts';
 
 export interface DuTarget {
@@ -27,13 +27,11 @@ export interface DuTarget {
 
 type Traffic = Pick<Checkpoint, 'requests' | 'failed' | 'throttled'>;
 
-/** What was counted so far. */
 export interface DuSums extends Traffic, Pick<Checkpoint, 'objects' | 'runs' | 'beganMs' | 'activeMs'> {
   readonly bytes: bigint;
   readonly endedMs: number;
 }
 
-/** What `du` found. */
 export interface DuCount extends DuSums {
   /** undefined: it was not asked for them. */
   readonly folders: FolderResult | undefined;
@@ -41,7 +39,6 @@ export interface DuCount extends DuSums {
   readonly groups: readonly (readonly Folder[])[];
 }
 
-/** How far a count is. */
 export interface DuProgress {
   readonly sums: DuSums;
   /** Share of the key space that was counted; undefined if that means nothing. */
@@ -81,13 +78,14 @@ export async function countBelow(input: {
   const drain = () => listing.drain();
   stop.addEventListener('abort', drain);
   const log = { warn: input.onWarning };
+  const { by = [] } = target.scan;
   const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings, log });
   try {
     const scanning = scan.scan({
       prefix: target.scan.prefix,
       concurrency: target.concurrency,
       ...beginning(target, found),
-      reads: readsFor(target.scan.by ?? []),
+      reads: { readsTimes: by.includes('age'), readsClasses: by.includes('class') },
       stop,
       onBegin: (restOf) => {
         tally.restOf = restOf;

@@ -1,15 +1,10 @@
 import { dayMs, yearMs } from '../../lambda/core/rules/dates.ts';
-import type { CountedPart, PathScanInput } from '../../lambda/core/scan/rules/scan-plan.ts';
+import type { CountedPart } from '../../lambda/core/scan/rules/scan-plan.ts';
 import { type Folder, type FolderSum, folderFrom, type KeptFolder, keptOf, largestOf } from './folders.ts';
 
 /** What `du --by` can group objects by. */
 export const groupings = ['age', 'suffix', 'class', 'size'] as const;
 export type Grouping = (typeof groupings)[number];
-
-/** What the pages must tell for it. */
-export function readsFor(by: readonly Grouping[]): NonNullable<PathScanInput['reads']> {
-  return { readsTimes: by.includes('age'), readsClasses: by.includes('class') };
-}
 
 type Steps = readonly (readonly [below: number, group: string])[];
 const unknown = 'unknown';

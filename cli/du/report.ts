@@ -9,7 +9,6 @@ import type { DuCount, DuProgress, DuSums } from './count.ts';
 import type { Folder, FolderSum } from './folders.ts';
 import { type Grouping, shownGroups } from './groups.ts';
 
-/** What is printed of a count. */
 interface DuReport {
   readonly scan: ScanIdentity;
   readonly count: DuCount;

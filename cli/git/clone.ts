@@ -6,7 +6,6 @@ import { gitLines, gitText, scanPointers, startGit, writeLines } from './git.ts'
 /** Refs that an error names. */
 const namedMax = 3;
 
-/** A ref of a remote. */
 interface RemoteRef {
   readonly name: string;
   readonly commit: string;

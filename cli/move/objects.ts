@@ -1,5 +1,6 @@
 import { isOid } from '../../lambda/core/rules/names.ts';
 import type { ApiClient } from '../api-client.ts';
+import { CliError } from '../errors.ts';
 import { scanPointers } from '../git/git.ts';
 import type { LfsObject, RepoPlace } from '../lfs-batch.ts';
 import { objectPages } from '../list-pages.ts';
@@ -19,8 +20,13 @@ export async function objectsOfClone(clone: string): Promise<LfsObject[]> {
 /** What a repo of ours stores. @throws {CliError} */
 export async function objectsOfRepo(client: ApiClient, { tenant, repo }: RepoPlace): Promise<LfsObject[]> {
   const objects: LfsObject[] = [];
-  for await (const { body } of objectPages(client, { tenant, repo }))
+  for await (const { body } of objectPages(client, { tenant, repo })) {
+    if (body.files)
+      throw new CliError(`${tenant}/${repo} is a repo of kind files, not of Git LFS.`, {
+        hint: `Download its files: lfs-quota export start ${tenant} --repo ${repo} --output .`,
+      });
     objects.push(...body.objects.filter(({ oid }) => isOid(oid)));
+  }
   return objects;
 }
 

@@ -12,7 +12,6 @@ import { textOf } from './put.ts';
 /** A batch of some servers asks their own store for each object. */
 const requestMs = 60_000;
 
-/** The endpoint of an LFS server. */
 export interface LfsEndpoint {
   /** Absolute, without a slash at its end, and without a login. */
   readonly url: string;

@@ -33,7 +33,6 @@ type SourceOffer =
   | { readonly kind: 'absent' }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** Where objects come from. */
 export interface Source {
   /** @returns oid → offer. An object that it doesn't have may be left out. @throws {CliError} */
   offers(deps: DownloadDeps, objects: readonly LfsObject[]): Promise<ReadonlyMap<string, SourceOffer>>;

@@ -103,7 +103,6 @@ function decoded(part: string): string {
   }
 }
 
-/** Whoever has signed in. */
 interface Reader {
   /** null: the operator. */
   readonly tenant: string | null;

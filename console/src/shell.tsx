@@ -27,7 +27,6 @@ import './shell.css';
 
 type Chrome = ServiceViewProps & { onSignedOut: () => void };
 
-/** The console of whoever has signed in. */
 export function Console({ session, onSignedOut }: { session: SessionBody; onSignedOut: () => void }) {
   const mayManage = session.kind === 'operator' || session.scope === 'manage';
   const address = useAddress({ tenant: session.tenant, mayManage });

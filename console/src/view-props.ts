@@ -63,7 +63,6 @@ export interface TenantsPart {
   readonly markOf: (body: TenantBody) => ComponentChildren;
 }
 
-/** What the cards of these pages get. */
 export interface CardProps {
   readonly access: ViewProps & { repos: readonly string[] };
   readonly settings: ViewProps;

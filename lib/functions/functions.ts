@@ -61,6 +61,22 @@ export function stageJson(settings: DeploymentSettings): Record<string, string> 
   );
 }
 
+/** A role with one inline policy. It accepts no later grants, so there is no second place to look for them. */
+export function fixedRole(
+  scope: Construct,
+  id: string,
+  { service, statements }: { service: 'lambda' | 'scheduler' | 'codedeploy'; statements: PolicyStatement[] },
+) {
+  const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } };
+  // Lambda sends no account.
+  const assumedBy = new ServicePrincipal(
+    `${service}.amazonaws.com`,
+    service === 'lambda' ? {} : { conditions },
+  );
+  const inlinePolicies = { grants: new PolicyDocument({ statements }) };
+  return new Role(scope, id, { assumedBy, inlinePolicies }).withoutPolicyUpdates();
+}
+
 interface HandlerFunctionProps {
   /** Its handler is `handler` of index.mjs. */
   readonly code: Code;
@@ -79,10 +95,7 @@ interface HandlerFunctionProps {
 /** Its name is in each integration, event source and grant: renaming it replaces them. */
 export const liveAlias = 'live';
 
-/**
- * One Lambda function with its own role and its own log group. The role has one inline policy and accepts no
- * later grants, so there is no second place to look for them.
- */
+/** One Lambda function with its own role and its own log group. */
 export class HandlerFunction extends Construct {
   /** For what all versions have in common, as metrics and alarms. Never to invoke it. */
   readonly function: LambdaFunction;
@@ -110,7 +123,16 @@ export class HandlerFunction extends Construct {
       memorySize: props.memoryMb,
       ...(props.reservedConcurrency && { reservedConcurrentExecutions: props.reservedConcurrency }),
       environment: { NODE_OPTIONS: '--enable-source-maps', ...props.environment },
-      role: this.#role(props.statements).withoutPolicyUpdates(),
+      role: fixedRole(this, 'Role', {
+        service: 'lambda',
+        statements: [
+          new PolicyStatement({
+            actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+            resources: [this.logGroup.logGroupArn],
+          }),
+          ...props.statements,
+        ],
+      }),
       logGroup: this.logGroup,
       ...(props.sendsToOwnQueue && { recursiveLoop: RecursiveLoop.ALLOW }),
       // An earlier version stays, so the alias can go back to it within seconds. Versions are free: all functions of a
@@ -119,17 +141,6 @@ export class HandlerFunction extends Construct {
       currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
     });
     this.live = this.function.addAlias(liveAlias) as Alias & IFunction;
-  }
-
-  #role(statements: readonly PolicyStatement[]): Role {
-    const writeLog = new PolicyStatement({
-      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-      resources: [this.logGroup.logGroupArn],
-    });
-    return new Role(this, 'Role', {
-      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-      inlinePolicies: { grants: new PolicyDocument({ statements: [writeLog, ...statements] }) },
-    });
   }
 }
 
@@ -205,7 +216,6 @@ export class Functions extends Construct {
   }
 }
 
-/** A queue and its dead letters. */
 type StageQueue = Readonly<
   Record<'queue' | 'deadLetterQueue', Pick<Queue, 'queueArn' | 'queueName' | 'queueUrl'>>
 >;
@@ -233,13 +243,11 @@ interface FunctionResources {
   readonly publicUrl: string | undefined;
 }
 
-/** How a stage makes exports. */
 interface ExportResources {
   readonly store: StoreKind;
   readonly settings: DeploymentSettings['exports'] & { readonly workers: number };
 }
 
-/** How a stage sends e-mails. */
 interface EmailResources {
   readonly from: string;
   readonly configurationSet: string;

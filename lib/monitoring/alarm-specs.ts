@@ -24,7 +24,6 @@ import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import type { WorkQueue } from '../work-queue.ts';
 import { customMetric } from './custom-metrics.ts';
 
-/** What is watched. */
 export interface Watched {
   readonly settings: DeploymentSettings;
   readonly api: Api;

@@ -13,7 +13,6 @@ import { type Around, Pump, type QueueSpec, type TenantMessage } from './pump.ts
 import type { SubjectQueue } from './subject-queue.ts';
 
 type SubjectQueues = typeof subjectQueues;
-/** Those of this server. */
 export type QueueName = 'reconciles' | keyof SubjectQueues;
 
 /** The queues as the functions know them. */

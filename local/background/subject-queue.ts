@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import type { Consumer } from '../../lambda/core/rules/jobs.ts';
 import type { QueueSpec, TenantMessage } from './pump.ts';
 
-/** A queue of a subject. */
 export interface SubjectQueue extends Omit<QueueSpec<TenantMessage>, 'name' | 'kept' | 'dead'> {
   /** By this name functions know it. */
   readonly port: string;

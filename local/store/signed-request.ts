@@ -29,7 +29,6 @@ export interface StoreRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The access key of the store. */
 export interface StoreCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;

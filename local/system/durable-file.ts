@@ -95,7 +95,6 @@ export interface NotedProcess {
   readonly processIdentity?: string;
 }
 
-/** This process. */
 export function thisProcess(): NotedProcess {
   const identity = readProcess(process.pid)?.identity;
   return { pid: process.pid, ...(identity === undefined ? {} : { processIdentity: identity }) };

@@ -9,7 +9,6 @@ import { compareKeys } from '../../lambda/core/rules/names.ts';
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** What placeholders stand for. */
 interface Placeholders {
   /** `#alias` → name. */
   readonly names: Readonly<Record<string, string>>;

@@ -69,6 +69,21 @@ export function tokenTests(api: () => Api): void {
       expect(token).not.toContain(known['tokenId']);
     });
 
+    it('for files that start with something says so, and is none that manages a tenant', async () => {
+      const { tenant } = await api().newTenant();
+      const made = await api().newToken(tenant, { scope: 'write', prefix: 'users/7/' });
+      const listed = jsonOf(await api().manage('GET', tokensOf(tenant))) as { tokens: object[] };
+      expect(listed.tokens.filter((token) => 'prefix' in token)).toMatchObject([{ prefix: 'users/7/' }]);
+      const shown = await api().as(bearer(made.token), 'GET', '/v1/session');
+      expect([shown.status, jsonOf(shown)]).toMatchObject([200, { scope: 'write', prefix: 'users/7/' }]);
+      const refused = async (body: object, why: RegExp) =>
+        expectProblem(await api().manage('POST', tokensOf(tenant), body), 422, why);
+      await refused({ scope: 'manage', prefix: 'users/7/' }, /prefix: .* with the scope manage/);
+      await refused({ scope: 'write', prefix: '' }, /prefix: can't be empty/);
+      for (const prefix of ['../', '/etc', 'a//', 'a\\b', 'cafe\u0301/', '_usage/', 'x'.repeat(801)])
+        await refused({ scope: 'write', prefix }, /prefix: must be the start of a valid file name/);
+    });
+
     it('is listed in pages, each once, in the order of creation', async () => {
       const { tenant } = await api().newTenant();
       for (let made = 0; made < 3; made += 1) await api().newToken(tenant, { scope: 'read' });

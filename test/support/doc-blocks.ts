@@ -80,6 +80,11 @@ export const notRun: readonly NotRun[] = [
     block: /^npx lfs-quota table /m,
     why: 'needs a table on AWS, or a lost one: test/engines/backups.test.ts, test/embedded/backups.test.ts',
   },
+  {
+    page: 'docs/limit-uploads.md',
+    block: /^/,
+    why: 'needs a browser: test/console/subjects/files/limit-uploads.test.ts has one, and runs them',
+  },
   { page: 'docs/measured.md', block: /^cargo install /m, why: "fetches other projects' servers" },
 ];
 

@@ -11,7 +11,6 @@ const emailTable = tableOf<BodyOf<'listEmails'>['emails'][number]>([
   ['alerts', stateOf],
 ]);
 
-/** `email add|list|remove`. */
 export const emailCommands = group('email', 'E-mail alerts to addresses', [
   routeCommand({
     name: 'add',

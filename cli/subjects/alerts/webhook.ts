@@ -4,7 +4,6 @@ import { later } from '../../errors.ts';
 import { formatAge, formatUntil } from '../../render.ts';
 import { emailCommands } from './email.ts';
 
-/** `webhook set|show|delete|test`. */
 const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
   routeCommand({
     name: 'set',

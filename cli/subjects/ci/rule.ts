@@ -43,7 +43,6 @@ const matchText = (match: Match) =>
 
 const ruleId = matching(/^[0-9a-f]{16}$/, 'List them: lfs-quota rule list TENANT');
 
-/** `rule create|list|delete`. */
 const ruleCommands = group('rule', 'Let CI jobs log in without a stored secret', [
   routeCommand({
     name: 'create',

@@ -9,7 +9,6 @@ import { formatCount, formatLimit } from '../../render.ts';
 export const offered = async (client: ApiClient, tenant: string) =>
   (await client.ask('listDownloads', { params: { tenant }, query: { limit: 1 } })).body.month;
 
-/** `repo public|private`. */
 export const publicCommands: Rows = {
   60: routeCommand({
     ...change,

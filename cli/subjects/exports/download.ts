@@ -92,7 +92,6 @@ export function filesFor(
   });
 }
 
-/** What a download is asked for. */
 interface Download {
   readonly job: ExportBody;
   /** Its place in the list of archives. */

@@ -287,7 +287,6 @@ function askerOf({ by }: ExportBody): string {
   return by?.name ?? by?.kind ?? '-';
 }
 
-/** All that is known of an export. */
 function renderExport(job: ExportBody, view: View): string {
   const { nowMs } = view;
   const { plan, progress, failure } = job;
@@ -362,7 +361,7 @@ function restoreText(
   const command = format === 'tar' ? `tar -x ${into}-f ` : `unzip ${into}`;
   const extract = files.map((file) => `  ${command}${shellWords([file])}\n`).join('');
   // A name can be one of git's own files, which can hold a command.
-  if (named) return `Never extract it into .git: its file names come from the list.\n${extract}`;
+  if (named) return `Never extract it into .git: a file name can be one of Git's own.\n${extract}`;
   return (
     'With it git-lfs needs no server:\n' +
     `  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n${extract}` +

@@ -40,7 +40,6 @@ const movedBytesMax = 64 * 1024 ** 2;
 /** About what a head takes in the archive, with padding and a line of the index. */
 const headBytes = 1024;
 
-/** What is to be exported. */
 interface LocalWish {
   readonly tenant: string;
   /** null: all repos. */
@@ -186,6 +185,11 @@ async function listObjects(
   const pages = objectPages(client, { tenant, repo });
   for await (const { body } of pages) {
     stop.throwIfAborted();
+    // No oid says whether their bytes are right.
+    if (body.files)
+      throw new CliError(`${tenant}/${body.files[0]?.repo} is a repo of kind files.`, {
+        hint: `Use: lfs-quota export start ${tenant}`,
+      });
     for (const { oid, sizeBytes, repo: of } of body.objects) {
       if (only?.has(oid) !== false)
         listed.push({ oid, sizeBytes, etag: '', key: objectKey({ tenant, repo: of, oid }) });

@@ -24,7 +24,6 @@ const recordsTable = tableOf<BodyOf<'listUsage'>['usage'][number]>([
   ['reason', ({ reason }) => reason ?? '', least(10)],
 ]);
 
-/** `byte-hours list|correct`. */
 export const byteHoursCommands = group('byte-hours', 'Show stored bytes by hour, for billing', [
   listCommand({
     name: 'list',

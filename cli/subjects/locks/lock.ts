@@ -23,7 +23,6 @@ function renderLocks(locks: readonly FileLockBody[], view: View): string {
 
 const owner = option('--owner <owner>', 'only those of this user or token');
 
-/** `lock list|delete`. */
 const lockCommands = group('lock', 'List or force-unlock file locks', [
   listCommand({
     name: 'list',

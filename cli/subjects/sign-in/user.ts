@@ -45,7 +45,6 @@ const usersTable = tableOf<BodyOf<'listUsers'>['users'][number]>([
   ['until', ({ expiresAt }, { nowMs }) => formatUntil(expiresAt, nowMs)],
 ]);
 
-/** `user list|allow|remove|end`. */
 const userCommands = group('user', 'Let users of your Git host sign in to the console', [
   routeCommand({
     name: 'list',

@@ -79,9 +79,7 @@ export function useDialog() {
           </div>
         </Dialog>
       ),
-    /** Asks for something, and does it. */
     ask: <Name extends string>(question: Question<Name>) => setNow(question),
-    /** Says something. */
     tell: (told: Told) => setNow(told),
     /** Shows a secret, once: it's nowhere after *Done*. */
     tellSecret: (title: string, name: string, secret: string) =>

@@ -1,20 +1,23 @@
-import { formatAge, formatObjects } from '../../../cli/render.ts';
+import { useState } from 'preact/hooks';
+import { formatAge, formatCount, formatObjects } from '../../../cli/render.ts';
 import type { SubscriptionBody } from '../../../lambda/contract.ts';
+import { repoPattern } from '../../../lambda/core/rules/names.ts';
 import type { ReservationBody } from '../../../lambda/frame/contract/reservations.ts';
-import { formatAddress, tenantAddress } from '../address.ts';
+import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
 import type { Listed } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
+import { storeLines, trackLines, urlLine } from '../git-lines.ts';
+import { noticeOf, type Refusal } from '../notices.ts';
 import * as overviewParts from '../overview-parts.ts';
-import { Button, Card, CsvButton, Cut, inOrder, Share, Title } from '../parts.tsx';
+import { Button, Card, Choice, Code, CsvButton, Cut, inOrder, Share, Title } from '../parts.tsx';
 import { useList, useRead } from '../requests.ts';
-import { bytesText, scanText, timeText } from '../text.ts';
+import { bytesText, dayText, scanText, timeText } from '../text.ts';
 import { UsageFigures } from '../usage.tsx';
 import type { OverviewPart, ViewProps } from '../view-props.ts';
-import { FirstPush } from './connect.tsx';
-import { LimitNotice } from './limit-notice.tsx';
 import { repoColumns } from './repo-columns.tsx';
-import { Table } from './table.tsx';
+import { Line, Table } from './table.tsx';
 import './overview.css';
+import './connect.css';
 
 const Cards = inOrder(
   { 20: Largest },
@@ -180,5 +183,164 @@ function Age(props: {
       <progress class="hidden" aria-label="Scan" value={progress?.share} />
       <Share of={1} bytes={progress?.share ?? 0} />
     </p>
+  );
+}
+
+/** What is to be done about the limit, if anything. */
+function LimitNotice({ body, session, mayManage, nowMs }: ViewProps) {
+  const notice = noticeOf(body, nowMs);
+  if (!notice) return null;
+  const isFull = notice.kind === 'near' && notice.freeBytes === 0;
+  const { tenant } = body;
+  const { limitContactUrl } = session;
+  return (
+    <div class={`notice ${isFull ? 'over' : notice.kind}`} role="status">
+      {notice.kind === 'rejected' && <Rejected tenant={tenant} refusal={notice.refusal} nowMs={nowMs} />}
+      {notice.kind === 'near' && (
+        <p>
+          <strong>{isFull ? 'No space left.' : `${bytesText(notice.freeBytes)} left.`}</strong>{' '}
+          {notice.freeBytes > 0 &&
+            notice.fullOn !== null &&
+            `At this pace, it's full on ${dayText(notice.fullOn)}. `}
+          {isFull ? 'Uploads are rejected' : 'Then uploads are rejected'}; downloads still work.
+        </p>
+      )}
+      {notice.kind === 'over' && (
+        <p>
+          <strong>Uploads are rejected.</strong> {tenant} uses {bytesText(notice.overBytes)} more than its
+          limit of {bytesText(notice.limitBytes)}. Downloads still work.
+        </p>
+      )}
+      <p class="row actions">
+        {session.kind === 'operator' ? (
+          <a href={formatAddress(tenantAddress(tenant, 'settings'))}>Raise the limit</a>
+        ) : (
+          limitContactUrl !== null && <a href={limitContactUrl}>Ask for more space</a>
+        )}
+        {mayManage ? (
+          <a href={formatAddress(tenantAddress(tenant, 'objects'))}>Find what to delete</a>
+        ) : (
+          limitContactUrl === null && 'Ask your admin for more space.'
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** With the number that is in Git's message. */
+function Rejected({ tenant, refusal, nowMs }: { tenant: string; refusal: Refusal; nowMs: number }) {
+  const { at, repo, user, files, atLeast, bytes, shortBytes, limit } = refusal;
+  const least = atLeast ? 'at least ' : '';
+  return (
+    <div>
+      <p>
+        <strong>A push was rejected today at {timeText(at, nowMs)}.</strong> It needed {least}
+        {bytesText(shortBytes)} more than {limit === 'repo' ? "the repo's limit" : 'was free'}: {least}
+        {formatCount(files)} {files === 1 ? 'file' : 'files'}, {bytesText(bytes)}, to{' '}
+        {repo ? <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a> : tenant}
+        {user !== null && ` by ${user}`}.
+      </p>
+      <p>Nothing was lost: push again when there's space.</p>
+    </div>
+  );
+}
+
+const ways = ['git', 'cli'] as const;
+
+/** How a repository gets to store its objects here, in three steps; and what comes next. */
+function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: boolean }) {
+  const [name, setName] = useState('my-repo');
+  const [way, setWay] = useState<(typeof ways)[number]>('git');
+  const isName = repoPattern.test(name);
+  const repo = isName ? name : 'my-repo';
+  const line = way === 'git' ? urlLine(location.origin, tenant, repo) : `lfs-quota connect ${tenant} ${repo}`;
+  const access = formatAddress(tenantAddress(tenant, 'access'));
+  return (
+    <>
+      <Card
+        title="Connect a repository"
+        note="about a minute"
+        action={
+          <Choice
+            label="Program"
+            values={ways}
+            value={way}
+            textOf={(each) => (each === 'git' ? 'Plain git' : 'lfs-quota CLI')}
+            onChoose={setWay}
+          />
+        }
+      >
+        <ol class="steps">
+          <li>
+            <label for="repo-name">Repo name</label>
+            <input
+              id="repo-name"
+              type="text"
+              spellcheck={false}
+              autocomplete="off"
+              value={name}
+              aria-invalid={!isName}
+              aria-describedby="repo-rule"
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+            />
+            <p class="note" id="repo-rule">
+              {isName ? '' : 'Letters, digits, dots, hyphens and underscores, without .git at the end.'}
+            </p>
+          </li>
+          <li>
+            <p>In your Git repository, once for everyone who clones it</p>
+            <Code name="the address of the repo" text={line} />
+          </li>
+          <li>
+            <p>Pick the files, commit and push</p>
+            <Code
+              name="a first push"
+              text={`${way === 'git' ? storeLines(location.origin) : 'git lfs install'}\n${trackLines}`}
+            />
+            {way === 'git' && (
+              <p class="note">
+                When Git asks for {location.host}, enter any name, and paste{' '}
+                {mayManage ? <a href={access}>a token</a> : 'your token'} as password.
+              </p>
+            )}
+          </li>
+        </ol>
+        <p class="waiting soft">
+          <i class="light" aria-hidden="true" /> Waiting for the first push. This page updates automatically.
+        </p>
+      </Card>
+      {mayManage && (
+        <Card title="Next steps">
+          <ul>
+            <Step href={access} name="Invite your team" note="A link for one user." action="Invite" />
+            <Step
+              href={access}
+              name="Let CI pull without a secret"
+              note="A rule for GitHub Actions or GitLab, and a workflow to copy."
+              action="Add a rule"
+            />
+            <Step
+              href={formatAddress(tenantAddress(tenant, 'settings'))}
+              name="Get notified before it's full"
+              note="At 80%, at 90%, and when a push is rejected."
+              action="Set up"
+            />
+          </ul>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function Step(props: { href: string; name: string; note: string; action: string }) {
+  const { href, name, note, action } = props;
+  return (
+    <li>
+      <Line name={name} note={note}>
+        <a class="button" href={href} aria-label={`${action}: ${name}`}>
+          {action}
+        </a>
+      </Line>
+    </li>
   );
 }

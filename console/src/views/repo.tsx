@@ -3,15 +3,17 @@ import { formatAge } from '../../../cli/render.ts';
 import type { SubscriptionBody } from '../../../lambda/contract.ts';
 import { capitalized, formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
-import { Button, Code, Problem, Title } from '../parts.tsx';
+import { go } from '../navigation.ts';
+import { Button, Card, Code, Problem, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, percentText, scanText } from '../text.ts';
 import { Figure } from '../usage.tsx';
 import type { RepoPills, RepoProps, ViewProps } from '../view-props.ts';
+import { DeleteByName } from './delete-by-name.tsx';
 import { useDialog } from './dialog.tsx';
+import { LimitForm } from './limit-form.tsx';
 import { ObjectTable } from './objects.tsx';
 import { Pills } from './repo-pills.tsx';
-import { RepoSettings } from './repo-settings.tsx';
 import { cardsOf, partsByName, subjectParts, useGitHosts } from './subject-parts.ts';
 import './repo.css';
 
@@ -132,5 +134,43 @@ function Clone({ tenant, name }: { tenant: string; name: string }) {
         text={`git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${name}/info/lfs\ngit add .lfsconfig`}
       />
     </>
+  );
+}
+
+const RepoSettings = cardsOf('repoSettings', { 10: Limit, 90: Delete });
+
+function Limit({ tenant, body, repo, send }: RepoProps) {
+  return (
+    <Card title="Storage limit">
+      <LimitForm
+        label={`Limit of ${repo.repo}`}
+        of={repo.repo}
+        limitBytes={repo.limitBytes}
+        usedBytes={repo.storedBytes ?? 0}
+        used="in use"
+        below="Pushes to it fail until you delete that much. Downloads still work."
+        save={(limitBytes) => send({ limitBytes })}
+      />
+      {body.limitBytes !== null && (
+        <p class="note">
+          Pushes must also fit the {bytesText(body.limitBytes)} of {tenant}.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function Delete({ tenant, repo: { repo }, nowMs }: RepoProps) {
+  return (
+    <DeleteByName
+      title="Delete this repo"
+      name={repo}
+      request={(asked, then) =>
+        change('DELETE /v1/tenants/{tenant}/repos/{repo}', { tenant, repo, ...asked }, then)
+      }
+      note="Pushes and pulls fail immediately. You can't undo this."
+      nowMs={nowMs}
+      onDeleted={() => go(tenantAddress(tenant, 'repos'))}
+    />
   );
 }

@@ -2,8 +2,6 @@ import { inOrder } from '../parts.tsx';
 import * as subjects from '../subjects.ts';
 import type { CardProps, Placed, SubjectParts } from '../view-props.ts';
 
-/** What the subjects have in views. */
-
 export const subjectParts: readonly SubjectParts[] = Object.values(subjects);
 
 /** Asked by one of them. */

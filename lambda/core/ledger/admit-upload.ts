@@ -453,7 +453,7 @@ async function issue(
   );
   addRefusal(verdicts, refusal);
   if (refusal || chosen.size < input.chosen.size) await forgetRefused(deps, input);
-  return { kind: 'answered', verdicts };
+  return { kind: 'answered', verdicts, reservationId };
 }
 
 /**

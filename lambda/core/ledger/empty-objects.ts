@@ -1,7 +1,7 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { repoPrefix } from '../rules/names.ts';
-import { headEach } from '../store/head-each.ts';
-import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
+import { headEach } from '../scan/head-each.ts';
+import { type StoredObject, StoreRefusedError, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
 import {
@@ -29,29 +29,37 @@ const requestsAtOnce = 32;
  * Puts empty objects. Their record is written before, so that they are hidden, and removed some day, whatever happens after.
  *
  * @param input.onlyNew none where something is.
- * @returns false: the store did not answer for each, or nothing may be put. What was put stays.
+ * @returns how many the store took. undefined: it did not answer for each, or nothing may be put. What was put stays.
  */
 async function takeNames(
-  { ledger, store, settings }: EmptyDeps,
+  { ledger, store, log, settings }: EmptyDeps,
   input: RepoPath & { names: readonly string[]; onlyNew: boolean; deadlineMs: number },
-): Promise<boolean> {
+): Promise<number | undefined> {
   const { tenant, repo, names, onlyNew, deadlineMs } = input;
-  if (names.length === 0) return true;
+  if (names.length === 0) return 0;
   // After the deadline was set: whoever empties a repo that is closed later waits for it.
-  if (!isOfFiles(await ledger.readRepo({ tenant, repo }))) return false;
+  if (!isOfFiles(await ledger.readRepo({ tenant, repo }))) return undefined;
   const emptied = newEmptied(settings, { repo, names, byMs: deadlineMs });
   await ledger.putEmptied({ tenant, ...emptied });
   const mark = markOf(emptied);
+  let taken = 0;
   try {
     // What is taken stays in the record, as an earlier try may have put it. Who removes them looks at the mark, and nobody hides
     // what has bytes. A file without any may be left out of the number of objects for a day.
-    await mapLimited(names, requestsAtOnce, (name) =>
-      store.putEmpty(`${repoPrefix({ tenant, repo })}${name}`, { mark, onlyNew, deadlineMs }),
-    );
-    return true;
+    await mapLimited(names, requestsAtOnce, async (name) => {
+      try {
+        await store.putEmpty(`${repoPrefix({ tenant, repo })}${name}`, { mark, onlyNew, deadlineMs });
+        taken += 1;
+      } catch (error) {
+        // A store may not take every name, such as `a/b` where `a` is. Its URL stores nothing either, and its claim ends in a day.
+        if (!onlyNew || !(error instanceof StoreRefusedError)) throw error;
+        log.warn('empty object refused', { tenant, repo, error });
+      }
+    });
+    return taken;
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    return false;
+    return undefined;
   }
 }
 
@@ -75,13 +83,13 @@ export async function endLapsed(
       const nowMs = deps.clock.nowMs();
       if (nowMs > untilMs) return isSome;
       const taking = { tenant, repo, names: [...portion.keys()], onlyNew: true };
-      const isDone = await takeNames(deps, { ...taking, deadlineMs: nowMs + deleteRunMs });
+      const taken = await takeNames(deps, { ...taking, deadlineMs: nowMs + deleteRunMs });
       // A scan that knew nothing of the record may have counted empty objects, but no bytes.
       await markDirty(deps, { tenant, repo, isRecorded: true });
       // The store is struggling.
-      if (!isDone) return isSome;
-      deps.log.info('lapsed uploads ended', { tenant, repo, names: portion.size });
-      isSome = true;
+      if (taken === undefined) return isSome;
+      deps.log.info('lapsed uploads ended', { tenant, repo, names: taken });
+      isSome ||= taken > 0;
     }
   return isSome;
 }
@@ -158,7 +166,7 @@ export async function deleteFiles(
   const { going, taken, gone } = divide(deps, { ...input, found });
   const act = async () => {
     const taking = { tenant, repo, names: taken, onlyNew, deadlineMs };
-    const isTaken = await takeNames(deps, taking);
+    const isTaken = (await takeNames(deps, taking)) !== undefined;
     const keys = going.map((name) => prefix + name);
     const unanswered = await store.delete(keys, { deadlineMs });
     return isTaken && unanswered.size === 0 ? true : undefined;

@@ -1,7 +1,7 @@
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
 import { PrefixSet, prefixText } from '../rules/prefix-set.ts';
-import { headEach } from '../store/head-each.ts';
+import { headEach } from '../scan/head-each.ts';
 import { type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';

@@ -72,7 +72,12 @@ export type UploadVerdict =
   | { readonly kind: 'over-limit'; readonly refusal: Refusal };
 
 export type AdmitUploadOutcome =
-  | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }
+  | {
+      readonly kind: 'answered';
+      readonly verdicts: ReadonlyMap<string, UploadVerdict>;
+      /** Set if something is to be uploaded. */
+      readonly reservationId?: string;
+    }
   /** Unknown yet: the client is to ask again. If only a reconcile can find out, it is queued. */
   | {
       readonly kind: 'retry';

@@ -83,7 +83,6 @@ export async function isAdmin(
 /** Random base62 characters of a token: 238 bits. */
 export const secretLength = 40;
 
-/** What a token is to be. */
 export interface TokenGrant {
   readonly tenant: string;
   readonly scope: TokenScope;
@@ -92,6 +91,8 @@ export interface TokenGrant {
   readonly user?: string | null;
   /** The repos that it is for. Without it: all of the tenant. */
   readonly repos?: readonly string[] | null;
+  /** All that it reaches are files whose names begin with this. */
+  readonly prefix?: string | undefined;
   /** Repos that it can push to although its scope is `read`. */
   readonly writeRepos?: readonly string[];
   /** The rule that it is given by. It's worth nothing once that is deleted. */
@@ -191,7 +192,17 @@ async function putToken(
   input: { grant: TokenGrant; token: string; createdAtMs: number },
 ): Promise<TokenRecord> {
   const { grant, token, createdAtMs } = input;
-  const { tenant, scope, label, user = null, repos = null, writeRepos, ruleId, lifetimeMs = null } = grant;
+  const {
+    tenant,
+    scope,
+    label,
+    user = null,
+    repos = null,
+    prefix,
+    writeRepos,
+    ruleId,
+    lifetimeMs = null,
+  } = grant;
   const record: TokenRecord = {
     tokenId: tokenIdOf(token),
     secretSha256: sha256Hex(token),
@@ -200,6 +211,7 @@ async function putToken(
     label,
     user,
     repos,
+    ...(prefix !== undefined && { prefix }),
     ...(writeRepos !== undefined && { writeRepos }),
     ...(ruleId !== undefined && { ruleId }),
     createdAtMs,

@@ -22,10 +22,6 @@ export function tenantNotFound(): Refusal {
   return problem('tenant-not-found', "The tenant doesn't exist, or your token can't see it.");
 }
 
-export function tenantClosed(tenant: string): Refusal {
-  return problem('tenant-closed', `The tenant ${tenant} is being deleted.`);
-}
-
 /** The one answer for a repo that is not there, and for one that these credentials may not see. */
 export function repoNotFound(tenant: string): Refusal {
   return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);

@@ -47,7 +47,6 @@ const auditPageSchema = page('AuditPage', { entries: z.array(auditEntrySchema) }
 
 export type AuditEntryBody = z.output<typeof auditEntrySchema>;
 
-/** Who did what. */
 export const auditContract = {
   'GET /v1/tenants/{tenant}/audit': {
     id: 'listAudit',

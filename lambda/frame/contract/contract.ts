@@ -2,7 +2,6 @@ import type * as z from 'zod';
 import type { AuditAction } from '../access/rules/audit.ts';
 import type { ProblemCode } from './problems.ts';
 
-/** Who may call a route. */
 export type AccessKind =
   | 'anyone'
   /** The operator's token. */
@@ -69,6 +68,8 @@ export interface RouteContract {
   readonly summary: string;
   readonly description?: string;
   readonly access: AccessKind;
+  /** It reaches no more than a token with a prefix is for, or its subject refuses the rest. Else such a token is refused. */
+  readonly keepsToPrefix?: true;
   /** It is refused for a tenant that is being deleted. */
   readonly onlyOpen?: true;
   /** Of its path, beside those that all routes have. */
@@ -129,6 +130,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
     ...when(isIdentity, 'issuer-unavailable'),
     ...when(access === 'session' || access === 'anybody', 'session-ended'),
     ...when(access === 'manager' || access === 'auditor' || access === 'writer', 'scope-too-small'),
+    ...when(!isOpen && access !== 'admin' && access !== 'session', 'beyond-prefix'),
     ...when(needsHostCheck(contract), 'sign-in-again'),
     ...when(!isOpen, 'invalid-query'),
     ...when(takesRequestKey, 'invalid-idempotency-key'),

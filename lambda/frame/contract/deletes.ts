@@ -1,29 +1,31 @@
 import * as z from 'zod';
 import { oidPattern } from '../../core/rules/names.ts';
+import { fileNameBytesMax } from '../access/rules/file-names.ts';
 import { answer, type Contract } from './contract.ts';
-import {
-  alphanumeric,
-  bytes,
-  bytesOrNull,
-  count,
-  cursorOf,
-  flag,
-  ofRepo,
-  page,
-  pageOf,
-  time,
-} from './fields.ts';
+import { bytes, bytesOrNull, count, cursorOf, flag, ofRepo, page, pageOf, time } from './fields.ts';
 import { oid } from './objects.ts';
 
 /** Bytes of a name in the cursor of a list of deletions, at most. A folder of the store can have a longer name than a repo. */
 const folderBytesMax = 1024;
 
-/** What the cursor of a list of deletions looks like: in hex an id (letters, digits and `-`, with `~` first or without), `#` and the name of a repo. */
+/** Bytes of an id in it, at most: that of one object, or of one file, has its name. */
+export const deletionIdBytesMax = 1 + fileNameBytesMax;
+
+/** What the cursor of a list of deletions looks like: in hex an id, `#` and the name of a repo. */
 const deletionCursorPattern = new RegExp(
-  `^c(?:7e)?(?:${alphanumeric}|2d){1,64}23(?:[0-9a-f]{2}){0,${folderBytesMax}}$`,
+  `^c(?:(?!23)[0-9a-f]{2}){1,${3 * deletionIdBytesMax}}23(?:[0-9a-f]{2}){0,${folderBytesMax}}$`,
 );
 
-export const deletionCursor = cursorOf('deletionId', 'repo');
+const fields = cursorOf('deletionId', 'repo');
+/** A file's name can have what is between the fields. */
+export const deletionCursor = {
+  encode: ({ deletionId, repo }: { deletionId: string; repo: string }) =>
+    fields.encode({ repo, deletionId: deletionId.replace(/[#%]/g, encodeURIComponent) }),
+  decode: (cursor: string) => {
+    const { deletionId, repo } = fields.decode(cursor);
+    return { repo, deletionId: deletionId.replaceAll('%23', '#').replaceAll('%25', '%') };
+  },
+};
 
 const deleteRule = 'use dryRun=true or dryRun=false. Nothing was deleted';
 
@@ -82,13 +84,12 @@ const deleteAnswers = (path: object) => ({
   202: answer('The delete has started.', deletePlanSchema, { ...path, ...plan }),
 });
 
-/** Deletes. */
 export const deleteContract = {
   'GET /v1/tenants/{tenant}/deletions': {
     id: 'listDeletions',
     summary: 'Objects scheduled for deletion',
     description:
-      "Objects with an individual delete request, by repo. A push of the object removes it from the list. Deletes of whole repos and garbage collection aren't listed here. A page can be short or empty without being the last.",
+      "Objects with an individual delete request, by repo. A push of the object removes it from the list. Deletes of whole repos, of files and by garbage collection aren't listed here. A page can be short or empty without being the last.",
     access: 'reader',
     query: deletionQuery,
     answers: {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { repoNamed, repoPattern } from '../../core/rules/names.ts';
 import { isPlainText } from '../../core/rules/text.ts';
 import { storageClasses } from '../../core/store/rules/storage-class.ts';
+import { fileNameBytesMax, isFilePrefix } from '../access/rules/file-names.ts';
 import { tokenScopes } from '../access/rules/tokens.ts';
 
 /**
@@ -34,6 +35,12 @@ export const repoName = z
   .max(104, repoRule)
   .transform((text) => repoNamed(text) ?? '')
   .pipe(z.string().regex(repoPattern, repoRule));
+
+/** What names of files begin with. */
+export const filePrefix = z
+  .string()
+  .refine(isFilePrefix, 'must be the start of a valid file name')
+  .meta({ maxLength: fileNameBytesMax });
 
 const limitRule = 'must be a whole number of bytes from 0 to 2^53 − 1';
 
@@ -98,7 +105,7 @@ export function decodeCursor(cursor: string): string {
 /** A cursor of several fields, with `#` between them. The last one may have others in it. */
 export function cursorOf<K extends string>(...fields: readonly K[]) {
   return {
-    encode: (place: Readonly<Record<K, string>>) =>
+    encode: (place: Readonly<Record<K, string | number>>) =>
       encodeCursor(fields.map((field) => place[field]).join('#')),
     decode: (cursor: string) => {
       const parts = decodeCursor(cursor).split('#');

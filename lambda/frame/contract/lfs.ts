@@ -43,7 +43,6 @@ export type WireBatch = z.input<typeof batchResponseSchema>;
 
 const exampleOid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 
-/** The LFS API: what git-lfs calls. */
 export const batchContract = {
   'POST /{tenant}/{repo}/info/lfs/objects/batch': {
     id: 'batch',

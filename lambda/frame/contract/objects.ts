@@ -20,10 +20,14 @@ const objectPageSchema = page('ObjectPage', {
       storedAt: timeOrNull.describe("When it was last uploaded, by the store's clock. null: unknown."),
     }),
   ),
+  files: z
+    .array(z.object({ repo: z.string(), name: z.string(), sizeBytes: bytes, storedAt: timeOrNull }))
+    .optional()
+    .describe('Files of repos of kind files, if there are any.'),
   others: z
     .array(z.object({ repo: z.string(), objectCount: z.int().min(1), sizeBytes: bytes }))
     .describe(
-      "Totals of keys that aren't LFS objects, by repo: they count too. The name is empty for keys outside of any repo.",
+      'Totals of keys that are neither LFS objects nor files, by repo: they count too. The name is empty for keys outside of any repo.',
     ),
 });
 
@@ -33,13 +37,12 @@ export type ObjectBody = ObjectPageBody['objects'][number];
 
 export const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 
-/** What lies in the store. */
 export const objectContract = {
   'GET /v1/tenants/{tenant}/objects': {
     id: 'listObjects',
     summary: 'The objects of a tenant',
     description:
-      "As the store lists them now, by repo and oid. An object in several repos appears in each. A page can be short or empty without being the last: keys that aren't LFS objects only appear as totals.",
+      'As the store lists them now, by repo and oid. An object in several repos appears in each. A page can be short or empty without being the last: keys that are neither LFS objects nor files only appear as totals.',
     access: 'reader',
     query: objectQuery,
     answers: {

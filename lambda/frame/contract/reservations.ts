@@ -78,7 +78,6 @@ const reservation = {
   reservedUntil: '2026-11-21T05:35:11Z',
 };
 
-/** What is promised to uploads. */
 export const reservationContract = {
   'GET /v1/tenants/{tenant}/reservations': {
     id: 'listReservations',

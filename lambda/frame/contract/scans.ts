@@ -53,7 +53,6 @@ const scan = {
   },
 };
 
-/** The scans of large repos. */
 export const scanContract = {
   'GET /v1/tenants/{tenant}/scans': {
     id: 'listScans',

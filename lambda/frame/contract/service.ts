@@ -3,7 +3,6 @@ import { answer, type Contract } from './contract.ts';
 
 const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 
-/** What the service says of itself. */
 export const serviceContract = {
   'GET /': {
     id: 'console',

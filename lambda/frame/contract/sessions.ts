@@ -11,6 +11,7 @@ const sessionSchema = z
     label: stringOrNull,
     user: stringOrNull,
     repos: namesOrNull.describe('Its repos. null: all.'),
+    prefix: z.string().optional().describe('Only of a token for files that start with this.'),
     hostUser: z
       .string()
       .optional()
@@ -64,6 +65,7 @@ export const sessionContract = {
     summary: 'The caller',
     description: 'The session or token.',
     access: 'anybody',
+    keepsToPrefix: true,
     answers: { 200: answer('The caller.', sessionSchema, session) },
   },
   'DELETE /v1/session': {

@@ -142,7 +142,6 @@ const tenant = {
   usage,
 };
 
-/** Tenants. */
 export const tenantContract = {
   'GET /v1/tenants': {
     id: 'listTenants',

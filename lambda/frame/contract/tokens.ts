@@ -1,7 +1,17 @@
 import * as z from 'zod';
 import { repoPattern } from '../../core/rules/names.ts';
 import { answer, type Contract, managed } from './contract.ts';
-import { namesOrNull, page, pageQuery, scope, stringOrNull, text, time, timeOrNull } from './fields.ts';
+import {
+  filePrefix,
+  namesOrNull,
+  page,
+  pageQuery,
+  scope,
+  stringOrNull,
+  text,
+  time,
+  timeOrNull,
+} from './fields.ts';
 import { listOf } from './json.ts';
 
 const lifetimeSecondsMin = 300;
@@ -51,13 +61,29 @@ export const createTokenBody = z
     label: text('Its purpose.').optional(),
     user: text('Its user, such as a name or e-mail address: the owner of locks.').optional(),
     repos: tokenRepos.nullable().optional().describe('Its repos. null: all of the tenant.'),
+    prefix: filePrefix
+      .min(1, "can't be empty")
+      .optional()
+      .describe(
+        'It can then only use files that start with this, in repos of kind files. End it with a slash: `7` also starts `77.png`.',
+      ),
     expiresInSeconds: lifetimeSeconds
       .nullable()
       .optional()
       .describe("Its lifetime. null: until it's revoked."),
   })
   .refine(isForItsScope, scopeRule)
-  .meta({ id: 'CreateToken', ...manageWithRepos });
+  .refine(({ scope, prefix }) => isForItsScope({ scope, repos: prefix === undefined ? null : [] }), {
+    ...scopeRule,
+    path: ['prefix'],
+  })
+  .meta({
+    id: 'CreateToken',
+    not: {
+      properties: { scope: { const: 'manage' } },
+      anyOf: [manageWithRepos.not, { required: ['scope', 'prefix'] }],
+    },
+  });
 
 const tokenSchema = z
   .object({
@@ -66,6 +92,7 @@ const tokenSchema = z
     label: stringOrNull,
     user: stringOrNull.describe('Its user. null: none was set.'),
     repos: namesOrNull.describe('Its repos. null: all.'),
+    prefix: z.string().optional().describe('Only if its creator limited it to files that start with this.'),
     createdAt: time,
     expiresAt: timeOrNull.describe("When it expires; it's listed for one more day. null: never."),
     lastUsedAt: timeOrNull.describe('When it was last used, to the hour. null: not yet.'),
@@ -94,7 +121,6 @@ const token = {
   lastUsedAt: null,
 };
 
-/** Access tokens. */
 export const tokenContract = {
   'GET /v1/tenants/{tenant}/tokens': {
     id: 'listTokens',

@@ -12,7 +12,7 @@ import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
 import type { AccessPorts } from '../access/ports.ts';
 import { wrongKind } from '../access/rules/kinds.ts';
-import type { Caller } from '../access/rules/tokens.ts';
+import { beyondPrefix, type Caller } from '../access/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../access/tokens.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../api/http.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
@@ -75,6 +75,9 @@ export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEvent
   switch (access.kind) {
     case 'granted': {
       if (tenant === undefined || repo === undefined) return notFound;
+      const message = beyondPrefix(access.token, 'others');
+      if (message !== undefined)
+        return { ok: false, response: lfsError({ statusCode: 403, message, requestId }), isAnybody: false };
       const [record, repoRecord] = await Promise.all([
         deps.ledger.readTenant(tenant),
         deps.ledger.readRepo({ tenant, repo }),

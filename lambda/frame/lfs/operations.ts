@@ -42,7 +42,6 @@ export interface LfsRequest {
   readonly refuse: (statusCode: number, message: string) => Refusal;
 }
 
-/** A route of the LFS API. */
 interface Route<D, G, T, A> {
   /** Without it, the request has nothing that is read. */
   readonly takes?: Takes<T>;

@@ -14,7 +14,6 @@ export interface LfsPorts {
   readonly readThrough?: ReadThrough | undefined;
 }
 
-/** A way to log in. */
 export interface LoginWay {
   /** Who vouches for people, for them to read. */
   readonly names: readonly string[];

@@ -2,7 +2,13 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { isGone, type TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { AccessPorts } from '../access/ports.ts';
-import { isForRepo, mayPush, type SessionRecord, type TokenRecord } from '../access/rules/tokens.ts';
+import {
+  beyondPrefix,
+  isForRepo,
+  mayPush,
+  type SessionRecord,
+  type TokenRecord,
+} from '../access/rules/tokens.ts';
 import {
   authenticateToken,
   findSession,
@@ -178,6 +184,15 @@ export function refuseBeyondRepos(
       `This token is for ${reader.token.repos.join(', ')}. Add one of them to the request.`,
     );
   return seesRepo(reader, repo) ? undefined : repoNotFound(reader.token.tenant);
+}
+
+/** The answer to a token that is only for some files, and asked for more: {@link beyondPrefix}. undefined: it may. */
+export function refuseBeyondPrefix(
+  { token }: Partial<Pick<Reader, 'token'>>,
+  names: Parameters<typeof beyondPrefix>[1],
+): Refusal | undefined {
+  const detail = token && beyondPrefix(token, names);
+  return detail === undefined ? undefined : problem('beyond-prefix', detail);
 }
 
 /** Who may read a tenant, by their credentials alone. */

@@ -5,18 +5,18 @@ import {
   deleteTenant,
   listDeletions,
   markObject,
-  type ShownDeletion,
 } from '../../core/ledger/deletes.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
+import { fileReposOf } from '../access/files.ts';
 import { wrongKind } from '../access/rules/kinds.ts';
 import { json, pathOid, pathRepo } from '../api/http.ts';
 import { problem, repoNotFound } from '../api/problems.ts';
 import {
   type DeletePlanBody,
-  type DeletionBody,
   deleteContract,
   deletionCursor,
+  deletionIdBytesMax,
 } from '../contract/deletes.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { refuseBeyondRepos } from './access.ts';
@@ -33,6 +33,10 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
   ) => {
     const refusal = refuseBeyondRepos({ token }, repo);
     if (refusal) return refusal;
+    // The table has no longer keys.
+    if (cursor && Buffer.byteLength(cursor.deletionId) > deletionIdBytesMax)
+      return problem('invalid-query', 'cursor: must be the nextCursor of the previous page.');
+    const fileRepos = await fileReposOf(deps, { tenant, repo: repo ?? null });
     const { deletions, next } = await listDeletions(deps, {
       tenant,
       pageSize: limit,
@@ -40,7 +44,9 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
       ...(cursor && { after: cursor }),
     });
     return json(200, {
-      deletions: deletions.map(deletionBody),
+      deletions: deletions
+        .filter((each) => !fileRepos.has(each.repo))
+        .map(({ dueAtMs, ...deletion }) => ({ ...deletion, dueAt: iso(dueAtMs) })),
       nextCursor: next && deletionCursor.encode(next),
     });
   },
@@ -105,8 +111,4 @@ function deletePlanBody(
 ): DeletePlanBody {
   const { objectCount, bytes, dueAtMs, waitsFor } = plan;
   return { ...path, objectCount, bytes, dueAt: iso(dueAtMs), ...(waitsFor && { waitsFor }) };
-}
-
-function deletionBody({ dueAtMs, ...deletion }: ShownDeletion): DeletionBody {
-  return { ...deletion, dueAt: iso(dueAtMs) };
 }

@@ -9,7 +9,14 @@ import { problem, respondProblem } from '../api/problems.ts';
 import { guard, type HttpHandler, withMetrics } from '../aws/function.ts';
 import { firstIssue } from '../contract/json.ts';
 import { subscriptionQuery } from '../contract/tenants.ts';
-import { authenticateReader, isManager, noteUse, readableTenant, seesRepo } from './access.ts';
+import {
+  authenticateReader,
+  isManager,
+  noteUse,
+  readableTenant,
+  refuseBeyondPrefix,
+  seesRepo,
+} from './access.ts';
 import { partsOfMany } from './repos.ts';
 import type { ManagementPorts } from './seams.ts';
 import { subscriptionBody } from './tenants.ts';
@@ -25,6 +32,8 @@ export function create(
     const beganMs = deps.clock.nowMs();
     const reader = await authenticateReader(deps, event);
     if (!reader.ok) return reader.response;
+    const refusal = refuseBeyondPrefix(reader, 'others');
+    if (refusal) return refusal;
     const accessEndedMs = deps.clock.nowMs();
     const { name } = reader;
     const [record, repos, ofRepo, , ...ofTenant] = await Promise.all([

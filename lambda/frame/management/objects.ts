@@ -1,5 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import { tenantPrefix } from '../../core/rules/names.ts';
+import { objectKey, tenantPrefix } from '../../core/rules/names.ts';
+import { fileReposOf, withoutEmptied } from '../access/files.ts';
 import { json } from '../api/http.ts';
 import { problem } from '../api/problems.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
@@ -8,7 +9,7 @@ import { refuseBeyondRepos } from './access.ts';
 import { operationsFor } from './operations.ts';
 import { listStoredObjects } from './stored-objects.ts';
 
-type Needs = Pick<CoreDeps, 'listing'>;
+type Needs = Pick<CoreDeps, 'listing' | 'store'>;
 
 export const objectOperations = operationsFor<Needs>()(objectContract, {
   /** What the store holds now, by repo and oid, a page at a time. */
@@ -20,22 +21,38 @@ export const objectOperations = operationsFor<Needs>()(objectContract, {
       return problem('invalid-query', 'cursor: must be the nextCursor of the previous page.');
     const refusal = refuseBeyondRepos({ token }, repo);
     if (refusal) return refusal;
-    const { objects, others, next } = await listStoredObjects(deps, {
+    const { objects, files, others, next } = await listStoredObjects(deps, {
       tenant,
+      fileRepos: await fileReposOf(deps, { tenant, repo: repo ?? null }),
       pageSize: limit,
       ...(repo !== undefined && { repo }),
       ...(cursor !== undefined && { after: cursor }),
     });
+    const shown = await withoutEmptied(
+      (key) => deps.store.head(key),
+      files,
+      (file) => objectKey({ tenant, ...file }),
+    );
     return json(200, {
       objects: objects.map(({ lastModifiedMs, ...object }) => ({
         ...object,
-        storedAt: lastModifiedMs === undefined ? null : iso(lastModifiedMs),
+        storedAt: storedAt(lastModifiedMs),
       })),
+      ...(shown.length > 0 && {
+        files: shown.map(({ repo, oid: name, sizeBytes, lastModifiedMs }) => ({
+          repo,
+          name,
+          sizeBytes,
+          storedAt: storedAt(lastModifiedMs),
+        })),
+      }),
       others: [...others].map(([name, sums]) => ({ repo: name, ...sums })),
       nextCursor: next === null ? null : encodeCursor(next),
     });
   },
 });
+
+const storedAt = (ms: number | undefined) => (ms === undefined ? null : iso(ms));
 
 /** A store may refuse to list after a key that is longer than keys are. */
 const keyBytesMax = 1024;

@@ -20,7 +20,7 @@ import {
   type Refusal,
   type Response,
 } from '../api/http.ts';
-import { problem, tenantClosed } from '../api/problems.ts';
+import { problem } from '../api/problems.ts';
 import {
   bodyBytesMaxDefault,
   type Contract,
@@ -40,6 +40,7 @@ import {
   managerAccess,
   type Reader,
   readerAccess,
+  refuseBeyondPrefix,
   sessionAccess,
   writerAccess,
 } from './access.ts';
@@ -171,6 +172,9 @@ function operation(given: {
   return async (deps, event) => {
     const access = await check(deps, event);
     if (!access.ok) return access.response;
+    const { token } = access as Partial<Reader>;
+    const beyond = contract.keepsToPrefix ? undefined : refuseBeyondPrefix({ token }, 'others');
+    if (beyond) return beyond;
     if (needsHostCheck(contract) && mustSignInAgain(access as Partial<Reader>, deps.clock.nowMs()))
       return problem('sign-in-again', signInAgain);
     const query = (contract.query ?? noQuery).safeParse(event.queryStringParameters ?? {});
@@ -195,7 +199,7 @@ function operation(given: {
         tenant: (ofTenant ? pathTenant(event) : (body as { tenant?: string } | undefined)?.tenant) ?? '',
         requestId: event.requestContext.requestId,
         // The operator has no token.
-        by: actorOf((access as Partial<Reader>).token),
+        by: actorOf(token),
         action: contract.action,
         target: targetOf(event),
         asked: { ...query.data, ...(askedOf?.(body) ?? body) },
@@ -219,9 +223,11 @@ function checkOf({ access, onlyOpen }: RouteContract, ofTenant: boolean, refusal
   ): Promise<Access<{ tenant?: TenantRecord | undefined }>> => {
     const granted: Access<{ tenant?: TenantRecord | undefined }> = await check(deps, event);
     if (!granted.ok) return granted;
-    if (onlyOpen && granted.tenant && granted.tenant.closedAtMs !== null)
-      return { ok: false, response: tenantClosed(granted.tenant.tenant) };
-    const response = refusal?.(deps);
+    const { tenant } = granted;
+    const response =
+      onlyOpen && tenant && tenant.closedAtMs !== null
+        ? problem('tenant-closed', `The tenant ${tenant.tenant} is being deleted.`)
+        : refusal?.(deps);
     return response ? { ok: false, response } : granted;
   };
 }

@@ -48,7 +48,6 @@ export interface RepoPart {
   readonly prepare?: (input: RepoChange) => Promise<PreparedChange | undefined>;
 }
 
-/** A change of one repo. */
 export interface RepoChange {
   readonly tenant: TenantRecord;
   readonly repo: string;

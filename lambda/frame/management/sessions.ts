@@ -45,6 +45,7 @@ function sessionBody(
     label: token?.label ?? null,
     user: token?.user ?? null,
     repos: token?.repos ? [...token.repos] : null,
+    ...(token?.prefix !== undefined && { prefix: token.prefix }),
     ...(token?.hostUser && session
       ? { hostUser: token.hostUser.id, changesUntil: iso(session.createdAtMs + hostCheckMs) }
       : {}),

@@ -1,9 +1,11 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { isOid, isRepoName, repoPrefix, tenantPrefix } from '../../core/rules/names.ts';
 import { nextPage } from '../../core/store/rules/store.ts';
+import { fileNameFault } from '../access/rules/file-names.ts';
 
 interface StoredObject {
   readonly repo: string;
+  /** Of a file: its name. */
   readonly oid: string;
   readonly sizeBytes: number;
   /** undefined: the store does not say. */
@@ -12,6 +14,8 @@ interface StoredObject {
 
 interface StoredObjectPage {
   readonly objects: readonly StoredObject[];
+  /** Those of repos of files, and the empty objects in the place of deleted ones. */
+  readonly files: readonly StoredObject[];
   /** Repo → the sums of other keys below it, which count too. Those that are in no repo have an empty name. */
   readonly others: ReadonlyMap<string, { readonly objectCount: number; readonly sizeBytes: number }>;
   /** The last key of the page, relative to the tenant's path. null: no page follows. */
@@ -20,16 +24,17 @@ interface StoredObjectPage {
 
 /**
  * What lies in the store below a tenant's path, or one of its repos: one page. Keys that are no objects of
- * git-lfs are only summed up, so a page may be shorter than asked for, or empty, without being the last.
+ * git-lfs, nor files, are only summed up, so a page may be shorter than asked for, or empty, without being the last.
  *
+ * @param input.fileRepos which repos are of files. Default: none.
  * @param input.after `next` of the page before.
  * @throws {StoreUnavailableError}
  */
 export async function listStoredObjects(
   { listing }: Pick<CoreDeps, 'listing'>,
-  input: { tenant: string; repo?: string; pageSize: number; after?: string },
+  input: { tenant: string; repo?: string; fileRepos?: ReadonlySet<string>; pageSize: number; after?: string },
 ): Promise<StoredObjectPage> {
-  const { tenant, repo, pageSize, after } = input;
+  const { tenant, repo, fileRepos, pageSize, after } = input;
   const base = tenantPrefix(tenant);
   const page = await nextPage(listing, {
     prefix: repo === undefined ? base : repoPrefix({ tenant, repo }),
@@ -37,14 +42,17 @@ export async function listStoredObjects(
     readsTimes: true,
     ...(after !== undefined && { startAfter: base + after }),
   });
-  const objects: StoredObject[] = [];
+  const [objects, files]: [StoredObject[], StoredObject[]] = [[], []];
   const others = new Map<string, { objectCount: number; sizeBytes: number }>();
   for (let index = 0; index < page.keyCount; index += 1) {
     const path = page.keyAt(index).slice(base.length);
-    const [name = '', oid = '', ...deeper] = path.split('/');
+    const [name = '', ...names] = path.split('/');
+    const oid = names.join('/');
     const sizeBytes = page.sizeAt(index);
-    if (deeper.length === 0 && isRepoName(name) && isOid(oid)) {
-      objects.push({ repo: name, oid, sizeBytes, lastModifiedMs: page.lastModifiedMsAt(index) });
+    const isFile = fileRepos?.has(name) === true;
+    if (isFile ? fileNameFault(oid) === undefined : isRepoName(name) && isOid(oid)) {
+      const kind = isFile ? files : objects;
+      kind.push({ repo: name, oid, sizeBytes, lastModifiedMs: page.lastModifiedMsAt(index) });
     } else {
       const folder = path.includes('/') ? name : '';
       const sums = others.get(folder) ?? { objectCount: 0, sizeBytes: 0 };
@@ -53,6 +61,7 @@ export async function listStoredObjects(
   }
   return {
     objects,
+    files,
     others,
     next: page.isTruncated ? page.keyAt(page.keyCount - 1).slice(base.length) : null,
   };

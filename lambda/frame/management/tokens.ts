@@ -32,9 +32,9 @@ export const tokenOperations = operationsFor<Needs>()(tokenContract, {
     deps,
     { tenant: { tenant }, body, requestKey, event, trail },
   ) => {
-    const { scope, label = null, user = null, repos = null, expiresInSeconds = null } = body;
+    const { scope, label = null, user = null, repos = null, prefix, expiresInSeconds = null } = body;
     const lifetimeMs = expiresInSeconds === null ? null : expiresInSeconds * 1000;
-    const grant = { tenant, scope, label, user, repos, lifetimeMs };
+    const grant = { tenant, scope, label, user, repos, prefix, lifetimeMs };
     const outcome =
       requestKey === undefined
         ? { kind: 'created' as const, ...(await createToken(deps, grant)) }
@@ -85,13 +85,14 @@ function tokenNotFound(tenant: string): Refusal {
 }
 
 export function tokenBody(token: TokenRecord): TokenBody {
-  const { tokenId, scope, label, user, repos, createdAtMs, expiresAtMs, lastUsedAtMs } = token;
+  const { tokenId, scope, label, user, repos, prefix, createdAtMs, expiresAtMs, lastUsedAtMs } = token;
   return {
     tokenId,
     scope,
     label,
     user,
     repos: repos && [...repos],
+    ...(prefix !== undefined && { prefix }),
     createdAt: iso(createdAtMs),
     expiresAt: expiresAtMs === null ? null : iso(expiresAtMs),
     lastUsedAt: lastUsedAtMs === null ? null : iso(lastUsedAtMs),

@@ -10,6 +10,7 @@ import {
   bucketPlace,
   common,
   jobQueue,
+  objectStore,
   redelivery,
   table,
 } from '../../parts.ts';
@@ -19,10 +20,13 @@ import { stageExports } from './parts.ts';
 
 export function exportDeps() {
   const [place, tables] = [bucketPlace(), table()];
+  const client = bucketClient(place);
   return {
     ...common(),
+    ledger: stores.ledger(tables),
+    store: objectStore(client),
     redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
-    listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
+    listing: adoptedListing(new ScanListing({ client }), adoptedRepos()),
     archives: archiveStore(place),
     exportJobs: exportJobs(tables),
     failures: stores.failures(tables),

@@ -4,7 +4,6 @@ import type { EmailQueue, Outlook } from './rules/email.ts';
 import type { WebhookQueue, WebhookSender } from './rules/webhook-delivery.ts';
 import type { Webhooks } from './webhook-store.ts';
 
-/** Alerts, and how they are told. */
 export interface AlertPorts {
   readonly alerts: Alerts;
   readonly webhooks: Webhooks;

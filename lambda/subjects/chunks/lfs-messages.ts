@@ -1,7 +1,5 @@
 import { count } from '../../frame/lfs/messages.ts';
 
-/** What git prints, as in the frame's `messages.ts`. */
-
 /** 404 for a chunked upload without its token. */
 export const uploadNotFound = 'Upload not found, or its token is invalid or expired. Push again.';
 

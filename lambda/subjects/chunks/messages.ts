@@ -11,7 +11,6 @@ const path = {
   upload: z.string().regex(uploadIdPattern),
 };
 
-/** A job for chunked uploads. */
 export const chunkMessage = z.discriminatedUnion('step', [
   /** Read a chunk, and keep what its bytes make of the state that the client says is before it. */
   z.object({

@@ -1,7 +1,6 @@
 import type { ChunkQueue } from './messages.ts';
 import type { ChunkedUploads } from './upload-store.ts';
 
-/** Uploads in chunks. */
 export interface ChunkPorts {
   readonly chunkedUploads: ChunkedUploads;
   readonly chunkQueue: ChunkQueue;

@@ -49,7 +49,6 @@ const downloadPageSchema = page('DownloadPage', {
 
 export type DownloadPageBody = z.output<typeof downloadPageSchema>;
 
-/** What was offered for download. */
 export const downloadContract = {
   'GET /v1/tenants/{tenant}/downloads': {
     id: 'listDownloads',

@@ -3,8 +3,6 @@ import { downloadsOf } from '../../frame/lfs/messages.ts';
 import type { OverLimit } from '../../frame/lfs/seams.ts';
 import type { UpstreamFailure } from './rules/copies.ts';
 
-/** What git prints, as in the frame's `messages.ts`. */
-
 /**
  * 509 without a token, once the repo's public downloads of the month are used up.
  * @param input.lfsUrl as the client has it. It sends a token unasked only if it knows that this URL needs one.

@@ -4,7 +4,6 @@ import type { Downloads } from './download-store.ts';
 import type { CopyQueue } from './messages.ts';
 import type { PublicReads } from './public-read-store.ts';
 
-/** Downloads, and copies from other servers. */
 export interface DownloadPorts {
   readonly downloads: Downloads;
   readonly publicReads: PublicReads;

@@ -93,7 +93,7 @@ export const exportSchema = z
     named: z
       .boolean()
       .describe(
-        "Whether the request chose file names. Its archives end in `-files`. Never extract them into `.git`: a name could be one of Git's own files.",
+        "Whether the request chose file names, or the repo is of kind files. Its archives end in `-files`. Never extract them into `.git`: a name could be one of Git's own files.",
       ),
     format: z.enum(['tar', 'zip']),
     prefer: z
@@ -233,7 +233,6 @@ const doneExport = {
   archives: [archive],
 };
 
-/** Exports. */
 export const exportContract = {
   'GET /v1/tenants/{tenant}/exports': {
     id: 'listExports',
@@ -265,6 +264,7 @@ export const exportContract = {
     },
     answers: { 202: answer('The export has started. Poll it.', exportSchema, newExport) },
     problems: [
+      'wrong-kind',
       'exports-off',
       'repo-required',
       'repo-not-found',

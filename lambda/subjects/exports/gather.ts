@@ -4,12 +4,15 @@ import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../../co
 import { listTenant } from '../../core/scan/find-stored.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { type ListedPage, listPages, nextPage } from '../../core/store/rules/store.ts';
+import { fileReposOf, withoutEmptied } from '../../frame/access/files.ts';
+import { fileNameFault } from '../../frame/access/rules/file-names.ts';
 import { decodeJson, type ExportLease } from './lease.ts';
 import type { ExportPorts } from './ports.ts';
 import { type ExportFailure, type ExportJob, listKey, requestKey } from './rules/job.ts';
 import {
   decodeObjectList,
   distinctObjects,
+  fileOf,
   type RequestedObject,
   type StoredObject,
 } from './rules/objects.ts';
@@ -24,6 +27,8 @@ interface ListObjectsInput {
   readonly repo: string | null;
   /** The objects that are wanted, with the names that they are to have. undefined: all. */
   readonly wanted: ReadonlyMap<string, string | undefined> | undefined;
+  /** Those of files. */
+  readonly fileRepos: ReadonlySet<string>;
   /** More are not listed. */
   readonly objectsMax: number;
   /** Called after each request, and awaited. */
@@ -32,12 +37,12 @@ interface ListObjectsInput {
 
 /**
  * Finds the objects that an export is to have, with their versions. An oid that lies in several repos is found several
- * times. Keys that are no objects of git-lfs are left out.
+ * times. Keys that are no objects of git-lfs, nor files, are left out, and so are empty objects in the place of deleted files.
  *
  * @throws {StoreUnavailableError}
  */
 export async function listObjects(
-  deps: Pick<CoreDeps, 'listing'> & Pick<FilePorts, 'archives'>,
+  deps: Pick<CoreDeps, 'listing' | 'store'> & Pick<FilePorts, 'archives'>,
   input: ListObjectsInput,
 ): Promise<
   { readonly kind: 'listed'; readonly objects: readonly StoredObject[] } | { readonly kind: 'too-many' }
@@ -49,9 +54,18 @@ export async function listObjects(
   const found = new Found(input);
   const repos = repo === null ? await openRepos(deps, input, found) : [repo];
   await mapLimited(repos, reposAtOnce, async (each) => {
-    if (!found.isFull) await listRepo(deps, repoPrefix({ tenant, repo: each }), found, input.onRequest);
+    const isOfFiles = input.fileRepos.has(each);
+    const list = { prefix: repoPrefix({ tenant, repo: each }), isOfFiles };
+    if (!found.isFull) await listRepo(deps, list, found, input.onRequest);
   });
-  return found.isFull ? { kind: 'too-many' } : { kind: 'listed', objects: found.objects };
+  if (found.isFull) return { kind: 'too-many' };
+  const head = async (key: string) => {
+    const stored = await deps.store.head(key);
+    await input.onRequest();
+    return stored;
+  };
+  const files = await withoutEmptied(head, found.files, ({ key }) => key);
+  return { kind: 'listed', objects: [...files, ...found.objects] };
 }
 
 /** The repos that are still to be listed: none, if all objects of the tenant are on one page. */
@@ -84,10 +98,10 @@ async function findObjects(
   return heads.filter((each) => each !== undefined);
 }
 
-/** Lists a repo: the first page alone, and what follows by the first digits of the oids, at the same time. */
+/** Lists a repo: the first page alone, and what follows by the first digits of the oids, at the same time. Files one by one. */
 async function listRepo(
   deps: Pick<CoreDeps, 'listing'>,
-  prefix: string,
+  { prefix, isOfFiles }: { prefix: string; isOfFiles: boolean },
   found: Found,
   onRequest: () => Promise<void>,
 ): Promise<void> {
@@ -96,10 +110,11 @@ async function listRepo(
   if (!first.isTruncated) return;
   const startAfter = first.keyAt(first.keyCount - 1);
   const reached = startAfter.slice(prefix.length, prefix.length + 1);
-  const open = firstDigits.filter((digit) => digit >= reached);
+  // What follows the first page is below the repo, or below one of the digits.
+  const open = isOfFiles ? [''] : firstDigits.filter((digit) => digit >= reached);
   await mapLimited(open, firstDigits.length, async (digit) => {
     // Older versions of MinIO list nothing after a key that doesn't begin with the prefix.
-    const rest = { ...(digit === reached && { startAfter }), readsEtags: true };
+    const rest = { ...((isOfFiles || digit === reached) && { startAfter }), readsEtags: true };
     const request = { prefix: `${prefix}${digit}`, ...rest };
     for await (const page of listPages(deps.listing, request, onRequest)) {
       found.notePage(page);
@@ -111,12 +126,15 @@ async function listRepo(
 /** The objects that were found, up to a maximum. */
 class Found {
   readonly objects: StoredObject[] = [];
+  readonly files: StoredObject[] = [];
   isFull = false;
   readonly #wanted: ListObjectsInput['wanted'];
+  readonly #fileRepos: ReadonlySet<string>;
   readonly #objectsMax: number;
 
-  constructor({ wanted, objectsMax }: Pick<ListObjectsInput, 'wanted' | 'objectsMax'>) {
+  constructor({ wanted, fileRepos, objectsMax }: ListObjectsInput) {
     this.#wanted = wanted;
+    this.#fileRepos = fileRepos;
     this.#objectsMax = objectsMax;
   }
 
@@ -126,12 +144,18 @@ class Found {
   }
 
   #note(key: string, sizeBytes: number, etag: string): void {
-    const [, repo = '', oid = '', ...deeper] = key.split('/');
+    const [, repo = '', ...names] = key.split('/');
+    const oid = names.join('/');
+    const isFile = this.#fileRepos.has(repo);
     // Deeper keys, such as tenant/repo/folder/oid, are no objects of git-lfs.
-    if (!isOid(oid) || !isRepoName(repo) || deeper.length > 0) return;
-    if (this.#wanted && !this.#wanted.has(oid)) return;
-    if (this.objects.length >= this.#objectsMax) {
+    if (isFile ? fileNameFault(oid) !== undefined : !isOid(oid) || !isRepoName(repo)) return;
+    if (this.#wanted && (isFile || !this.#wanted.has(oid))) return;
+    if (this.objects.length + this.files.length >= this.#objectsMax) {
       this.isFull = true;
+      return;
+    }
+    if (isFile) {
+      this.files.push(fileOf({ sizeBytes, etag, key }));
       return;
     }
     const name = this.#wanted?.get(oid);
@@ -139,7 +163,7 @@ class Found {
   }
 }
 
-type GatherDeps = Pick<CoreDeps, 'listing'> &
+export type GatherDeps = Pick<CoreDeps, 'listing' | 'store' | 'ledger'> &
   Pick<ExportPorts, 'exportSettings'> &
   Pick<FilePorts, 'archives'>;
 
@@ -157,11 +181,16 @@ export async function gatherObjects(
   { job, lease }: { job: ExportJob; lease: ExportLease },
 ): Promise<Gathered | { failure: ExportFailure }> {
   const { objectsMax } = deps.exportSettings;
-  const wanted = await wantedObjects(deps, job);
+  const { tenant, request } = job;
+  const [wanted, fileRepos] = await Promise.all([
+    wantedObjects(deps, job),
+    fileReposOf(deps, { tenant, repo: request.repo }),
+  ]);
   const listed = await listObjects(deps, {
-    tenant: job.tenant,
-    repo: job.request.repo,
+    tenant,
+    repo: request.repo,
     wanted,
+    fileRepos,
     objectsMax,
     onRequest: () => lease.renew(),
   });
@@ -172,7 +201,8 @@ export async function gatherObjects(
   const { objects, conflicts } = distinctObjects(listed.objects);
   const found = new Set(objects.map(({ oid }) => oid));
   const before = job.round > 1 && (await deps.archives.get(listKey(job, job.round - 1)));
-  const lost = before && decodeObjectList(before).find(({ oid }) => !found.has(oid));
+  // A file that was deleted meanwhile is no loss.
+  const lost = before && decodeObjectList(before).find(({ oid }) => oid !== '' && !found.has(oid));
   if (lost) {
     const message = `The object ${lost.key} was deleted, lost or damaged during the export. Push it again if you need it. Then retry.`;
     return { failure: { reason: 'objects-vanish', message } };

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import type { SwitchedQueue } from '../../core/rules/jobs.ts';
 import { isTenantName } from '../../core/rules/names.ts';
 
-/** One step of an export. */
 const exportStep = z.discriminatedUnion('kind', [
   /** Whatever comes next: plan, hand out work again, finish, or remove what is left. */
   z.object({ kind: z.literal('advance') }),
@@ -23,7 +22,6 @@ const exportStep = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** A job for an export. */
 export const exportMessage = z.object({
   tenant: z.string().refine(isTenantName),
   // It becomes part of a key in the store.

@@ -1,7 +1,7 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { forEachLimited } from '../../core/rules/async.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
-import { type Gathered, gatherObjects } from './gather.ts';
+import { type GatherDeps, type Gathered, gatherObjects } from './gather.ts';
 import { abortUploads, type ExportLease, encodeJson } from './lease.ts';
 import type { ExportPorts } from './ports.ts';
 import { formatFor } from './rules/archive-formats.ts';
@@ -115,9 +115,7 @@ async function beginUploads(
   return begun;
 }
 
-export type PlanDeps = Pick<CoreDeps, 'listing' | 'clock' | 'log'> &
-  ExportPorts &
-  Pick<FilePorts, 'archives'>;
+export type PlanDeps = GatherDeps & Pick<CoreDeps, 'clock' | 'log'> & ExportPorts;
 
 /** Ends an export that cannot be made. */
 function failAs(deps: PlanDeps, lease: ExportLease, failure: ExportFailure): Promise<ExportJob> {

@@ -2,7 +2,6 @@ import type { ExportJobs } from './job-store.ts';
 import type { ExportQueue } from './messages.ts';
 import type { ExportSettings } from './rules/settings.ts';
 
-/** Exports. */
 export interface ExportPorts {
   readonly exportJobs: ExportJobs;
   readonly exportQueue: ExportQueue;

@@ -119,6 +119,8 @@ function startAnswer(
     }
     case 'no-repo':
       return repoNotFound(tenant);
+    case 'no-oids':
+      return problem('wrong-kind', 'Files of this repo have no oids: leave out objects to export all of it.');
     case 'tenant-closed':
       return problem('tenant-closed', `The tenant ${tenant} is being deleted.`);
   }

@@ -13,6 +13,7 @@ export const exports = {
       // Planning a million objects takes 723 MB, with a heap of 600 MB.
       memoryMb: 2_048,
       items: [
+        on(['TENANT#*'], 'GetItem', 'Query'),
         on(['EXPORTS#*'], 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'),
         on(['FAILURES'], 'GetItem', 'PutItem', 'UpdateItem'),
       ],

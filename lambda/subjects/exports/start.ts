@@ -1,5 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import { isOfFiles, type RepoRecord, type TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { dayMs } from '../../core/rules/dates.ts';
 import { repoPrefix } from '../../core/rules/names.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
@@ -153,7 +153,6 @@ type StartDeps = Pick<CoreDeps, 'clock' | 'ids' | 'ledger' | 'listing' | 'log'> 
     readonly archives: Pick<FilePorts['archives'], 'put'>;
   };
 
-/** What is asked for. */
 export interface ExportWish extends Omit<ExportRequest, 'listedObjects' | 'isNamed'> {
   readonly by?: ExportAsker | undefined;
   readonly tenant: string;
@@ -167,6 +166,8 @@ export type StartExportOutcome =
   | { readonly kind: 'full'; readonly holders: readonly ExportJob[] }
   | { readonly kind: 'too-many'; readonly retryAfterMs: number }
   | { readonly kind: 'no-repo' }
+  /** A repo of files has no oids that could be asked for. */
+  | { readonly kind: 'no-oids' }
   /** It is being deleted. */
   | { readonly kind: 'tenant-closed' };
 
@@ -239,7 +240,10 @@ async function refusalOf(deps: StartDeps, wish: ExportWish): Promise<StartExport
   const { tenant } = wish;
   const retryAfterMs = await restOfDay(deps, { tenant, nowMs: deps.clock.nowMs() });
   if (retryAfterMs > 0) return { kind: 'too-many', retryAfterMs };
-  if (!(await hasRepo(deps, wish))) return { kind: 'no-repo' };
+  const { objects, repo } = wish;
+  const record = repo === null ? undefined : await deps.ledger.readRepo({ tenant, repo });
+  if (!(await hasRepo(deps, wish, record))) return { kind: 'no-repo' };
+  if (objects && isOfFiles(record)) return { kind: 'no-oids' };
   const holders = await placeHolders(deps, tenant);
   return holders.length >= deps.exportSettings.perTenantMax ? { kind: 'full', holders } : undefined;
 }
@@ -265,7 +269,9 @@ async function begin(
   const path = { tenant, exportId };
   // The time in its id is that of the first request with its key, which may have failed hours ago.
   const nowMs = deps.clock.nowMs();
-  const isNamed = objects?.some(({ name }) => name !== undefined) === true;
+  const { repo } = wish;
+  const ofFiles = repo !== null && isOfFiles(await deps.ledger.readRepo({ tenant, repo }));
+  const isNamed = ofFiles || objects?.some(({ name }) => name !== undefined) === true;
   const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null, isNamed };
   const job = newExportJob({ ...path, request, by, nowMs, limitMs: exportSettings.limitMs });
   const options = { placesMax: exportSettings.perTenantMax, nowMs: deps.clock.nowMs() };
@@ -290,11 +296,11 @@ async function restOfDay(
 
 /** Whether there is anything in the repo, and it is not being deleted. */
 async function hasRepo(
-  { ledger, listing }: Pick<CoreDeps, 'ledger' | 'listing'>,
+  { listing }: Pick<CoreDeps, 'listing'>,
   { tenant, repo }: ExportWish,
+  record: RepoRecord | undefined,
 ): Promise<boolean> {
   if (repo === null) return true;
-  const record = await ledger.readRepo({ tenant, repo });
   if (record && record.closedAtMs !== null) return false;
   return hasKeys(listing, repoPrefix({ tenant, repo }));
 }

@@ -1,10 +1,12 @@
 import * as z from 'zod';
 import { oidPattern } from '../../core/rules/names.ts';
+import { fileNameBytesMax, fileNameFault } from '../../frame/access/rules/file-names.ts';
 import { answer, type Contract } from '../../frame/contract/contract.ts';
 import {
   bytes,
   count,
   decodeCursor,
+  filePrefix,
   flag,
   page,
   pageOf,
@@ -12,7 +14,7 @@ import {
   time,
   timeOrNull,
 } from '../../frame/contract/fields.ts';
-import { fileNameBytesMax, fileNameFault, isFilePrefix, saveAsBytesMax, saveAsFault } from './rules/names.ts';
+import { saveAsBytesMax, saveAsFault } from './rules/names.ts';
 
 /** Files that one request can name. */
 export const filesPerRequest = 100;
@@ -57,7 +59,7 @@ const uploadsBody = z
           .describe('The store then rejects other bytes.'),
         contentType: z
           .string()
-          .regex(/^[\w.+-]{1,60}\/[\w.+-]{1,60}$/, 'must be a media type without parameters')
+          .regex(/^[\w.+-]{1,127}\/[\w.+-]{1,127}$/, 'must be a media type without parameters')
           .optional()
           .describe('Default: any.'),
         inParts: z
@@ -142,10 +144,7 @@ const downloadSchema = z
 
 const downloadsSchema = z.object({ downloads: z.array(downloadSchema) }).meta({ id: 'FileDownloads' });
 
-const prefix = z
-  .string()
-  .refine(isFilePrefix, 'must be the start of a name')
-  .describe('Only names that start with this.');
+const prefix = filePrefix.describe('Only names that start with this.');
 
 /** Others may have put longer names: any key, without a tenant of one letter, a repo of one, and slashes. */
 const cursorPattern = /^c(?:[0-9a-f]{2}){1,1020}$/;
@@ -212,6 +211,7 @@ export const fileContract = {
     description:
       'Each file that fits gets a signed PUT for exactly its bytes, which stores it only if nothing has its name. A file never changes: upload the new one under a new name, then delete the old one. Larger files get a PUT for each of up to 1,024 parts, for up to 7 days: request the same file again to continue. With an `Idempotency-Key`, a repetition within 24 hours gets the same result.',
     access: 'writer',
+    keepsToPrefix: true,
     takesRequestKey: true,
     body: {
       schema: uploadsBody,
@@ -234,7 +234,7 @@ export const fileContract = {
         allUpload: true,
       }),
     },
-    problems: [...ofRepo, 'too-many-files', 'files-full', 'usage-checking'],
+    problems: [...ofRepo, 'too-many-files', 'usage-checking'],
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}': {
     id: 'confirmUpload',
@@ -242,6 +242,7 @@ export const fileContract = {
     description:
       'Makes parts the file: repeat it until you get an answer. For other files it is optional, and only shows them in the usage earlier.',
     access: 'writer',
+    keepsToPrefix: true,
     variables,
     body: { schema: z.strictObject({ name }).meta({ id: 'ConfirmUpload' }), example: { name: file.name } },
     answers: { 200: answer("It's stored.", storedSchema, file) },
@@ -253,6 +254,7 @@ export const fileContract = {
     description:
       'Frees their space within seconds: their URLs store nothing any more. A file that is stored already stays.',
     access: 'writer',
+    keepsToPrefix: true,
     variables,
     query: z.strictObject({ name: name.optional().describe('Only this one.') }),
     answers: {
@@ -266,6 +268,7 @@ export const fileContract = {
     description:
       "In the order of their names' UTF-8 bytes, as the store lists them now. A page can be short or empty without being the last.",
     access: 'reader',
+    keepsToPrefix: true,
     query: pages.extend(some),
     answers: {
       200: answer('One page.', filePageSchema, {
@@ -281,6 +284,7 @@ export const fileContract = {
     description:
       'As the store lists them now, up to 20,000 at a time. Add up the answers until `nextCursor` is null.',
     access: 'reader',
+    keepsToPrefix: true,
     query: z.strictObject(some),
     answers: { 200: answer('Their sums.', usageSchema, { prefix: 'avatars/', ...sum }) },
     problems: [...ofRepo],
@@ -291,6 +295,7 @@ export const fileContract = {
     description:
       'Frees their space within seconds, and no URL brings them back. With a prefix, up to 20,000 at a time. For about a day, their names stay taken.',
     access: 'writer',
+    keepsToPrefix: true,
     action: 'file.delete',
     query: deleteQuery,
     answers: {
@@ -308,6 +313,7 @@ export const fileContract = {
     description:
       "Browsers save these files, and show nothing of them. They count towards the tenant's download limit.",
     access: 'asker',
+    keepsToPrefix: true,
     body: {
       schema: downloadsBody,
       bytesMax: bodyBytesMax,

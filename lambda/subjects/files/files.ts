@@ -5,6 +5,7 @@ import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { nextPage, pageKeysMax } from '../../core/store/rules/store.ts';
+import { beyondPrefix, type TokenRecord } from '../../frame/access/rules/tokens.ts';
 import { endUpload, isGone, type PartDeps } from './parts.ts';
 
 export interface ListedFile {
@@ -126,17 +127,19 @@ async function oneFile({ store }: ListDeps, { name, ...path }: RepoPath & { name
  * Cancels uploads that a request was given: their URLs store nothing any more. What has arrived stays.
  *
  * @param input.name undefined: all of them.
+ * @param input.token none with a prefix cancels uploads of other names, or learns of them.
  * @returns undefined: there are none, or a reconcile has settled them.
  * @throws {LedgerUnavailableError}
  */
 export async function cancelUploads(
   deps: Pick<CoreDeps, 'ids' | 'queue'> & PartDeps,
-  { uploadId, name, ...path }: RepoPath & { uploadId: string; name: string | undefined },
+  input: RepoPath & { uploadId: string; name: string | undefined; token: TokenRecord | undefined },
 ): Promise<{ fileCount: number; bytes: number } | 'full' | undefined> {
+  const { uploadId, name, token = {}, ...path } = input;
   const reservation = await deps.ledger.readReservation({ ...path, reservationId: uploadId });
   if (reservation?.state !== 'issued') return undefined;
   const objects = new Map([...reservation.entries].filter(([each]) => each === (name ?? each)));
-  if (objects.size === 0) return undefined;
+  if (objects.size === 0 || beyondPrefix(token, [...objects.keys()]) !== undefined) return undefined;
   const canceled = { fileCount: objects.size, bytes: sumEntries(objects) };
   for (const each of reservation.chunked ?? []) {
     if (!objects.has(each)) continue;

@@ -1,6 +1,15 @@
 import { sha256Hex } from '../../core/rules/hash.ts';
+import { absent } from '../../core/table/expressions.ts';
 import { recordsOf } from '../../core/table/records.ts';
-import { inPartition, methodsOn, ofKind, pagesOf, type Table } from '../../core/table/requests.ts';
+import {
+  inPartition,
+  methodsOn,
+  newWriteId,
+  ofKind,
+  pagesOf,
+  putItem,
+  type Table,
+} from '../../core/table/requests.ts';
 import { kindKey, timeText } from '../../core/table/table.ts';
 import { type PartUpload, type PartUploadPath, partUploadSchema } from './rules/part-upload.ts';
 
@@ -25,9 +34,11 @@ export function createDynamoDbPartUploads(table: Table) {
 
 export type PartUploads = ReturnType<typeof createDynamoDbPartUploads>;
 
-/** Puts a new one. */
-const put = (table: Table, upload: PartUpload) =>
-  records.change(table, upload, (found) => found ?? { ...upload });
+/** Puts a new one. If it exists, this is our own retry after a lost answer. */
+async function put(table: Table, upload: PartUpload): Promise<void> {
+  const item = { ...records.keyOf(upload), ...records.fields(upload), version: 0, writeId: newWriteId() };
+  await putItem(table, { item, condition: absent });
+}
 
 /** Changes one by a function of it. It answers undefined to leave it. @returns it as it is now. undefined: there's none. */
 async function change(

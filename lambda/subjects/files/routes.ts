@@ -12,7 +12,7 @@ import { operatorParent } from '../../frame/access/rules/tokens.ts';
 import { json, pathRepo, type Refusal } from '../../frame/api/http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
-import { type Reader, seesRepo } from '../../frame/management/access.ts';
+import { type Reader, refuseBeyondPrefix, seesRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
 import { fileContract, type UploadsRequest, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
@@ -23,20 +23,16 @@ import { requestUploads, type UploadDeps } from './uploads.ts';
 
 type Needs = UploadDeps & DownloadDeps & { readonly provesParts: () => Promise<boolean> };
 
-/** Every listing of a repo takes a LIST for each thousand, of the 1,200 that a tenant has in an hour. */
-export const filesMax = 500_000;
-
 export const fileOperations = operationsFor<Needs>()(fileContract, {
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads': async (
     deps,
     { tenant, token, body, requestKey, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event, names: namesOf(body) });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
     const refusal =
       wrongFile(deps, files) ??
-      tooFull(found.record) ??
       (await wrongForStore(deps, { ...found.path, files })) ??
       (await wrongInParts(deps, files));
     if (refusal) return refusal;
@@ -61,7 +57,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, body: { name }, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [name] });
     if ('refusal' in found) return found.refusal;
     const outcome = await completeUpload(deps, { ...found.path, name, upload: uploadIdOf(event) });
     if (outcome === 'taken') return problem('name-taken', `Something else is stored as ${name}.`);
@@ -80,11 +76,16 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { name }, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, {
+      tenant,
+      token,
+      event,
+      names: name === undefined ? [] : [name],
+    });
     if ('refusal' in found) return found.refusal;
     const uploadId = uploadIdOf(event);
     const canceled = uploadIdPattern.test(uploadId)
-      ? await cancelUploads(deps, { ...found.path, uploadId, name })
+      ? await cancelUploads(deps, { ...found.path, uploadId, name, token })
       : undefined;
     if (canceled === 'full') return deletionsFull(tenant);
     return canceled
@@ -99,7 +100,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { limit = pageSizeDefault, ...query }, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [query.prefix ?? ''] });
     if ('refusal' in found) return found.refusal;
     const of = filesOf(found, query);
     if ('refusal' in of) return of.refusal;
@@ -118,7 +119,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [query.prefix ?? ''] });
     if ('refusal' in found) return found.refusal;
     const of = filesOf(found, query);
     if ('refusal' in of) return of.refusal;
@@ -130,7 +131,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { dryRun = false, name, ...query }, event, trail },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant, token, event, names: [name ?? query.prefix ?? ''] });
     if ('refusal' in found) return found.refusal;
     const of = filesOf(found, query);
     if ('refusal' in of) return of.refusal;
@@ -144,7 +145,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
   },
 
   'POST /v1/tenants/{tenant}/repos/{repo}/downloads': async (deps, { tenant, token, body, event }) => {
-    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event });
+    const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event, names: namesOf(body) });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
     const { repo } = found.path;
@@ -163,11 +164,20 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
 
 type Found = { readonly path: RepoPath; readonly record: RepoRecord } | { readonly refusal: Refusal };
 
-/** The repo of the path, if this reader may know of it, and it's of files. */
+const namesOf = ({ files }: { files: readonly { readonly name: string }[] }) => files.map(({ name }) => name);
+
+/**
+ * The repo of the path, if this reader may know of it, and it's of files.
+ *
+ * @param names all that the request reaches, or what they begin with.
+ */
 async function findFilesRepo(
   { ledger }: Pick<CoreDeps, 'ledger'>,
-  { tenant, token, event }: { tenant: string; event: APIGatewayProxyEventV2 } & Pick<Reader, 'token'>,
+  input: { tenant: string; event: APIGatewayProxyEventV2; names: readonly string[] } & Pick<Reader, 'token'>,
 ): Promise<Found> {
+  const { tenant, token, event, names } = input;
+  const refusal = refuseBeyondPrefix({ token }, names);
+  if (refusal) return { refusal };
   const repo = pathRepo(event);
   const record =
     repo !== undefined && seesRepo({ token }, repo) ? await ledger.readRepo({ tenant, repo }) : undefined;
@@ -265,15 +275,9 @@ async function wrongForStore(
     return undefined;
   } catch (error) {
     if (!(error instanceof StoreRefusedError)) throw error;
-    const detail = `files: in this object store, a name can have up to ${segmentBytesMax} bytes between two slashes.`;
+    const detail = `files: in this object store, a name can have up to ${segmentBytesMax} bytes between its slashes.`;
     return problem('invalid-body', detail);
   }
-}
-
-function tooFull({ repo, objectCount }: RepoRecord): Refusal | undefined {
-  if (objectCount < filesMax) return undefined;
-  const detail = `${repo} has ${objectCount.toLocaleString('en-US')} files, the maximum. Use another repo, or delete some.`;
-  return problem('files-full', detail);
 }
 
 const deletionsFull = (tenant: string) =>

@@ -21,8 +21,7 @@ export const files = {
       memoryMb: 1_024,
       table: ['GetItem', 'Query', 'BatchGetItem'],
       items: [
-        pushes('TENANT#*', 'SHARDS#*'),
-        on(['PARTS#*'], 'UpdateItem', 'DeleteItem'),
+        pushes('TENANT#*', 'SHARDS#*', 'PARTS#*'),
         on(['REQUEST#*', 'AUDIT#*'], 'PutItem', 'UpdateItem'),
         tokenUse,
       ],

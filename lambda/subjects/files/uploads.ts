@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { admitUpload } from '../../core/ledger/admit-upload.ts';
-import { makerOf, reservationIdOf } from '../../core/ledger/rules/reservation.ts';
+import { makerOf } from '../../core/ledger/rules/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { AdmitUploadDeps, UploadVerdict } from '../../core/ledger/upload-batch.ts';
 import { mapLimited } from '../../core/rules/async.ts';
@@ -65,11 +65,10 @@ export async function requestUploads(
 async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcome> {
   const { tenant, record, token, files, lifetimeMs } = asked;
   const { repo, storageClass = tenant.storageClass } = record;
-  const noted = notingFirst(deps.ids);
   const way = partsWay(deps, { lifetimeMs });
   const chunked = new Set(files.filter((file) => isInParts(deps.settings, file)).map(({ name }) => name));
   const outcome = await admitUpload(
-    { ...deps, way, ids: noted.ids, settings: { ...deps.settings, urlLifetimeMs: lifetimeMs } },
+    { ...deps, way, settings: { ...deps.settings, urlLifetimeMs: lifetimeMs } },
     {
       tenant,
       repo,
@@ -89,31 +88,14 @@ async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcom
     if (!verdict) throw new Error('A file got no verdict.');
     return { name: file.name, ...(await said(deps, { asked, file, verdict, nowMs, sent: way.sent })) };
   });
-  return { kind: 'answered', body: bodyOf(uploads, uploadIdOf(noted.first())) };
+  return { kind: 'answered', body: bodyOf(uploads, outcome.reservationId) };
 }
 
-/** Of one of whose files something is to be uploaded. The reservation is named by the first text that its batch draws. */
-const uploadIdOf = (drawn: string) => reservationIdOf(`lfsv_${drawn}`);
-
-function notingFirst(ids: UploadDeps['ids']) {
-  let first: string | undefined;
-  const random = (characters: number) => {
-    const text = ids.random(characters);
-    first ??= text;
-    return text;
-  };
-  return { ids: { ...ids, random }, first: () => first ?? '' };
-}
-
-function bodyOf(uploads: UploadBody[], uploadId: string | null): UploadsBody {
-  const isUpload = ({ state }: UploadBody) => state === 'upload';
-  const isOwn = (upload: UploadBody) => isUpload(upload) && (upload.uploadId ?? uploadId) === uploadId;
-  return {
-    uploads,
-    uploadId: uploads.some(isOwn) ? uploadId : null,
-    allUpload: uploads.every(isUpload),
-  };
-}
+const bodyOf = (uploads: UploadBody[], uploadId: string | null = null): UploadsBody => ({
+  uploads,
+  uploadId,
+  allUpload: uploads.every(({ state }) => state === 'upload'),
+});
 
 type File = UploadsRequest['files'][number];
 

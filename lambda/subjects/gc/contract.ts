@@ -147,7 +147,6 @@ const found = {
   lists: [{ url: 'https://…' }],
 };
 
-/** GC runs of repos. */
 export const gcContract = {
   'GET /v1/tenants/{tenant}/repos/{repo}/gc': {
     id: 'getGc',

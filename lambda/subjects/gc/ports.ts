@@ -1,6 +1,5 @@
 import type { GcRuns } from './gc-store.ts';
 
-/** GC runs. */
 export interface GcPorts {
   readonly gcRuns: GcRuns;
 }

@@ -8,6 +8,7 @@ const hourRule = 'must be the start of an hour (UTC), such as 2026-11-28T07:00:0
 const hour = (description: string) =>
   z.iso
     .datetime({ error: hourRule, abort: true })
+    .max(20, hourRule)
     .refine((value) => value.endsWith(':00:00Z'), hourRule)
     .transform((value) => Date.parse(value))
     .meta({ examples: ['2026-11-28T07:00:00Z'], description });
@@ -56,7 +57,6 @@ const correctionBody = z
   })
   .meta({ id: 'Correction' });
 
-/** An example of one. */
 const correction = {
   id: 'acme:2026-11-28T07Z:c1',
   tenant: 'acme',
@@ -66,7 +66,6 @@ const correction = {
   at: '2026-12-01T09:12:33Z',
 };
 
-/** What tenants stored in each hour. */
 export const byteHoursContract = {
   'GET /v1/usage': {
     id: 'listUsage',

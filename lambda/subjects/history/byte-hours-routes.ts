@@ -25,9 +25,7 @@ export const byteHoursOperations = operationsFor<ByteHourPorts>()(byteHoursContr
     if (fromMs < nowMs - usageDaysMax * dayMs)
       return problem('invalid-query', `from: can't be more than ${usageDaysMax} days ago.`);
     const { records, next } = await usagePage(deps, { fromMs, toMs, limit, after: place });
-    const nextCursor = next
-      ? cursor.encode({ ...textsOf({ ...next, fromMs, toMs }), tenant: next.tenant })
-      : null;
+    const nextCursor = next ? cursor.encode({ ...next, fromMs, toMs }) : null;
     const usage = records.map(usageBody);
     if (format === 'json') return json(200, { usage, nextCursor });
     const link = new URLSearchParams({ format, limit: String(limit), cursor: nextCursor ?? '' });
@@ -54,26 +52,14 @@ export const byteHoursOperations = operationsFor<ByteHourPorts>()(byteHoursContr
   },
 });
 
-const textsOf = (place: { fromMs: number; toMs: number; records: number }) => ({
-  fromMs: String(place.fromMs),
-  toMs: String(place.toMs),
-  records: String(place.records),
-});
-
 /** null: it's none that was given out. */
 function placeOf(text: string) {
   const { tenant, ...texts } = cursor.decode(text);
-  const [fromMs, toMs, records] = [texts.fromMs, texts.toMs, texts.records].map(Number);
-  const place = { fromMs: fromMs ?? 0, toMs: toMs ?? 0, records: records ?? 0, tenant };
-  const isWhole = place.fromMs % hourMs === 0 && place.toMs % hourMs === 0 && place.records % 1 === 0;
-  return isWhole && place.records >= 0 && cursor.encode({ ...textsOf(place), tenant }) === text
-    ? place
-    : null;
+  const [fromMs = 0, toMs = 0, records = 0] = [texts.fromMs, texts.toMs, texts.records].map(Number);
+  const place = { fromMs, toMs, records, tenant };
+  const isWhole = fromMs % hourMs === 0 && toMs % hourMs === 0 && records % 1 === 0;
+  return isWhole && records >= 0 && cursor.encode(place) === text ? place : null;
 }
-
-/** One record a line. */
-const jsonLines = (usage: readonly UsageBody[]): string =>
-  usage.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 const csvColumns = [
   'id',
@@ -103,6 +89,8 @@ const textAnswer =
     ({ ...answer(200, type, '', headers ?? {}), body: textOf(usage) }) as Saying<200, never>;
 
 const texts = {
-  jsonl: textAnswer('application/jsonl', jsonLines),
+  jsonl: textAnswer('application/jsonl', (usage) =>
+    usage.map((record) => `${JSON.stringify(record)}\n`).join(''),
+  ),
   csv: textAnswer('text/csv; charset=utf-8', csvOf),
 };

@@ -82,7 +82,6 @@ const historySchema = z
 
 export type HistoryBody = z.output<typeof historySchema>;
 
-/** An example of one. */
 const lastRefusal = {
   at: '2026-11-21T05:00:00Z',
   repo: 'game',
@@ -94,7 +93,6 @@ const lastRefusal = {
   limit: 'tenant',
 };
 
-/** What was stored on each day. */
 export const historyContract = {
   'GET /v1/tenants/{tenant}/history': {
     id: 'getHistory',

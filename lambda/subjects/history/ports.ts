@@ -1,12 +1,10 @@
 import type { Corrections } from './correction-store.ts';
 import type { History } from './history-store.ts';
 
-/** The days and weeks of tenants. */
 export interface HistoryPorts {
   readonly history: History;
 }
 
-/** Byte-hours, and what corrects them. */
 export interface ByteHourPorts extends HistoryPorts {
   readonly corrections: Corrections;
 }

@@ -48,7 +48,6 @@ const lock = {
   lockedAt: '2026-11-21T05:00:00Z',
 };
 
-/** File locks. */
 export const lockContract = {
   'GET /v1/tenants/{tenant}/repos/{repo}/locks': {
     id: 'listFileLocks',

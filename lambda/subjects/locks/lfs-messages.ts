@@ -1,7 +1,5 @@
 import { plainText } from '../../core/rules/text.ts';
 
-/** What git prints, as in the frame's `messages.ts`. */
-
 /** A lock as people read it: `ada locked a.bin on 2026-11-21 at 05:00 UTC.` */
 export function lockedBy(lock: { ownerName: string; path: string; lockedAtMs: number }): string {
   const [date = '', time = ''] = new Date(lock.lockedAtMs).toISOString().slice(0, 16).split('T');

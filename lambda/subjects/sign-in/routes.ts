@@ -11,7 +11,6 @@ import { type FinishedSignInBody, signInContract } from './contract.ts';
 import { loginKeptMs, loginPattern } from './rules/sign-in.ts';
 import { finishSignIn, type SignInDeps, type SignInOutcome, startSignIn } from './sign-in.ts';
 
-/** What these routes need. */
 type HostSignInDeps = SignInDeps & Pick<CoreDeps, 'settings'> & { readonly publicUrl?: string | undefined };
 
 /**

@@ -127,7 +127,6 @@ const example: StatusBody = {
   ],
 };
 
-/** What the operator looks at first. */
 export const statusContract = {
   'GET /v1/status': {
     id: 'readStatus',

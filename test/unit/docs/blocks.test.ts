@@ -21,7 +21,7 @@ const ofSubjects = Object.values<TestedSubject>(subjects).flatMap(({ blocks }) =
 const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 
 const placeholder =
-  /(?<![\w$"{#@-])(?!(?:DELETE|GLACIER_IR|HEAD|LFS|PATCH|STANDARD_IA)\b)[A-Z]{2,}(?:_[A-Z]+)*(?![\w=#:-])/;
+  /(?<![\w$"{#@-])(?!(?:DELETE|GLACIER_IR|HEAD|JSON|LFS|PATCH|STANDARD_IA)\b)[A-Z]{2,}(?:_[A-Z]+)*(?![\w=#:-])/;
 
 /** What a reader fills in, in the text: a command line's own check must accept it. */
 const filledIn: Readonly<Record<string, string>> = {
@@ -70,6 +70,9 @@ function syntaxErrors(texts: readonly string[]): Map<string, string> {
   const found = stdout.split('\0');
   return new Map(texts.map((text, index) => [text, found[index] ?? 'bash ended']));
 }
+
+/** test/console/subjects/files/limit-uploads.test.ts runs the apps of this page, and no others. */
+const app = ({ page }: DocBlock) => expect(page).toBe('docs/limit-uploads.md');
 
 /** Each kind of block that a page may have, and what makes one wrong. */
 const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
@@ -124,6 +127,10 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
     const loaded = await import(`data:text/javascript,${encodeURIComponent(functions)}`);
     expect(ofSubjects.map(({ js }) => js(loaded))).toContain(true);
   },
+  mjs: app,
+  html: app,
+  python: app,
+  go: app,
 };
 
 /** The reader has that file, this checkout doesn't. */

@@ -2,8 +2,6 @@ import { dayMs } from '../../../../lambda/core/rules/dates.ts';
 import type { DownloadPageBody } from '../../../../lambda/subjects/downloads/contract.ts';
 import { sortBy } from '../../figures.ts';
 
-/** What was offered for download. */
-
 export type Download = DownloadPageBody['downloads'][number];
 
 export type DownloadMonth = DownloadPageBody['month'];

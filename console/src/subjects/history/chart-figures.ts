@@ -1,8 +1,6 @@
 import { dayMs } from '../../../../lambda/core/rules/dates.ts';
 import type { ForecastBody } from '../../../../lambda/frame/contract/outlook.ts';
 
-/** Where the parts of the chart are. */
-
 /** What is known of a day, or of a week by its last day. */
 export interface Point {
   readonly day: string;

@@ -6,7 +6,7 @@ import { Button, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
 import type { RepoProps, SubjectParts } from '../../view-props.ts';
 import { Done, useDialog } from '../../views/dialog.tsx';
-import { Pager } from '../../views/pager.tsx';
+import { Pager } from '../../views/pages.tsx';
 import { actColumn, type Column, Table } from '../../views/table.tsx';
 
 const rowsMax = 20;

@@ -1,10 +1,11 @@
+import { useState } from 'preact/hooks';
 import { formatAge } from '../../../../cli/render.ts';
 import { releaseText } from '../../../../lambda/core/rules/release.ts';
 import type { StatusBody } from '../../../../lambda/subjects/status/contract.ts';
 import { formatAddress, parseAddress, tenantAddress } from '../../address.ts';
+import { ask, usePoll } from '../../api.ts';
 import { Button, Card, Title } from '../../parts.tsx';
 import type { ServiceViewProps, SubjectParts } from '../../view-props.ts';
-import { statusLine, useStatus } from './service-status.ts';
 import './status.css';
 
 /** What failed; store, queues and schedule. What is to be done comes first, with how. */
@@ -84,3 +85,40 @@ function useTenantsHead(nowMs: number) {
 }
 
 export const status: SubjectParts = { views: { status: Status }, useTenantsHead };
+
+const againMs = 60_000;
+
+/**
+ * What failed; store, queues and schedule, asked again every minute.
+ *
+ * @returns undefined: it is being asked for. A store that is silent takes some seconds. null: it could not be read.
+ */
+function useStatus() {
+  const [body, setBody] = useState<StatusBody | null>();
+  const askNow = usePoll(async () => {
+    const outcome = await ask('GET /v1/status', {});
+    setBody(outcome.kind === 'ok' ? outcome.body : null);
+    return againMs;
+  }, '');
+  return { body, askNow };
+}
+
+function statusLine(body: StatusBody | null | undefined): {
+  state: string;
+  text: string;
+  note: string;
+} {
+  if (body === undefined) return { state: 'asked', text: 'Checking…', note: 'store, queues and schedule' };
+  if (body === null)
+    return { state: 'unknown', text: "Can't read the status.", note: 'Retrying every minute.' };
+  const { state, parts, store, queues } = body;
+  const bad = parts.filter((part) => part.state !== 'fine');
+  if (state !== 'fine' || bad.length > 0)
+    return { state: 'act', text: 'Needs attention', note: bad.map(({ says }) => says).join(' ') };
+  const waiting = queues.reduce((sum, queue) => sum + queue.waiting, 0);
+  return {
+    state,
+    text: 'All systems normal',
+    note: `store answers in ${store.latencyMs ?? '–'} ms · ${waiting === 0 ? 'nothing' : waiting} waiting`,
+  };
+}

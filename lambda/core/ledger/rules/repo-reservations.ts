@@ -221,7 +221,7 @@ export class RepoReservations {
     for (const row of this.#rows) {
       let entries = 0;
       const isUnconfirmed = (!isOfFiles || row.lookAtMs !== null) && isLapsed(row, nowMs);
-      const isOver = isUnconfirmed && nowMs > unconfirmedUntilMs(row);
+      const isOver = isLapsed(row, nowMs) && nowMs > unconfirmedUntilMs(row);
       if (!scan && covered.has(row.id)) continue;
       const isUnseen = isBehind && isUnconfirmed && !isLookedAt(row, nowMs);
       const heldUntilMs = isUnconfirmed ? unconfirmedUntilMs(row) : row.lapsedAtMs;
@@ -279,8 +279,9 @@ export class RepoReservations {
       // A scan before the time of its look says when that is: the same as before.
       const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
       const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
-      // What is late already is from before the repo was deleted and created again.
-      const names = isOfFiles && lookAtMs === null ? this.#endless(row, scan) : noNames;
+      // What is late already is from before the repo was deleted and created again. What nobody could end is over after a day.
+      const isEndless = isOfFiles && lookAtMs === null && scanBeganMs <= unconfirmedUntilMs(row);
+      const names = isEndless ? this.#endless(row, scan) : noNames;
       if (names.size > 0) {
         const unclaimed = [...names].filter((name) => !liveNames.has(name));
         if (unclaimed.length > 0) yield { kind: 'end', reservationId, names: new Set(unclaimed) };

@@ -51,7 +51,6 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number];
 
-/** Who did it. */
 const actor = z.object({
   /** `identity`: for whom a host vouches: a CI job, or a person with their own token for it. */
   kind: z.enum(['operator', 'token', 'identity']),

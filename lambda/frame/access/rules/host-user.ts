@@ -6,7 +6,6 @@ export interface HostUser {
   readonly login: string;
 }
 
-/** The id of a host. */
 export const gitHostIdPattern = /^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?$/;
 
 /** The id of the host that vouches for somebody. */

@@ -20,6 +20,8 @@ export const tokenSchema = z.object({
   user: nullable(z.string()),
   /** The repos that it is for. null: all of the tenant. */
   repos: nullable(z.array(z.string())),
+  /** All that it reaches are files whose names begin with this. None with the scope `manage` has it. */
+  prefix: z.string().optional(),
   /** The exchange rule that it was given by. */
   ruleId: z.string().optional(),
   /** The token by which its user approved it for another machine of theirs. It's worth nothing once that is deleted. */
@@ -46,7 +48,7 @@ export type TokenRecord = Frozen<z.output<typeof tokenSchema>>;
 
 /** Who asks: somebody with a token of ours, or whom a git host vouches for. */
 export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId' | 'hostUser'> &
-  Partial<Pick<TokenRecord, 'repos'>>;
+  Partial<Pick<TokenRecord, 'repos' | 'prefix'>>;
 
 /** Whom a token stands for, to show. */
 export const userOf = ({ hostUser, user, label }: Pick<Caller, 'hostUser' | 'user' | 'label'>) =>
@@ -66,6 +68,21 @@ export function mayPush(
   repo: string,
 ): boolean {
   return scope !== 'read' || writeRepos?.includes(repo) === true;
+}
+
+/**
+ * Why a token with a prefix may not do what is asked. undefined: it may, or has none.
+ *
+ * @param names what the request reaches: names of files, or what they begin with. Byte for byte, as a store lists. All of it must
+ * begin with the token's prefix: who lists or deletes by a shorter one would take a part for all. 'others': not only files.
+ */
+export function beyondPrefix(
+  { prefix }: Pick<TokenRecord, 'prefix'>,
+  names: readonly string[] | 'others',
+): string | undefined {
+  if (prefix === undefined) return undefined;
+  if (names !== 'others' && names.every((name) => name.startsWith(prefix))) return undefined;
+  return `This token is only for files that start with ${prefix}. Use a token without a prefix.`;
 }
 
 /** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
@@ -164,7 +181,6 @@ export function parseSession(value: string): { parentId: string; secret: string 
   return parentId === undefined || secret === undefined ? undefined : { parentId, secret };
 }
 
-/** The operator's credential. */
 export interface AdminCredential {
   /**
    * SHA-256 of the credential, in hex, and of the one before while that is still accepted. Compare them in constant

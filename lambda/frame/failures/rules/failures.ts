@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { Frozen } from '../../../core/rules/stored.ts';
 
-/** Why something failed, in a word. */
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
 export type FailureReason = (typeof failureReasons)[number];
 

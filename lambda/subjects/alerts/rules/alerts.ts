@@ -53,7 +53,6 @@ const alert = z.discriminatedUnion('kind', [
 ]);
 export type Alert = Frozen<z.output<typeof alert>>;
 
-/** What is stored of a tenant's alerts. */
 export const alertsSchema = z.object({
   threshold: threshold.default(0),
   /** Number of the last alert that was raised, and of the last that was handed over. */

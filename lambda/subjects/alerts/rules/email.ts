@@ -55,7 +55,6 @@ export function isSubscribed({ confirmedAtMs, ended }: EmailAddress): boolean {
   return confirmedAtMs !== null && ended === null;
 }
 
-/** Whether an address can still be confirmed. */
 export function canConfirm({ confirmedAtMs, addedAtMs }: EmailAddress, nowMs: number): boolean {
   return confirmedAtMs === null && nowMs < addedAtMs + confirmWithinMs;
 }
@@ -68,7 +67,6 @@ export function withAddress(emails: Emails, changed: EmailAddress): Emails {
   };
 }
 
-/** Notes that an address got an event. */
 export function withSent(address: EmailAddress, eventId: string): EmailAddress {
   return { ...address, sent: [...address.sent, eventId].slice(-sentMax) };
 }
@@ -173,7 +171,6 @@ export function confirmationText(tenant: string, confirmUrl: string) {
   };
 }
 
-/** The text of an alert. */
 export function alertText({ type, data }: AlertEvent, tenant: string, links: Links) {
   const used = usedText(Number(data['storedBytes']), numberOrNull(data['limitBytes']));
   if (type === 'storage.limit_reached')
@@ -195,7 +192,6 @@ export function alertText({ type, data }: AlertEvent, tenant: string, links: Lin
   };
 }
 
-/** The text of a notice. */
 export function noticeText(notice: Notice, tenant: string, links: Links) {
   if (notice.type === 'tokens.expiring') {
     const count = notice.tokens.length;

@@ -15,7 +15,6 @@ import { chunkBytesOf } from './sizes.ts';
 /** What an upload's id looks like: as that of a reservation. */
 export const uploadIdPattern = /^[0-9a-f]{32}$/;
 
-/** A chunked upload, as it is stored. */
 export const uploadSchema = z.object({
   tenant: z.string(),
   repo: z.string(),

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 
-/** What is stored of a `PublicRead`. */
 export const publicReadSchema = z.object({
   monthlyLimitBytes: z.number().nullable(),
   sinceMs: z.number(),

@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-/** A file of an archive. */
 export interface Member {
   readonly name: string;
   readonly sizeBytes: number;
@@ -349,7 +348,6 @@ export function crc32After(before: number, bytes: Uint8Array): number {
   return crc32(bytes, before);
 }
 
-/** True if every character of a text is ASCII. */
 function isAscii(text: string): boolean {
   return !/[^ -~]/.test(text);
 }

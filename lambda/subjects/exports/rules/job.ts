@@ -20,7 +20,7 @@ const request = z
     repo: z.string().nullable(),
     /** How many objects were asked for by their oids; their list lies beside the archive. null: all. */
     listedObjects: z.number().nullable(),
-    /** Whether that list gives names to files. Then nothing says what is in the archive: a name may be one of git's own. */
+    /** Whether that list, or a repo of files, gives names to files. Then nothing says what they are: a name may be one of git's own. */
     isNamed: z.boolean().exactOptional(),
     format: z.enum(['tar', 'zip']),
     /** Only tell what it would take. */

@@ -134,7 +134,7 @@ export const indexLineBytes = 64 + 2 * (1 + numberDigits) + 1;
 const linesAtOnce = 4096;
 
 /**
- * The second file of an archive: a line for each object, with its oid, its size and where its bytes begin in the
+ * The second file of an archive: a line for each object with an oid, with its oid, its size and where its bytes begin in the
  * archive. Lines have one length and the order of the oids, so a reader of ranges finds an object in a few steps. Each is
  * made when it is read.
  *
@@ -182,7 +182,7 @@ export interface PlacedData extends ByteRange {
 /** What a layout is made from. The same input gives the same archive, byte for byte. */
 export interface LayoutInput {
   readonly format: ArchiveFormat;
-  /** Each oid once, in the order of the oids. */
+  /** Files, then each oid once, in the order of the oids. */
   readonly objects: readonly StoredObject[];
   readonly sizes: EntrySizes;
   readonly subject: ExportSubject;
@@ -223,8 +223,11 @@ export class Layout {
     this.format = format;
     this.objects = objects;
     const places = new Uint32Array(objects.length);
-    const dataStartOf = (objectIndex: number) => this.boundsAt(2 + (places[objectIndex] ?? 0)).dataStart;
-    this.#contents = [manifestOf(input), indexOf({ ...input, dataStartOf })];
+    // No oid says what bytes a file must have.
+    const fileCount = objects.findIndex(({ oid }) => oid !== '');
+    const indexed = fileCount < 0 ? [] : objects.slice(fileCount);
+    const dataStartOf = (index: number) => this.boundsAt(2 + (places[fileCount + index] ?? 0)).dataStart;
+    this.#contents = [manifestOf(input), indexOf({ ...input, objects: indexed, dataStartOf })];
     this.entryCount = 2 + objects.length;
     this.#starts = new Float64Array(this.entryCount + 1);
     const startByte = this.#placeContents();

@@ -2,7 +2,7 @@ import { isPlainText } from '../../../core/rules/text.ts';
 
 /** An object of the store, as a listing shows it. */
 export interface StoredObject {
-  /** SHA-256 of its bytes as 64 lower-case hex digits. */
+  /** SHA-256 of its bytes as 64 lower-case hex digits. Empty for a file, whose name says nothing of its bytes. */
   readonly oid: string;
   readonly sizeBytes: number;
   /** As the store gave it: a copy is made only from this version. */
@@ -14,7 +14,7 @@ export interface StoredObject {
 }
 
 interface DistinctObjects {
-  /** One object for each oid, in the order of the oids. */
+  /** All files by their keys, then one object for each oid, in the order of the oids. */
   readonly objects: readonly StoredObject[];
   /** Objects that were left out because another has their oid, and another size: one of them is broken. */
   readonly conflicts: readonly StoredObject[];
@@ -44,10 +44,15 @@ export function distinctObjects(listed: readonly StoredObject[]): DistinctObject
   const conflicts: StoredObject[] = [];
   for (const object of sorted) {
     const kept = objects.at(-1);
-    if (kept?.oid !== object.oid) objects.push(object);
+    if (kept?.oid !== object.oid || object.oid === '') objects.push(object);
     else if (kept.sizeBytes !== object.sizeBytes) conflicts.push(object);
   }
   return { objects, conflicts };
+}
+
+/** A file of a repo of files: below its repo it has its own name, where nothing clashes with names of other repos or ours. */
+export function fileOf(file: Pick<StoredObject, 'sizeBytes' | 'etag' | 'key'>): StoredObject {
+  return { oid: '', ...file, name: `files/${file.key.slice(file.key.indexOf('/') + 1)}` };
 }
 
 /** UTF-8 bytes of a name. The archives could hold 65,535; file systems take 4,096. */
@@ -170,11 +175,12 @@ function clashing(objects: readonly RequestedObject[]): ReturnType<typeof wrongR
 }
 
 /**
- * The list of an export's objects as a text: a line for each, with oid, size, ETag, key and, if it has one, name. Keys
- * and names have no line feeds and keys no spaces; ETags are put into JSON, because a store may give them any form.
+ * The list of an export's objects as a text: a line for each, with oid, size, ETag, key and, if it has one, name. Names have no
+ * line feeds, and keys of objects with oids no spaces. What can have any form is encoded. A file's key tells its name.
  */
 export function encodeObjectList(objects: readonly StoredObject[]): Uint8Array {
   const lines = objects.map(({ oid, sizeBytes, etag, key, name }) => {
+    if (oid === '') return ` ${sizeBytes} ${encodeURIComponent(etag)} ${encodeURIComponent(key)}\n`;
     const named = name === undefined ? '' : ` ${name}`;
     return `${oid} ${sizeBytes} ${encodeURIComponent(etag)} ${key}${named}\n`;
   });
@@ -199,6 +205,7 @@ function objectIn(line: string): StoredObject {
   if (etag === undefined || key === undefined || !/^\d+$/.test(size))
     throw new Error("The list of objects has a line that isn't an object.");
   const object = { oid, sizeBytes: Number(size), etag: decodeURIComponent(etag), key };
+  if (oid === '') return fileOf({ ...object, key: decodeURIComponent(key) });
   return rest.length === 0 ? object : { ...object, name: rest.join(' ') };
 }
 

@@ -165,7 +165,7 @@ function hasMoreThan(parts: Generator<Part>, max: number): boolean {
 }
 
 export interface ExportInput {
-  /** Each oid once, in the order of the oids, as `distinctObjects` gives them. */
+  /** Files, then each oid once, in the order of the oids, as `distinctObjects` gives them. */
   readonly objects: readonly StoredObject[];
   readonly format: ArchiveFormat;
   readonly subject: ExportSubject;
@@ -201,11 +201,14 @@ export function planExport(input: ExportInput, settings: PlanSettings): ExportPl
 
 function checkObjects(objects: readonly StoredObject[]): void {
   const names = new Set<string>();
-  let before = '';
-  for (const { oid, name } of objects) {
-    if (oid <= before) throw new RangeError(`The objects aren't sorted by oid at ${oid}.`);
-    before = oid;
-    if (name === undefined) continue;
+  let before = { oid: '', key: '' };
+  for (const object of objects) {
+    const { oid, key, name } = object;
+    if (oid < before.oid || (oid === before.oid && (oid !== '' || key <= before.key)))
+      throw new RangeError(`The objects aren't sorted by oid at ${oid || key}.`);
+    before = object;
+    // A file has its own name, whatever it is.
+    if (name === undefined || oid === '') continue;
     if (!isMemberName(name))
       throw new RangeError(`A file in an archive can't have the name ${JSON.stringify(name)}.`);
     if (names.has(name)) throw new RangeError(`Two objects have the name ${JSON.stringify(name)}.`);

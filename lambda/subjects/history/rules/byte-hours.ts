@@ -57,14 +57,22 @@ export interface Hour {
 
 const secondOf = ({ atMs }: Pick<Step, 'atMs'>): number => Math.floor((atMs % hourMs) / 1000);
 
+/** An hour without a step yet. @param bytes what was stored when it began. */
+const emptyHour = (bytes: number): Hour => ({
+  byteSeconds: 0n,
+  peakBytes: bytes,
+  lastBytes: bytes,
+  lastSecond: 0,
+});
+
 /** @param hour undefined: the step is its first. @param carriedBytes what was stored before that. */
 export function afterStep(hour: Hour | undefined, step: Step, carriedBytes: number): Hour {
   const second = secondOf(step);
-  const nothing = { byteSeconds: 0n, peakBytes: second > 0 ? carriedBytes : 0, lastBytes: carriedBytes };
-  const { byteSeconds, peakBytes, lastBytes, lastSecond } = hour ?? { ...nothing, lastSecond: 0 };
+  const { byteSeconds, peakBytes, lastBytes, lastSecond } = hour ?? emptyHour(carriedBytes);
   return {
     byteSeconds: byteSeconds + BigInt(lastBytes) * BigInt(second - lastSecond),
-    peakBytes: Math.max(peakBytes, step.storedBytes),
+    // What a step of the first second replaces was stored for no time.
+    peakBytes: Math.max(hour || second > 0 ? peakBytes : 0, step.storedBytes),
     lastBytes: step.storedBytes,
     lastSecond: second,
   };
@@ -72,12 +80,7 @@ export function afterStep(hour: Hour | undefined, step: Step, carriedBytes: numb
 
 /** All of an hour. @param hour undefined: it has no step. @param carriedBytes what was stored when it began. */
 export function wholeHour(hour: Hour | undefined, carriedBytes: number) {
-  const { byteSeconds, peakBytes, lastBytes, lastSecond } = hour ?? {
-    byteSeconds: 0n,
-    peakBytes: carriedBytes,
-    lastBytes: carriedBytes,
-    lastSecond: 0,
-  };
+  const { byteSeconds, peakBytes, lastBytes, lastSecond } = hour ?? emptyHour(carriedBytes);
   return {
     byteSeconds: byteSeconds + BigInt(lastBytes) * BigInt(hourSeconds - lastSecond),
     peakBytes,
@@ -98,13 +101,9 @@ export function hoursIn(item: Readonly<Record<string, unknown>>, dayStartMs: num
   for (let atMs = dayStartMs; atMs < dayStartMs + dayMs; atMs += hourMs) {
     const text = item[hourField(atMs)];
     if (text === undefined) continue;
-    const [sum = '', peakBytes, lastBytes, lastSecond] = String(text).split(' ');
-    const numbers = {
-      peakBytes: Number(peakBytes),
-      lastBytes: Number(lastBytes),
-      lastSecond: Number(lastSecond),
-    };
-    hours.set(atMs, { byteSeconds: BigInt(sum), ...numbers });
+    const [sum = '', ...numbers] = String(text).split(' ');
+    const [peakBytes = 0, lastBytes = 0, lastSecond = 0] = numbers.map(Number);
+    hours.set(atMs, { byteSeconds: BigInt(sum), peakBytes, lastBytes, lastSecond });
   }
   return hours;
 }

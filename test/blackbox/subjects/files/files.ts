@@ -18,6 +18,8 @@ import type { Subject } from '../../subject.ts';
 import { holeTests } from './holes.ts';
 import { partTests } from './parts.ts';
 import { FilesPlace, sevens } from './place.ts';
+import { prefixTests } from './prefixes.ts';
+import { shownTests } from './shown.ts';
 
 const pageShape = z.strictObject({
   files: z.array(z.strictObject({ name: z.string(), bytes: z.int(), storedAt: z.iso.datetime() })),
@@ -423,6 +425,8 @@ export const filesSubject: Subject = {
     describe('the kind of a repo', () => kindTests(api));
     describe('an upload of a file', () => uploadTests(api));
     describe('files', () => storedTests(api));
+    describe('a token for files that start with something', () => prefixTests(api));
+    describe('files are shown', () => shownTests(api));
     holeTests(api);
     partTests(api);
   },

@@ -1,7 +1,6 @@
 import { objectKey } from '../../../../lambda/core/rules/names.ts';
+import { fileNameBytesMax } from '../../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
-import { filesMax } from '../../../../lambda/subjects/files/routes.ts';
-import { fileNameBytesMax } from '../../../../lambda/subjects/files/rules/names.ts';
 import { path, type TestedSubject } from '../../subject.ts';
 
 export const files = {
@@ -29,7 +28,6 @@ export const files = {
       'Files in a request of the files API': filesPerRequest,
       'Bytes in the name of a file': fileNameBytesMax,
     },
-    'A tenant': { 'Files in a repo of kind files': filesMax },
   },
   functions: {
     files: {

@@ -4,7 +4,7 @@ import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-obj
 import { openDeletionsMax } from '../../../../../lambda/core/ledger/rules/deletion.ts';
 import { storedAgainUntilMs } from '../../../../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
-import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'media';
@@ -137,6 +137,20 @@ describe('an upload that breaks off', () => {
     stack.nowMs += 20 * hour;
     put('broken', 60);
     expect(sizeOf('broken')).toBe(0);
+    expect(stack.reservations).toEqual([]);
+  });
+
+  it('that no store takes counts for a day, and keeps nobody else from what is free', async () => {
+    expect(await asked({ 'a/b': 30, broken: 40 })).toBe('upload upload');
+    stack.nowMs += 40 * minute;
+    const { putEmpty } = stack.deps.store;
+    stack.deps.store.putEmpty = async (key, options) => {
+      if (key.endsWith('/a/b')) throw new StoreRefusedError('a is no folder');
+      return putEmpty(key, options);
+    };
+    expect(await counted()).toEqual([30, 0, 0]);
+    stack.nowMs += 25 * hour;
+    expect(await counted()).toEqual([0, 0, 0]);
     expect(stack.reservations).toEqual([]);
   });
 

@@ -2,25 +2,9 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { expect } from 'vitest';
 import type { ExportStack } from '../../../../support/subjects/exports/export-stack.ts';
+import { untar } from '../../../../support/subjects/exports/untar.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-
-/** The files of a tar, by name. */
-export function untar(tar: Uint8Array): Map<string, Uint8Array> {
-  const files = new Map<string, Uint8Array>();
-  const text = (at: number, length: number) =>
-    Buffer.from(tar.subarray(at, at + length))
-      .toString()
-      .replace(/\0.*$/s, '');
-  let at = 0;
-  for (; at < tar.length && tar[at] !== 0; ) {
-    const size = Number.parseInt(text(at + 124, 12), 8);
-    files.set(text(at, 100), tar.subarray(at + 512, at + 512 + size));
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
-  expect(tar.subarray(at).every((byte) => byte === 0)).toBe(true);
-  return files;
-}
 
 /** The files of a zip, by name, whose CRC-32 are right in heads and directory. */
 function unzip(zip: Uint8Array): Map<string, Uint8Array> {

@@ -59,10 +59,17 @@ function store(keys: readonly string[]) {
     },
     listFolders: (request) => objects.listFolders(request),
   };
-  return { listing, archives: new MemoryArchiveStore({ objects }), pages };
+  return { listing, store: objects, archives: new MemoryArchiveStore({ objects }), pages };
 }
 
-const all = { tenant: 'acme', repo: null, wanted: undefined, objectsMax: 100_000, onRequest: async () => {} };
+const all = {
+  tenant: 'acme',
+  repo: null,
+  wanted: undefined,
+  fileRepos: new Set<string>(),
+  objectsMax: 100_000,
+  onRequest: async () => {},
+};
 
 describe('the objects of an export', () => {
   it('are those of all repos, with their versions', async () => {
@@ -227,8 +234,11 @@ describe('of a listing whose pages are empty though more follow', () => {
         gapChance: 0.6,
         pageSize: 1 + (seed % 5),
       });
-      const input = { tenant, repo, wanted: undefined, objectsMax: 1000, onRequest: async () => {} };
-      const listed = await listObjects({ listing, archives: new MemoryArchiveStore() }, input);
+      const input = { ...all, tenant, repo, objectsMax: 1000 };
+      const listed = await listObjects(
+        { listing, store: objects, archives: new MemoryArchiveStore() },
+        input,
+      );
       expect(listed.kind === 'listed' && listed.objects.map(({ key }) => key).sort()).toEqual(keys);
     }
   });

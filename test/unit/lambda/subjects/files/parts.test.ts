@@ -55,7 +55,13 @@ async function one(name = 'film', more: Parameters<typeof request>[1] = {}, size
 const path = ({ name, uploadId = '' }: UploadBody) => ({ tenant, repo, name, upload: uploadId });
 const complete = (upload: UploadBody) => completeUpload(deps, path(upload));
 const cancel = (upload: UploadBody) =>
-  cancelUploads(deps, { tenant, repo, uploadId: upload.uploadId ?? '', name: upload.name });
+  cancelUploads(deps, {
+    tenant,
+    repo,
+    uploadId: upload.uploadId ?? '',
+    name: upload.name,
+    token: undefined,
+  });
 
 /** As a client does that has the URLs. */
 async function send(upload: UploadBody, numbers: readonly number[]): Promise<void> {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { sameDigest, sha256Hex } from '../../../../../../lambda/core/rules/hash.ts';
 import {
+  beyondPrefix,
   derivedToken,
   isForRepo,
   isListed,
@@ -89,5 +90,26 @@ describe('a token that is derived from a credential', () => {
     expect(derivedToken({ ...from })).toBe(derivedToken(from));
     expect(derivedToken({ ...from, seed: 'other' })).not.toBe(derivedToken(from));
     expect(derivedToken({ ...from, credential: 'other' })).not.toBe(derivedToken(from));
+  });
+});
+
+describe('a token for files that start with something', () => {
+  const reaches = (prefix: string, ...names: string[]) => beyondPrefix({ prefix }, names) === undefined;
+
+  it('reaches these, and nothing else', () => {
+    expect(reaches('users/7/', 'users/7/a.png', 'users/7/', 'users/7/b/c.png')).toBe(true);
+    for (const name of ['', 'users/', 'users/7', 'users/77/a.png', 'Users/7/a.png', 'x/users/7/a.png'])
+      expect(reaches('users/7/', 'users/7/a.png', name)).toBe(false);
+    // A name is never changed by what looks like a path in it, nor by another Unicode form.
+    expect(reaches('users/7/', 'users/8/../7/a.png')).toBe(false);
+    expect(reaches('caf\u00e9/', 'cafe\u0301/a.png')).toBe(false);
+    expect(reaches('a', 'ab/x')).toBe(true);
+  });
+
+  it('is for nothing that is no file, and says so', () => {
+    expect(beyondPrefix({ prefix: 'users/7/' }, 'others')).toBe(
+      'This token is only for files that start with users/7/. Use a token without a prefix.',
+    );
+    for (const names of ['others', ['a.png']] as const) expect(beyondPrefix({}, names)).toBeUndefined();
   });
 });

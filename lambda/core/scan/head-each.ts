@@ -1,5 +1,5 @@
 import { mapLimited } from '../rules/async.ts';
-import { type ObjectStore, type StoredObject, StoreUnavailableError } from './rules/store.ts';
+import { type ObjectStore, type StoredObject, StoreUnavailableError } from '../store/rules/store.ts';
 
 const headsAtOnce = 32;
 

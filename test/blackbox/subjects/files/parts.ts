@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Api, expectProblem } from '../../api.ts';
-import { FilesPlace, sevens } from './place.ts';
+import { FilesPlace, sevens, type Upload } from './place.ts';
 
 const gib = 1024 ** 3;
 const codeOf = (text: string) => z.looseObject({ code: z.string() }).parse(JSON.parse(text));
@@ -54,4 +55,49 @@ export function partTests(api: () => Api): void {
       expect([many.status, codeOf(many.text).code]).toEqual([413, 'too-many-files']);
     });
   });
+}
+
+const mib = 1024 ** 2;
+/** Of a server that takes 5 MiB in one PUT. */
+export const smallParts = {
+  settings: { objectBytesMax: 5 * mib, clockSkewMs: 100 },
+  queueTiming: { quietMs: 100, quietMaxMs: 200, spacingMs: 100 },
+};
+/** Three parts, the last one of 1,234 bytes. */
+const content = randomBytes(10 * mib + 1234);
+
+/** @returns the statuses of the store. */
+const send = (place: FilesPlace, { parts = [] }: Upload) =>
+  Promise.all(
+    parts.map((part) => {
+      const from = (part.number - 1) * 5 * mib;
+      return part.stored ? 'there' : place.put(part, content.subarray(from, from + part.bytes));
+    }),
+  );
+
+const confirm = (place: FilesPlace, { uploadId = '' }: Upload) =>
+  place.ask('POST', `uploads/${uploadId}`, { body: { name: 'film' } });
+
+/** Sends a file of three parts, and asks whether it's there. */
+export async function sendInParts(api: Api): Promise<void> {
+  const place = await FilesPlace.of(api, 20 * mib);
+  const asked = { name: 'film', bytes: content.length };
+  const upload = await place.one(asked);
+  const first = { ...upload, parts: upload.parts?.slice(0, 1) };
+  expect(await send(place, first)).toEqual([200]);
+  expect((await confirm(place, upload)).text).toContain('PUT the other parts of film first: 2 to 3.');
+  const again = await place.one(asked);
+  expect(await send(place, again)).toEqual(['there', 200, 200]);
+  const all = await Promise.all([confirm(place, again), confirm(place, again)]);
+  expect(all.map(({ status, text }) => [status, JSON.parse(text)])).toEqual([
+    [200, asked],
+    [200, asked],
+  ]);
+  expect((await confirm(place, again)).status).toBe(200);
+
+  const found = await place.ask('POST', 'downloads', { body: { files: [{ name: 'film' }] } });
+  const { url } = JSON.parse(found.text).downloads[0];
+  expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(content)).toBe(true);
+  expect(await place.one(asked)).toMatchObject({ state: 'name-taken', storedBytes: content.length });
+  expect(await place.atRest()).toBe(content.length);
 }

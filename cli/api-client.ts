@@ -8,6 +8,8 @@ import { retryAfterMsOf } from './retry-after.ts';
 import type { AnswerTo, PathParams, Query, Route, SentTo } from './routes.ts';
 import { requestLine } from './routes.ts';
 import { asPrintable } from './terminal.ts';
+import type { DownloadDeps } from './transfer.ts';
+import { untilAnswered } from './until-answered.ts';
 
 /** Routes of the management API, by the ids that the contract gives them: method, path and schemas come from there. */
 
@@ -122,6 +124,20 @@ export class ApiClient {
     const exchanged = await this.#exchange(requestOf(id, asking));
     if (exchanged.status === 404 && isProblem(parseJson(exchanged.text))) return undefined;
     return this.#read(id, asking, exchanged).body;
+  }
+
+  /** The same, again while the server is busy or out of reach, as `requestKey` lets it. @throws {CliError} */
+  async askAgain<Id extends RouteId>(
+    deps: DownloadDeps,
+    id: Id,
+    asking: Asking<Id>,
+  ): Promise<ApiAnswer<BodyOf<Id>>> {
+    const request = requestOf(id, asking);
+    const ask = async () => {
+      const { text, ...answer } = await this.#exchange(request);
+      return { ...answer, text, body: parseJson(text, asPrintable) };
+    };
+    return this.#read(id, asking, await untilAnswered(deps, ask, (a) => this.refusal({ ...a, request })));
   }
 
   #read<Id extends RouteId>(

@@ -1,12 +1,13 @@
 import { formatBytes } from '../lambda/core/rules/sizes.ts';
-import type { ApiClient, Asking, BodyOf, ParamsOf } from './api-client.ts';
+import type { ApiClient, Asking, BodyOf } from './api-client.ts';
 import { flag } from './command.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';
 import { formatObjects } from './render.ts';
 
-type DeleteRoute = 'deleteTenant' | 'deleteRepo' | 'deleteObject';
-export type DeletePlanBody = BodyOf<DeleteRoute>;
+export type DeletePlanBody = BodyOf<'deleteTenant' | 'deleteRepo' | 'deleteObject'>;
+/** One that answers what is deleted, and with `dryRun` deletes nothing. */
+type DeleteRoute = 'deleteTenant' | 'deleteRepo' | 'deleteObject' | 'deleteFiles';
 
 export const deleteOptions = {
   dryRun: flag('--dry-run', 'preview, and delete nothing'),
@@ -21,10 +22,10 @@ interface DeleteDialog<Id extends DeleteRoute> {
     readonly json?: boolean;
   };
   readonly route: Id;
-  /** One request for each. */
-  readonly params: readonly Readonly<Record<ParamsOf<Id>, string>>[];
+  /** What of it's asked by pages, it asks page by page. */
+  readonly requests: readonly Pick<Asking<Id>, 'params' | 'query'>[];
   /** Lines that say what is deleted and what follows from it. */
-  readonly summary: (plans: readonly DeletePlanBody[]) => string;
+  readonly summary: (plans: readonly BodyOf<Id>[]) => string;
   readonly question: string;
   readonly isYes: (answer: string) => boolean;
 }
@@ -39,7 +40,7 @@ interface DeleteDialog<Id extends DeleteRoute> {
 export async function runDelete<Id extends DeleteRoute>(
   context: CliContext,
   dialog: DeleteDialog<Id>,
-): Promise<readonly DeletePlanBody[] | undefined> {
+): Promise<readonly BodyOf<Id>[] | undefined> {
   const { options, summary } = dialog;
   const { ask } = context;
   if (options.dryRun) {
@@ -79,15 +80,20 @@ function notConfirmed(message = 'Canceled. Nothing deleted.'): CliError {
 }
 
 async function sendAll<Id extends DeleteRoute>(dialog: DeleteDialog<Id>, dryRun?: boolean) {
-  const plans: DeletePlanBody[] = [];
+  const plans: BodyOf<Id>[] = [];
   let text = '';
-  const { client, route, params: all } = dialog;
+  const { client, route, requests: all } = dialog;
   const end = client.busy.begin(() => `asked for ${plans.length} of ${all.length}`);
   try {
-    for (const params of all) {
-      const answer = await client.ask(route, { params, query: { dryRun } } as Asking<Id>);
-      plans.push(answer.body as DeletePlanBody);
-      text += `${answer.text}\n`;
+    for (const { params, query } of all) {
+      let cursor: string | null | undefined;
+      do {
+        const asking = { params, query: { ...query, cursor: cursor ?? undefined, dryRun } } as Asking<Id>;
+        const answer = await client.ask(route, asking);
+        plans.push(answer.body);
+        text += `${answer.text}\n`;
+        cursor = (answer.body as { nextCursor?: string | null }).nextCursor;
+      } while (cursor);
     }
   } finally {
     end();

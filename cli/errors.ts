@@ -99,7 +99,7 @@ function notFoundText(code: string | undefined, path: string): string | undefine
 function failureFor(status: number, isProblem: boolean): Failure {
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 429 || (status >= 502 && status <= 504)) return 'unavailable';
-  if (!isProblem || status < 400 || status >= 500) return 'failed';
+  if (!isProblem || status < 400 || (status >= 500 && status !== 509)) return 'failed';
   return status === 404 ? 'not-found' : 'refused';
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ApiClient } from './api-client.ts';
 import { CliError } from './errors.ts';
-import { type DownloadDeps, retrying } from './transfer.ts';
+import type { DownloadDeps } from './transfer.ts';
+import { type Answer, isForNow, untilAnswered } from './until-answered.ts';
 
 /** Batches of the LFS API, as git-lfs asks for them. */
 
@@ -36,13 +37,6 @@ export type BatchAnswer = z.output<typeof answerShape>;
 export interface RepoPlace {
   readonly tenant: string;
   readonly repo: string;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  /** How long the server wants nobody to ask again. */
-  readonly retryAfterMs?: number | undefined;
 }
 
 /** A repo of any LFS server. */
@@ -101,32 +95,7 @@ export async function askBatch(
   return new Map(parsed.data.objects.map((object) => [object.oid, object]));
 }
 
-/** Whether it can be another answer a little later. 509: the downloads of a month are used up. */
-export const isForNow = (status: number) =>
-  status === 429 || (status >= 500 && status !== 501 && status !== 509);
-
-/** Asks again while a server is busy or out of reach. @throws {CliError} */
-export function untilAnswered(
-  deps: DownloadDeps,
-  ask: () => Promise<Answer>,
-  refusal: (answer: Answer) => CliError,
-): Promise<Answer> {
-  return retrying<Answer>(deps, async () => {
-    const answer = await ask().catch(connectionError);
-    if (answer instanceof CliError) return { kind: 'failed', error: answer };
-    return isForNow(answer.status)
-      ? { kind: 'failed', error: refusal(answer), waitMs: answer.retryAfterMs }
-      : { kind: 'done', value: answer };
-  });
-}
-
 export const wireObject = ({ oid, sizeBytes: size }: LfsObject) => ({ oid, size });
-
-/** The error of a connection that broke. @throws any other. */
-function connectionError(error: unknown): CliError {
-  if (error instanceof CliError && error.failure === 'unavailable') return error;
-  throw error;
-}
 
 function refusal({ tenant }: RepoPlace, operation: Operation, { status, body }: Answer): CliError {
   if (status === 401 || status === 403)

@@ -4,6 +4,7 @@ export { chunks } from './subjects/chunks/connect.ts';
 export { ci } from './subjects/ci/rule.ts';
 export { downloads } from './subjects/downloads/downloads.ts';
 export { exports } from './subjects/exports/export.ts';
+export { files } from './subjects/files/files.ts';
 export { gc } from './subjects/gc/gc.ts';
 export { history } from './subjects/history/history.ts';
 export { hosts } from './subjects/hosts/link.ts';

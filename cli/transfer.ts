@@ -2,7 +2,7 @@ import { formatBytes } from '../lambda/core/rules/sizes.ts';
 import { errorCode } from '../local/system/durable-file.ts';
 import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';
-import { Rate, type WaitLine } from './progress.ts';
+import { listenForInterrupt, Rate, WaitLine } from './progress.ts';
 import { formatDuration } from './render.ts';
 
 /** What transfers have in common: retries, and what shows how far they are. */
@@ -154,5 +154,42 @@ export class TransferProgress {
       ...(more === undefined ? [] : [more()]),
     ];
     this.#line.show(parts.join(', '));
+  }
+}
+
+/** What a transfer calls, with the bytes that went on, and with those that it has to move besides. */
+interface ShownTransfer {
+  readonly onBytes: (bytes: number) => void;
+  readonly onTotal: (bytes: number) => void;
+  /** Tells a person at once. */
+  readonly say: (text: string) => void;
+}
+
+/** Shows how far a transfer is until it has ended. @throws {CliError} that says how to go on, as {@link downloadFailure} has it. */
+export async function transferring<T>(
+  context: CliContext,
+  shown: { isQuiet: boolean; totalBytes: number; file: string; goOn: string; incomplete: string },
+  work: (deps: DownloadDeps, on: ShownTransfer) => Promise<T>,
+): Promise<T> {
+  const line = new WaitLine(context, shown);
+  const progress = new TransferProgress(context, line);
+  const { signal: stop, sleep, release } = listenForInterrupt(context);
+  const sum = { bytes: 0, totalBytes: shown.totalBytes };
+  const adder = (to: keyof typeof sum) => (bytes: number) => {
+    sum[to] += bytes;
+    progress.show(sum);
+  };
+  const say = (text: string) => {
+    line.clear();
+    context.err(text);
+  };
+  try {
+    return await work({ stop, sleep }, { onBytes: adder('bytes'), onTotal: adder('totalBytes'), say });
+  } catch (error) {
+    line.clear();
+    throw downloadFailure(error, { isStopped: stop.aborted, ...shown });
+  } finally {
+    line.clear();
+    release();
   }
 }

@@ -290,7 +290,8 @@ async function storedOf(
   const others = { bytes: 0, objectCount: 0 };
   for await (const { body } of objectPages(client, { tenant, repo })) {
     for (const { oid, sizeBytes } of body.objects) stored.set(oid, sizeBytes);
-    for (const { objectCount, sizeBytes } of body.others) {
+    const files = (body.files ?? []).map((file) => ({ ...file, objectCount: 1 }));
+    for (const { objectCount, sizeBytes } of [...body.others, ...files]) {
       others.objectCount += objectCount;
       others.bytes += sizeBytes;
     }

@@ -9,9 +9,8 @@ import { openArchive } from '../move/archive.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { OtherRepo, readLfsEndpoint } from '../move/other-repo.ts';
 import { type Relayed, relay, repoSource, type Source } from '../move/relay.ts';
-import { listenForInterrupt, WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
-import { downloadFailure, TransferProgress } from '../transfer.ts';
+import { transferring } from '../transfer.ts';
 
 /** `import` and `mirror`: copy the objects of a repo from and to other LFS servers. */
 
@@ -103,31 +102,19 @@ export const mirrorCommand = actionCommand({
 /** @throws {CliError} unless the target has all objects. */
 async function move(context: CliContext, { isJson, ...input }: Move & { isJson: boolean }): Promise<void> {
   const { objects, source, target } = input;
-  const totalBytes = bytesOf(objects);
-  const line = new WaitLine(context, { isQuiet: isJson });
-  const progress = new TransferProgress(context, line);
-  const { signal: stop, sleep, release } = listenForInterrupt(context);
-  let bytes = 0;
-  const onBytes = (moved: number) => {
-    bytes += moved;
-    progress.show({ bytes, totalBytes });
-  };
-  try {
-    const say = (text: string) => {
-      line.clear();
-      context.err(text);
-    };
-    const relayed = await (input.by ?? relay)({ stop, sleep }, { ...input, onBytes, say });
-    line.clear();
-    context.out(isJson ? `${JSON.stringify(jsonOf(relayed, input))}\n` : textOf(relayed, input));
-    requireAll(relayed, input);
-  } catch (error) {
-    line.clear();
-    const incomplete = `${target} doesn't have everything of ${source} yet.`;
-    throw downloadFailure(error, { isStopped: stop.aborted, file: target, goOn, incomplete });
-  } finally {
-    release();
-  }
+  const relayed = await transferring(
+    context,
+    {
+      isQuiet: isJson,
+      totalBytes: bytesOf(objects),
+      file: target,
+      goOn,
+      incomplete: `${target} doesn't have everything of ${source} yet.`,
+    },
+    (deps, { onBytes, say }) => (input.by ?? relay)(deps, { ...input, onBytes, say }),
+  );
+  context.out(isJson ? `${JSON.stringify(jsonOf(relayed, input))}\n` : textOf(relayed, input));
+  requireAll(relayed, input);
 }
 
 const goOn = 'Run the command again: it continues with what is missing.';

@@ -87,7 +87,7 @@ export const objectCommands = group('object', 'List or delete objects', [
         client,
         options,
         route: 'deleteObject',
-        params: oids.map((oid) => ({ ...place, oid })),
+        requests: oids.map((oid) => ({ params: { ...place, oid } })),
         question: `Delete ${oids.length === 1 ? 'it' : 'them'}? [y/N] `,
         isYes: saysYes,
         summary: (plans) => dueText(plans, { where, nowMs: context.nowMs() }),

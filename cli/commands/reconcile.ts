@@ -40,7 +40,7 @@ async function showDrift(
     });
   };
   for await (const { body } of objectPages(client, { tenant, repo: undefined })) {
-    for (const { repo, sizeBytes } of body.objects) add(repo, 1, sizeBytes);
+    for (const { repo, sizeBytes } of [...body.objects, ...(body.files ?? [])]) add(repo, 1, sizeBytes);
     for (const { repo, objectCount, sizeBytes } of body.others) add(repo, objectCount, sizeBytes);
   }
   const drift = driftOf({ counted, stored });

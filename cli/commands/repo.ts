@@ -5,6 +5,7 @@ import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
   type CliSubject,
+  choice,
   choiceOperand,
   flag,
   group,
@@ -51,11 +52,14 @@ const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], 
 const rows: Rows = {
   10: routeCommand({
     name: 'create',
-    description: "Create a repo: only needed if pushes can't, or to limit it first",
+    description: "Create a repo: of files, if pushes can't, or to limit it first",
     route: 'createRepo',
     operands: ofRepo,
-    options: { limit: option('--limit <size>', 'its own limit, such as 10GiB', parseLimit) },
-    body: ({ operands: { repo }, options }) => ({ repo, limitBytes: options.limit }),
+    options: {
+      limit: option('--limit <size>', 'its own limit, such as 10GiB', parseLimit),
+      kind: choice('--kind <kind>', 'files: for any files, without Git (default: lfs)', ['lfs', 'files']),
+    },
+    body: ({ operands: { repo }, options }) => ({ repo, limitBytes: options.limit, kind: options.kind }),
     print,
   }),
   20: listCommand({
@@ -127,7 +131,7 @@ const rows: Rows = {
         client,
         options,
         route: 'deleteRepo',
-        params: [params],
+        requests: [{ params }],
         question: 'Delete it? [y/N] ',
         isYes: saysYes,
         summary: (plans) =>

@@ -106,7 +106,7 @@ const rows: Rows = {
         client,
         options,
         route: 'deleteTenant',
-        params: [params],
+        requests: [{ params }],
         question: `You can't undo this or reuse the name. To delete it permanently, type ${tenant}: `,
         isYes: (answer) => answer === tenant,
         summary: (plans) =>

@@ -1,10 +1,11 @@
 import { parseJson } from '../../lambda/core/rules/text.ts';
 import { CliError, UsageError, unreachableError } from '../errors.ts';
 import { gitText } from '../git/git.ts';
-import { isForNow, type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
+import { type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
 import { asPrintable } from '../terminal.ts';
 import { TransferError } from '../transfer.ts';
+import { isForNow } from '../until-answered.ts';
 import { textOf } from './put.ts';
 
 /** A repo of another LFS server, asked as git-lfs asks it: with the login that git has for it. */

@@ -19,11 +19,12 @@ const icon =
  * @param quality of brotli. The best, 11, is for what is deployed.
  */
 export function packConsole({ quality = 11 }: { quality?: number } = {}): PackedConsole {
-  // Instrument Sans (OFL), cut to ASCII and some signs, from `@fontsource-variable/instrument-sans` 5.3.0 by:
+  // Instrument Sans (OFL), cut to ASCII, and to the signs and weights that are used, from
+  // `@fontsource-variable/instrument-sans` 5.3.0 by:
   //
-  // pyftsubset instrument-sans-latin-wght-normal.woff2 --flavor=woff2 \
-  // --unicodes=U+0020-007E,U+00A0,U+00B7,U+00D7,U+2013,U+2014,U+2018,U+2019,U+201C,U+201D,U+2026,U+2191,U+2193,U+2212 \
-  // --layout-features=tnum
+  // fonttools varLib.instancer instrument-sans-latin-wght-normal.woff2 wght=400:600 -o weights.woff2
+  // pyftsubset weights.woff2 --flavor=woff2 --layout-features=tnum --name-IDs=0,1,2 --drop-tables+=STAT,GDEF,GPOS,prep \
+  // --unicodes=U+0020-007E,U+00A0,U+00B7,U+2013,U+2026,U+2191,U+2193,U+2212
   const font = readFileSync(`${folder}fonts/instrument-sans.woff2`);
   const fontName = named('instrument-sans', 'woff2', font);
   const style = styleSheet().replaceAll('instrument-sans.woff2', `/assets/${fontName}`);

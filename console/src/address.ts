@@ -11,6 +11,8 @@ interface OwnAddress {
   /** Of the view: a drawing, 16 by 16. */
   readonly icon?: string;
   readonly tab?: string;
+  /** Of the repos that have the tab. undefined: those for Git LFS. */
+  readonly kind?: 'files';
   /** What follows `#_`, as a pattern. */
   readonly door?: string;
 }
@@ -27,6 +29,10 @@ export const repoTabs: readonly string[] = [
   ...ownAddresses.flatMap(({ tab }) => tab ?? []),
   'settings',
 ];
+
+/** Whether repos of a kind have a tab. */
+export const isTabOf = (tab: string, kind: OwnAddress['kind']) =>
+  tab === 'overview' || tab === 'settings' || ownAddresses.find((own) => own.tab === tab)?.kind === kind;
 
 type TenantView = (typeof tenantViews)[number] | 'repo';
 /** Of a tenant, of the service, or of a subject. */

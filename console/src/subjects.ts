@@ -3,6 +3,7 @@ export { alerts } from './subjects/alerts/parts.tsx';
 export { ci } from './subjects/ci/ci-rules.tsx';
 export { downloads } from './subjects/downloads/public-access.tsx';
 export { exports } from './subjects/exports/exports.tsx';
+export { files } from './subjects/files/files.tsx';
 export { gc } from './subjects/gc/gc.tsx';
 export { history } from './subjects/history/outlook.tsx';
 export { hosts } from './subjects/hosts/git-host.tsx';

@@ -305,6 +305,74 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     expect(asked.every((query) => query.get('limit') === '20')).toBe(true);
   });
 
+  it('creates a repo of files, and shows, finds and deletes its files, page by page', async () => {
+    const { api, usual } = at.fixture;
+    const repo = `media-${randomBytes(3).toString('hex')}`;
+    await at.open(usual.manageToken, '#northlight/repos');
+    await at.page.getByRole('button', { name: 'New repo' }).click();
+    const dialog = at.page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill(repo);
+    await dialog.getByLabel('For').selectOption('Any files');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const tabs = at.page.getByRole('navigation', { name: 'Repo' });
+    await tabs.getByRole('link', { name: 'Files' }).click();
+    const card = at.page.getByRole('region', { name: 'Files' });
+    await card.getByText('No files yet.').waitFor();
+    expect(await tabs.getByRole('link').allTextContents()).toEqual(['Overview', 'Files', 'Settings']);
+
+    const names = Array.from({ length: 25 }, (_, index) => `photos/${String(index).padStart(2, '0')}.jpg`);
+    const files = [...names, 'notes.txt'].map((name, index) => ({ name, bytes: 100 + index }));
+    const asked = await api.manage('POST', `${path}/repos/${repo}/uploads`, { files });
+    const { uploads } = JSON.parse(asked.text) as {
+      uploads: { url: string; headers: Record<string, string> }[];
+    };
+    for (const [index, { url, headers }] of uploads.entries()) {
+      const body = Buffer.alloc(files[index]?.bytes ?? 0);
+      expect((await fetch(url, { method: 'PUT', headers, body })).status).toBe(200);
+    }
+    await at.page.reload();
+    const names20 = card.locator('tbody th');
+    await card.getByText('1–20', { exact: true }).waitFor();
+    expect(await names20.allTextContents()).toEqual(['notes.txt', ...names.slice(0, 19)]);
+    await card.getByRole('button', { name: 'Next' }).click();
+    await card.getByText('photos/24.jpg').waitFor();
+    expect(await names20.count()).toBe(6);
+
+    await card.getByRole('searchbox').fill('notes');
+    await card.getByRole('button', { name: 'Find' }).click();
+    await card.getByRole('button', { name: 'Delete notes.txt' }).click();
+    await dialog.getByText('Frees 125').waitFor();
+    expect(await focused()).toBe('Keep');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(focused).toBe('Deleted notes.txt.');
+    await card.getByText('No file matches').waitFor();
+    await card.getByRole('searchbox').fill('photos/1');
+    await card.getByRole('button', { name: 'Find' }).click();
+    await card.getByRole('button', { name: 'Delete all…' }).click();
+    await dialog.getByText('10 that start with photos/1').waitFor();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await card.getByText('Deleted 10 that start with photos/1.').waitFor();
+    const left = async () =>
+      (
+        JSON.parse((await api.manage('GET', `${path}/repos/${repo}/files`)).text) as {
+          files: { name: string }[];
+        }
+      ).files.map(({ name }) => name);
+    await expect
+      .poll(left, { timeout: 20_000 })
+      .toEqual(names.filter((name) => !name.startsWith('photos/1')));
+
+    await at.open(usual.readToken, `#northlight/repos/${repo}/files`);
+    await at.page.reload();
+    await card.getByText('photos/00.jpg').waitFor();
+    // The server's page was short: the names of deleted files stay taken.
+    await card.getByRole('button', { name: 'Next' }).click();
+    await card.getByText('photos/24.jpg').waitFor();
+    const buttons = await card.getByRole('button').allTextContents();
+    expect(buttons).toEqual(['Find', 'Previous', 'Next']);
+    expect(at.messages).toEqual([]);
+  });
+
   it('shows a read token nothing that changes anything', async () => {
     const allowed =
       /^(Sign out|CSV|Previous|Next|Find|Show all|Clone|Copy|Updated.*|Repo.*|Stored.*|30 days.*|Objects.*|\d.*)$/;

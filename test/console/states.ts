@@ -387,6 +387,31 @@ const withLocks = (page: Page) =>
     }),
   );
 
+const withFiles = async (page: Page) => {
+  await changed(page, '**/repos/atlas-world', (body) => ({ ...body, kind: 'files' }));
+  await changed(page, subscription, (body) => ({
+    ...body,
+    repos: (body['repos'] as { repo: string }[]).map((each) =>
+      each.repo === 'atlas-world' ? { ...each, kind: 'files' } : each,
+    ),
+  }));
+  await page.route('**/repos/atlas-world/files?*', (route) =>
+    route.fulfill({
+      json:
+        route.request().method() === 'DELETE'
+          ? { fileCount: 1, bytes: 12_345, nextCursor: null }
+          : {
+              files: Array.from({ length: 20 }, (_, index) => ({
+                name: `${index === 3 ? 'a-name-of-a-folder-that-is-as-long-as-somebody-chose-it/' : ''}art/${index}.png`,
+                bytes: 12_345 * 7 ** index,
+                storedAt: '2026-11-21T05:00:00Z',
+              })),
+              nextCursor: 'c1',
+            },
+    }),
+  );
+};
+
 const byReader = (fixture: ConsoleFixture) => fixture.usual.readToken;
 const byManager = (fixture: ConsoleFixture) => fixture.usual.manageToken;
 const never = () => new Promise<never>(() => {});
@@ -583,6 +608,28 @@ export const states: readonly State[] = [
     prepare: withLocks,
     act: (page) => page.getByRole('button', { name: 'Release art/file-1.psd' }).click(),
     shows: "isn't notified",
+  },
+  {
+    name: 'files',
+    token: byReader,
+    address: '#northlight/repos/atlas-world/files',
+    prepare: withFiles,
+    shows: 'art/19.png',
+  },
+  {
+    name: 'deleting-a-file',
+    token: byManager,
+    address: '#northlight/repos/atlas-world/files',
+    prepare: withFiles,
+    act: (page) => page.getByRole('button', { name: 'Delete art/1.png' }).click(),
+    shows: "can't undo this",
+  },
+  {
+    name: 'repo-of-files-settings',
+    token: byManager,
+    address: '#northlight/repos/atlas-world/settings',
+    prepare: withFiles,
+    shows: 'Delete this repo',
   },
   {
     name: 'activity',

@@ -3,18 +3,17 @@ import { isHref } from '../../../lambda/subjects/downloads/rules/copies.ts';
 import { transferEach } from '../../at-once.ts';
 import { CliError } from '../../errors.ts';
 import {
-  type Answer,
   askBatch,
   batchObjectsMax,
   type LfsObject,
   type LfsRepo,
   type OwnRepo,
-  untilAnswered,
   whyOf,
   wireObject,
 } from '../../lfs-batch.ts';
 import { fullCodes, nothingYet, type Relay, type Relayed, relay } from '../../move/relay.ts';
 import type { DownloadDeps } from '../../transfer.ts';
+import { type Answer, untilAnswered } from '../../until-answered.ts';
 
 /**
  * Copies that our server makes itself, from URLs that another server signs: neither the bytes nor a login pass through it

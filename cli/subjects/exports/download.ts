@@ -5,11 +5,11 @@ import type { ExportBody } from '../../../lambda/subjects/exports/contract.ts';
 import { isOpen } from '../../../lambda/subjects/exports/rules/job.ts';
 import type { ApiAnswer, ApiClient } from '../../api-client.ts';
 import type { CliContext } from '../../context.ts';
+import { downloadFile, giveName, type Offer } from '../../download-file.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { listenForInterrupt, Rate, WaitLine, waitUntilEnded } from '../../progress.ts';
 import { formatDuration, shellWords } from '../../render.ts';
 import { downloadFailure, TransferProgress } from '../../transfer.ts';
-import { downloadFile, giveName, type Offer } from './download-file.ts';
 
 /**
  * Waits until an export has ended, and shows how far it is.

@@ -2,6 +2,7 @@ import { rename } from 'node:fs/promises';
 import type { StoredObject } from '../../../lambda/subjects/exports/rules/objects.ts';
 import type { ApiClient } from '../../api-client.ts';
 import { transferEach } from '../../at-once.ts';
+import { downloadFile, type Fetched, type Offer } from '../../download-file.ts';
 import { CliError } from '../../errors.ts';
 import {
   askBatch,
@@ -12,7 +13,6 @@ import {
   type RepoPlace,
 } from '../../lfs-batch.ts';
 import type { DownloadDeps } from '../../transfer.ts';
-import { downloadFile, type Fetched, type Offer } from './download-file.ts';
 
 /** Downloads objects as git-lfs does. */
 

@@ -13,13 +13,13 @@ import { segmentsIn } from '../../../lambda/subjects/exports/rules/orders.ts';
 import { errorCode, readIfThere, writeDurably } from '../../../local/system/durable-file.ts';
 import type { ApiClient } from '../../api-client.ts';
 import type { CliContext } from '../../context.ts';
+import { giveName, noLink, sha256Of, writeAt } from '../../download-file.ts';
 import { CliError } from '../../errors.ts';
 import { lockFile } from '../../file-lock.ts';
 import { objectPages } from '../../list-pages.ts';
 import { type Interrupt, listenForInterrupt, WaitLine } from '../../progress.ts';
 import { formatCount, formatObjects } from '../../render.ts';
 import { downloadFailure, TransferProgress } from '../../transfer.ts';
-import { giveName, noLink, sha256Of, writeAt } from './download-file.ts';
 import { checkMayDownload, downloadObjects } from './lfs-download.ts';
 
 /**

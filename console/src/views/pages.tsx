@@ -27,7 +27,7 @@ export function usePages<Row>(rows: readonly Row[], size: number, canMore?: bool
 }
 
 /** Leads from one page of a table to the next. Nothing, if there is only one. */
-export function Pager(props: {
+function Pager(props: {
   /** How many rows come before. */
   before: number;
   /** How many rows are shown. */
@@ -43,10 +43,50 @@ export function Pager(props: {
   return (
     <div class="row under pager">
       <span class="note" role="status">
-        {total === undefined ? range : `${range} of ${formatCount(total)}`}
+        {shown > 0 && (total === undefined ? range : `${range} of ${formatCount(total)}`)}
       </span>
       <Button text="Previous" isDisabled={before === 0} onPress={() => onPage(-1)} />
       <Button text="Next" isDisabled={!hasMore} onPress={() => onPage(1)} />
     </div>
+  );
+}
+
+/** Pages that the server makes. `pagerOf` leads to those beside the one that is shown. */
+export function useCursors(size: number) {
+  /** Where the pages before this one began. */
+  const [cursors, setCursors] = useState<readonly string[]>([]);
+  return {
+    page: { limit: size, cursor: cursors.at(-1) },
+    toFirst: () => setCursors([]),
+    pagerOf: (shown: number, next: string | null | undefined) => (
+      <Pager
+        before={cursors.length * size}
+        shown={shown}
+        hasMore={!!next}
+        onPage={(step) => setCursors(step === 1 && next ? [...cursors, next] : cursors.slice(0, -1))}
+      />
+    ),
+  };
+}
+
+/** A text to look for, in a table that the server searches. */
+export function Find(props: { label: string; placeholder: string; onFind: (text: string) => void }) {
+  const { label, placeholder, onFind } = props;
+  const [typed, setTyped] = useState('');
+  const find = (event: Event) => {
+    event.preventDefault();
+    onFind(typed);
+  };
+  return (
+    <form class="row size" onSubmit={find}>
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+      <button type="submit">Find</button>
+    </form>
   );
 }

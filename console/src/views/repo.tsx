@@ -1,10 +1,10 @@
 import type { FunctionComponent } from 'preact';
 import { formatAge } from '../../../cli/render.ts';
 import type { SubscriptionBody } from '../../../lambda/contract.ts';
-import { capitalized, formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
+import { capitalized, formatAddress, isTabOf, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { growthText } from '../figures.ts';
 import { go } from '../navigation.ts';
-import { Button, Card, Code, Problem, Title } from '../parts.tsx';
+import { Button, Card, Code, inOrder, Problem, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, percentText, scanText } from '../text.ts';
 import { Figure } from '../usage.tsx';
@@ -31,7 +31,7 @@ const tabViews: Readonly<Record<string, FunctionComponent<RepoProps>>> = {
       />
     </section>
   ),
-  settings: (props) => props.mayManage && <RepoSettings {...props} />,
+  settings: RepoSettings,
   ...partsByName('tabs'),
 };
 
@@ -41,15 +41,29 @@ const pills: RepoPills = { 20: ({ deleting }) => deleting && 'being deleted' };
 export function Repo(props: ViewProps) {
   const { tenant, address, body, mayManage } = props;
   const name = address.repo ?? '';
-  const { tab } = address;
   const asked = { tenant, repo: name, key: body.usage?.scannedAt ?? '', againMs: () => freshMs };
   const { body: repo, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}', asked);
+  const known = repo ?? body.repos.find((each) => each.repo === name);
+  const kind = known?.kind;
+  const tabs = repoTabs.filter((each) => isTabOf(each, kind) && (each !== 'settings' || mayManage));
+  const tab = tabs.find((each) => each === address.tab) ?? 'overview';
   const { dialog, tell } = useDialog();
-  const clone = () => tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
+  const way = kind
+    ? {
+        title: 'Commands',
+        text: (
+          <Code
+            name="the commands"
+            text={['put', 'get']
+              .map((act) => `lfs-quota files ${act} FILE --tenant ${tenant} --repo ${name}`)
+              .join('\n')}
+          />
+        ),
+      }
+    : { title: 'Clone', text: <Clone tenant={tenant} name={name} /> };
   const Tab = tabViews[tab];
   const send: RepoProps['send'] = (body) =>
     change('PATCH /v1/tenants/{tenant}/repos/{repo}', { tenant, repo: name, body }, read);
-  const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
   return (
     <main>
       <p class="note back">
@@ -57,8 +71,8 @@ export function Repo(props: ViewProps) {
       </p>
       <Title
         address={address}
-        note={repo && <Pills repo={repo} own={pills} isTitle />}
-        action={<Button text="Clone" onPress={clone} />}
+        note={known && <Pills repo={known} own={pills} isTitle />}
+        action={<Button text={way.title} onPress={() => tell(way)} />}
       />
       <nav class="tabs" aria-label="Repo">
         {tabs.map((each) => (
@@ -137,7 +151,14 @@ function Clone({ tenant, name }: { tenant: string; name: string }) {
   );
 }
 
-const RepoSettings = cardsOf('repoSettings', { 10: Limit, 90: Delete });
+function RepoSettings(props: RepoProps) {
+  return props.repo.kind ? <Own {...props} /> : <All {...props} />;
+}
+
+const cards = { 10: Limit, 90: Delete };
+const Own = inOrder<RepoProps>(cards);
+/** Those of the subjects are of Git LFS. */
+const All = cardsOf('repoSettings', cards);
 
 function Limit({ tenant, body, repo, send }: RepoProps) {
   return (
@@ -148,12 +169,12 @@ function Limit({ tenant, body, repo, send }: RepoProps) {
         limitBytes={repo.limitBytes}
         usedBytes={repo.storedBytes ?? 0}
         used="in use"
-        below="Pushes to it fail until you delete that much. Downloads still work."
+        below="Uploads to it fail until you delete that much. Downloads still work."
         save={(limitBytes) => send({ limitBytes })}
       />
       {body.limitBytes !== null && (
         <p class="note">
-          Pushes must also fit the {bytesText(body.limitBytes)} of {tenant}.
+          Uploads must also fit the {bytesText(body.limitBytes)} of {tenant}.
         </p>
       )}
     </Card>
@@ -168,7 +189,7 @@ function Delete({ tenant, repo: { repo }, nowMs }: RepoProps) {
       request={(asked, then) =>
         change('DELETE /v1/tenants/{tenant}/repos/{repo}', { tenant, repo, ...asked }, then)
       }
-      note="Pushes and pulls fail immediately. You can't undo this."
+      note="Uploads and downloads fail immediately. You can't undo this."
       nowMs={nowMs}
       onDeleted={() => go(tenantAddress(tenant, 'repos'))}
     />

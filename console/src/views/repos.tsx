@@ -140,14 +140,24 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
 }
 
 /** An empty one, and the way to it. */
-const newRepo = (tenant: string): Question<'repo'> => ({
+const newRepo = (tenant: string): Question<'repo' | 'kind'> => ({
   title: 'New repo',
   action: 'Create',
-  start: { repo: '' },
-  fields: () => [{ name: 'repo', label: 'Name' }],
-  run: async ({ repo }) => {
+  start: { repo: '', kind: 'lfs' },
+  fields: () => [
+    { name: 'repo', label: 'Name' },
+    {
+      name: 'kind',
+      label: 'For',
+      options: [
+        ['lfs', 'Git LFS'],
+        ['files', 'Any files'],
+      ],
+    },
+  ],
+  run: async ({ repo, kind }) => {
     if (!repoPattern.test(repo)) return nameRule;
     const to = () => go(repoAddress(tenant, repo));
-    return change('POST /v1/tenants/{tenant}/repos', { tenant, body: { repo } }, to);
+    return change('POST /v1/tenants/{tenant}/repos', { tenant, body: { repo, kind: kind as 'lfs' } }, to);
   },
 });

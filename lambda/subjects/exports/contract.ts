@@ -252,7 +252,7 @@ export const exportContract = {
     id: 'startExport',
     summary: 'Export objects of a tenant or repo as an archive',
     description:
-      "The store copies most bytes internally. The archive is kept for some days, and isn't counted as usage. A tenant has a few slots for exports: each archive uses one until it's removed.",
+      "The store copies most bytes internally. The archive is kept for some days, and isn't counted as usage. A tenant has a few slots for exports: each archive uses one until it's removed. Files of a repo of kind files are below `files/REPO/`, with their names unchanged. Extract these into a new folder.",
     access: 'reader',
     onlyOpen: true,
     action: 'export.start',

@@ -62,6 +62,8 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   'table rebuild': 'test/embedded/backups.test.ts, with a bucket',
   completion: 'test/unit/cli/completion.test.ts',
   'export local': 'test/embedded/subjects/exports/export-local.test.ts, with a store',
+  'files put': 'test/embedded/subjects/files/files-commands.test.ts, with a store',
+  'files get': 'the same',
   'gc run': 'test/e2e/subjects/gc/gc.test.ts, with a clone',
   import: 'test/unit/cli/move.long.test.ts, with a clone and another server',
   mirror: 'the same',
@@ -96,7 +98,7 @@ async function onExamples(
   const env = { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: 'x' };
   const args = [...wordsOf(line).filter((word) => !['--watch', '--wait'].includes(word)), ...more];
   if (args.includes('--output')) args.splice(args.indexOf('--output'), 2);
-  const asks = /^(tenant|repo|object|lock) delete$|limit$|^repo public$/.test(words);
+  const asks = /^(tenant|repo|object|lock|files) delete$|limit$|^repo public$/.test(words);
   if (asks && !args.includes('--dry-run')) args.push('--yes');
   const isTerminal = columns !== undefined;
   const result = await cli(args, { env, ...(isTerminal && { isTerminal, errIsTerminal: true, columns }) });
@@ -199,10 +201,12 @@ describe('--json', () => {
   it('prints a line for each of several things, and each time: docs/command-line.md names the commands', async () => {
     const repeating = leaves.filter(
       ({ command }) =>
-        has(command, '--watch') || command.registeredArguments.some(({ variadic }) => variadic),
+        has(command, '--watch') ||
+        (has(command, '--dry-run') && command.registeredArguments.some(({ variadic }) => variadic)),
     );
     const [, ...named] =
-      /`([a-z ]+) --watch` and `([a-z ]+)` print one\s+object a line/.exec(commandLineText) ?? [];
+      /`([a-z ]+) --watch`, `([a-z ]+)` and `([a-z ]+)`\s+print one object a line/.exec(commandLineText) ??
+      [];
     const documented = named.filter((words) => words !== undefined);
     expect(documented.sort()).toEqual(repeating.map(({ words }) => words).sort());
   });
@@ -492,6 +496,13 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'GET /{tenant}/{repo}/info/lfs/locks': 'git lfs locks',
   'POST /{tenant}/{repo}/info/lfs/locks/verify': 'git lfs push',
   'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git lfs unlock',
+  'POST /v1/tenants/{tenant}/repos/{repo}/uploads': '`files put`: a test of it has a store.',
+  'POST /v1/tenants/{tenant}/repos/{repo}/downloads': '`files get`, likewise.',
+  'POST /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}':
+    'For programs: `files put` needs no confirmation.',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}':
+    'The same: it takes names for a day, so `files put` could not continue.',
+  'GET /v1/tenants/{tenant}/repos/{repo}/files/usage': 'The same: `files list` has the sums.',
 };
 
 /** Of what an operation may be asked, what no command asks: field or parameter → why. */

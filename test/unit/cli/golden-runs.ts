@@ -7,10 +7,10 @@ export type Run = CliRun;
 type Change = NonNullable<Run['answers']>[number];
 
 /** Commands that ask more than the API: a store, a clone, a shell. */
-const elsewhere = /^(connect|du|doctor|completion|export local|gc run)/;
+const elsewhere = /^(connect|du|doctor|completion|export local|gc run|files (put|get))/;
 /** Of an example, what would go on until something changes, and files. */
 const endless = / --(watch|wait|output \S+)/g;
-const asks = /^(tenant|repo|object|lock) delete |^(tenant|repo) (download-)?limit |^repo public /;
+const asks = /^(tenant|repo|object|lock|files) delete |^(tenant|repo) (download-)?limit |^repo public /;
 
 /** The examples of the help, without what they would ask a person. */
 const exampleRuns = Object.entries(examples)
@@ -277,6 +277,10 @@ const tenantRuns: readonly Run[] = [
 
 const repoRuns: readonly Run[] = [
   run('repo create acme game --limit 4KiB', repo('game', { limitBytes: 4096 })),
+  run('repo create acme media --kind files', repo('media', { kind: 'files' })),
+  run('repo create acme media --kind files', { problem: 'store-cannot' }),
+  run('repo create acme media --kind git'),
+  run('repo list acme', { repos: [repo('game'), repo('media', { kind: 'files', storedBytes: 1024 })] }),
   run('repo list acme', {
     repos: [
       repo('old', { ...notScanned, deleting: true }),

@@ -54,8 +54,8 @@ LFS_QUOTA_URL and LFS_QUOTA_TOKEN: they go before your login. It's in \`~/.confi
 \`lfs-quota COMMAND --help\` shows examples. These options work with nearly every command:
 
 - \`--url\`, \`--token\`: instead of your login. Other users of your machine can see a command line, so prefer the variables.
-- \`--json\`: one JSON object on stdout, with the fields of the API. Lists contain all pages. \`usage --watch\` and \`object delete\` print one
-  object a line. Messages, prompts and progress go to stderr.
+- \`--json\`: one JSON object on stdout, with the fields of the API. Lists contain all pages. \`usage --watch\`, \`object delete\` and \`files delete\`
+  print one object a line. Messages, prompts and progress go to stderr.
 - \`--yes\`: skip the prompt. Without a terminal, a command that would prompt exits with 2.
 
 Tables fit your terminal. Piped output isn't shortened. \`NO_COLOR\` and \`FORCE_COLOR\` work.

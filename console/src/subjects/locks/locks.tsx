@@ -6,27 +6,25 @@ import { Button, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
 import type { RepoProps, SubjectParts } from '../../view-props.ts';
 import { Done, useDialog } from '../../views/dialog.tsx';
-import { Pager } from '../../views/pages.tsx';
+import { Find, useCursors } from '../../views/pages.tsx';
 import { actColumn, type Column, Table } from '../../views/table.tsx';
 
 const rowsMax = 20;
 
 /** The file locks of a repo, a page of the server's at a time: their order is none. */
 function Locks({ tenant, repo: { repo }, mayManage, nowMs }: RepoProps) {
-  const [filter, setFilter] = useState<{ file?: string; owner?: string }>({});
-  /** Where the pages before this one began. */
-  const [cursors, setCursors] = useState<readonly string[]>([]);
+  const [filter, setFilter] = useState<{ file?: string | undefined; owner?: string }>({});
+  const { page, toFirst, pagerOf } = useCursors(rowsMax);
   const { dialog, ask } = useDialog();
   const [said, setSaid] = useState('');
-  const query = { limit: rowsMax, path: filter.file, owner: filter.owner, cursor: cursors.at(-1) };
+  const query = { ...page, path: filter.file, owner: filter.owner };
   const asked = { tenant, repo, query };
   const { body, refusal, read } = useRead('GET /v1/tenants/{tenant}/repos/{repo}/locks', asked);
   const only = (next: typeof filter) => {
     setFilter(next);
-    setCursors([]);
+    toFirst();
   };
   const locks = body?.locks ?? [];
-  const next = body?.nextCursor ?? null;
   const isFiltered = filter.file !== undefined || filter.owner !== undefined;
   const ofOwner = mayManage ? locks.find(({ owner }) => owner === filter.owner) : undefined;
   const release = (title: string, what: string, { ownerName }: FileLockBody, of: Which) =>
@@ -64,7 +62,11 @@ function Locks({ tenant, repo: { repo }, mayManage, nowMs }: RepoProps) {
   return (
     <section class="card" aria-label="Locks">
       <div class="head">
-        <FindFile onFind={(file) => only(file === '' ? {} : { file })} />
+        <Find
+          label="Find a file"
+          placeholder="File path"
+          onFind={(text) => only({ file: text.trim() || undefined })}
+        />
         {isFiltered && <Button text="Show all" kind="quiet" onPress={() => only({})} />}
         {ofOwner && <Button text="Release all" kind="bad" onPress={() => releaseOwner(ofOwner)} />}
       </div>
@@ -74,12 +76,7 @@ function Locks({ tenant, repo: { repo }, mayManage, nowMs }: RepoProps) {
       {body && locks.length === 0 && (
         <p class="soft">{isFiltered ? 'No lock matches. Show all.' : 'No file is locked.'}</p>
       )}
-      <Pager
-        before={cursors.length * rowsMax}
-        shown={locks.length}
-        hasMore={next !== null}
-        onPage={(step) => setCursors(step === 1 && next !== null ? [...cursors, next] : cursors.slice(0, -1))}
-      />
+      {pagerOf(locks.length, body?.nextCursor)}
       {dialog}
     </section>
   );
@@ -100,26 +97,6 @@ async function releaseAll(asked: Released, then: (count: number) => void): Promi
   }
   then(count);
   return undefined;
-}
-
-function FindFile({ onFind }: { onFind: (file: string) => void }) {
-  const [typed, setTyped] = useState('');
-  const find = (event: Event) => {
-    event.preventDefault();
-    onFind(typed.trim());
-  };
-  return (
-    <form class="row size" onSubmit={find}>
-      <input
-        type="search"
-        aria-label="Find a file"
-        placeholder="File path"
-        value={typed}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-      />
-      <button type="submit">Find</button>
-    </form>
-  );
 }
 
 export const locks: SubjectParts = { tabs: { locks: Locks } };

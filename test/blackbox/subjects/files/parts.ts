@@ -48,7 +48,7 @@ export function partTests(api: () => Api): void {
         expectProblem(
           await ask([{ name: 'a', bytes: 6 * gib, ...more }]),
           422,
-          /^files\.0: a file in parts has/,
+          /^files\.0: a file in parts, such as/,
         );
       expectProblem(await ask([{ name: 'a', bytes: 5_000 * gib + 1 }]), 422, /can be up to 4\.88 TiB/);
       const many = await ask(Array.from({ length: 11 }, (_, at) => ({ name: `${at}`, bytes: 6 * gib })));

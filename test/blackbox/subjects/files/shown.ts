@@ -1,6 +1,6 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { untar } from '../../../support/subjects/exports/untar.ts';
+import { untar } from '../../../support/untar.ts';
 import { type Api, allPages, bearer, bodyOf, jsonOf, pageQuery } from '../../api.ts';
 import { type LfsObject, objectOf, push, serves } from '../../lfs.ts';
 import { FilesPlace, sevens } from './place.ts';

@@ -2,6 +2,7 @@ import { objectKey } from '../../../../lambda/core/rules/names.ts';
 import { fileNameBytesMax } from '../../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../../lambda/subjects/files/contract.ts';
 import { path, type TestedSubject } from '../../subject.ts';
+import { filesRuns } from './cli-runs.ts';
 
 export const files = {
   fill: {
@@ -38,4 +39,5 @@ export const files = {
       answers: { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/files', statusCode: 401 },
     },
   },
+  runs: { files: filesRuns },
 } satisfies TestedSubject;

@@ -265,7 +265,7 @@ describe('a download of an archive', () => {
     const { code, err } = await run();
     expect({ code, err }).toEqual({
       code: 1,
-      err: expect.stringContaining(`${file} exists by now. The whole archive is ${partFile}.`),
+      err: expect.stringContaining(`${file} exists by now. All of it is in ${partFile}.`),
     });
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect(readFileSync(partFile).equals(content)).toBe(true);

@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, w
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { untar } from '../../../../support/subjects/exports/untar.ts';
 import { useTempFolders } from '../../../../support/temp-folder.ts';
+import { untar } from '../../../../support/untar.ts';
 import { cli } from '../../harness.ts';
 import { type FakeObject, FakeService, fakeObject } from './fake-service.ts';
 

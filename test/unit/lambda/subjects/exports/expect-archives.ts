@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { expect } from 'vitest';
 import type { ExportStack } from '../../../../support/subjects/exports/export-stack.ts';
-import { untar } from '../../../../support/subjects/exports/untar.ts';
+import { untar } from '../../../../support/untar.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder } from '../../../local/system/durable-file.ts';
-import { CliError } from '../../errors.ts';
+import { syncFolder } from '../local/system/durable-file.ts';
+import { CliError } from './errors.ts';
 import {
   type Attempt,
   type DownloadDeps,
@@ -11,9 +11,9 @@ import {
   retrying,
   TransferError,
   throwBroken,
-} from '../../transfer.ts';
+} from './transfer.ts';
 
-/** What both ways to an archive on this disk have in common: a file that is downloaded, and goes on after a break. */
+/** A file that is downloaded, and goes on after a break. */
 
 /** A link that somebody has put there leads to a file of theirs. Windows has no such flag. */
 export const noLink = constants.O_NOFOLLOW ?? 0;
@@ -251,7 +251,7 @@ export async function giveName(
       () => false,
     ));
   if (!isLinked && !isForced && existsSync(name))
-    throw new CliError(`${name} exists by now. The whole archive is ${whole}.`, {
+    throw new CliError(`${name} exists by now. All of it is in ${whole}.`, {
       hint: 'Move it where you need it.',
     });
   // Some file systems know no links.

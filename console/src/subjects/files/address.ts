@@ -1,0 +1,1 @@
+export const files = { tab: 'files', kind: 'files' } as const;

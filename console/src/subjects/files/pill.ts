@@ -1,0 +1,3 @@
+import type { OverviewPart } from '../../view-props.ts';
+
+export const files: OverviewPart = { repoPills: { 40: ({ kind }) => kind } };

@@ -248,7 +248,8 @@ async function wrongInParts(
   const refuse = (why: string, file = inParts[0]) =>
     file && problem('invalid-body', `files.${files.indexOf(file)}: ${why}.`);
   const checked = inParts.find(({ sha256, contentType }) => sha256 ?? contentType);
-  if (checked) return refuse('a file in parts, such as one above 5 GiB, has neither sha256 nor contentType', checked);
+  if (checked)
+    return refuse('a file in parts, such as one above 5 GiB, has neither sha256 nor contentType', checked);
   const count = inParts.reduce((sum, { bytes }) => sum + partCountOf(settings, bytes), 0);
   if (count > partsMax)
     return problem('too-many-files', `These files have ${count} parts. Name files with up to ${partsMax}.`);

@@ -12,11 +12,14 @@ const seed = process.env['SHUFFLE'];
 /** As `lane_limit` in .ci/run. */
 const laneTimeout = 45 * 60_000;
 
+/** A server does a moment later what it was asked. */
+const patient = { expect: { poll: { timeout: 120_000 } } };
+
 /** What needs nothing but Node. A test fails by being wrong, not by a busy machine: the lane has a time limit (.ci/run). */
 const onNode = {
   testTimeout: laneTimeout,
   hookTimeout: laneTimeout,
-  expect: { poll: { timeout: 120_000 } },
+  ...patient,
   setupFiles: ['./test/support/fixed-seed.ts'],
   maxWorkers,
   // The CDK's own validator takes seconds for each template; `npm run synth` keeps it on.
@@ -71,7 +74,13 @@ export default defineConfig({
       },
       {
         // The contract suites against DynamoDB Local and versitygw: .ci/engines.sh starts them.
-        test: { name: 'engines', include: ['test/engines/**/*.test.ts'], testTimeout: 60_000, maxWorkers },
+        test: {
+          ...patient,
+          name: 'engines',
+          include: ['test/engines/**/*.test.ts'],
+          testTimeout: 60_000,
+          maxWorkers,
+        },
       },
       {
         // Requests made from /openapi.json: .ci/api.sh fetches what makes them.
@@ -130,6 +139,7 @@ export default defineConfig({
       {
         // A server of the image: .ci/image.sh builds and starts it.
         test: {
+          ...patient,
           name: 'image',
           include: ['test/image/**/*.test.ts'],
           testTimeout: 120_000,
@@ -140,6 +150,7 @@ export default defineConfig({
       {
         // `cdk deploy` to an emulated AWS, and the bundles under the Lambda runtime emulator: .ci/deployed.sh.
         test: {
+          ...patient,
           name: 'deployed',
           include: ['test/deployed/**/*.test.ts'],
           setupFiles: ['./test/support/fixed-seed.ts'],

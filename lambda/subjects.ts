@@ -1,6 +1,6 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { onePutEach } from './core/ledger/rules/upload-way.ts';
-import { noClaims } from './core/ledger/seams.ts';
+import type { Claims } from './core/ledger/seams.ts';
 import { each, type Those, those } from './core/rules/lists.ts';
 import type { NeedsOfAll } from './core/rules/types.ts';
 import { accessBelongings } from './frame/access/seams.ts';
@@ -18,8 +18,11 @@ type Needs<F extends (deps: never) => unknown> = Parameters<F>[0];
 export const wayOf = (deps: NeedsOfAll<Those<typeof batches, 'way'>>) =>
   each(those(batches, 'way'), deps)[0] ?? onePutEach;
 
-export const claimsOf = (deps: NeedsOfAll<Those<typeof claims, 'claims'>>) =>
-  each(those(claims, 'claims'), deps)[0] ?? noClaims;
+/** Each ends those of its own kind. */
+export function claimsOf(deps: NeedsOfAll<Those<typeof claims, 'claims'>>): Claims {
+  const all = each(those(claims, 'claims'), deps);
+  return { end: async (input) => (await Promise.all(all.map(({ end }) => end(input)))).flat() };
+}
 
 export const listenersOf = (deps: NeedsOfAll<Those<typeof listening, 'listener'>>) =>
   each(those(listening, 'listener'), deps);

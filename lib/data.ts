@@ -207,8 +207,8 @@ export class ObjectStorage extends Construct {
       ...(corsOrigins.length > 0 && { cors: [corsRule(corsOrigins)] }),
       lifecycleRules: [
         {
-          // Parts of an incomplete multipart upload are billed, and no listing counts them. An export may take a day.
-          abortIncompleteMultipartUploadAfter: Duration.days(2),
+          // Parts of an incomplete multipart upload are billed, and no listing counts them. Files in parts may take 7 days.
+          abortIncompleteMultipartUploadAfter: Duration.days(8),
           // Also without versions: a bucket that once kept them may still hold some.
           noncurrentVersionExpiration: Duration.days(Math.max(1, keepDeletedDays)),
           expiredObjectDeleteMarker: true,

@@ -1,4 +1,5 @@
 import { allThose } from '../core/rules/lists.ts';
+import { createMultiparts } from '../core/store/multiparts.ts';
 import { createTextFiles } from '../core/store/object-store.ts';
 import { storesOf } from '../core/table/stores.ts';
 import { warmUpScan } from '../frame/aws/function.ts';
@@ -18,7 +19,7 @@ export function reconcileDeps() {
     store: objectStore(client),
     ...storesOf(allThose(reconciles, 'stores'), tables),
     ...storesOf(allThose(claims, 'stores'), tables),
-    archives: createTextFiles({ client }),
+    archives: { ...createTextFiles({ client }), ...createMultiparts({ client }) },
     queue: queue(),
     failures: stores.failures(tables),
     redelivery: redelivery('LFS_QUOTA_QUEUE_URL'),

@@ -5,6 +5,7 @@
 
 export { publicReconciles as downloads } from '../subjects/downloads/seams.ts';
 export { exportReconciles as exports } from '../subjects/exports/seams.ts';
+export { fileReconciles as files } from '../subjects/files/seams.ts';
 export { gcReconciles as gc } from '../subjects/gc/seams.ts';
 export { hostReconciles as hosts } from '../subjects/hosts/seams.ts';
 export { lockReconciles as locks } from '../subjects/locks/seams.ts';

@@ -13,6 +13,8 @@ export interface ApiFixture {
   readonly repo: string;
   /** Holds something too. */
   readonly repoToDelete: string;
+  /** Of files. */
+  readonly filesRepo: string;
   readonly oid: string;
 }
 
@@ -42,11 +44,12 @@ export async function startApi(
   for (const tenant of ['demo', 'to-be-deleted']) await create('/v1/tenants', { tenant });
   const created = await create('/v1/tenants/demo/tokens', { scope: 'write' });
   const { token: writeToken } = z.object({ token: z.string() }).parse(created);
-  const [repo, repoToDelete] = ['art', 'to-delete'];
+  const [repo, repoToDelete, filesRepo] = ['art', 'to-delete', 'media'];
+  await create('/v1/tenants/demo/repos', { repo: filesRepo, kind: 'files' });
   const oid = await push({ url, token: writeToken, repo }, 'an object');
   await push({ url, token: writeToken, repo: repoToDelete }, 'an object');
   return {
-    fixture: { url, adminToken, writeToken, tenant: 'demo', repo, repoToDelete, oid },
+    fixture: { url, adminToken, writeToken, tenant: 'demo', repo, repoToDelete, filesRepo, oid },
     close: async () => {
       await stack.close();
       await gitHost.close();

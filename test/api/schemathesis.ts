@@ -43,7 +43,8 @@ export async function fuzzOnce(
 }
 
 /** Which token each operation takes, and names that exist: requests for what does not would only ever see a 404. */
-function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: ApiFixture): string {
+function configOf(fixture: ApiFixture): string {
+  const { adminToken, writeToken, tenant, repo, repoToDelete, filesRepo, oid } = fixture;
   const operation = (filter: string, token: string, parameters: Readonly<Record<string, string>>) => {
     const named = Object.entries(parameters).map(([name, value]) => `${name} = "${value}"`);
     return [
@@ -96,6 +97,9 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     // Which hours are final, and that the first isn't after the last, is said in words.
     `${operation(id('listUsage'), adminToken, {})}${inWords}`,
     `${operation(id('correctUsage'), adminToken, { tenant })}${inWords}`,
+    // What a file can be called is said in words, and who has all of a tenant has no prefix.
+    `${operation(path('^/v1/tenants/.tenant./repos/.repo./(uploads|files|downloads)'), adminToken, { tenant, repo: filesRepo })}${inWords}`,
+    `${operation(id('createToken'), adminToken, { tenant })}${inWords}`,
     // Which storage classes a store has is said in words.
     `${operation(id('updateTenant'), adminToken, {})}${inWords}`,
     // A cursor holds what the store named, so only the store can tell a wrong one.

@@ -157,7 +157,7 @@ export function deleteTests(api: () => Api): void {
     it('is not listed after what is no cursor of that list', async () => {
       const path = `/v1/tenants/${own.tenant}/deletions`;
       const hex = (text: string) => `c${Buffer.from(text).toString('hex')}`;
-      for (const cursor of ['c', ...['game', '#game', '/#', `${'a'.repeat(65)}#game`].map(hex)])
+      for (const cursor of ['c', ...['game', '#game', `${'a'.repeat(802)}#game`].map(hex)])
         expectProblem(await manage('GET', `${path}?cursor=${cursor}`), 422, /^cursor: /);
       const places = ['0#', 'gc-a-0-1#game#x', 'z#\u{10ffff}', `z#${'x'.repeat(1024)}`, '0#\u0000', '0#aaa'];
       for (const cursor of [...places.map(hex), `${hex('0#')}${'ff'.repeat(1024)}`])

@@ -17,6 +17,7 @@ archiveStoreContract('in memory', async () => {
 });
 
 archiveStoreContract('the local store', openLocalArchives);
+archiveStoreContract('the local store, without the SDK', () => openLocalArchives({ withoutSdk: true }));
 
 for (const names of nameLayouts)
   archiveStoreContract(
@@ -25,7 +26,7 @@ for (const names of nameLayouts)
     { many: 'they are those of the local store' },
   );
 
-async function openLocalArchives() {
+async function openLocalArchives(more: { withoutSdk?: boolean } = {}) {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'archive-contract-'));
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
   const running = await startStore({ port: 0, dataDir, bucket: 'objects', credentials });
@@ -33,6 +34,7 @@ async function openLocalArchives() {
     endpoint: running.url,
     bucket: 'objects',
     credentials,
+    ...more,
     stop: async () => {
       await running.close();
       await rm(dataDir, { recursive: true });

@@ -26,10 +26,12 @@ describeOn(versitygw, (endpoint) => {
     },
   });
 
-  archiveStoreContract('versitygw', async () =>
-    openS3Archives({
-      ...(await createBucket(endpoint, `archives-${randomBytes(6).toString('hex')}`)),
-      stop: async () => {},
-    }),
-  );
+  for (const withoutSdk of [false, true])
+    archiveStoreContract(`versitygw${withoutSdk ? ', without the SDK' : ''}`, async () =>
+      openS3Archives({
+        ...(await createBucket(endpoint, `archives-${randomBytes(6).toString('hex')}`)),
+        stop: async () => {},
+        withoutSdk,
+      }),
+    );
 });

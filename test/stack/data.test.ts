@@ -113,7 +113,7 @@ describe('the bucket', () => {
         Rules: [
           {
             Status: 'Enabled',
-            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 },
+            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 8 },
             // What an earlier setting kept goes too.
             NoncurrentVersionExpiration: { NoncurrentDays: 1 },
             ExpiredObjectDeleteMarker: true,

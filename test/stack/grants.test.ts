@@ -30,7 +30,7 @@ const itemKinds: Readonly<Record<string, string>> = {
   'email-items': 'EMAIL#*',
   'count-items': all(...countPartitions),
   'push-items': all(...countPartitions, ...pushPartitions, ...linkPartitions),
-  'file-items': all(...countPartitions, 'DOWNLOADS#*'),
+  'file-items': all(...countPartitions, 'DOWNLOADS#*', 'PARTS#*'),
   'file-notes': all('AUDIT#*', 'REQUEST#*'),
   'lock-items': 'LOCKS#*',
   'lock-notes': 'AUDIT#* and GRANT#*',

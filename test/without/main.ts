@@ -21,7 +21,7 @@ import { type Rest, removeSubjects, subjectsWith } from './remove-subject.ts';
  */
 
 /** Outside of a subject's folders, all of them in lists: of the product, and of the tests. Of each that comes off. */
-const linesMax = { product: 11, tests: 6 };
+const linesMax = { product: 12, tests: 6 };
 const lists: readonly string[] = [
   'package.json',
   'cli/alone.ts',

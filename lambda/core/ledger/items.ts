@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sha256Hex } from '../rules/hash.ts';
-import { nullable } from '../rules/stored.ts';
+import { mapOf, nullable } from '../rules/stored.ts';
 import { byDueIndex, dueShards, refuseNewerFormat } from '../table/table.ts';
 import {
   type Deletion,
@@ -69,7 +69,7 @@ const repoLimit = z.looseObject({ limitBytes: bytes });
 
 const reservationItem = reservationFields.extend({
   reservationId: z.string(),
-  chunked: z.record(z.string(), z.literal(true)).optional(),
+  chunked: mapOf(z.literal(true)).optional(),
   chunkedUntilMs: z.number().optional(),
 });
 
@@ -247,7 +247,7 @@ export const pointsText = (points: readonly StoredPoint[]): string =>
 export const parseReservation = once((item: unknown): Reservation => {
   const { reservationId: id, chunked, chunkedUntilMs = 0, ...rest } = reservationItem.parse(item);
   const reservation = { ...rest, id };
-  const oids = new Set(Object.keys(chunked ?? {}));
+  const oids = new Set(chunked?.keys());
   if (oids.size === 0) return reservation;
   const { expiresAtMs, lapsedAtMs } = rest;
   return {

@@ -1,4 +1,4 @@
-import { objectOf } from '../rules/stored.ts';
+import { escaped, objectOf } from '../rules/stored.ts';
 import { absent, all, exists, removingKeys, setting } from '../table/expressions.ts';
 import {
   deleteItem,
@@ -105,7 +105,7 @@ async function issueReservation(
 }
 
 const chunkedFields = (oids: Iterable<string>) => ({
-  chunked: Object.fromEntries([...oids].map((oid) => [oid, true])),
+  chunked: objectOf(new Map([...oids].map((oid) => [oid, true]))),
 });
 
 /**
@@ -134,7 +134,7 @@ async function endChunked(
         left.length > 0
           ? setting(chunkedFields(left))
           : setting({ ...chunkedFields(left), lapsedAtMs, [byDueIndex.sk]: before.lookAtMs ?? lapsedAtMs }),
-        ...(isGone ? [removingKeys('claims', [oid])] : []),
+        ...(isGone ? [removingKeys('claims', [escaped(oid)])] : []),
       ],
       condition: '#chunked = :before',
       values: { ':before': item['chunked'] },

@@ -167,6 +167,3 @@ export interface Claims {
     untilMs?: number;
   }) => Promise<readonly string[]>;
 }
-
-/** If nothing goes another way. */
-export const noClaims: Claims = { end: async () => [] };

@@ -26,7 +26,8 @@ export const mapOf = <T extends z.ZodType>(value: T) =>
 
 const unescaped = (name: string) => (name.startsWith(escapeMark) ? name.slice(escapeMark.length) : name);
 
+/** What a map's name is stored as. */
+export const escaped = (name: string) => (name in Object.prototype ? escapeMark + name : name);
+
 export const objectOf = <V>(map: ReadonlyMap<string, V>): Record<string, V> =>
-  Object.fromEntries(
-    [...map].map(([name, value]) => [name in Object.prototype ? escapeMark + name : name, value]),
-  );
+  Object.fromEntries([...map].map(([name, value]) => [escaped(name), value]));

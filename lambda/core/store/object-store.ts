@@ -121,7 +121,7 @@ function deleteRequest(keys: readonly string[]) {
   return { method: 'POST', query: { delete: '' }, headers, body } as const;
 }
 
-function escapeXml(text: string): string {
+export function escapeXml(text: string): string {
   // A parser makes an unescaped line break another one.
   return text.replace(/[&<>"\t\n\r]/g, (char) => `&#${char.charCodeAt(0)};`);
 }

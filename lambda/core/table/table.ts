@@ -18,6 +18,7 @@ import type { Fields } from './expressions.ts';
  * | … gone      | GONE#{name}#{repo} | {oid}               |                               |                               |
  * | chunked upload | UPLOAD#{name}#{repo}#{oid} | {upload}    | UPLOADS, next look#upload     |                               |
  * | … proof, SHA-256 of a chunk | UPLOAD#{upload}#{oid} | {chunk}, #{chunk} |       |                               |
+ * | file in parts | PARTS#{name} | {repo}#{name's hash}#{upload} | PARTS, next look#upload |                               |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | … session   | TOKEN#{id}     | SESSION#{id} (of the operator: below TOKEN#operator) |  |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |

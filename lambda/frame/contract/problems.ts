@@ -46,6 +46,8 @@ export const problemTypes = {
   'store-cannot': { status: 409, title: "The object store can't have repos of kind files" },
   'repo-closed': { status: 409, title: 'The repo is being deleted' },
   'repos-full': { status: 409, title: 'The tenant has the maximum number of repos' },
+  'parts-missing': { status: 409, title: "Parts of the file aren't stored" },
+  'name-taken': { status: 409, title: 'Another file has the name' },
   'limits-full': { status: 409, title: 'The tenant has the maximum of repo limits' },
   'public-repos-full': { status: 409, title: 'The tenant has the maximum of public repos' },
   'linked-repos-full': { status: 409, title: 'The tenant has the maximum of linked repos' },

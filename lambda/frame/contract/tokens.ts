@@ -77,13 +77,7 @@ export const createTokenBody = z
     ...scopeRule,
     path: ['prefix'],
   })
-  .meta({
-    id: 'CreateToken',
-    not: {
-      properties: { scope: { const: 'manage' } },
-      anyOf: [manageWithRepos.not, { required: ['scope', 'prefix'] }],
-    },
-  });
+  .meta({ id: 'CreateToken', ...manageWithRepos });
 
 const tokenSchema = z
   .object({

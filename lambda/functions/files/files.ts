@@ -1,6 +1,6 @@
-import { onePutEach } from '../../core/ledger/rules/upload-way.ts';
 import { allThose, each, those } from '../../core/rules/lists.ts';
 import { KnownObjects, ListingPace } from '../../core/scan/rules/known-objects.ts';
+import { createMultiparts } from '../../core/store/multiparts.ts';
 import { storesOf } from '../../core/table/stores.ts';
 import { deployed } from '../../frame/aws/deployed.ts';
 import { warmUpTableAndScan } from '../../frame/aws/function.ts';
@@ -19,6 +19,7 @@ import {
   urlSigner,
 } from '../../parts.ts';
 import { create } from '../../subjects/files/handler.ts';
+import { partUploads } from '../../subjects/files/stores.ts';
 import { listenersOf } from '../../subjects.ts';
 
 export function filesDeps() {
@@ -32,7 +33,10 @@ export function filesDeps() {
     knownObjects: new KnownObjects(),
     listeners: listenersOf(deps),
     meters: each(those(meters, 'meter'), deps),
-    way: onePutEach,
+    partUploads: partUploads(tables),
+    archives: createMultiparts({ client }),
+    // S3 keeps it.
+    ...(place.endpoint === undefined && { provesParts: async () => true }),
     tokens: stores.tokens(tables),
     audit: stores.audit(tables),
     requestKeys: stores.requestKeys(tables),

@@ -51,7 +51,7 @@ const uploadsBody = z
     files: filesOf(
       z.strictObject({
         name,
-        bytes: bytes.describe('Up to 5 GiB.'),
+        bytes: bytes.describe('More than 5 GiB go in parts.'),
         sha256: z
           .string()
           .regex(oidPattern, 'must be 64 lower-case hex digits')
@@ -62,11 +62,23 @@ const uploadsBody = z
           .regex(/^[\w.+-]{1,127}\/[\w.+-]{1,127}$/, 'must be a media type without parameters')
           .optional()
           .describe('Default: any.'),
+        inParts: z
+          .boolean()
+          .optional()
+          .describe('You can send parts: from 100 MiB on, get them. Without sha256 and contentType.'),
       }),
     ),
     lifetimeSeconds,
   })
   .meta({ id: 'RequestUploads' });
+
+const partSchema = z.object({
+  number: count,
+  bytes,
+  stored: z.literal(true).optional().describe("It's there: don't send it again."),
+  url: z.string().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+});
 
 const uploadSchema = z
   .object({
@@ -74,10 +86,15 @@ const uploadSchema = z
     state: z
       .enum(['upload', 'stored', 'name-taken', 'over-limit', 'no-space'])
       .describe(
-        "upload: PUT it. stored: it's there, with this SHA-256. name-taken: something else is, or was within about a day. over-limit: it doesn't fit. no-space: the server's disk is full.",
+        "upload: PUT it. stored: it's there, with this SHA-256. name-taken: something else is, or was within about a day, or is sent in parts. over-limit: it doesn't fit. no-space: the server's disk is full.",
       ),
     url: z.string().optional(),
     headers: z.record(z.string(), z.string()).optional().describe('Send these unchanged.'),
+    parts: z
+      .array(partSchema)
+      .optional()
+      .describe('In place of a URL: PUT each to its own, then confirm. Request it again for fresh URLs.'),
+    uploadId: z.string().optional().describe('Of a file in parts: confirms and cancels it.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
     limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),
@@ -93,7 +110,9 @@ const uploadSchema = z
 const uploadsSchema = z
   .object({
     uploads: z.array(uploadSchema).describe('One per file, in the order of the request.'),
-    uploadId: stringOrNull.describe('Cancels them. null: none has the state upload.'),
+    uploadId: stringOrNull.describe(
+      'Cancels them. null: none has the state upload, or only some that were requested before.',
+    ),
     allUpload: z.boolean(),
   })
   .meta({ id: 'FileUploads' });
@@ -190,7 +209,7 @@ export const fileContract = {
     id: 'requestUploads',
     summary: 'Request uploads of files',
     description:
-      'Each file that fits gets a signed PUT for exactly its bytes, which stores it only if nothing has its name. A file never changes: upload the new one under a new name, then delete the old one. With an `Idempotency-Key`, a repetition within 24 hours gets the same result.',
+      'Each file that fits gets a signed PUT for exactly its bytes, which stores it only if nothing has its name. A file never changes: upload the new one under a new name, then delete the old one. Larger files get a PUT for each of up to 1,024 parts, for up to 7 days: request the same file again to continue. With an `Idempotency-Key`, a repetition within 24 hours gets the same result.',
     access: 'writer',
     keepsToPrefix: true,
     takesRequestKey: true,
@@ -220,13 +239,14 @@ export const fileContract = {
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}': {
     id: 'confirmUpload',
     summary: 'Check that a file is stored',
-    description: 'Optional: it only shows the file in the usage earlier.',
+    description:
+      'Makes parts the file: repeat it until you get an answer. For other files it is optional, and only shows them in the usage earlier.',
     access: 'writer',
     keepsToPrefix: true,
     variables,
     body: { schema: z.strictObject({ name }).meta({ id: 'ConfirmUpload' }), example: { name: file.name } },
     answers: { 200: answer("It's stored.", storedSchema, file) },
-    problems: [...ofRepo, 'file-not-stored'],
+    problems: [...ofRepo, 'file-not-stored', 'parts-missing', 'name-taken'],
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}/uploads/{uploadId}': {
     id: 'cancelUpload',

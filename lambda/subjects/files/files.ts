@@ -1,10 +1,12 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestFileDeletion } from '../../core/ledger/empty-objects.ts';
+import { sumEntries } from '../../core/ledger/rules/reservation.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { nextPage, pageKeysMax } from '../../core/store/rules/store.ts';
 import { beyondPrefix, type TokenRecord } from '../../frame/access/rules/tokens.ts';
+import { endUpload, isGone, type PartDeps } from './parts.ts';
 
 export interface ListedFile {
   readonly name: string;
@@ -132,7 +134,7 @@ async function oneFile({ store }: ListDeps, { name, ...path }: RepoPath & { name
  * @throws {LedgerUnavailableError}
  */
 export async function cancelUploads(
-  deps: Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids'>,
+  deps: Pick<CoreDeps, 'ids' | 'queue'> & PartDeps,
   input: RepoPath & { uploadId: string; name: string | undefined; token: TokenRecord | undefined },
 ): Promise<{ fileCount: number; bytes: number } | 'full' | undefined> {
   const { uploadId, name, token = {}, ...path } = input;
@@ -140,6 +142,13 @@ export async function cancelUploads(
   if (reservation?.state !== 'issued') return undefined;
   const objects = new Map([...reservation.entries].filter(([each]) => each === (name ?? each)));
   if (objects.size === 0 || beyondPrefix(token, [...objects.keys()]) !== undefined) return undefined;
-  if ((await requestFileDeletion(deps, { ...path, objects, onlyNew: true })) === 'full') return 'full';
-  return { fileCount: objects.size, bytes: [...objects.values()].reduce((sum, bytes) => sum + bytes, 0) };
+  const canceled = { fileCount: objects.size, bytes: sumEntries(objects) };
+  for (const each of reservation.chunked ?? []) {
+    if (!objects.has(each)) continue;
+    const ended = await endUpload(deps, { ...path, name: each, upload: uploadId });
+    if (!ended || isGone(ended)) objects.delete(each);
+  }
+  if (objects.size === 0) await deps.queue.request({ tenant: path.tenant, reason: 'delete', full: false });
+  else if ((await requestFileDeletion(deps, { ...path, objects, onlyNew: true })) === 'full') return 'full';
+  return canceled;
 }

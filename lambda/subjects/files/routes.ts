@@ -14,12 +14,14 @@ import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { type Reader, refuseBeyondPrefix, seesRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
-import { fileContract, uploadIdPattern } from './contract.ts';
+import { fileContract, type UploadsRequest, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
 import { cancelUploads, deleteFiles, type FilesOf, headsAtOnce, listFiles, usageOfFiles } from './files.ts';
+import { completeUpload } from './parts.ts';
+import { fileBytesMax, isInParts, partCountOf, partsMax } from './rules/part-upload.ts';
 import { requestUploads, type UploadDeps } from './uploads.ts';
 
-type Needs = UploadDeps & DownloadDeps;
+type Needs = UploadDeps & DownloadDeps & { readonly provesParts: () => Promise<boolean> };
 
 export const fileOperations = operationsFor<Needs>()(fileContract, {
   'POST /v1/tenants/{tenant}/repos/{repo}/uploads': async (
@@ -29,7 +31,10 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     const found = await findFilesRepo(deps, { tenant: tenant.tenant, token, event, names: namesOf(body) });
     if ('refusal' in found) return found.refusal;
     const { files } = body;
-    const refusal = wrongFile(deps, files) ?? (await wrongForStore(deps, { ...found.path, files }));
+    const refusal =
+      wrongFile(deps, files) ??
+      (await wrongForStore(deps, { ...found.path, files })) ??
+      (await wrongInParts(deps, files));
     if (refusal) return refusal;
     const asked = { tenant, token, files, lifetimeMs: lifetimeOf(deps, body), record: found.record };
     const outcome = await requestUploads(deps, asked, requestKey);
@@ -54,6 +59,10 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
   ) => {
     const found = await findFilesRepo(deps, { tenant, token, event, names: [name] });
     if ('refusal' in found) return found.refusal;
+    const outcome = await completeUpload(deps, { ...found.path, name, upload: uploadIdOf(event) });
+    if (outcome === 'taken') return problem('name-taken', `Something else is stored as ${name}.`);
+    if (outcome !== 'done')
+      return problem('parts-missing', `PUT the other parts of ${name} first: ${runsText(outcome)}.`);
     const [stored] = await Promise.all([
       deps.store.head(objectKey({ ...found.path, oid: name })),
       requestOrLog(deps, { tenant, reason: 'verify', full: false }),
@@ -74,7 +83,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
       names: name === undefined ? [] : [name],
     });
     if ('refusal' in found) return found.refusal;
-    const uploadId = event.pathParameters?.['uploadId'] ?? '';
+    const uploadId = uploadIdOf(event);
     const canceled = uploadIdPattern.test(uploadId)
       ? await cancelUploads(deps, { ...found.path, uploadId, name, token })
       : undefined;
@@ -194,6 +203,24 @@ function filesOf(
 
 const cursorOf = (next: string | null) => (next === null ? null : encodeCursor(next));
 
+const uploadIdOf = (event: APIGatewayProxyEventV2) => event.pathParameters?.['uploadId'] ?? '';
+
+const runsShownMax = 20;
+
+/** Numbers in their order: `1 to 3, 7`. */
+function runsText(numbers: readonly number[]): string {
+  const runs: [first: number, last: number][] = [];
+  for (const number of numbers) {
+    const run = runs.at(-1);
+    if (run && number === run[1] + 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  const shown = runs
+    .slice(0, runsShownMax)
+    .map(([first, last]) => (first < last ? `${first} to ${last}` : first));
+  return [...shown, ...(runs.length > runsShownMax ? ['…'] : [])].join(', ');
+}
+
 const lifetimeDefaultSeconds = 300;
 
 const lifetimeOf = (
@@ -202,14 +229,33 @@ const lifetimeOf = (
 ) => Math.min(lifetimeSeconds * 1000, settings.urlLifetimeMs);
 
 function wrongFile(
-  { settings: { objectBytesMax } }: Pick<RouteDeps, 'settings'>,
-  files: readonly { readonly name: string; readonly bytes: number }[],
+  { settings }: Pick<RouteDeps, 'settings'>,
+  files: UploadsRequest['files'],
 ): Refusal | undefined {
   if (new Set(files.map(({ name }) => name)).size < files.length)
     return problem('invalid-body', 'files: each name can be there once.');
-  const large = files.findIndex(({ bytes }) => bytes > objectBytesMax);
+  const bytesMax = fileBytesMax(settings);
+  const large = files.findIndex(({ bytes }) => bytes > bytesMax);
   if (large < 0) return undefined;
-  return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(objectBytesMax)}.`);
+  return problem('invalid-body', `files.${large}.bytes: can be up to ${formatBytes(bytesMax)}.`);
+}
+
+async function wrongInParts(
+  { settings, provesParts }: Pick<Needs, 'settings' | 'provesParts'>,
+  files: UploadsRequest['files'],
+): Promise<Refusal | undefined> {
+  const inParts = files.filter((file) => isInParts(settings, file));
+  const refuse = (why: string, file = inParts[0]) =>
+    file && problem('invalid-body', `files.${files.indexOf(file)}: ${why}.`);
+  const checked = inParts.find(({ sha256, contentType }) => sha256 ?? contentType);
+  if (checked)
+    return refuse('a file in parts, such as one above 5 GiB, has neither sha256 nor contentType', checked);
+  const count = inParts.reduce((sum, { bytes }) => sum + partCountOf(settings, bytes), 0);
+  if (count > partsMax)
+    return problem('too-many-files', `These files have ${count} parts. Name files with up to ${partsMax}.`);
+  if (inParts.length === 0 || (await provesParts())) return undefined;
+  const most = formatBytes(settings.objectBytesMax);
+  return refuse(`the object store can't take files in parts, so one can have up to ${most}`);
 }
 
 /** What a folder's name can have, and a store's that keeps its keys as folders. */

@@ -21,15 +21,18 @@ export const files = {
       memoryMb: 1_024,
       table: ['GetItem', 'Query', 'BatchGetItem'],
       items: [
-        pushes('TENANT#*', 'SHARDS#*'),
+        pushes('TENANT#*', 'SHARDS#*', 'PARTS#*'),
         on(['REQUEST#*', 'AUDIT#*'], 'PutItem', 'UpdateItem'),
         tokenUse,
       ],
-      objects: ['GetObject', 'PutObject'],
-      notAdopted: ['GetObject', 'PutObject'],
+      objects: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+      notAdopted: ['GetObject', 'PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
       bucket: ['ListBucket'],
       queues: { reconciles: ['send'] },
       secrets: ['admin token'],
     },
+  },
+  adds: {
+    reconcile: { objects: ['AbortMultipartUpload'], notAdopted: ['AbortMultipartUpload'] },
   },
 } as const satisfies SubjectSpec;

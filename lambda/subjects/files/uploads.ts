@@ -12,8 +12,10 @@ import { lastingTokenId, type TokenRecord, userOf } from '../../frame/access/rul
 import { iso } from '../../frame/contract/fields.ts';
 import type { UploadBody, UploadsBody, UploadsRequest } from './contract.ts';
 import { headsAtOnce } from './files.ts';
+import { type PartDeps, type PartsWay, partsBody, partsWay } from './parts.ts';
+import { isInParts } from './rules/part-upload.ts';
 
-export type UploadDeps = AdmitUploadDeps & Pick<AccessPorts, 'requestKeys'>;
+export type UploadDeps = Omit<AdmitUploadDeps, 'way'> & PartDeps & Pick<AccessPorts, 'requestKeys'>;
 
 interface Asked {
   readonly tenant: TenantRecord;
@@ -63,8 +65,10 @@ export async function requestUploads(
 async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcome> {
   const { tenant, record, token, files, lifetimeMs } = asked;
   const { repo, storageClass = tenant.storageClass } = record;
+  const way = partsWay(deps, { lifetimeMs });
+  const chunked = new Set(files.filter((file) => isInParts(deps.settings, file)).map(({ name }) => name));
   const outcome = await admitUpload(
-    { ...deps, settings: { ...deps.settings, urlLifetimeMs: lifetimeMs } },
+    { ...deps, way, settings: { ...deps.settings, urlLifetimeMs: lifetimeMs } },
     {
       tenant,
       repo,
@@ -73,6 +77,7 @@ async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcom
       user: token ? userOf(token) : null,
       ...(token && { madeBy: makerOf(token), tokenId: lastingTokenId(token) }),
       objects: new Map(files.map(({ name, bytes }) => [name, bytes])),
+      ...(chunked.size > 0 && { chunked }),
       files: new Map(files.map(({ name, sha256, contentType }) => [name, { oid: sha256, contentType }])),
     },
   );
@@ -81,7 +86,7 @@ async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcom
   const uploads = await mapLimited(files, headsAtOnce, async (file) => {
     const verdict = outcome.verdicts.get(file.name);
     if (!verdict) throw new Error('A file got no verdict.');
-    return { name: file.name, ...(await said(deps, { asked, file, verdict, nowMs })) };
+    return { name: file.name, ...(await said(deps, { asked, file, verdict, nowMs, sent: way.sent })) };
   });
   return { kind: 'answered', body: bodyOf(uploads, outcome.reservationId) };
 }
@@ -95,10 +100,10 @@ const bodyOf = (uploads: UploadBody[], uploadId: string | null = null): UploadsB
 type File = UploadsRequest['files'][number];
 
 async function said(
-  deps: Pick<UploadDeps, 'store'>,
-  input: { asked: Asked; file: File; verdict: UploadVerdict; nowMs: number },
+  deps: Pick<UploadDeps, 'store' | 'signer' | 'clock'>,
+  input: { asked: Asked; file: File; verdict: UploadVerdict; nowMs: number; sent: PartsWay['sent'] },
 ): Promise<Omit<UploadBody, 'name'>> {
-  const { asked, file, verdict, nowMs } = input;
+  const { asked, file, verdict, nowMs, sent } = input;
   switch (verdict.kind) {
     case 'upload':
       return {
@@ -127,9 +132,18 @@ async function said(
     }
     case 'no-space':
       return { state: 'no-space', freeBytes: verdict.freeBytes };
-    case 'chunks':
+    case 'chunks': {
+      const found = sent.get(file.name);
+      if (!found) throw new Error('A file in parts has no upload.');
+      return {
+        state: 'upload',
+        uploadId: verdict.upload,
+        parts: await partsBody(deps, found, asked.lifetimeMs),
+        expiresAt: iso(nowMs + verdict.expiresInMs),
+      };
+    }
     case 'busy':
-      throw new Error('No file is uploaded in chunks.');
+      return { state: 'name-taken' };
   }
 }
 
@@ -163,20 +177,24 @@ async function keptOf(
     signedAtMs: reservation?.createdAtMs ?? 0,
     storageClass: storageClasses.find((each) => each === storageClass),
     // In the order of the request, which repeats the names.
-    uploads: uploads.map(({ name: _name, url: _url, headers: _headers, ...rest }) => rest),
+    uploads: uploads.map(({ name: _name, url: _url, headers: _headers, parts: _parts, ...rest }) => rest),
   });
 }
 
-async function signedAgain(
-  { signer }: Pick<UploadDeps, 'signer'>,
-  { tenant, record: { repo }, files, lifetimeMs }: Asked,
-  answer: string,
-): Promise<UploadsOutcome> {
+async function signedAgain(deps: UploadDeps, asked: Asked, answer: string): Promise<UploadsOutcome> {
+  const { tenant, record, files, lifetimeMs } = asked;
+  const { repo } = record;
   const { uploadId, signedAtMs, storageClass, uploads } = keptAnswer.parse(parseJson(answer));
+  // Those in parts go on from where they are.
+  const inParts = files.filter((_, index) => uploads[index]?.['uploadId'] !== undefined);
+  const again = inParts.length > 0 ? await admitFiles(deps, { ...asked, files: inParts }) : undefined;
+  if (again && again.kind !== 'answered') return again;
   const all = files.map(async ({ name, bytes, sha256, contentType }, index) => {
     const upload = { name, ...uploads[index] } as UploadBody;
+    if (upload.uploadId !== undefined)
+      return again?.body.uploads.find((each) => each.name === name) ?? upload;
     if (upload.state !== 'upload') return upload;
-    const { href, header } = await signer.signUpload({
+    const { href, header } = await deps.signer.signUpload({
       key: objectKey({ tenant: tenant.tenant, repo, oid: name }),
       oid: sha256,
       contentType,

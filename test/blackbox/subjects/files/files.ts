@@ -16,6 +16,7 @@ import {
 import { batchPath, lfsHeaders, objectOf, push, serves } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
 import { holeTests } from './holes.ts';
+import { partTests } from './parts.ts';
 import { FilesPlace, sevens } from './place.ts';
 import { prefixTests } from './prefixes.ts';
 import { shownTests } from './shown.ts';
@@ -175,7 +176,7 @@ function uploadTests(api: () => Api): void {
         ],
       },
     ],
-    [422, 'invalid-body', { files: [{ name: 'a', bytes: 5 * 1024 ** 3 + 1 }] }],
+    [422, 'invalid-body', { files: [{ name: 'a', bytes: 5_001 * 1024 ** 3 }] }],
     [422, 'invalid-body', { files: [{ name: 'a', bytes: 1 }], lifetimeSeconds: 59 }],
     [422, 'invalid-body', { files: [{ name: 'a', bytes: 1, contentType: 'text/html; x=y' }] }],
     [422, 'invalid-body', { files: [{ name: 'a', bytes: 1, sha256: 'AB' }] }],
@@ -427,5 +428,6 @@ export const filesSubject: Subject = {
     describe('a token for files that start with something', () => prefixTests(api));
     describe('files are shown', () => shownTests(api));
     holeTests(api);
+    partTests(api);
   },
 };

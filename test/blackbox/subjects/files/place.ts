@@ -9,6 +9,18 @@ const uploadShape = z.strictObject({
   url: z.url().optional(),
   headers: z.record(z.string(), z.string()).optional(),
   expiresAt: z.iso.datetime().optional(),
+  parts: z
+    .array(
+      z.strictObject({
+        number: z.int(),
+        bytes: z.int(),
+        stored: z.literal(true).optional(),
+        url: z.url().optional(),
+        headers: z.record(z.string(), z.string()).optional(),
+      }),
+    )
+    .optional(),
+  uploadId: z.string().optional(),
   storedBytes: z.int().optional(),
   limit: z.enum(['tenant', 'repo']).optional(),
   usedBytes: z.int().optional(),
@@ -36,6 +48,7 @@ export interface AskedFile {
   readonly bytes: number;
   readonly sha256?: string;
   readonly contentType?: string;
+  readonly inParts?: boolean;
 }
 
 export const sevens = (bytes: number) => Buffer.alloc(bytes, 7);
@@ -85,7 +98,7 @@ export class FilesPlace {
       answer = await ask();
     }
     const body = bodyOf(answer, 200, uploadsShape);
-    if (body.uploadId !== null) this.#uploadIds.add(body.uploadId);
+    for (const { uploadId } of [body, ...body.uploads]) if (uploadId) this.#uploadIds.add(uploadId);
     return body;
   }
 
@@ -96,7 +109,11 @@ export class FilesPlace {
   }
 
   /** @returns the store's status. */
-  async put(upload: Upload, content: Buffer, headers = upload.headers): Promise<number> {
+  async put(
+    upload: Pick<Upload, 'url' | 'headers'>,
+    content: Buffer,
+    headers = upload.headers,
+  ): Promise<number> {
     const sent = { method: 'PUT', headers: { ...headers }, body: content };
     return (await this.api.follow(upload.url ?? '', sent)).status;
   }

@@ -1,0 +1,1 @@
+export { createDynamoDbPartUploads as partUploads } from './part-store.ts';

@@ -1,0 +1,213 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { objectKey } from '../../../../../lambda/core/rules/names.ts';
+import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import type { TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
+import type { UploadBody, UploadsRequest } from '../../../../../lambda/subjects/files/contract.ts';
+import { cancelUploads } from '../../../../../lambda/subjects/files/files.ts';
+import { completeUpload } from '../../../../../lambda/subjects/files/parts.ts';
+import { filePartBeat } from '../../../../../lambda/subjects/files/seams.ts';
+import { requestUploads } from '../../../../../lambda/subjects/files/uploads.ts';
+import type { Deps } from '../../../../../local/deps.ts';
+import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
+import { replacingDeps } from '../../../../support/memory/deps.ts';
+import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
+import { tokenRecord } from '../../../../support/token-record.ts';
+
+const repo = 'media';
+const mib = 1024 ** 2;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** Three parts, the last one of 7 bytes. */
+const bytes = 10 * mib + 7;
+const lifetimeMs = 5 * minute;
+
+let stack: MemoryStack;
+let archives: MemoryArchiveStore;
+let deps: Deps;
+
+beforeEach(async () => {
+  stack = new MemoryStack({ objectBytesMax: 5 * mib });
+  archives = new MemoryArchiveStore({ objects: stack.objects });
+  Object.assign(stack.deps, replacingDeps(stack.deps, { archives }));
+  deps = stack.deps;
+  await stack.create(20 * mib);
+  await stack.ledger.createRepo({ tenant, repo, createdAtMs: stack.nowMs, kind: 'files' });
+});
+
+async function request(
+  files: UploadsRequest['files'],
+  { key, token }: { key?: string; token?: TokenRecord } = {},
+): Promise<readonly UploadBody[]> {
+  const record = await stack.repo(repo);
+  if (!record) throw new Error('There is no repo.');
+  const asked = { tenant: await stack.record(), record, token, files, lifetimeMs };
+  const outcome = await requestUploads(deps, asked, key);
+  if (outcome.kind !== 'answered') throw new Error(outcome.kind);
+  return outcome.body.uploads;
+}
+
+async function one(name = 'film', more: Parameters<typeof request>[1] = {}, size = bytes) {
+  const [upload] = await request([{ name, bytes: size }], more);
+  if (!upload) throw new Error('There is no answer.');
+  return upload;
+}
+
+const path = ({ name, uploadId = '' }: UploadBody) => ({ tenant, repo, name, upload: uploadId });
+const complete = (upload: UploadBody) => completeUpload(deps, path(upload));
+const cancel = (upload: UploadBody) =>
+  cancelUploads(deps, {
+    tenant,
+    repo,
+    uploadId: upload.uploadId ?? '',
+    name: upload.name,
+    token: undefined,
+  });
+
+/** As a client does that has the URLs. */
+async function send(upload: UploadBody, numbers: readonly number[]): Promise<void> {
+  const found = await deps.partUploads.read(path(upload));
+  const key = objectKey({ tenant, repo, oid: upload.name });
+  for (const part of upload.parts ?? [])
+    if (numbers.includes(part.number))
+      await archives.uploadPart(
+        { key, uploadId: found?.multipartId ?? '' },
+        { number: part.number, bytes: new Uint8Array(part.bytes) },
+      );
+}
+
+const stored = (name = 'film') => stack.objects.versionOf(`${tenant}/${repo}/${name}`)?.sizeBytes;
+const counted = async () => {
+  await stack.consume();
+  const { committedBytes, scanned } = await stack.record();
+  return [committedBytes, scanned?.storedBytes];
+};
+const shown = ({ parts = [] }: UploadBody) => parts.map((part) => part.stored ?? typeof part.url);
+
+describe('a file above what one PUT can carry', () => {
+  it.each(['film', 'constructor'])(
+    'is stored once all of its parts are, and counts in full from the start: %s',
+    async (name) => {
+      const upload = await one(name);
+      expect(upload).toMatchObject({
+        state: 'upload',
+        parts: [{ number: 1, bytes: 5 * mib }, {}, { number: 3, bytes: 7 }],
+      });
+      expect(await counted()).toEqual([bytes, 0]);
+      expect(await one('other')).toMatchObject({ state: 'over-limit' });
+      expect(await complete(upload)).toEqual([1, 2, 3]);
+      await send(upload, [1, 3]);
+      expect(await complete(upload)).toEqual([2]);
+      await send(upload, [2]);
+      expect([await complete(upload), await complete(upload), stored(name)]).toEqual(['done', 'done', bytes]);
+      stack.nowMs += hour;
+      expect(await counted()).toEqual([bytes, bytes]);
+      await filePartBeat.beat(deps);
+      stack.nowMs += day;
+      expect(await counted()).toEqual([bytes, bytes]);
+      expect(await deps.partUploads.of({ tenant })).toEqual([]);
+      expect(stack.reservations).toEqual([]);
+    },
+  );
+
+  it('is continued by who asks again, also with the same key, and by nobody else', async () => {
+    const token = tokenRecord('a', { tenant });
+    const upload = await one('film', { key: 'k', token });
+    expect(shown(upload)).toEqual(['string', 'string', 'string']);
+    await send(upload, [2]);
+    const again = await one('film', { key: 'k', token });
+    expect([again.uploadId, shown(again)]).toEqual([upload.uploadId, ['string', true, 'string']]);
+    expect(await one('film', { token })).toEqual(again);
+    expect(await one('film', { token: tokenRecord('b', { tenant }) })).toMatchObject({ state: 'name-taken' });
+    expect(await one('film', { token }, bytes + 1)).toMatchObject({ state: 'name-taken' });
+    expect(await counted()).toEqual([bytes, 0]);
+    await send(again, [1, 3]);
+    expect(await complete(again)).toBe('done');
+    expect(await one('film', { key: 'k', token })).toMatchObject({ state: 'name-taken', storedBytes: bytes });
+  });
+
+  it('frees its space at once if it is canceled, and its parts come to nothing', async () => {
+    const upload = await one();
+    await send(upload, [1, 2]);
+    expect(await cancel(upload)).toEqual({ fileCount: 1, bytes });
+    expect(await counted()).toEqual([0, 0]);
+    expect(archives.openUploads).toEqual([]);
+    await expect(send(upload, [3])).rejects.toThrow();
+    expect([await complete(upload), stored()]).toEqual(['done', undefined]);
+    expect(await cancel(upload)).toBeUndefined();
+    expect(await one()).toMatchObject({ state: 'name-taken' });
+    stack.nowMs += hour;
+    await stack.consume();
+    expect(await one()).toMatchObject({ state: 'upload' });
+  });
+
+  it('is given up after a day without a request, which the schedule sees', async () => {
+    await send(await one(), [1]);
+    stack.nowMs += day - minute;
+    expect(await counted()).toEqual([bytes, 0]);
+    expect(await filePartBeat.beat(deps)).toBe(0);
+    await one();
+    stack.nowMs += day + minute;
+    expect(await filePartBeat.beat(deps)).toBe(1);
+    expect(stack.requests.at(-1)).toEqual({ tenant, reason: 'upload', full: false });
+    expect(await counted()).toEqual([0, 0]);
+    expect([archives.openUploads, await deps.partUploads.of({ tenant })]).toEqual([[], []]);
+  });
+
+  it('is stored by a repetition, whatever becomes of an answer', async () => {
+    const upload = await one();
+    await send(upload, [1, 2, 3]);
+    archives.after = ({ name }) => {
+      if (name === 'complete') throw new StoreUnavailableError('no answer');
+    };
+    await expect(complete(upload)).rejects.toThrow('no answer');
+    archives.after = () => undefined;
+    expect([await complete(upload), stored()]).toEqual(['done', bytes]);
+    stack.nowMs += hour;
+    expect(await counted()).toEqual([bytes, bytes]);
+  });
+
+  it('replaces nothing', async () => {
+    const upload = await one();
+    await send(upload, [1, 2, 3]);
+    stack.objects.put(`${tenant}/${repo}/film`, bytes, undefined, stack.nowMs);
+    expect([await complete(upload), archives.openUploads]).toEqual(['taken', []]);
+    stack.nowMs += hour;
+    expect(await counted()).toEqual([bytes, bytes]);
+  });
+
+  it('that is canceled while it is made is there or not, and counts as it is', async () => {
+    const upload = await one();
+    await send(upload, [1, 2, 3]);
+    let canceled: unknown;
+    archives.before = async ({ name }) => {
+      if (name === 'complete') canceled = await cancel(upload);
+    };
+    expect(await complete(upload)).toBe('done');
+    expect([canceled, stored()]).toEqual([{ fileCount: 1, bytes }, undefined]);
+    expect(await counted()).toEqual([0, 0]);
+    // What still came would replace nothing.
+    expect(stored()).toBe(0);
+  });
+
+  it('ends with its repo, as with a claim that the operator cancels', async () => {
+    const upload = await one();
+    const [reservation] = stack.reservations;
+    if (!reservation) throw new Error('There is no reservation.');
+    expect(await deps.claims.end({ tenant, reservation, states: 'open' })).toEqual(['film']);
+    expect(await complete(upload)).toBe('done');
+    expect(await counted()).toEqual([0, 0]);
+    expect(archives.openUploads).toEqual([]);
+  });
+
+  it('is no hindrance if its batch died before it answered', async () => {
+    stack.beforeNext('issueReservation', () => {
+      throw new Error('died');
+    });
+    await expect(one()).rejects.toThrow('died');
+    await expect(one()).rejects.toThrow('retry');
+    stack.nowMs += 2 * minute;
+    await stack.consume();
+    expect(await one()).toMatchObject({ state: 'upload' });
+    expect(archives.openUploads).toHaveLength(1);
+  });
+});

@@ -104,12 +104,13 @@ async function serving(
   return stop;
 }
 
+const express = { title: 'Express', heading: 'Ask before each upload', language: 'mjs' };
 const examples = [
-  { title: 'Express', heading: 'Ask before each upload', language: 'mjs' },
+  express,
   { title: 'Flask', heading: 'Flask', language: 'python' },
   { title: 'Go', heading: 'Go', language: 'go' },
 ];
-type Example = (typeof examples)[number];
+type Example = typeof express;
 
 const said = (page: Page, what: string | RegExp) =>
   expect.poll(() => page.locator('output').textContent(), { timeout: 60_000 }).toMatch(what);
@@ -264,5 +265,35 @@ describeWith({ title: 'docs/limit-uploads.md, as it stands', found, missing }, (
       },
       180_000,
     );
+
+    it('an upload that breaks off reserves its space until it is canceled', async () => {
+      const { shell, url, command } = await appOf(express);
+      const stop = await serving(shell, command, url);
+      const page = await browser.newPage();
+      try {
+        await page.goto(url);
+        await page.route('**', (route) =>
+          route.request().method() === 'PUT' ? route.abort() : route.continue(),
+        );
+        const asked = page.waitForResponse(`${url}uploads`);
+        const cat = await photo(shell.cwd, 'cat.bmp');
+        await choose(page, cat, /^The connection broke\.$/);
+        const { uploadId } = await (await asked).json();
+        await page.unrouteAll();
+        await choose(page, cat, /too many\. Uploads in progress reserve 3000000 bytes, until \d+:\d\d:\d\d/);
+
+        const media = '$LFS/v1/tenants/acme/repos/media';
+        const cancel = `curl -fsS -X DELETE ${media}/uploads/${uploadId} -H "Authorization: Bearer $LFS_TOKEN"`;
+        expect(JSON.parse(await shell.paste(cancel))).toMatchObject({ bytes: sizeBytes });
+        const chosenAgain = async () => {
+          await choose(page, cat, /^(?:Stored|It doesn't fit)/);
+          return page.locator('output').textContent();
+        };
+        await expect.poll(chosenAgain, { timeout: 60_000, interval: 500 }).toMatch(/^Stored as /);
+      } finally {
+        await page.close();
+        await stop();
+      }
+    }, 180_000);
   }),
 );

@@ -8,7 +8,7 @@ import {
   sha256Of,
 } from './probe.ts';
 
-const noFiles = "Git LFS works. Repos of kind files don't: slow uploads could exceed their limit.";
+const noFiles = "Git LFS works. Repos of kind files don't: their limit wouldn't be exact.";
 
 /** What repos of kind `files` need, and Git LFS doesn't: nothing here can fail. */
 export const fileChecks: readonly Check[] = [
@@ -27,6 +27,7 @@ export const fileChecks: readonly Check[] = [
       {
         rejects: `The store rejects an upload with If-None-Match (${'status' in answer && answer.status}).`,
         unmarked: 'The store keeps no metadata: a deleted file looks like one without bytes.',
+        waits: "The store ends no upload that's in progress: a cancel waits for it.",
         replaces: 'The store ignores If-None-Match: an upload replaced an object.',
         'replaces-late':
           'The store checks If-None-Match only when an upload starts: it replaced what was stored before it ended.',

@@ -143,6 +143,7 @@ export const reconcileOperations = operationsFor<Pick<CoreDeps, 'queue'>>()(reco
 const flaws = {
   rejects: 'rejects uploads with If-None-Match',
   unmarked: 'keeps no metadata',
+  waits: "ends no upload that's in progress",
   replaces: 'ignores If-None-Match',
   'replaces-late': 'checks If-None-Match only when an upload starts',
 } as const;
@@ -158,7 +159,7 @@ async function cantHaveFiles(
   if (kind === 'holds') return undefined;
   return problem(
     'store-cannot',
-    `The object store ${flaws[kind]}, so slow uploads could exceed the limit. Git LFS works. Test the store: lfs-quota doctor.`,
+    `The object store ${flaws[kind]}, so it can't have repos of files. Git LFS works. Test the store: lfs-quota doctor.`,
   );
 }
 

@@ -6,8 +6,11 @@ import type { ArchiveStore } from './archive-store.ts';
  * and be it one of 0 bytes that is put while the URL's own PUT is under way.
  */
 export type OnlyNewProof =
-  /** `unmarked`: it keeps the promise, and no metadata, so nothing tells an empty object from a file without bytes. */
-  | { readonly kind: 'holds' | 'unmarked' }
+  /**
+   * `unmarked`: it keeps the promise, and no metadata, so nothing tells an empty object from a file without bytes. `waits`: an empty
+   * object isn't put before an upload of its name has ended, so whoever uploads can keep it from being canceled.
+   */
+  | { readonly kind: 'holds' | 'unmarked' | 'waits' }
   /**
    * `rejects`: it takes no such upload. `replaces`: it ignores the condition. `replaces-late`: it checks the condition as a PUT begins,
    * and not as it ends. With the status that it answered with.

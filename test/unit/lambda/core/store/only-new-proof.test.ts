@@ -97,6 +97,24 @@ describe('the proof that URLs of new objects replace nothing', () => {
     expect(await proveOnlyNew({ ...deps, store })).toEqual({ kind: 'unmarked' });
   });
 
+  it('fails where an empty object waits for the upload in progress', async () => {
+    const { deps, objects } = storeThat((input) => (isThere(input) ? 412 : 200));
+    const { head } = objects;
+    const store = {
+      head: head.bind(objects),
+      putEmpty: async (...[key, put]: Parameters<typeof objects.putEmpty>) => {
+        if (!isThere({ key, objects }))
+          throw new StoreUnavailableError('The store did not serve PUT (TimeoutError).');
+        return objects.putEmpty(key, put);
+      },
+      delete: objects.delete.bind(objects),
+    };
+    expect(await proveOnlyNew({ ...deps, store })).toEqual({ kind: 'waits' });
+    expect(objects.objectCount).toBe(0);
+    const down = { ...store, putEmpty: () => Promise.reject(new StoreUnavailableError('down')) };
+    await expect(proveOnlyNew({ ...deps, store: down })).rejects.toThrow('down');
+  });
+
   it('removes what an earlier one left that died, and nothing else', async () => {
     const { deps, objects } = storeThat((input) => (isThere(input) ? 412 : 200));
     objects.put('_proofs/old-slow', 5, undefined, nowMs - 11 * minute);

@@ -51,6 +51,7 @@ describe('the files API', () => {
     ['replaces', /ignores If-None-Match/],
     ['replaces-late', /only when an upload starts/],
     ['unmarked', /keeps no metadata/],
+    ['waits', /ends no upload/],
   ] as const)('has no repo in a store that %s', async (kind, detail) => {
     const proveOnlyNew: Deps['proveOnlyNew'] = async () => ({ kind, status: 200 });
     expect(await newRepo({ proveOnlyNew })).toMatchObject({

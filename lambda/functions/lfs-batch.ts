@@ -34,7 +34,7 @@ import {
   table,
   urlSigner,
 } from '../parts.ts';
-import { lfsSeamsOf, listenersOf, wayOf } from '../subjects.ts';
+import { batchSeamsOf, listenersOf, wayOf } from '../subjects.ts';
 import * as loginParts from './needs/logins.ts';
 
 /** The LFS Batch API, and what subjects answer beside it. */
@@ -84,7 +84,7 @@ export function batchDeps() {
     ...jobQueues(),
     ...jobQueues(allThose(batches, 'queues')),
   };
-  return { ...all, ...lfsSeamsOf(all) };
+  return { ...all, ...batchSeamsOf(all) };
 }
 
 export const handler = await deployed(create, batchDeps, warmUpTableAndScan);

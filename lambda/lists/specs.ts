@@ -1,5 +1,6 @@
 /** What each subject has for a deployment: lambda/routes.ts reads them. */
 
+export { lfs } from '../frame/lfs/spec.ts';
 export { alerts } from '../subjects/alerts/spec.ts';
 export { chunks } from '../subjects/chunks/spec.ts';
 export { ci } from '../subjects/ci/spec.ts';

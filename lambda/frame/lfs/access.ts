@@ -13,11 +13,11 @@ import { sha256Hex } from '../../core/rules/hash.ts';
 import type { AccessPorts } from '../access/ports.ts';
 import { wrongKind } from '../access/rules/kinds.ts';
 import { beyondPrefix, type Caller } from '../access/rules/tokens.ts';
+import type { FrontPorts, LoginWay, Upstream } from '../access/seams.ts';
 import { authenticateToken, noteTokenUse } from '../access/tokens.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../api/http.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 import { authenticationRequired, hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
-import type { LfsPorts, LoginWay, Upstream } from './seams.ts';
 
 type LfsAccess = Granted | Refused;
 
@@ -51,7 +51,7 @@ interface Refused {
 
 export type LfsAccessDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
   Pick<AccessPorts, 'tokens'> &
-  Pick<LfsPorts, 'logins'> & { readonly rejectedLogins: RejectedLogins };
+  Pick<FrontPorts, 'logins'> & { readonly rejectedLogins: RejectedLogins };
 
 /** {@link lfsAccess} for one container, which remembers who was rejected. */
 export function lfsLogin(deps: Omit<LfsAccessDeps, 'rejectedLogins'>) {

@@ -79,10 +79,9 @@ export const offerMeter = { meter: downloadMeter, stores: { downloads } };
 
 /** What batches ask. */
 export function downloadSeams(
-  deps: Omit<Parameters<typeof publicAccess>[0], 'meters'> & Parameters<typeof readThrough>[0],
-): Omit<LfsPorts, 'logins'> {
-  const meters = [downloadMeter(deps)];
-  return { meters, publicAccess: publicAccess({ ...deps, meters }), readThrough: readThrough(deps) };
+  deps: Parameters<typeof publicAccess>[0] & Parameters<typeof readThrough>[0],
+): LfsPorts {
+  return { publicAccess: publicAccess(deps), readThrough: readThrough(deps) };
 }
 
 export const publicReconciles = { belongings: publicBelongings, stores: { publicReads } };

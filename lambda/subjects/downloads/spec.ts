@@ -1,4 +1,5 @@
 import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import type { lfs } from '../../frame/lfs/spec.ts';
 import { on, pushes } from '../../frame/spec.ts';
 
 export const downloads = {
@@ -37,4 +38,4 @@ export const downloads = {
       lost: "An object of another server couldn't be copied: the function copyObject failed too often.",
     },
   },
-} as const satisfies SubjectSpec;
+} as const satisfies SubjectSpec<keyof typeof lfs.functions>;

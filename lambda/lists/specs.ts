@@ -1,6 +1,5 @@
 /** What each subject has for a deployment: lambda/routes.ts reads them. */
 
-export { lfs } from '../frame/lfs/spec.ts';
 export { alerts } from '../subjects/alerts/spec.ts';
 export { chunks } from '../subjects/chunks/spec.ts';
 export { ci } from '../subjects/ci/spec.ts';
@@ -11,6 +10,7 @@ export { gc } from '../subjects/gc/spec.ts';
 export { history } from '../subjects/history/spec.ts';
 export { hosts } from '../subjects/hosts/spec.ts';
 export { invitations } from '../subjects/invitations/spec.ts';
+export { lfs } from '../subjects/lfs/spec.ts';
 export { locks } from '../subjects/locks/spec.ts';
 export { signIn } from '../subjects/sign-in/spec.ts';
 export { status } from '../subjects/status/spec.ts';

@@ -1,3 +1,3 @@
 /** What subjects answer to requests of their clients that match no route. */
 
-export { unmatchedLfs as lfs } from '../frame/lfs/not-found.ts';
+export { unmatchedLfs as lfs } from '../subjects/lfs/not-found.ts';

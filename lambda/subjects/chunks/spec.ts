@@ -1,7 +1,7 @@
 import { ownFolders } from '../../core/store/rules/own-folders.ts';
 import type { SubjectSpec } from '../../frame/frame-spec.ts';
-import type { lfs } from '../../frame/lfs/spec.ts';
 import { on, pushes } from '../../frame/spec.ts';
+import type { lfs } from '../lfs/spec.ts';
 
 export const chunks = {
   functions: {

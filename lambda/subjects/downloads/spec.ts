@@ -1,6 +1,6 @@
 import type { SubjectSpec } from '../../frame/frame-spec.ts';
-import type { lfs } from '../../frame/lfs/spec.ts';
 import { on, pushes } from '../../frame/spec.ts';
+import type { lfs } from '../lfs/spec.ts';
 
 export const downloads = {
   functions: {

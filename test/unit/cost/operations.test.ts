@@ -15,9 +15,9 @@ import {
   type Operations,
   type TableClient,
 } from '../../../lambda/core/table/table.ts';
-import { create as createVerify } from '../../../lambda/frame/lfs/verify.ts';
 import { create as createSubscription } from '../../../lambda/frame/management/get-subscription.ts';
-import { create as createBatch } from '../../../lambda/functions/lfs-batch.ts';
+import { create as createBatch } from '../../../lambda/functions/lfs/lfs-batch.ts';
+import { create as createVerify } from '../../../lambda/subjects/lfs/verify.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { storesOn } from '../../../local/stores.ts';

@@ -1,6 +1,6 @@
 import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { SignedRequest } from '../../core/store/rules/store.ts';
-import type { OverLimit, Upstream } from '../access/seams.ts';
+import type { OverLimit, Upstream } from '../../frame/access/seams.ts';
 
 /** What subjects have for the LFS API alone. */
 export interface LfsPorts {

@@ -10,12 +10,12 @@ import {
 import type { Watch } from '../../core/ledger/rules/watch.ts';
 import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
-import type { AccessPorts } from '../access/ports.ts';
-import { wrongKind } from '../access/rules/kinds.ts';
-import { beyondPrefix, type Caller } from '../access/rules/tokens.ts';
-import type { FrontPorts, LoginWay, Upstream } from '../access/seams.ts';
-import { authenticateToken, noteTokenUse } from '../access/tokens.ts';
-import { credential, header, pathRepo, pathTenant, type Response } from '../api/http.ts';
+import type { AccessPorts } from '../../frame/access/ports.ts';
+import { wrongKind } from '../../frame/access/rules/kinds.ts';
+import { beyondPrefix, type Caller } from '../../frame/access/rules/tokens.ts';
+import type { FrontPorts, LoginWay, Upstream } from '../../frame/access/seams.ts';
+import { authenticateToken, noteTokenUse } from '../../frame/access/tokens.ts';
+import { credential, header, pathRepo, pathTenant, type Response } from '../../frame/api/http.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 import { authenticationRequired, hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
 

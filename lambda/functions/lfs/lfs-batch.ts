@@ -1,22 +1,18 @@
-import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
-import { allOf, allThose, each, type Those, those } from '../core/rules/lists.ts';
-import type { NeedsOfAll } from '../core/rules/types.ts';
-import { KnownObjects, ListingPace } from '../core/scan/rules/known-objects.ts';
-import { adoptedSigner } from '../core/store/adopted.ts';
-import type { S3Settings } from '../core/store/bucket-client.ts';
-import { cdnSigner } from '../core/store/cdn.ts';
-import { privateKeyIn } from '../core/store/rules/cdn-keys.ts';
-import { createUrlSigner } from '../core/store/signing.ts';
-import { storesOf } from '../core/table/stores.ts';
-import { deployed } from '../frame/aws/deployed.ts';
-import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../frame/aws/function.ts';
-import { createSecret } from '../frame/aws/secrets.ts';
-import { type LfsAccessDeps, lfsLogin } from '../frame/lfs/access.ts';
-import { type BatchDeps, lfsBatch } from '../frame/lfs/batch-routes.ts';
-import { respondLfsError } from '../frame/lfs/http.ts';
-import { byRoute } from '../frame/lfs/operations.ts';
-import * as batches from '../lists/batches.ts';
-import * as stores from '../lists/stores.ts';
+import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
+import { allOf, allThose, each, type Those, those } from '../../core/rules/lists.ts';
+import type { NeedsOfAll } from '../../core/rules/types.ts';
+import { KnownObjects, ListingPace } from '../../core/scan/rules/known-objects.ts';
+import { adoptedSigner } from '../../core/store/adopted.ts';
+import type { S3Settings } from '../../core/store/bucket-client.ts';
+import { cdnSigner } from '../../core/store/cdn.ts';
+import { privateKeyIn } from '../../core/store/rules/cdn-keys.ts';
+import { createUrlSigner } from '../../core/store/signing.ts';
+import { storesOf } from '../../core/table/stores.ts';
+import { deployed } from '../../frame/aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../../frame/aws/function.ts';
+import { createSecret } from '../../frame/aws/secrets.ts';
+import * as batches from '../../lists/batches.ts';
+import * as stores from '../../lists/stores.ts';
 import {
   adoptedRepos,
   bucketClient,
@@ -33,9 +29,13 @@ import {
   storageClasses,
   table,
   urlSigner,
-} from '../parts.ts';
-import { batchSeamsOf, listenersOf, wayOf } from '../subjects.ts';
-import * as loginParts from './needs/logins.ts';
+} from '../../parts.ts';
+import { type LfsAccessDeps, lfsLogin } from '../../subjects/lfs/access.ts';
+import { type BatchDeps, lfsBatch } from '../../subjects/lfs/batch-routes.ts';
+import { respondLfsError } from '../../subjects/lfs/http.ts';
+import { byRoute } from '../../subjects/lfs/operations.ts';
+import { batchSeamsOf, listenersOf, wayOf } from '../../subjects.ts';
+import * as loginParts from '../needs/logins.ts';
 
 /** The LFS Batch API, and what subjects answer beside it. */
 export function create(

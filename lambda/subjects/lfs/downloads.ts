@@ -5,7 +5,7 @@ import { LedgerUnavailableError } from '../../core/rules/errors.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { type FindStoredDeps, findStored, type Question, remembering } from '../../core/scan/find-stored.ts';
 import type { SignedRequest } from '../../core/store/rules/store.ts';
-import type { FrontPorts, Upstream } from '../access/seams.ts';
+import type { FrontPorts, Upstream } from '../../frame/access/seams.ts';
 import type { DownloadVerdict, LfsPorts, OfferDownloadOutcome, UpstreamVerdict } from './seams.ts';
 
 /**

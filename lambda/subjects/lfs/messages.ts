@@ -2,8 +2,8 @@ import type { Refusal } from '../../core/ledger/rules/limits.ts';
 import { dayOf } from '../../core/rules/dates.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import { plainText } from '../../core/rules/text.ts';
-import { type HostUser, nameOfHostUser } from '../access/rules/host-user.ts';
-import type { OverLimit } from '../access/seams.ts';
+import { type HostUser, nameOfHostUser } from '../../frame/access/rules/host-user.ts';
+import type { OverLimit } from '../../frame/access/seams.ts';
 
 /**
  * What git prints: git-lfs shows the message of a response and nothing else. Each says what happened and what to do

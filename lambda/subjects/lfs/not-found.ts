@@ -1,6 +1,6 @@
 import { isTenantName, repoNamed } from '../../core/rules/names.ts';
-import type { Route } from '../api/route-match.ts';
-import type { Unmatched } from '../service/not-found.ts';
+import type { Route } from '../../frame/api/route-match.ts';
+import type { Unmatched } from '../../frame/service/not-found.ts';
 import { lfsError } from './http.ts';
 import { lfsUrlWrong, notAnEndpoint } from './messages.ts';
 

@@ -1,10 +1,10 @@
-import type { SubjectSpec } from '../frame-spec.ts';
-import { pushes, readsObjects, tokenUse } from '../spec.ts';
+import type { SubjectSpec } from '../../frame/frame-spec.ts';
+import { pushes, readsObjects, tokenUse } from '../../frame/spec.ts';
 
 export const lfs = {
   functions: {
     lfsBatch: {
-      file: 'lfs-batch.ts',
+      file: 'lfs/lfs-batch.ts',
       description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
       routes: ['POST /{tenant}/{repo}/info/lfs/objects/batch'],
       does: ['admits', 'offers', 'asks for users'],
@@ -26,7 +26,7 @@ export const lfs = {
       answersLinks: true,
     },
     lfsVerify: {
-      file: 'lfs-verify.ts',
+      file: 'lfs/lfs-verify.ts',
       description: 'Git LFS verify: checks whether an upload arrived in the store.',
       routes: ['POST /{tenant}/{repo}/info/lfs/verify'],
       isTried: true,

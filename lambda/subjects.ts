@@ -38,11 +38,12 @@ export function seamsOf(
   readonly listeners: ReturnType<typeof listenersOf>;
 } {
   const [holds, listeners] = [each(those(reconciles, 'holds'), deps), listenersOf(deps)];
+  const held = { ...deps, holds };
   return {
     listeners,
     belongings: [...listeners, ...each(those(reconciles, 'belongings'), deps)],
     holds,
-    chores: each(those(reconciles, 'chores'), { ...deps, holds }),
+    chores: each(those(reconciles, 'chores'), held),
     claims: claimsOf(deps),
   };
 }

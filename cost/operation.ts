@@ -20,5 +20,10 @@ export interface Operation {
   readonly objects: number;
 }
 
-/** What a push asks of a subject before its batch. */
-export type FirstRequest = { readonly what: string; readonly function: FunctionName } & Partial<Operation>;
+/** What clients ask a subject. A push asks in the order of the names of these. */
+export type ClientRequest = {
+  readonly what: string;
+  /** How often. `nothing`: it's no part of the model's month. */
+  readonly per: 'push' | 'verify' | 'fetch' | 'nothing';
+  readonly function: FunctionName;
+} & Partial<Operation>;

@@ -4,7 +4,7 @@ import { listsToAsk } from '../lambda/core/scan/rules/known-objects.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 import type { DeploymentSettings } from '../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../lib/settings/stages.ts';
-import type { FirstRequest, Operation } from './operation.ts';
+import type { ClientRequest, Operation } from './operation.ts';
 import * as subjects from './subjects.ts';
 
 /**
@@ -121,8 +121,6 @@ const of = (name: FunctionName, takes: Partial<Operation>): Operation => {
 };
 
 export const operations = {
-  uploadBatch: of('lfsBatch', { reads: 4, writes: 8, heads: 20, sends: 1, waitMs: 70, objects: 20 }),
-  verify: of('lfsVerify', { reads: 1, heads: 1, sends: 1, waitMs: 40, objects: 1 }),
   /** After a push: lists the repo. */
   reconcile: of('reconcile', { reads: 8, writes: 4, lists: 1, waitMs: 600 }),
   /** The next one. It finds nothing to list. */
@@ -131,9 +129,6 @@ export const operations = {
   reconcileDeferred: of('reconcile', { reads: 4, sends: 1, waitMs: 50 }),
   /** Removes a push's reservation once it's dead. */
   reconcileDead: of('reconcile', { reads: 7, writes: 6, waitMs: 90 }),
-  downloadBatch: of('lfsBatch', { reads: 3, writes: 3, heads: 20, waitMs: 60, objects: 20 }),
-  /** A download without a token, of a repo that isn't public. */
-  withoutToken: of('lfsBatch', { reads: 2, waitMs: 10 }),
   /** The console's read of usage, with a forecast from 100 days. */
   readUsage: of('getSubscription', { reads: 6, writes: 1, waitMs: 20 }),
   /** Lists the folders, then each repo. */
@@ -144,8 +139,9 @@ export const operations = {
   storeEvent: of('storeEvents', { reads: 3, sends: 1, waitMs: 40 }),
 };
 
-export const firstRequests = Object.values<FirstRequest>(subjects).map(({ what, ...takes }) => ({
+export const clientRequests = Object.values<ClientRequest>(subjects).map(({ what, per, ...takes }) => ({
   what,
+  per,
   operation: of(takes.function, takes),
 }));
 
@@ -325,20 +321,23 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
   const secret = Math.min(storeRuns, secretReadsMax) * cloudPrices.secretRequest + cloudPrices.secretMonth;
   const run = (what: string, times: number, operation: Operation) =>
     line(what, times, costOf(operation, store));
+  const asked = (per: ClientRequest['per'], times: number) =>
+    clientRequests
+      .filter((each) => each.per === per)
+      .map(({ what, operation }) => run(what, times, batchIn(objects, operation)));
   const events = [
     line('store: event', uploads, { queue: requestsPerEvent * cloudPrices.queueRequest }),
     run('store: look up a tenant', pushes * eventRunsPerPush, operations.storeEvent),
   ];
   return [
-    ...firstRequests.map(({ what, operation }) => run(what, pushes, operation)),
-    run('push: batch', pushes, batchIn(objects, operations.uploadBatch)),
+    ...asked('push', pushes),
     line('push: PUT by the client', uploads, { store: prices.putOrList }),
-    run('push: verify', pushes * verifies, operations.verify),
+    ...asked('verify', pushes * verifies),
     run('push: reconcile', pushes * affordable, reconcile),
     run('push: reconcile again', pushes, operations.reconcileAgain),
     run('push: reconcile deferred', pushes * deferrals, operations.reconcileDeferred),
     run('push: dead reservation', pushes, operations.reconcileDead),
-    run('fetch: batch', fetches, batchIn(objects, operations.downloadBatch)),
+    ...asked('fetch', fetches),
     line('fetch: GET by the client', gets, { store: prices.getOrHead }),
     run('console: read', isIdle ? 0 : tenants * readsOfUsage, operations.readUsage),
     run('full count', counts * affordable, fullCount),

@@ -1,3 +1,4 @@
-/** What a push asks of subjects before its batch: a line each. */
+/** What clients ask of subjects: a line each. */
 
+export { downloadBatch, uploadBatch, verify, withoutToken } from './subjects/lfs/requests.ts';
 export { lookForLocks } from './subjects/locks/push.ts';

@@ -8,9 +8,11 @@ import { createPathScan } from './core/scan/path-scan.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './core/store/adopted.ts';
 import { ArchiveClient } from './core/store/archive-client.ts';
 import { BucketClient, type S3Settings } from './core/store/bucket-client.ts';
+import { cdnSigner } from './core/store/cdn.ts';
 import { createObjectStore } from './core/store/object-store.ts';
 import { onlyNewProver } from './core/store/only-new-proof.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './core/store/rules/adopted-repos.ts';
+import { privateKeyIn } from './core/store/rules/cdn-keys.ts';
 import type { FilePorts } from './core/store/rules/file-ports.ts';
 import { storageClasses as everyClass, storageClassesIn } from './core/store/rules/storage-class.ts';
 import { createArchiveStore } from './core/store/s3-archives.ts';
@@ -21,7 +23,12 @@ import { systemClock, systemIds } from './frame/aws/clock-and-ids.ts';
 import { roleCredentials } from './frame/aws/function-environment.ts';
 import { createInvocationLog, createInvocations } from './frame/aws/invocation-log.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from './frame/aws/powertools.ts';
-import { createAdminSecret, createSecretsClient, storeCredentials } from './frame/aws/secrets.ts';
+import {
+  createAdminSecret,
+  createSecret,
+  createSecretsClient,
+  storeCredentials,
+} from './frame/aws/secrets.ts';
 import {
   createSqsClient,
   createSqsJobQueue,
@@ -130,7 +137,7 @@ export const jobQueues = <K extends Readonly<Record<keyof K, string>> = Kinds>(
   >;
 
 /** How a secret is read. */
-export function secret(secretArn: string) {
+function secret(secretArn: string) {
   return { client: createSecretsClient(), secretArn, nowMs: clock.nowMs };
 }
 
@@ -182,6 +189,18 @@ export const archiveStore = (place: S3Settings) =>
   adoptedArchives(createArchiveStore({ client: new ArchiveClient(reachable(place)) }), adoptedRepos());
 
 export const urlSigner = (place: S3Settings) => adoptedSigner(createUrlSigner(place), adoptedRepos());
+
+/** Signs objects for the stage's CDN, if it has one. */
+export function objectSigner(place: S3Settings) {
+  const url = optional('LFS_QUOTA_CDN_URL');
+  if (url === undefined) return urlSigner(place);
+  const publicKey = required('LFS_QUOTA_CDN_PUBLIC_KEY');
+  const key = createSecret(secret(required('LFS_QUOTA_CDN_SECRET_ARN')), (pem) =>
+    privateKeyIn(pem, publicKey),
+  );
+  const cdn = { url, keyId: required('LFS_QUOTA_CDN_KEY_ID'), key };
+  return adoptedSigner(cdnSigner(createUrlSigner(place), cdn), adoptedRepos());
+}
 
 export function scanning(client: BucketClient) {
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());

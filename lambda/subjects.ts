@@ -1,15 +1,15 @@
 import type { CoreDeps } from './core/ledger/core-deps.ts';
 import { onePutEach } from './core/ledger/rules/upload-way.ts';
 import type { Claims } from './core/ledger/seams.ts';
-import { each, type Those, those } from './core/rules/lists.ts';
+import { allOf, each, type Those, those } from './core/rules/lists.ts';
 import type { NeedsOfAll } from './core/rules/types.ts';
 import { accessBelongings } from './frame/access/seams.ts';
-import type { LfsPorts } from './frame/lfs/seams.ts';
 import * as batches from './lists/batches.ts';
 import * as claims from './lists/claims.ts';
 import * as listening from './lists/listeners.ts';
 import * as logins from './lists/logins.ts';
 import * as management from './lists/management.ts';
+import * as metering from './lists/meters.ts';
 import * as reconciles from './lists/reconciles.ts';
 import * as subscriptionParts from './lists/subscription-parts.ts';
 
@@ -38,19 +38,24 @@ export function seamsOf(
   readonly listeners: ReturnType<typeof listenersOf>;
 } {
   const [holds, listeners] = [each(those(reconciles, 'holds'), deps), listenersOf(deps)];
+  const held = { ...deps, holds };
   return {
     listeners,
     belongings: [...listeners, ...each(those(reconciles, 'belongings'), deps)],
     holds,
-    chores: each(those(reconciles, 'chores'), { ...deps, holds }),
+    chores: each(those(reconciles, 'chores'), held),
     claims: claimsOf(deps),
   };
 }
 
-/** What they have for the LFS API. */
-export function lfsSeamsOf(deps: NeedsOfAll<typeof logins> & NeedsOfAll<Those<typeof batches, 'seams'>>) {
-  const [found = { meters: [] }]: Omit<LfsPorts, 'logins'>[] = each(those(batches, 'seams'), deps);
-  return { logins: each(logins, deps), ...found };
+/** What they have for batches. */
+export function batchSeamsOf(
+  deps: NeedsOfAll<typeof logins> &
+    NeedsOfAll<Those<typeof metering, 'meter'>> &
+    Omit<NeedsOfAll<Those<typeof batches, 'seams'>>, 'meters'>,
+) {
+  const meters = each(those(metering, 'meter'), deps);
+  return { logins: each(logins, deps), meters, ...allOf(those(batches, 'seams'), { ...deps, meters }) };
 }
 
 /** No constant: that would be in the bundle of each function. */
@@ -89,7 +94,7 @@ export function managementSeamsOf(
 /** All of them, where one process does everything. */
 export function allSeamsOf(
   deps: Needs<typeof seamsOf> &
-    Omit<Needs<typeof lfsSeamsOf>, 'listeners' | 'way'> &
+    Omit<Needs<typeof batchSeamsOf>, 'listeners' | 'way'> &
     Needs<typeof managementSeamsOf> &
     Needs<typeof wayOf>,
 ) {
@@ -98,7 +103,7 @@ export function allSeamsOf(
   const all = { ...deps, ...seams, way };
   return {
     ...seams,
-    ...lfsSeamsOf(all),
+    ...batchSeamsOf(all),
     ...managementSeamsOf(deps),
     belongings: [
       ...seams.listeners,

@@ -14,7 +14,7 @@ import { releaseText } from '../lambda/core/rules/release.ts';
 import { consumerOf, functionSpecs, queueNames } from '../lambda/routes.ts';
 import { Api } from './api.ts';
 import { Background, EmailFeedback, notify, workQueues } from './background.ts';
-import { Canary } from './canary.ts';
+import { Canary, tried } from './canary.ts';
 import { Cdn } from './cdn.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
@@ -103,7 +103,8 @@ class LfsQuotaStack extends Stack {
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
     const watched = { settings, functions, queues, api, table: data.table };
     const alarms = settings.monitoring === 'none' ? undefined : new Alarms(this, 'Alarms', watched);
-    this.canary = alarms && settings.canary ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
+    const isTried = settings.canary && tried.length > 0;
+    this.canary = alarms && isTried ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
     if (alarms && settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
   }
 }

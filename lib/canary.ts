@@ -1,12 +1,14 @@
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../lambda/routes.ts';
+import { type FunctionName, functionSpecs } from '../lambda/routes.ts';
 import { type Functions, fixedRole, liveAlias } from './functions/functions.ts';
 import type { Alarms } from './monitoring/alarms.ts';
 
 /** Take part in every push and pull, and fail for everybody if a version is bad. */
-const tried: readonly FunctionName[] = ['lfsBatch', 'lfsVerify'];
+export const tried = (Object.keys(functionSpecs) as FunctionName[]).filter(
+  (name) => functionSpecs[name].isTried,
+);
 
 /**
  * Gives a new version of these functions a tenth of their requests for five minutes, and then all. If an alarm goes off

@@ -27,6 +27,7 @@ import { createConsoleFiles } from '../lambda/frame/aws/function-environment.ts'
 import { createStoreProbe } from '../lambda/frame/gauges/rules/gauges.ts';
 import { create as reconcile } from '../lambda/frame/work/reconcile.ts';
 import { create as refresh } from '../lambda/functions/refresh.ts';
+import * as unmatched from '../lambda/lists/unmatched.ts';
 import { routeKeys } from '../lambda/routes.ts';
 import { allSeamsOf } from '../lambda/subjects.ts';
 import { type QueueName, type Queues, queuesOfSubjects } from './background/queues.ts';
@@ -230,7 +231,7 @@ function made<H extends Readonly<Record<string, (deps: D) => R>>, D, R>(all: H, 
 export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions {
   const { notFound, ...rest } = httpHandlers;
   return {
-    http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys) },
+    http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys, unmatched) },
     refresh: refresh(deps),
     consumers: { ...made(creators(subjectQueues), { ...deps, publicUrl }), reconciles: reconcile(deps) },
     async resume(queues, isAlone) {

@@ -1,13 +1,4 @@
-import {
-  counts,
-  type FunctionSpec,
-  on,
-  pushes,
-  type Role,
-  readsObjects,
-  type Spec,
-  tokenUse,
-} from './spec.ts';
+import { counts, type FunctionSpec, on, type Role, readsObjects, type Spec, tokenUse } from './spec.ts';
 
 /** The functions that subjects share, and what these do without any. */
 export const frame = {
@@ -26,33 +17,6 @@ export const frame = {
       routes: ['GET /health'],
       timeoutSeconds: 5,
       memoryMb: 128,
-    },
-    lfsBatch: {
-      file: 'lfs-batch.ts',
-      description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
-      routes: ['POST /{tenant}/{repo}/info/lfs/objects/batch'],
-      does: ['admits', 'offers'],
-      timeoutSeconds: 25,
-      // With 512, a first upload of 20 objects takes 490 ms instead of 171.
-      memoryMb: 1_024,
-      table: ['GetItem', 'Query', 'BatchGetItem'],
-      items: [pushes('TENANT#*', 'SHARDS#*', 'SEEN#*'), tokenUse],
-      objects: ['GetObject', 'PutObject'],
-      bucket: ['ListBucket'],
-      queues: { reconciles: ['send'] },
-      secrets: ['CDN key'],
-      answersLinks: true,
-    },
-    lfsVerify: {
-      file: 'lfs-verify.ts',
-      description: 'Git LFS verify: checks whether an upload arrived in the store.',
-      routes: ['POST /{tenant}/{repo}/info/lfs/verify'],
-      timeoutSeconds: 25,
-      // 256 is too slow.
-      memoryMb: 512,
-      table: ['GetItem'],
-      ...readsObjects,
-      queues: { reconciles: ['send'] },
     },
     getSubscription: {
       file: 'get-subscription.ts',
@@ -177,7 +141,9 @@ export const frame = {
 } as const satisfies Spec;
 
 /** What a subject has for a deployment, as data: its functions, routes, grants and queues follow from this alone. */
-export interface SubjectSpec extends Spec {
-  /** What it adds to functions of the frame, or to those of a role: their routes for it, and what they may do for it. */
-  readonly adds?: Readonly<Partial<Record<keyof typeof frame.functions | Role, Partial<FunctionSpec>>>>;
+export interface SubjectSpec<Others extends string = never> extends Spec {
+  /** What it adds to functions of the frame, of a subject that it needs, or of a role: their routes for it, and what they may do for it. */
+  readonly adds?: Readonly<
+    Partial<Record<keyof typeof frame.functions | Others | Role, Partial<FunctionSpec>>>
+  >;
 }

@@ -26,6 +26,12 @@ export interface FunctionSpec {
   readonly timeoutSeconds: number | undefined;
   /** Unless a setting says otherwise. docs/decisions.md has the rule. */
   readonly memoryMb: number;
+  /** A new version gets a tenth of its requests first, in a stage with a canary. */
+  readonly isTried?: true;
+  /** What its runs are for, if a stage can reserve some. */
+  readonly reservedFor?: string;
+  /** The alarm for one in a hundred of its runs that takes long. */
+  readonly slow?: { readonly id: string; readonly says: string };
   /** Actions on the table. */
   readonly table?: readonly TableAction[];
   /** Actions on these partitions of the table, beside what {@link FunctionSpec.table} allows. */
@@ -55,8 +61,8 @@ export interface FunctionSpec {
   readonly answersLinks?: true;
 }
 
-/** What several functions do: admit uploads, and offer downloads. */
-export type Role = 'admits' | 'offers';
+/** What several functions do: admit uploads, offer downloads, and ask for users where they log in beside tokens. */
+export type Role = 'admits' | 'offers' | 'asks for users';
 
 export interface ItemGrant {
   readonly actions: readonly TableAction[];

@@ -2,7 +2,6 @@
 
 export { auditContract as audit } from '../frame/contract/audit.ts';
 export { deleteContract as delete } from '../frame/contract/deletes.ts';
-export { batchContract as batch, verifyContract as verify } from '../frame/contract/lfs.ts';
 export { objectContract as object } from '../frame/contract/objects.ts';
 export { reconcileContract as reconcile } from '../frame/contract/repos.ts';
 export { reservationContract as reservation } from '../frame/contract/reservations.ts';
@@ -21,6 +20,7 @@ export { gcContract as gc } from '../subjects/gc/contract.ts';
 export { historyContracts as history } from '../subjects/history/contracts.ts';
 export { tenantLinkContract as tenantLink } from '../subjects/hosts/contract.ts';
 export { invitationContract as invitation } from '../subjects/invitations/contract.ts';
+export { batchContract as batch, verifyContract as verify } from '../subjects/lfs/contract.ts';
 export { lockContracts as lock } from '../subjects/locks/contracts.ts';
 export { signInContracts as signIn } from '../subjects/sign-in/contracts.ts';
 export { statusContract as status } from '../subjects/status/contract.ts';

@@ -10,6 +10,7 @@ export { gc } from '../subjects/gc/spec.ts';
 export { history } from '../subjects/history/spec.ts';
 export { hosts } from '../subjects/hosts/spec.ts';
 export { invitations } from '../subjects/invitations/spec.ts';
+export { lfs } from '../subjects/lfs/spec.ts';
 export { locks } from '../subjects/locks/spec.ts';
 export { signIn } from '../subjects/sign-in/spec.ts';
 export { status } from '../subjects/status/spec.ts';

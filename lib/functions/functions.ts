@@ -200,7 +200,7 @@ export class Functions extends Construct {
           ? Duration.minutes(settings.reconcile.timeoutMinutes)
           : Duration.seconds(spec.timeoutSeconds),
       memoryMb: settings.memoryMb[name],
-      reservedConcurrency: name === 'lfsBatch' ? settings.reservedConcurrency.lfsBatch : undefined,
+      reservedConcurrency: settings.reservedConcurrency[name],
       environment: {
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: metricsNamespace(this),

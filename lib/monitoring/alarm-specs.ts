@@ -12,6 +12,7 @@ import { byDueIndex, byKindIndex } from '../../lambda/core/table/table.ts';
 import {
   defaultRouteFunction,
   type FunctionName,
+  functionSpecs,
   type QueueName,
   queueNames,
   queueSpecs,
@@ -166,15 +167,7 @@ export function fullAlarms(watched: Watched): AlarmSpec[] {
       metric: api.stage.metricCount(fiveMinutes),
       threshold: alarms.requests,
     },
-    {
-      // Three periods: a few pushes near a limit wait for a reconcile, and are all that a quiet hour has.
-      id: 'BatchSlow',
-      severity: 'ticket',
-      says: 'One in a hundred pushes and pulls waited long for its batch, for a quarter of an hour.',
-      metric: functions.get('lfsBatch').function.metricDuration({ ...fiveMinutes, statistic: 'p99' }),
-      threshold: alarms.batchSeconds * 1000,
-      evaluationPeriods: 3,
-    },
+    ...[...functions.entries()].flatMap(([name, handler]) => slowAlarm(name, handler, settings)),
     ...throttlesOf(table).map(
       ({ id, metric, what }): AlarmSpec => ({
         id: `${id}Throttles`,
@@ -277,6 +270,25 @@ function functionAlarms(
     },
   ];
 }
+
+const slowAlarm = (
+  name: FunctionName,
+  handler: HandlerFunction,
+  { alarms }: DeploymentSettings,
+): AlarmSpec[] => {
+  const { slow } = functionSpecs[name];
+  if (!slow) return [];
+  return [
+    {
+      ...slow,
+      severity: 'ticket',
+      metric: handler.function.metricDuration({ ...fiveMinutes, statistic: 'p99' }),
+      threshold: alarms.batchSeconds * 1000,
+      // A few pushes near a limit wait for a reconcile, and are all that a quiet hour has.
+      evaluationPeriods: 3,
+    },
+  ];
+};
 
 const isInBackground = (name: FunctionName) =>
   name !== defaultRouteFunction && !routes.some((route) => route.function === name);

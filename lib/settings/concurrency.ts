@@ -28,12 +28,13 @@ export const backgroundFunctionsOf = (settings: DeploymentSettings): number =>
 export function concurrencyConflict(settings: DeploymentSettings): string | undefined {
   const { accountConcurrency, reservedConcurrency } = settings;
   // A tenth is for requests. The reserved ones are for pushes alone.
-  const free = accountConcurrency - (reservedConcurrency.lfsBatch ?? 0) - Math.ceil(accountConcurrency / 10);
+  const reserved = Object.values(reservedConcurrency).reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  const free = accountConcurrency - reserved - Math.ceil(accountConcurrency / 10);
   const busy = backgroundFunctionsOf(settings);
   if (busy <= free) return undefined;
   const kinds = Object.entries(workersOf(settings)).map(([name, count]) => `${name} ${count}`);
   return (
     `leaves too few functions to the API: the schedule and work in the background (${kinds.join(', ')}) can take ${busy}, and must take ${free} or less. ` +
-    "Set it to your account's limit, ask AWS for a higher one, or set fewer workers (exports.workers 0 disables exports) or a lower reservedConcurrency.lfsBatch"
+    "Set it to your account's limit, ask AWS for a higher one, or set fewer workers (exports.workers 0 disables exports) or a lower reservedConcurrency"
   );
 }

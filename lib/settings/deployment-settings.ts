@@ -136,14 +136,19 @@ const workersOfQueues = Object.fromEntries(
   }),
 ) as Readonly<Record<WorkersSetting, ReturnType<typeof workers>>>;
 
+const reserved = (what: string) =>
+  z
+    .int()
+    .min(1)
+    .optional()
+    .describe(`Runs reserved for ${what}; also their maximum. AWS requires 100 unreserved ones.`);
+
 const reservedConcurrency = section(
-  {
-    lfsBatch: z
-      .int()
-      .min(1)
-      .optional()
-      .describe('Runs reserved for pushes and pulls; also their maximum. AWS requires 100 unreserved ones.'),
-  },
+  Object.fromEntries(
+    Object.entries(functionSpecs).flatMap(([name, { reservedFor }]) =>
+      reservedFor === undefined ? [] : [[name, reserved(reservedFor)]],
+    ),
+  ) as Record<FunctionName, ReturnType<typeof reserved>>,
   "Reserved Lambda concurrency. By default, functions share the account's.",
 );
 

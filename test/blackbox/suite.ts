@@ -58,7 +58,9 @@ export function blackboxSuite(target: () => Target, isTaken: (index: number) => 
     [() => describe('limits', () => limitTests(api))],
     [() => repoTests(api)],
     [() => describe('deletes', () => deleteTests(api))],
-    ...Object.values(subjects).map(({ tests }): [() => void] => [() => tests(api)]),
+    ...Object.entries(subjects).map(([name, { tests }]): [() => void] => [
+      () => describe(name, () => tests(api)),
+    ]),
     [() => describe('anything', () => anythingTests(api))],
     [() => scanTests(api)],
   ];

@@ -9,7 +9,7 @@ import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
 import { KnownObjects } from '../../lambda/core/scan/rules/known-objects.ts';
 import { limitRepo } from '../../lambda/frame/access/repos.ts';
 import { createTenant, updateTenant } from '../../lambda/frame/access/tenants.ts';
-import { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
+import { offerDownload } from '../../lambda/subjects/lfs/downloads.ts';
 import { Actor } from './actor.ts';
 import { bound, depsOf } from './ports.ts';
 import type { SubjectCode } from './subject-code.ts';

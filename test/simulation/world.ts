@@ -8,7 +8,7 @@ import { AdoptedRepos } from '../../lambda/core/store/rules/adopted-repos.ts';
 import type { MultipartUpload } from '../../lambda/core/store/rules/archive-store.ts';
 import type { UrlSigner } from '../../lambda/core/store/rules/store.ts';
 import type { TableClient } from '../../lambda/core/table/table.ts';
-import type { offerDownload } from '../../lambda/frame/lfs/downloads.ts';
+import type { offerDownload } from '../../lambda/subjects/lfs/downloads.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';

@@ -1,10 +1,10 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import {
+  clientRequests,
   costOf,
   defaultWorkload,
   monthOf,
-  operations,
   standing,
   sumOf,
   totalOf,
@@ -79,7 +79,8 @@ describe('a deployment that nobody uses', () => {
 
 describe('a flood of requests without a token', () => {
   it('costs no more a day than all routes let through', () => {
-    const dollars = totalOf(costOf(operations.withoutToken, 's3'));
+    const [flood] = clientRequests.filter(({ what }) => what === 'flood: batch');
+    const dollars = flood ? totalOf(costOf(flood.operation, 's3')) : 0;
     const [stage] = Object.values(templateOf().findResources('AWS::ApiGatewayV2::Stage'));
     const limits = Object.values<{ ThrottlingRateLimit: number }>(stage?.['Properties'].RouteSettings);
     const perSecond = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);

@@ -1,5 +1,4 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import type { RouteKey } from '../../lambda/routes.ts';
 
 interface EventParts {
   readonly method?: string;
@@ -13,7 +12,7 @@ interface EventParts {
   readonly stage?: string;
 }
 
-export const batchRoute: RouteKey<'lfsBatch'> = 'POST /{tenant}/{repo}/info/lfs/objects/batch';
+export const batchRoute = 'POST /{tenant}/{repo}/info/lfs/objects/batch';
 
 /** An event of an HTTP API (payload 2.0). A test gives the parts that matter to it. */
 export function httpEvent(parts: EventParts = {}): APIGatewayProxyEventV2 {

@@ -69,16 +69,17 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // Each subject stands alone on the core and the frame, but for what is nothing without another.
   ...subject('alerts', ['@aws-sdk/client-sesv2', 'node:http', 'node:https', 'zod']),
-  ...subject('chunks', ['aws-lambda', 'hash-wasm', 'node:timers/promises', 'zod']),
+  ...subject('chunks', ['aws-lambda', 'hash-wasm', 'node:timers/promises', 'zod'], ['lfs']),
   ...subject('ci', ['aws-jwt-verify']),
-  ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts']),
+  ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts', 'lfs']),
   ...subject('exports', ['aws-lambda', 'zod']),
   ...subject('files', ['aws-lambda', 'zod']),
   ...subject('gc', []),
   ...subject('history', ['zod']),
   ...subject('hosts', ['zod']),
   ...subject('invitations', []),
-  ...subject('locks', ['aws-lambda']),
+  ...subject('lfs', ['aws-lambda', 'zod']),
+  ...subject('locks', ['aws-lambda'], ['lfs']),
   ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
   ...subject('status', []),
   // The lists of what the subjects have. Their order is that of the lists.
@@ -397,7 +398,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(frame\/(api|aws|lfs|management)|functions|core\/(store|table))\/|^lambda\/(parts|core\/scan\/list-objects|subjects\/(chunks\/prove|hosts\/git-hosts|ci\/identity-verifier|alerts\/webhook-sender|downloads\/copier))\.ts$/;
+      /^lambda\/(frame\/(api|aws|management)|functions|core\/(store|table))\/|^lambda\/(parts|core\/scan\/list-objects|subjects\/(chunks\/prove|hosts\/git-hosts|lfs\/operations|ci\/identity-verifier|alerts\/webhook-sender|downloads\/copier))\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

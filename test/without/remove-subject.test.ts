@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { removeSubjects, subjectsWith } from './remove-subject.ts';
+import { importsOf, reachedFrom, removeSubjects, subjectsWith } from './remove-subject.ts';
 
 const withoutLocks = (files: Readonly<Record<string, string>>) =>
   removeSubjects(new Map(Object.entries(files)), ['locks']);
@@ -72,7 +72,30 @@ it('takes along what imports it', () => {
     ['lambda/subjects/sessions/a.ts', importing('sign-in')],
     ['lambda/subjects/locks/a.ts', ''],
   ]);
-  expect(subjectsWith(files, 'hosts')).toEqual(['hosts', 'sign-in', 'sessions']);
-  expect(subjectsWith(files, 'sign-in')).toEqual(['sign-in', 'sessions']);
-  expect(subjectsWith(files, 'locks')).toEqual(['locks']);
+  expect(subjectsWith(files, ['hosts'])).toEqual(['hosts', 'sign-in', 'sessions']);
+  expect(subjectsWith(files, ['sign-in'])).toEqual(['sign-in', 'sessions']);
+  expect(subjectsWith(files, ['locks'])).toEqual(['locks']);
+});
+
+it('knows what a file imports, and what imports it', () => {
+  const imports = importsOf(
+    new Map([
+      ['test/a.test.ts', "import { b } from './b.ts';\n"],
+      ['test/b.ts', `const c = () => ${`import('${'../lambda/c.ts'}')`};\n`],
+      ['test/d.ts', "export type { C } from '../lambda/c.ts';\n"],
+      ['lambda/c.ts', 'export type C = 1;\n'],
+      ['test/e.txt', "import './b.ts';"],
+    ]),
+  );
+  expect([...reachedFrom(imports, ['test/a.test.ts'])]).toEqual([
+    'test/a.test.ts',
+    'test/b.ts',
+    'lambda/c.ts',
+  ]);
+  expect([...reachedFrom(imports, ['lambda/c.ts'], { up: true })].sort()).toEqual([
+    'lambda/c.ts',
+    'test/a.test.ts',
+    'test/b.ts',
+    'test/d.ts',
+  ]);
 });

@@ -22,9 +22,12 @@ export interface Rest {
 const rooms = 'lambda|lib|cli|console|local|test|bench|cost';
 const isSource = (file: string) => /\.(ts|tsx|mjs)$/.test(file);
 
-/** A subject, and those that import it, or one of these: they come off with it. */
-export function subjectsWith(sources: ReadonlyMap<string, string>, subject: string): readonly string[] {
-  const found = new Set([subject]);
+/** Subjects, and those that import them, or one of these: they come off with them. */
+export function subjectsWith(
+  sources: ReadonlyMap<string, string>,
+  subjects: readonly string[],
+): readonly string[] {
+  const found = new Set(subjects);
   const nameOf = (file: string) => /^lambda\/subjects\/([\w-]+)\//.exec(file)?.[1];
   const imports = [...sources].flatMap(([file, text]) => {
     const by = nameOf(file);
@@ -35,6 +38,34 @@ export function subjectsWith(sources: ReadonlyMap<string, string>, subject: stri
   for (const name of found)
     for (const { by, from } of imports) if (from === name && by !== undefined) found.add(by);
   return [...found];
+}
+
+/** Each import, of a file by a file. */
+export function importsOf(sources: ReadonlyMap<string, string>): readonly { by: string; from: string }[] {
+  return [...sources].flatMap(([by, text]) => {
+    if (!isSource(by)) return [];
+    const loaded = [...text.matchAll(/import\('([^']+)'\)/g)].map(([, specifier = '']) =>
+      path.posix.join(path.posix.dirname(by), specifier),
+    );
+    return [...loaded, ...statementsOf(by, text).map(({ from }) => from)].map((from) => ({ by, from }));
+  });
+}
+
+/** These files, and all that they import, or (`up`) that import them. */
+export function reachedFrom(
+  imports: ReturnType<typeof importsOf>,
+  files: readonly string[],
+  { up = false } = {},
+): ReadonlySet<string> {
+  const next = new Map<string, string[]>();
+  for (const { by, from } of imports) {
+    const [at, to] = up ? [from, by] : [by, from];
+    next.set(at, [...(next.get(at) ?? []), to]);
+  }
+  const reached = new Set(files);
+  // A set goes on with what is added to it.
+  for (const file of reached) for (const to of next.get(file) ?? []) reached.add(to);
+  return reached;
 }
 
 /** @param sources every file of the checkout → its text. Files that aren't source may have any. */
@@ -85,7 +116,7 @@ class Source {
       for (const [index, line] of this.#lines.entries()) if (isEntry(entry, line)) this.removed.add(index);
     }
     for (const [index, line] of this.#lines.entries())
-      if (importsOf(this.file, line, files)) this.removed.add(index);
+      if (loadsOneOf(this.file, line, files)) this.removed.add(index);
     return this.removed.size + this.exports.size + this.#names.size > before;
   }
 
@@ -171,7 +202,7 @@ function isEntry(entry: RegExp, line: string): boolean {
 }
 
 /** An entry that loads a file when it's needed. */
-function importsOf(file: string, line: string, files: ReadonlySet<string>): boolean {
+function loadsOneOf(file: string, line: string, files: ReadonlySet<string>): boolean {
   const [, specifier] = /^\s*(?:\w+|'[^']*'): \(\) => import\('([^']+)'\).*,$/.exec(line) ?? [];
   return specifier !== undefined && files.has(path.posix.join(path.posix.dirname(file), specifier));
 }

@@ -1,4 +1,4 @@
-import { count } from '../../frame/lfs/messages.ts';
+import { count } from '../lfs/messages.ts';
 
 /** 404 for a chunked upload without its token. */
 export const uploadNotFound = 'Upload not found, or its token is invalid or expired. Push again.';

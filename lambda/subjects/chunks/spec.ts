@@ -1,6 +1,7 @@
 import { ownFolders } from '../../core/store/rules/own-folders.ts';
 import type { SubjectSpec } from '../../frame/frame-spec.ts';
 import { on, pushes } from '../../frame/spec.ts';
+import type { lfs } from '../lfs/spec.ts';
 
 export const chunks = {
   functions: {
@@ -52,4 +53,4 @@ export const chunks = {
       lost: "A chunk of a large file couldn't be read, or the file couldn't be assembled. If nothing retries it, its push fails.",
     },
   },
-} as const satisfies SubjectSpec;
+} as const satisfies SubjectSpec<keyof typeof lfs.functions>;

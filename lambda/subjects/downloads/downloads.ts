@@ -2,15 +2,16 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { dayAfterMs, dayOf, monthOf, nextMonthMs } from '../../core/rules/dates.ts';
 import { compareKeys } from '../../core/rules/names.ts';
+import type { FrontPorts, Meter, Offer, OverLimit } from '../../frame/access/seams.ts';
+import type { PublicRead } from '../hosts/rules/public-read.ts';
 import {
   type DownloadQuestion,
   type FindDeps,
   type FoundDownloads,
   findDownloads,
   offerFound,
-} from '../../frame/lfs/downloads.ts';
-import type { LfsPorts, Meter, Offer, OfferDownloadOutcome, OverLimit } from '../../frame/lfs/seams.ts';
-import type { PublicRead } from '../hosts/rules/public-read.ts';
+} from '../lfs/downloads.ts';
+import type { OfferDownloadOutcome } from '../lfs/seams.ts';
 import type { DownloadDay, DownloadPlace, Downloads, PublicOffer } from './download-store.ts';
 import type { DownloadPorts } from './ports.ts';
 import { publicBytesOf, publicObjectBytesMin, publicTokenId } from './rules/public-reads.ts';
@@ -66,7 +67,7 @@ export type OfferPubliclyOutcome =
 
 export type OfferPubliclyDeps = FindDeps &
   Pick<CoreDeps, 'ids'> &
-  Pick<LfsPorts, 'meters'> &
+  Pick<FrontPorts, 'meters'> &
   Pick<DownloadPorts, 'downloads'>;
 
 /**

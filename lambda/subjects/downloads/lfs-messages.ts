@@ -1,6 +1,6 @@
 import { dayOf } from '../../core/rules/dates.ts';
-import { downloadsOf } from '../../frame/lfs/messages.ts';
-import type { OverLimit } from '../../frame/lfs/seams.ts';
+import type { OverLimit } from '../../frame/access/seams.ts';
+import { downloadsOf } from '../lfs/messages.ts';
 import type { UpstreamFailure } from './rules/copies.ts';
 
 /**

@@ -2,8 +2,8 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
-import type { LfsPorts, PublicAccess, ReadThrough } from '../../frame/lfs/seams.ts';
 import type { HostPorts } from '../hosts/ports.ts';
+import type { LfsPorts, PublicAccess, ReadThrough } from '../lfs/seams.ts';
 import { type AdmitCopiesDeps, admitCopies } from './admit-copies.ts';
 import { downloadMeter, type OfferPubliclyDeps, offerPublicly } from './downloads.ts';
 import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
@@ -79,10 +79,9 @@ export const offerMeter = { meter: downloadMeter, stores: { downloads } };
 
 /** What batches ask. */
 export function downloadSeams(
-  deps: Omit<Parameters<typeof publicAccess>[0], 'meters'> & Parameters<typeof readThrough>[0],
-): Omit<LfsPorts, 'logins'> {
-  const meters = [downloadMeter(deps)];
-  return { meters, publicAccess: publicAccess({ ...deps, meters }), readThrough: readThrough(deps) };
+  deps: Parameters<typeof publicAccess>[0] & Parameters<typeof readThrough>[0],
+): LfsPorts {
+  return { publicAccess: publicAccess(deps), readThrough: readThrough(deps) };
 }
 
 export const publicReconciles = { belongings: publicBelongings, stores: { publicReads } };

@@ -1,5 +1,6 @@
 import type { SubjectSpec } from '../../frame/frame-spec.ts';
 import { on, pushes } from '../../frame/spec.ts';
+import type { lfs } from '../lfs/spec.ts';
 
 export const downloads = {
   functions: {
@@ -37,4 +38,4 @@ export const downloads = {
       lost: "An object of another server couldn't be copied: the function copyObject failed too often.",
     },
   },
-} as const satisfies SubjectSpec;
+} as const satisfies SubjectSpec<keyof typeof lfs.functions>;

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { Clock, Log } from '../../core/rules/clock-and-log.ts';
-import type { UpstreamVerdict } from '../../frame/lfs/seams.ts';
 import { refusalOf, requestJson } from '../hosts/git-hosts.ts';
 import { type GitHost, isGitHostUrl, webUrlOf } from '../hosts/rules/git-hosts.ts';
 import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
+import type { UpstreamVerdict } from '../lfs/seams.ts';
 import { objectNotUpstream } from './lfs-messages.ts';
 import { hrefCharactersMax, type UpstreamFailure } from './rules/copies.ts';
 

@@ -2,12 +2,12 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey } from '../../core/rules/names.ts';
+import type { FrontPorts, OverLimit } from '../../frame/access/seams.ts';
 import { iso } from '../../frame/contract/fields.ts';
-import type { LfsPorts, OverLimit } from '../../frame/lfs/seams.ts';
 import type { DownloadsBody, DownloadsRequest } from './contract.ts';
 import { headsAtOnce } from './files.ts';
 
-export type DownloadDeps = Pick<CoreDeps, 'store' | 'signer' | 'clock'> & Pick<LfsPorts, 'meters'>;
+export type DownloadDeps = Pick<CoreDeps, 'store' | 'signer' | 'clock'> & Pick<FrontPorts, 'meters'>;
 
 /**
  * Signs a download for each file that is there, and meters them as those of Git LFS: they never depend on the limit of what is

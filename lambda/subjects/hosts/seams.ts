@@ -3,7 +3,7 @@ import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import type { Caller } from '../../frame/access/rules/tokens.ts';
-import type { LoginWay } from '../../frame/lfs/seams.ts';
+import type { LoginWay } from '../../frame/access/seams.ts';
 import { authenticateHostUser, type HostUserDeps, isForHosts } from './authenticate-host-user.ts';
 import type { HostPorts } from './ports.ts';
 import type { HostGrant } from './rules/host-client.ts';

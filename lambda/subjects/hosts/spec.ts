@@ -10,6 +10,6 @@ export const hosts = {
         'DELETE /v1/tenants/{tenant}/git-host',
       ],
     },
-    lfsBatch: { items: [pushes('GRANT#*', 'MAPPED#*', 'LINK#*', 'PINNED#*')] },
+    'asks for users': { items: [pushes('GRANT#*', 'MAPPED#*', 'LINK#*', 'PINNED#*')] },
   },
 } as const satisfies SubjectSpec;

@@ -4,10 +4,10 @@ import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
 import { plainText } from '../../core/rules/text.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import { mayPush } from '../../frame/access/rules/tokens.ts';
-import { type Granted, type LfsAccessDeps, lfsLogin } from '../../frame/lfs/access.ts';
-import { lfs } from '../../frame/lfs/http.ts';
-import { readOnly } from '../../frame/lfs/messages.ts';
-import { type LfsRequest, lfsOperations } from '../../frame/lfs/operations.ts';
+import { type Granted, type LfsAccessDeps, lfsLogin } from '../lfs/access.ts';
+import { lfs } from '../lfs/http.ts';
+import { readOnly } from '../lfs/messages.ts';
+import { type LfsRequest, lfsOperations } from '../lfs/operations.ts';
 import {
   type lfsLockContract,
   listLocksQuery,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Operation } from '../../../cost/operation.ts';
-import { assumedMs, batchIn, costOf, firstRequests, operations, totalOf } from '../../../cost/operations.ts';
+import { assumedMs, batchIn, clientRequests, costOf, operations, totalOf } from '../../../cost/operations.ts';
 import { recordStoreEvents, refresh } from '../../../lambda/core/ledger/reconcile-requests.ts';
 import type { ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { runReconcile } from '../../../lambda/core/ledger/run-reconcile.ts';
@@ -15,9 +15,9 @@ import {
   type Operations,
   type TableClient,
 } from '../../../lambda/core/table/table.ts';
-import { create as createVerify } from '../../../lambda/frame/lfs/verify.ts';
 import { create as createSubscription } from '../../../lambda/frame/management/get-subscription.ts';
-import { create as createBatch } from '../../../lambda/functions/lfs-batch.ts';
+import { create as createBatch } from '../../../lambda/functions/lfs/lfs-batch.ts';
+import { create as createVerify } from '../../../lambda/subjects/lfs/verify.ts';
 import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import type { Deps } from '../../../local/deps.ts';
 import { storesOn } from '../../../local/stores.ts';
@@ -226,11 +226,8 @@ async function measureAll() {
   const background = { full: false, reason: 'upload' } as const;
 
   const first = new Map<string, Measured>();
-  for (const { what } of firstRequests) {
-    const asked = askedFirst[what];
-    if (!asked) throw new Error(`No subject's test asks this first: ${what}.`);
+  for (const [what, asked] of Object.entries(askedFirst))
     first.set(what, (await ask(meter, asked, { ref: { name: 'refs/heads/main' } })).measured);
-  }
   const uploadBatch = await ask(meter, batch, { operation: 'upload', objects });
   for (const { oid } of objects) meter.objects.put(`${tenant}/app/${oid}`, sizeBytes);
   const last = uploadBatch.answer.objects.at(-1);
@@ -258,15 +255,27 @@ async function measureAll() {
   const created = { tenant, repo: 'app', name: oidOf('app', 6000), sizeBytes, kind: 'created' as const };
   const changes = [{ ...created, atMs: deps.clock.nowMs() }];
   const storeEvent = await meter.measure(() => recordStoreEvents(deps, { tenant, changes }));
+  const asked: ReadonlyMap<string, Measured> = new Map([
+    ...first,
+    ['push: batch', uploadBatch.measured],
+    ['push: verify', verify.measured],
+    ['fetch: batch', downloadBatch.measured],
+    ['flood: batch', withoutToken.measured],
+  ]);
   const push = {
-    uploadBatch,
-    verify,
     reconcile: after,
     reconcileAgain,
     reconcileDeferred,
     reconcileDead,
   };
-  return { first, ...push, downloadBatch, withoutToken, readUsage, schedule, fullCount, storeEvent };
+  return { asked, uploadBatch, ...push, readUsage, schedule, fullCount, storeEvent };
+}
+
+/** What the model has of a request. */
+function requested(what: string): Operation {
+  const found = clientRequests.find((each) => each.what === what);
+  if (!found) throw new Error(`The model has no ${what}.`);
+  return found.operation;
 }
 
 function taken({ function: _, objects: __, ...measured }: Operation): Measured {
@@ -283,8 +292,8 @@ describe('what an operation takes is what the handlers do', () => {
     expect(all[name].measured).toEqual(taken(operations[name]));
   });
 
-  it.each(firstRequests)('$what', ({ what, operation }) => {
-    expect(all.first.get(what)).toEqual(taken(operation));
+  it.each(clientRequests)('$what', ({ what, operation }) => {
+    expect(all.asked.get(what)).toEqual(taken(operation));
   });
 
   it('and each ends as the model has it', () => {
@@ -303,7 +312,7 @@ describe('what an operation takes is what the handlers do', () => {
 });
 
 it('a flood of requests without a valid token costs what docs/security.md says', () => {
-  const dollars = 1e6 * totalOf(costOf(operations.withoutToken, 's3'));
+  const dollars = 1e6 * totalOf(costOf(requested('flood: batch'), 's3'));
   const page = readFileSync(new URL('../../../docs/security.md', import.meta.url), 'utf8');
   const [, said = ''] = /without a valid token cost about \$([\d.]+) a million/.exec(page) ?? [];
   expect(said).toBe(dollars.toFixed(2));
@@ -311,8 +320,8 @@ it('a flood of requests without a valid token costs what docs/security.md says',
 
 describe('a batch in a small repo lists it', () => {
   it.each([
-    ['upload', 7000, operations.uploadBatch],
-    ['download', 0, operations.downloadBatch],
+    ['upload', 7000, requested('push: batch')],
+    ['download', 0, requested('fetch: batch')],
   ] as const)('to %s', async (operation, from, modelled) => {
     const meter = await inUse(900);
     const { measured } = await ask(meter, batch, { operation, objects: batchOf(from) });

@@ -6,7 +6,7 @@ import { elementTexts } from './element-texts.ts';
 import { filesBelow, readText } from './pages.ts';
 import { sourceTexts } from './words-texts.ts';
 
-/** Texts that are read in a hurry are short. Those that git prints: test/unit/lambda/frame/lfs/messages.test.ts. */
+/** Texts that are read in a hurry are short. Those that git prints: test/unit/lambda/subjects/lfs/messages.test.ts. */
 
 const helpMax = 80;
 const errorMax = 140;

@@ -92,7 +92,7 @@ describe('a deployed function', () => {
   ])('knows the storage classes of its store: %j', async (storageClasses, found) => {
     deployedWith({});
     vi.stubGlobal('stageJson', { ...defaults, storageClasses });
-    const { batchDeps } = await import('../../../lambda/functions/lfs-batch.ts');
+    const { batchDeps } = await import('../../../lambda/functions/lfs/lfs-batch.ts');
     const { managementDeps } = await import('../../../lambda/functions/management.ts');
     expect([batchDeps().storageClasses, managementDeps().storageClasses]).toEqual([found, found]);
   });
@@ -162,7 +162,7 @@ describe('a deployed function', () => {
     });
     const adopted = { tenant: 'acme', repo: 'old', path: 'lfs/a+b/', names: 'ab/cd/rest' };
     vi.stubGlobal('stageJson', { ...defaults, adoptedRepos: JSON.stringify([adopted]) });
-    const { batchDeps } = await import('../../../lambda/functions/lfs-batch.ts');
+    const { batchDeps } = await import('../../../lambda/functions/lfs/lfs-batch.ts');
     const oid = 'ab'.repeat(32);
     const signedAtMs = Date.now();
     const times = { signedAtMs, lifetimeMs: 60_000 };

@@ -1,6 +1,6 @@
 import { sumEntries } from '../../../../lambda/core/ledger/rules/reservation.ts';
 import { LedgerUnavailableError } from '../../../../lambda/core/rules/errors.ts';
-import { findDownloads, offerFound } from '../../../../lambda/frame/lfs/downloads.ts';
+import { findDownloads, offerFound } from '../../../../lambda/subjects/lfs/downloads.ts';
 import { replacing } from '../../replacing.ts';
 import type { Mutant } from '../../world.ts';
 import { downloadedAgain, downloadedInVain } from './stories-downloads.ts';

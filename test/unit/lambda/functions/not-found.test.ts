@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
 import { create } from '../../../../lambda/frame/service/not-found.ts';
+import * as unmatched from '../../../../lambda/lists/unmatched.ts';
 import { routeKeys, routes } from '../../../../lambda/routes.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 
@@ -38,7 +39,11 @@ const cases = endpoints.flatMap(([method, end]) =>
 );
 
 async function ask(method: string, path: string) {
-  const { statusCode, headers, body = '' } = await create(routeKeys)(httpEvent({ method, path }), noContext);
+  const {
+    statusCode,
+    headers,
+    body = '',
+  } = await create(routeKeys, unmatched)(httpEvent({ method, path }), noContext);
   return { statusCode, type: headers?.['content-type'], body: JSON.parse(body) as Record<string, string> };
 }
 

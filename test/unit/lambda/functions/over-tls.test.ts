@@ -6,7 +6,7 @@ import { httpEvent, noContext } from '../../../support/http-event.ts';
 describe('an answer that needs nothing', () => {
   it.each([
     ['/health', health()],
-    ['/nowhere', notFound([])],
+    ['/nowhere', notFound([], {})],
   ])('of %s has the header for TLS alone', async (path, handler) => {
     const answered = async (proto: string) => {
       const event = httpEvent({ routeKey: `GET ${path}`, headers: { 'x-forwarded-proto': proto } });

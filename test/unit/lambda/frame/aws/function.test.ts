@@ -16,7 +16,7 @@ import {
   withMetrics,
 } from '../../../../../lambda/frame/aws/function.ts';
 import { createInvocationLog, createInvocations } from '../../../../../lambda/frame/aws/invocation-log.ts';
-import { lfsError } from '../../../../../lambda/frame/lfs/http.ts';
+import { lfsError } from '../../../../../lambda/subjects/lfs/http.ts';
 import { noMetrics } from '../../../../../local/lambda-context.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { tokenIdOf } from '../../../../../lambda/frame/access/rules/tokens.ts';
-import { lfsAccess, RejectedLogins } from '../../../../../lambda/frame/lfs/access.ts';
 import { readerAccess } from '../../../../../lambda/frame/management/access.ts';
 import { create as getSubscription } from '../../../../../lambda/frame/management/get-subscription.ts';
 import { create as management } from '../../../../../lambda/functions/management.ts';
+import { lfsAccess, RejectedLogins } from '../../../../../lambda/subjects/lfs/access.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';

@@ -4,7 +4,7 @@ import type { Table } from '../../../../../lambda/core/table/requests.ts';
 import { lastingTokenId, tokenIdOf } from '../../../../../lambda/frame/access/rules/tokens.ts';
 import { createDynamoDbTokenStore } from '../../../../../lambda/frame/access/token-store.ts';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
-import { create as createBatch } from '../../../../../lambda/functions/lfs-batch.ts';
+import { create as createBatch } from '../../../../../lambda/functions/lfs/lfs-batch.ts';
 import { create } from '../../../../../lambda/subjects/chunks/lfs-handler.ts';
 import type { ChunkMessage } from '../../../../../lambda/subjects/chunks/messages.ts';
 import {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
-import { create } from '../../../../../lambda/functions/lfs-batch.ts';
+import { create } from '../../../../../lambda/functions/lfs/lfs-batch.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { replacingDeps } from '../../../../support/memory/deps.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
-import { create } from '../../../../../lambda/functions/lfs-batch.ts';
+import { create } from '../../../../../lambda/functions/lfs/lfs-batch.ts';
 import type { WireCopy } from '../../../../../lambda/subjects/downloads/copies-contract.ts';
 import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
 import type { Deps } from '../../../../../local/deps.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
-import { offerDownload } from '../../../../../lambda/frame/lfs/downloads.ts';
-import type { OfferDownloadOutcome } from '../../../../../lambda/frame/lfs/seams.ts';
 import type { Downloads } from '../../../../../lambda/subjects/downloads/download-store.ts';
 import {
   type OfferPubliclyOutcome,
   offerPublicly,
 } from '../../../../../lambda/subjects/downloads/downloads.ts';
+import { offerDownload } from '../../../../../lambda/subjects/lfs/downloads.ts';
+import type { OfferDownloadOutcome } from '../../../../../lambda/subjects/lfs/seams.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
-import type { WireObject } from '../../../../../lambda/frame/contract/lfs.ts';
-import { create } from '../../../../../lambda/functions/lfs-batch.ts';
+import { create } from '../../../../../lambda/functions/lfs/lfs-batch.ts';
 import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
+import type { WireObject } from '../../../../../lambda/subjects/lfs/contract.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { storesOn } from '../../../../../local/stores.ts';
 import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../../../../../lambda/frame/lfs/access.ts';
 import {
   GitHostUnavailableError,
   type HostAnswer,
 } from '../../../../../lambda/subjects/hosts/rules/host-client.ts';
+import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../../../../../lambda/subjects/lfs/access.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../../../../lambda/core/ledger/rules/limits.ts';
 import type { TenantRecord } from '../../../../../../lambda/core/ledger/rules/tenant.ts';
 import { runReconcile } from '../../../../../../lambda/core/ledger/run-reconcile.ts';
-import { storageLimitReached } from '../../../../../../lambda/frame/lfs/messages.ts';
+import { storageLimitReached } from '../../../../../../lambda/subjects/lfs/messages.ts';
 import { reservation } from '../../../../../support/ledger-records.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../../support/memory/stack.ts';
 import { updateTenant } from '../../../../../support/over-settings.ts';

@@ -14,10 +14,10 @@ import {
   type Saying,
   uploadTokenHeader,
   verifyTokenHeader,
-} from '../api/http.ts';
-import type { WireAction, WireBatch, WireObject } from '../contract/lfs.ts';
-import { batchRequestSchema } from '../contract/lfs-requests.ts';
+} from '../../frame/api/http.ts';
+import type { WireAction, WireBatch, WireObject } from './contract.ts';
 import { lfs, lfsError, wireAction } from './http.ts';
+import { batchRequestSchema } from './lfs-request.ts';
 import {
   chunksNeeded,
   diskFull,

@@ -4,9 +4,8 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { makerOf } from '../../core/ledger/rules/reservation.ts';
 import { crowdedEntries, isThere, reposMax } from '../../core/ledger/rules/tenant.ts';
 import type { AdmitUploadDeps, AdmitUploadOutcome } from '../../core/ledger/upload-batch.ts';
-import { isForRepo, lastingTokenId, mayPush, userOf } from '../access/rules/tokens.ts';
-import { baseUrl, type Refusal } from '../api/http.ts';
-import type { batchContract } from '../contract/lfs.ts';
+import { isForRepo, lastingTokenId, mayPush, userOf } from '../../frame/access/rules/tokens.ts';
+import { baseUrl, type Refusal } from '../../frame/api/http.ts';
 import type { Granted, LfsLogin } from './access.ts';
 import {
   answerAnybody,
@@ -18,6 +17,7 @@ import {
   type UploadAnswerContext,
   uploadAnswer,
 } from './batch.ts';
+import type { batchContract } from './contract.ts';
 import { type OfferDeps, offerDownload } from './downloads.ts';
 import { lfsNotFound, lfsRetryLater } from './http.ts';
 import {

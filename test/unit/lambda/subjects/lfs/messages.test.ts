@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Refusal } from '../../../../../lambda/core/ledger/rules/limits.ts';
-import * as messages from '../../../../../lambda/frame/lfs/messages.ts';
+import * as messages from '../../../../../lambda/subjects/lfs/messages.ts';
 import type { TestedSubject } from '../../../../support/subject.ts';
 import * as subjects from '../../../../support/subjects.ts';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { chunkedTransfer } from '../../core/ledger/rules/upload-way.ts';
-import type { Contract } from './contract.ts';
-import { batchRequestSchema, verifyRequestSchema } from './lfs-requests.ts';
+import type { Contract } from '../../frame/contract/contract.ts';
+import { batchRequestSchema, verifyRequestSchema } from './lfs-request.ts';
 
 const actionSchema = z
   .object({

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { oidPattern } from '../../core/rules/names.ts';
 import { defaultSettings } from '../../core/rules/settings.ts';
-import { lenientObject, listOf } from './json.ts';
+import { lenientObject, listOf } from '../../frame/contract/json.ts';
 
 /**
  * What is asked in the LFS API (git-lfs docs/api/batch.md), apart from what is answered: functions load this alone. A wrong object is answered beside the others, and some

@@ -10,14 +10,14 @@ import {
 import type { Watch } from '../../core/ledger/rules/watch.ts';
 import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
-import type { AccessPorts } from '../access/ports.ts';
-import { wrongKind } from '../access/rules/kinds.ts';
-import { beyondPrefix, type Caller } from '../access/rules/tokens.ts';
-import { authenticateToken, noteTokenUse } from '../access/tokens.ts';
-import { credential, header, pathRepo, pathTenant, type Response } from '../api/http.ts';
+import type { AccessPorts } from '../../frame/access/ports.ts';
+import { wrongKind } from '../../frame/access/rules/kinds.ts';
+import { beyondPrefix, type Caller } from '../../frame/access/rules/tokens.ts';
+import type { FrontPorts, LoginWay, Upstream } from '../../frame/access/seams.ts';
+import { authenticateToken, noteTokenUse } from '../../frame/access/tokens.ts';
+import { credential, header, pathRepo, pathTenant, type Response } from '../../frame/api/http.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 import { authenticationRequired, hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
-import type { LfsPorts, LoginWay, Upstream } from './seams.ts';
 
 type LfsAccess = Granted | Refused;
 
@@ -51,7 +51,7 @@ interface Refused {
 
 export type LfsAccessDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
   Pick<AccessPorts, 'tokens'> &
-  Pick<LfsPorts, 'logins'> & { readonly rejectedLogins: RejectedLogins };
+  Pick<FrontPorts, 'logins'> & { readonly rejectedLogins: RejectedLogins };
 
 /** {@link lfsAccess} for one container, which remembers who was rejected. */
 export function lfsLogin(deps: Omit<LfsAccessDeps, 'rejectedLogins'>) {

@@ -1,20 +1,20 @@
 import { describe, expect, it, vi } from 'vitest';
-import { reposMax } from '../../../../lambda/core/ledger/rules/tenant.ts';
-import { sha256Hex } from '../../../../lambda/core/rules/hash.ts';
-import { cdnBytesMax, cdnSigner } from '../../../../lambda/core/store/cdn.ts';
-import { privateKeyIn } from '../../../../lambda/core/store/rules/cdn-keys.ts';
-import { createUrlSigner } from '../../../../lambda/core/store/signing.ts';
-import { lfsMediaType } from '../../../../lambda/frame/api/http.ts';
-import { create } from '../../../../lambda/functions/lfs-batch.ts';
-import { newCdnKey, passesCloudFront } from '../../../support/cdn.ts';
-import { batchRoute, httpEvent, noContext } from '../../../support/http-event.ts';
-import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
-import { MemoryLedger } from '../../../support/memory/ledger.ts';
-import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
-import { MemoryTokenStore } from '../../../support/memory/stores.ts';
-import { unlimitedRepo } from '../../../support/tenant-record.ts';
-import { tokenRecord } from '../../../support/token-record.ts';
-import { filesBelow, readText } from '../../docs/pages.ts';
+import { reposMax } from '../../../../../lambda/core/ledger/rules/tenant.ts';
+import { sha256Hex } from '../../../../../lambda/core/rules/hash.ts';
+import { cdnBytesMax, cdnSigner } from '../../../../../lambda/core/store/cdn.ts';
+import { privateKeyIn } from '../../../../../lambda/core/store/rules/cdn-keys.ts';
+import { createUrlSigner } from '../../../../../lambda/core/store/signing.ts';
+import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
+import { create } from '../../../../../lambda/functions/lfs/lfs-batch.ts';
+import { newCdnKey, passesCloudFront } from '../../../../support/cdn.ts';
+import { batchRoute, httpEvent, noContext } from '../../../../support/http-event.ts';
+import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
+import { unlimitedRepo } from '../../../../support/tenant-record.ts';
+import { tokenRecord } from '../../../../support/token-record.ts';
+import { filesBelow, readText } from '../../../docs/pages.ts';
 
 const [tenant, repo] = ['acme', 'game'];
 const token = `lfsq_${'a'.repeat(40)}`;
@@ -101,9 +101,9 @@ describe('a batch that cannot be decided yet', () => {
       // no client of git-lfs asks.
       'lambda/core/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
       'lambda/core/table/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
-      'lambda/frame/lfs/http.ts: { statusCode: 429, message, requestId },',
       'lambda/subjects/downloads/copier.ts: const isForNow = status >= 500 || status === 429;',
       'lambda/subjects/hosts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
+      'lambda/subjects/lfs/http.ts: { statusCode: 429, message, requestId },',
     ]);
   });
 });

@@ -5,7 +5,8 @@ import { LedgerUnavailableError } from '../../core/rules/errors.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { type FindStoredDeps, findStored, type Question, remembering } from '../../core/scan/find-stored.ts';
 import type { SignedRequest } from '../../core/store/rules/store.ts';
-import type { DownloadVerdict, LfsPorts, OfferDownloadOutcome, Upstream, UpstreamVerdict } from './seams.ts';
+import type { FrontPorts, Upstream } from '../../frame/access/seams.ts';
+import type { DownloadVerdict, LfsPorts, OfferDownloadOutcome, UpstreamVerdict } from './seams.ts';
 
 /**
  * Which of the objects that the store does not have were deleted, and when.
@@ -82,7 +83,7 @@ export interface FoundDownloads {
 }
 
 export type FindDeps = FindOfferedDeps & Pick<CoreDeps, 'signer' | 'ledger' | 'log'>;
-export type OfferDeps = FindDeps & Pick<LfsPorts, 'meters' | 'readThrough'>;
+export type OfferDeps = FindDeps & Pick<FrontPorts, 'meters'> & Pick<LfsPorts, 'readThrough'>;
 
 /**
  * Signs a download for each object that is stored, and meters them. Downloads never depend on the limit of what is stored.
@@ -146,7 +147,7 @@ export async function findDownloads(deps: FindDeps, input: DownloadQuestion): Pr
 
 /** Offers what was found, unless a meter refuses. @throws {LedgerUnavailableError} as meters do. */
 export async function offerFound(
-  deps: Pick<CoreDeps, 'clock' | 'settings'> & Pick<LfsPorts, 'meters'>,
+  deps: Pick<CoreDeps, 'clock' | 'settings'> & Pick<FrontPorts, 'meters'>,
   input: DownloadQuestion & { tokenId: string; found: FoundDownloads },
 ): Promise<OfferDownloadOutcome> {
   const { tenant, tokenId, repo, objects, found } = input;

@@ -12,9 +12,9 @@ import {
   lfsMediaType,
   type Refusal,
   type Response,
-} from '../api/http.ts';
-import type { RouteContract } from '../contract/contract.ts';
-import { firstIssue } from '../contract/json.ts';
+} from '../../frame/api/http.ts';
+import type { RouteContract } from '../../frame/contract/contract.ts';
+import { firstIssue } from '../../frame/contract/json.ts';
 import { lfsError } from './http.ts';
 import { invalid } from './messages.ts';
 

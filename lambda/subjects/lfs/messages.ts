@@ -2,8 +2,8 @@ import type { Refusal } from '../../core/ledger/rules/limits.ts';
 import { dayOf } from '../../core/rules/dates.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import { plainText } from '../../core/rules/text.ts';
-import { type HostUser, nameOfHostUser } from '../access/rules/host-user.ts';
-import type { OverLimit } from './seams.ts';
+import { type HostUser, nameOfHostUser } from '../../frame/access/rules/host-user.ts';
+import type { OverLimit } from '../../frame/access/seams.ts';
 
 /**
  * What git prints: git-lfs shows the message of a response and nothing else. Each says what happened and what to do
@@ -206,9 +206,6 @@ export function sizeMismatch(storedBytes: number, askedBytes: number): string {
 export const uploadMissing = "The upload isn't in the store. Push again.";
 
 // What the function notFound says is apart from the rest, so that its bundle stays small.
-
-/** 405. @param allowed the methods of the path. */
-export const methodNotAllowed = (allowed: string) => `Method not allowed. This path accepts ${allowed}.`;
 
 /** A path as it was asked for, to be shown. */
 const shownPath = (path: string) => plainText(path.length > 80 ? `${path.slice(0, 80)}…` : path);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
-import { batchTakes, readBatch } from '../../../../../lambda/frame/lfs/batch.ts';
-import { decode as decodeAs } from '../../../../../lambda/frame/lfs/operations.ts';
+import { batchTakes, readBatch } from '../../../../../lambda/subjects/lfs/batch.ts';
+import { decode as decodeAs } from '../../../../../lambda/subjects/lfs/operations.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 
 function decode(body: unknown) {

@@ -3,11 +3,11 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { verifyUpload } from '../../core/ledger/reservations.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
-import { pathRepo, pathTenant } from '../api/http.ts';
-import { guard, type HttpHandler } from '../aws/function.ts';
-import type { verifyContract } from '../contract/lfs.ts';
-import { verifyRequestSchema } from '../contract/lfs-requests.ts';
+import { pathRepo, pathTenant } from '../../frame/api/http.ts';
+import { guard, type HttpHandler } from '../../frame/aws/function.ts';
+import type { verifyContract } from './contract.ts';
 import { lfs, lfsNotFound, lfsUnauthorized, respondLfsError, verifyToken } from './http.ts';
+import { verifyRequestSchema } from './lfs-request.ts';
 import { invalid, sizeMismatch, uploadMissing } from './messages.ts';
 import { byRoute, lfsOperations } from './operations.ts';
 

@@ -9,7 +9,7 @@ import {
   type Response,
   type Saying,
   verifyTokenHeader,
-} from '../api/http.ts';
+} from '../../frame/api/http.ts';
 import { authenticationRequired, repoNotFound } from './messages.ts';
 
 /** An answer of the LFS API. */

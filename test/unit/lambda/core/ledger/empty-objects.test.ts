@@ -278,6 +278,28 @@ describe('records of empty objects', () => {
     await stack.consume();
     expect(await stack.deletions()).toHaveLength(1);
   });
+
+  it('stay where a store refuses to remove one for a week, and the others go', async () => {
+    for (const name of ['a', 'b']) {
+      await asked({ [name]: 1 });
+      stack.nowMs += 2 * hour;
+      await stack.consume();
+    }
+    stack.nowMs = await emptyUntilMs();
+    stack.beforeDelete = (key) => {
+      if (key.endsWith('/a')) throw new StoreRefusedError('AccessDenied');
+    };
+    for (let days = 0; days < 20; days += 1) {
+      stack.nowMs += 12 * hour;
+      await stack.consume().catch(() => undefined);
+    }
+    expect([sizeOf('a'), sizeOf('b'), await emptied(), await stack.deletions()]).toEqual([
+      0,
+      undefined,
+      [],
+      [],
+    ]);
+  });
 });
 
 describe('a wish to delete', () => {
@@ -376,13 +398,30 @@ describe('somebody', () => {
 });
 
 describe('empty objects whose records were lost', () => {
-  it('keep no repo from being deleted', async () => {
+  let untilMs: number;
+
+  beforeEach(async () => {
     await asked({ a: 50 });
     put('a', 50);
     await stack.consume();
     await deleting({ a: 50 });
     await stack.consume();
+    untilMs = await emptyUntilMs();
     for (const { id } of await emptied()) await stack.ledger.removeEmptied({ tenant, repo, id });
+  });
+
+  it('are deleted as files are, once no PUT of their names can be under way', async () => {
+    await deleting({ a: 0 });
+    await stack.consume();
+    expect([sizeOf('a'), await stack.deletions()]).toEqual([0, []]);
+    stack.nowMs = untilMs;
+    await deleting({ a: 0 });
+    expect(await counted()).toEqual([0, 0, 0]);
+    expect([sizeOf('a'), await stack.deletions()]).toEqual([undefined, []]);
+    expect(await asked({ a: 100 })).toBe('upload');
+  });
+
+  it('keep no repo from being deleted', async () => {
     await deleteRepo(stack.deps, { tenant, repo, dryRun: false });
     await stack.pass(4 * 24 * hour);
     expect([sizeOf('a'), (await stack.repo(repo))?.closedAtMs ?? null]).toEqual([undefined, null]);

@@ -203,7 +203,11 @@ async function runSome(
       const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
       isAnswered = run.kind !== 'unanswered';
       if (!isAnswered && isEndless(deletion, nowMs)) {
-        deps.log.error('delete or gc failed', { tenant, repo, what: 'a delete that began over an hour ago' });
+        deps.log.error('delete or gc failed', {
+          tenant,
+          repo,
+          what: 'a delete that started over an hour ago',
+        });
         deps.metrics.increment('ReconcilesFailed');
       }
     } catch (error) {
@@ -411,7 +415,12 @@ async function dropVoid(
   if (deletion.emptied !== undefined) await deps.ledger.removeEmptied({ tenant, repo, id: deletion.emptied });
   const why = 'deletion is dropped: its repo was opened since, or its gc run has ended';
   if (!isOver) deps.log.info(why, { tenant, repo });
-  else deps.log.error('delete given up', { tenant, repo, objects: [...objects.keys()].slice(0, 10) });
+  else
+    deps.log.error('delete canceled after a week', {
+      tenant,
+      repo,
+      objects: [...objects.keys()].slice(0, 10),
+    });
 }
 
 const noObjects: ReadonlyMap<string, RemovedObject> = new Map();

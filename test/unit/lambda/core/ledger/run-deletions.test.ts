@@ -75,7 +75,7 @@ describe('the deletions that are due', () => {
 
   it('are given up after a week in which the store did none of it, and are reported until then', async () => {
     const error = vi.spyOn(world.deps.log, 'error');
-    const reported = { tenant, repo: 'app', what: 'a delete that began over an hour ago' };
+    const reported = { tenant, repo: 'app', what: 'a delete that started over an hour ago' };
     world.beforeDelete = () => {
       throw new StoreUnavailableError('InvalidRequest');
     };
@@ -93,8 +93,8 @@ describe('the deletions that are due', () => {
     for (let runs = 0; runs < 3; runs += 1) await again();
     expect(error.mock.calls).toEqual([
       ...Array.from({ length: 3 }, () => ['delete or gc failed', reported]),
-      ['delete given up', { tenant, repo: 'app', objects: ['b'] }],
-      ['delete given up', { tenant, repo: 'app', objects: ['a'] }],
+      ['delete canceled after a week', { tenant, repo: 'app', objects: ['b'] }],
+      ['delete canceled after a week', { tenant, repo: 'app', objects: ['a'] }],
     ]);
     await again();
     await again();

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/core/ledger/deletes.ts';
 import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
+import { reconcile } from '../../../../../lambda/core/ledger/reconcile.ts';
 import { openDeletionsMax } from '../../../../../lambda/core/ledger/rules/deletion.ts';
 import { type Emptied, mergedEmptied, newEmptied } from '../../../../../lambda/core/ledger/rules/emptied.ts';
 import { storedAgainUntilMs } from '../../../../../lambda/core/ledger/rules/reservation.ts';
@@ -371,22 +372,27 @@ describe('somebody', () => {
     expect(await counted()).toEqual([0, 0, 0]);
   });
 
-  it('who pushes to a repo while it becomes one of files gets no URL', async () => {
-    for (const before of ['putReservation', 'issueReservation'] as const) {
-      const name = `new-${before}`.toLowerCase();
-      let made: string | undefined;
-      stack.beforeNext(before, async () => {
-        const [record, beganMs] = [await stack.record(), stack.nowMs];
-        made = (await createRepo(stack.deps, { tenant: record, beganMs, repo: name, kind: 'files' })).kind;
-      });
-      const verdicts = await stack.push(name, { [oidOf(7)]: 9 });
-      const isUpload = typeof verdicts !== 'string' && verdicts.get(oidOf(7))?.kind === 'upload';
-      const kind = (await stack.repo(name))?.kind;
-      expect([made, isUpload, kind]).toEqual(
-        before === 'putReservation' ? ['created', false, 'files'] : ['exists', true, undefined],
-      );
-    }
-  });
+  it.each(['new', 'found'])(
+    'who pushes to a repo that is %s while it becomes one of files gets no URL',
+    async (how) => {
+      for (const before of ['putReservation', 'issueReservation'] as const) {
+        const name = `${how}-${before}`.toLowerCase();
+        if (how === 'found') stack.put({ [`${name}/photo.jpg`]: 1 });
+        await reconcile(stack.deps, { tenant, full: true });
+        let made: string | undefined;
+        stack.beforeNext(before, async () => {
+          const [record, beganMs] = [await stack.record(), stack.nowMs];
+          made = (await createRepo(stack.deps, { tenant: record, beganMs, repo: name, kind: 'files' })).kind;
+        });
+        const verdicts = await stack.push(name, { [oidOf(7)]: 9 });
+        const isUpload = typeof verdicts !== 'string' && verdicts.get(oidOf(7))?.kind === 'upload';
+        const kind = (await stack.repo(name))?.kind;
+        expect([made, isUpload, kind]).toEqual(
+          before === 'putReservation' ? ['created', false, 'files'] : ['exists', true, undefined],
+        );
+      }
+    },
+  );
 
   it('who has many repos of files costs a reconcile no query for each', async () => {
     for (let index = 0; index < 50; index += 1)

@@ -60,6 +60,39 @@ export function deleteContract(table: OpenTable): void {
       expect(await createRepo('a', 'files')).toBe('closed');
     });
 
+    it('can be of files, in a repo that only a scan found', async () => {
+      const tenant = await create({ scanned: scanned(50) });
+      const commit = (repo: string, putsUntilMs: number, epoch = 1) => {
+        const found = { repo, storedBytes: 3, objectCount: 1, scannedAtMs: 9, epoch, putsUntilMs };
+        return ledger.commitRepo({
+          tenant,
+          repo: { ...found, covered: new Set() },
+          dirtyTokenRead: null,
+          ...(epoch > 1 && { epochRead: epoch - 1 }),
+        });
+      };
+      const createRepo = (repo: string, createdAtMs = 1) =>
+        ledger.createRepo({ tenant, repo, createdAtMs, kind: 'files' });
+      for (const repo of ['found', 'watched']) await commit(repo, 0);
+      await commit('pushed', 7);
+      await ledger.markDirty({ tenant, repo: 'unscanned', dirtyToken: 'd' });
+      const watch = { id: 'w', openedAtMs: 1, untilMs: 9 };
+      await ledger.openWatch({ tenant, repo: 'watched', watch, nowMs: 1 });
+      expect(await createRepo('pushed')).toBe('other-kind');
+      expect(await createRepo('watched')).toBe('other-kind');
+      expect(await createRepo('unscanned')).toBe('done');
+      // If its answer is lost, it comes again, and the next scan changes nothing of it.
+      for (const createdAtMs of [5, 6]) expect(await createRepo('found', createdAtMs)).toBe('done');
+      await commit('found', 8, 2);
+      expect(await createRepo('found', 7)).toBe('done');
+      expect(await ledger.readRepo({ tenant, repo: 'found' })).toMatchObject({
+        kind: 'files',
+        createdAtMs: 5,
+        objectCount: 1,
+        epoch: 2,
+      });
+    });
+
     it('are marked, and unmarked object by object', async () => {
       const { tenant, key, unmark } = await put();
       expect(await unmark()).toBe('unmarked');

@@ -1,5 +1,6 @@
 import type { Ledger } from '../../lambda/core/ledger/ledger.ts';
 import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts';
+import { isOfLfs } from '../../lambda/core/ledger/rules/tenant.ts';
 import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/core/ledger/upload-batch.ts';
 import { isOid } from '../../lambda/core/rules/names.ts';
 import { breakOff } from './broken-put.ts';
@@ -117,7 +118,14 @@ export async function askOnce(
       if (!isOfFiles && ![...request.objects.keys()].every(isOid)) return { kind: 'absent' } as const;
       const files = isOfFiles && { files: new Map([...request.objects.keys()].map((name) => [name, {}])) };
       return grantedOnly(world, deps, (noted) =>
-        code.admitUpload(noted, { tenant: record, repoObjects, watch, ...request, ...files }),
+        code.admitUpload(noted, {
+          tenant: record,
+          repoObjects,
+          isOfLfs: isOfLfs(repo),
+          watch,
+          ...request,
+          ...files,
+        }),
       );
     };
     const result = await world.invoke(ask, { waitsOn: true });

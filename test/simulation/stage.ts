@@ -29,6 +29,8 @@ export interface Stage {
   readonly cancelsAfterMs: readonly number[];
   /** Indexes of the repos whose objects are files, in each tenant. */
   readonly filesRepos: readonly number[];
+  /** Whether a scan found those before somebody says that they are of files. */
+  readonly findsFiles: boolean;
   /** Of each tenant, in a month. */
   readonly downloadLimitBytes: number | null;
 }
@@ -53,6 +55,7 @@ export const usualStage: Stage = {
   makers: 0,
   cancelsAfterMs: [],
   filesRepos: [],
+  findsFiles: false,
   downloadLimitBytes: null,
 };
 
@@ -76,6 +79,7 @@ export function stageOf(seed: number): Stage {
     makers: new Random(seed ^ 0x3a_4e).pick([0, 1, 2, 3]),
     cancelsAfterMs: cancelsAfterMsOf(seed),
     filesRepos: new Random(seed ^ 0xf1_1e5).pick([[], [], [], [1]]),
+    findsFiles: new Random(seed ^ 0xf1_0d).chance(0.3),
     downloadLimitBytes: new Random(seed ^ 0xd_0).pick([null, 60, 300]),
   };
 }

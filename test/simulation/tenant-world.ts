@@ -23,6 +23,7 @@ export class TenantWorld {
   readonly offerDownload: World['offerDownload'];
   readonly makers: number;
   readonly filesRepos: World['filesRepos'];
+  readonly findsFiles: boolean;
   /** What was written without an answer may land as late as this. */
   readonly lateMaxMs: number;
   readonly coverage: Coverage;
@@ -55,6 +56,7 @@ export class TenantWorld {
     this.offerDownload = world.offerDownload;
     this.makers = world.makers;
     this.filesRepos = world.filesRepos;
+    this.findsFiles = world.findsFiles;
     this.lateMaxMs = world.mix.lateMaxMs ?? usualLateMaxMs;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);

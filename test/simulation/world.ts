@@ -108,6 +108,7 @@ export class World {
   readonly areFilesLost: boolean;
   readonly makers: number;
   readonly filesRepos: Stage['filesRepos'];
+  readonly findsFiles: boolean;
   readonly cancelsAfterMs: Stage['cancelsAfterMs'];
   /** Whether repos of a few objects are large repos. */
   readonly hasLargeRepos: boolean;
@@ -194,6 +195,7 @@ export class World {
     this.makers = stage.makers;
     // The last release knows of none.
     this.filesRepos = input.other ? [] : stage.filesRepos;
+    this.findsFiles = stage.findsFiles;
     this.cancelsAfterMs = stage.cancelsAfterMs;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;

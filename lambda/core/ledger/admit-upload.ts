@@ -283,12 +283,12 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   }
 }
 
-/** Whether a repo that nobody knew is one of files since this batch read it. Whoever creates one finds the reservation, or this finds it. */
+/** Whether a repo that nobody knew, or only a scan found, is one of files since this batch read it. Whoever creates one finds the reservation, or this finds it. */
 async function becameFiles(
   { ledger }: Pick<CoreDeps, 'ledger'>,
-  { tenant: { tenant }, repo, repoObjects, files }: AdmitUploadInput,
+  { tenant: { tenant }, repo, isOfLfs = false, files }: AdmitUploadInput,
 ): Promise<boolean> {
-  return !files && repoObjects === undefined && isOfFiles(await ledger.readRepo({ tenant, repo }));
+  return !files && !isOfLfs && isOfFiles(await ledger.readRepo({ tenant, repo }));
 }
 
 /** How long a count takes that ends a hold, for most tenants. */

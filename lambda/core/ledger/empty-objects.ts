@@ -230,12 +230,8 @@ function divide(
   const [going, taken]: [string[], string[]] = [[], []];
   for (const [name, sizeBytes] of deletion.objects) {
     const stored = found.get(name);
-    if (
-      stored?.mark !== undefined &&
-      deletion.closedAtMs !== undefined &&
-      isOver(stored.mark, settings, nowMs)
-    ) {
-      // Its record is lost, as after a restore of the table.
+    if (stored?.mark !== undefined && isOver(stored.mark, settings, nowMs)) {
+      // Its record is lost, as after a restore of the table. No URL of the name was handed out since.
       going.push(name);
       continue;
     }

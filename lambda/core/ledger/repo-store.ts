@@ -136,9 +136,17 @@ async function removeRepo(
   return result.ok ? 'removed' : 'refused';
 }
 
+/** What only a scan found: nobody created it, and no URL of Git LFS was handed out of which a reconcile has seen all. */
+const isOnlyFound = all(
+  'attribute_not_exists(#createdAtMs)',
+  '(#epoch = :never OR #putsUntilMs = :never)',
+  'attribute_not_exists(#watch)',
+);
+
 /**
- * Notes that somebody created a repo. One that was created already keeps its time. `closed`: it is being deleted. `other-kind`: there
- * is one of another kind, or its last PUTs may still be under way.
+ * Notes that somebody created a repo. One that was created already keeps its time. What a scan found becomes one of files, too: the
+ * reservations tell of other URLs. `closed`: it is being deleted. `other-kind`: there is one of another kind, or its last PUTs may
+ * still be under way.
  */
 async function createRepo(
   table: Table,
@@ -150,9 +158,9 @@ async function createRepo(
     defaults: { createdAtMs, ...(kind && { kind }) },
     condition: all(
       'attribute_not_exists(#closedAtMs)',
-      kind ? `(${absent} OR #kind = :kind)` : 'attribute_not_exists(#kind)',
+      kind ? `(${absent} OR #kind = :kind OR (${isOnlyFound}))` : 'attribute_not_exists(#kind)',
     ),
-    ...(kind && { values: { ':kind': kind } }),
+    ...(kind && { values: { ':kind': kind, ':never': 0 } }),
   });
   if (ok) return 'done';
   return typeof (await readRepo(table, input))?.closedAtMs === 'number' ? 'closed' : 'other-kind';

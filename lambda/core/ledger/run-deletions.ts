@@ -11,6 +11,8 @@ import {
   type Deletion,
   deleteRunMs,
   isClaimable,
+  isEndless,
+  isGivenUp,
   isVoid,
   keptUntilMs,
   type Removal,
@@ -148,37 +150,39 @@ type DeletionRun =
  * @param input.deletionCount the tenant's, as it was read before. It is corrected by what this run has read. What is
  * marked meanwhile may count twice until the next run.
  * @returns false if the time was up before all of them were begun.
- * @throws {LedgerUnavailableError}
+ * @throws {LedgerUnavailableError | StoreRefusedError} after all that can be done.
  */
 export async function runDeletions(
-  deps: DeletionDeps & Pick<CoreDeps, 'holds'>,
+  deps: DeletionDeps & Pick<CoreDeps, 'holds' | 'metrics'>,
   input: { tenant: string; untilMs: number; deletionCount: number },
 ): Promise<boolean> {
   const { tenant, deletionCount } = input;
   const { ledger } = deps;
   const deletions = await allPages(ledger.deletions(tenant));
-  const { isDone, removedCount } = await runSome(deps, { ...input, deletions });
+  const { isDone, removedCount, failure } = await runSome(deps, { ...input, deletions });
   const leftCount = deletions.length - removedCount;
   if (leftCount !== deletionCount)
     await ledger.countDeletions({ tenant, difference: leftCount - deletionCount });
+  if (failure !== undefined) throw failure;
   return isDone;
 }
 
-/** @returns how many records it has removed, and whether every deletion that is due was begun. */
+/** @returns how many records it has removed, whether every deletion that is due was begun, and what one failed by. */
 async function runSome(
-  deps: DeletionDeps & Pick<CoreDeps, 'holds'>,
+  deps: DeletionDeps & Pick<CoreDeps, 'holds' | 'metrics'>,
   input: { tenant: string; untilMs: number; deletions: Deletion[] },
-): Promise<{ isDone: boolean; removedCount: number }> {
+): Promise<{ isDone: boolean; removedCount: number; failure?: unknown }> {
   const { tenant, untilMs, deletions } = input;
   const { ledger, clock, settings } = deps;
   let removedCount = 0;
+  let failure: unknown;
   // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
   deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
   let isAnswered = true;
   let held: { isSpared: Spared; readAtMs: number } | undefined;
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
-    if (nowMs > untilMs) return { isDone: false, removedCount };
+    if (nowMs > untilMs) return { isDone: false, removedCount, failure };
     if (deletion.removal) await dropUnlessLarge(deps, { tenant, deletion });
     const { state, repo, id: deletionId, deadlineMs } = deletion;
     if (state === 'deleted' && nowMs > deadlineMs) {
@@ -195,10 +199,23 @@ async function runSome(
       const isHidden = deletion.onlyNew !== undefined || deletion.emptied !== undefined;
       if (!isHidden && held.isSpared(deletion.repo, deletion.dueAtMs)) continue;
     }
-    const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
-    isAnswered = run.kind !== 'unanswered';
+    try {
+      const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
+      isAnswered = run.kind !== 'unanswered';
+      if (!isAnswered && isEndless(deletion, nowMs)) {
+        deps.log.error('delete or gc failed', {
+          tenant,
+          repo,
+          what: 'a delete that started over an hour ago',
+        });
+        deps.metrics.increment('ReconcilesFailed');
+      }
+    } catch (error) {
+      failure = error;
+      isAnswered = false;
+    }
   }
-  return { isDone: true, removedCount };
+  return { isDone: true, removedCount, failure };
 }
 
 /** A repo that is a large repo no longer is scanned as a whole, so nobody needs the record. */
@@ -247,14 +264,14 @@ export async function runDeletion(
   // Read after the claim: a batch that finds the repo open finds the claim, and waits.
   const record = await ledger.readRepo({ tenant, repo });
   const hasBegun = input.deletion.state === 'deleting';
-  if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
-    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
+  const isOver = isGivenUp(input.deletion, nowMs);
+  if (isOver || isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
+    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun, isOver });
     return nothingLeft;
   }
-  if (record && isOfFiles(record)) {
-    const isLarge = record.large !== undefined;
+  const isLarge = record?.large !== undefined;
+  if (isOfFiles(record))
     return runOnFiles(deps, { tenant, deletion: claim.deletion, deadlineMs, hasBegun, isLarge });
-  }
   // After the claim, too: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   // After the claim, too. Of a closed repo all goes.
@@ -267,7 +284,6 @@ export async function runDeletion(
   const going = new Map([...free].filter(([name]) => !young.has(name)));
   const isLeft = (name: string) => (held.has(name) && !named.has(name)) || young.has(name);
   const left = new Map([...objects].filter(([name]) => isLeft(name)));
-  const isLarge = record?.large !== undefined;
   // A run that died may have deleted what is spared now. In a large repo only a record tells.
   const lost = isLarge && hasBegun ? await findMissing(deps, { tenant, repo, objects: left }) : noObjects;
   if (!lost) return { kind: 'unanswered' };
@@ -381,21 +397,30 @@ async function deleteAnnounced(
   });
 }
 
-/** @param input.deletion as claimed. @param input.hasBegun another run had claimed it: it may have deleted something. */
+/**
+ * @param input.deletion as claimed. @param input.hasBegun another run had claimed it: it may have deleted something.
+ * @param input.isOver the store hasn't done it for a week. What is still stored counts.
+ */
 async function dropVoid(
   deps: DeletionDeps,
-  input: { tenant: string; deletion: Deletion; hasBegun: boolean },
+  input: { tenant: string; deletion: Deletion; hasBegun: boolean; isOver: boolean },
 ): Promise<void> {
-  const { tenant, deletion, hasBegun } = input;
-  const { id: deletionId, repo, deadlineMs, dueAtMs } = deletion;
+  const { tenant, deletion, hasBegun, isOver } = input;
+  const { id: deletionId, repo, deadlineMs, dueAtMs, objects } = deletion;
   if (hasBegun) await markDirty(deps, { tenant, repo, isRecorded: false });
   const goneUntilMs = hasBegun ? keptUntilMs(deps.settings, deps.clock.nowMs()) : null;
   const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: goneUntilMs };
   await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
-  deps.log.info('deletion is dropped: its repo was opened since, or its gc run has ended', {
-    tenant,
-    repo,
-  });
+  // Else the next run would begin it again. Of an opened repo there are none.
+  if (deletion.emptied !== undefined) await deps.ledger.removeEmptied({ tenant, repo, id: deletion.emptied });
+  const why = 'deletion is dropped: its repo was opened since, or its gc run has ended';
+  if (!isOver) deps.log.info(why, { tenant, repo });
+  else
+    deps.log.error('delete canceled after a week', {
+      tenant,
+      repo,
+      objects: [...objects.keys()].slice(0, 10),
+    });
 }
 
 const noObjects: ReadonlyMap<string, RemovedObject> = new Map();

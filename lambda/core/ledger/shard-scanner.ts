@@ -98,7 +98,7 @@ export class ShardScanner {
     if (!isScanned(shard)) return this.#scanFirst(count, { shard, lookFor });
     const { last } = count.rangeOf(prefix);
     const isSplit = isToBeSplit(settings, shard);
-    const cuts = isSplit && this.#input.emptied ? await this.#cutsIn(count.rangeOf(prefix)) : undefined;
+    const cuts = isSplit && shard.after !== undefined ? await this.#cutsIn(count.rangeOf(prefix)) : undefined;
     const parts: readonly ShardPlace[] = isSplit && cuts?.length !== 0 ? partsOf(shard, cuts) : [shard];
     const ranges = parts.map((_, index) => rangeAt(parts, index, last));
     const scans = await mapLimited(ranges, shardsAtOnce, (range) =>
@@ -116,7 +116,8 @@ export class ShardScanner {
     const { settings } = this.#deps;
     const { prefix } = shard;
     const range = count.rangeOf(prefix);
-    const sample: string[] | undefined = this.#input.emptied && [];
+    // One from before it was of files is split by digits.
+    const sample: string[] | undefined = shard.after === undefined ? undefined : [];
     const isTooLarge = (rest: ScanRest) =>
       isToBeSplit(settings, { ...shard, objectCount: objectsIn(range, rest), sinceCount: 0 });
     const scan = await this.#scanNames(count, {

@@ -33,6 +33,8 @@ export interface AdmitUploadInput
   readonly tenant: TenantRecord;
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects?: number | undefined;
+  /** Whether the repo can't become one of files, as read when the request was authenticated. Else it's read again. */
+  readonly isOfLfs?: boolean;
   /** The repo's watch, as read when the request was authenticated. */
   readonly watch?: Watch | undefined;
   /** Of what is uploaded, as it was set for the repo or its tenant. null: the bucket's own. */

@@ -1,6 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
-import { uploadingRepos } from '../../core/ledger/reservations.ts';
 import {
   isThere,
   type RepoPath,
@@ -133,7 +132,7 @@ type CreateRepoOutcome =
 
 /**
  * Creates a repo with nothing in it, so that it takes pushes though its tenant does not let a push create one. If
- * somebody pushes to it first, that is as good.
+ * somebody pushes to it first, that is as good. Of files, it may be one that only a scan found: it has what is stored there.
  *
  * @param input.limitBytes undefined: its limit stays as it is, usually none.
  * @throws {LedgerUnavailableError}
@@ -153,11 +152,10 @@ export async function createRepo(
   const path = { tenant: input.tenant.tenant, repo };
   const found = await deps.ledger.readRepo(path);
   if (found && found.closedAtMs !== null) return { kind: 'closed' };
-  if (found && isThere(found)) return { kind: 'exists' };
+  if (found && isThere(found) && (!kind || found.createdAtMs !== undefined)) return { kind: 'exists' };
   if (!found && input.tenant.repoCount >= reposMax) return { kind: 'full' };
-  // What was pushed a moment ago has no item yet. Its URLs would replace files.
-  if (kind && !found && (await uploadingRepos(deps, { tenant: path.tenant, repos: [repo] })).length > 0)
-    return { kind: 'exists' };
+  // What was pushed a moment ago may have no item yet. Its URLs would replace files.
+  if (kind && (await isReserved(deps, path))) return { kind: 'exists' };
   let { tenant } = input;
   if (limitBytes !== undefined) {
     // Before it takes pushes.
@@ -167,13 +165,15 @@ export async function createRepo(
   }
   const createdAtMs = deps.clock.nowMs();
   const outcome = await deps.ledger.createRepo({ ...path, createdAtMs, kind });
+  if (outcome === 'other-kind' && found && isThere(found)) return { kind: 'exists' };
   if (outcome !== 'done') return { kind: outcome };
-  // A push that began before reads the repo once it has reserved, or has done both.
-  if (kind && (await isReserved(deps, path))) {
+  // A push that began before reads the repo once it has reserved, or has done both. A reconcile that has settled it since says so.
+  const isPushed = kind && (await isReserved(deps, path));
+  const record = await deps.ledger.readRepo(path);
+  if (kind && (isPushed || (record?.putsUntilMs ?? 0) > 0)) {
     await deps.ledger.dropKind({ ...path, createdAtMs });
     return { kind: 'exists' };
   }
-  const record = await deps.ledger.readRepo(path);
   if (!record)
     throw new Error(`The repo ${path.tenant}/${repo} vanished. An item of a created repo is never removed.`);
   return { kind: 'created', tenant, record };

@@ -36,7 +36,7 @@ export interface UpstreamOffer {
  */
 export async function admitCopies(
   deps: AdmitCopiesDeps,
-  input: Pick<AdmitUploadInput, 'tenant' | 'repo' | 'repoObjects' | 'watch' | 'storageClass'> & {
+  input: Pick<AdmitUploadInput, 'tenant' | 'repo' | 'repoObjects' | 'isOfLfs' | 'watch' | 'storageClass'> & {
     offers: ReadonlyMap<string, UpstreamOffer>;
   },
 ): Promise<void> {

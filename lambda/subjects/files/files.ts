@@ -1,10 +1,11 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestFileDeletion } from '../../core/ledger/empty-objects.ts';
+import { isOver } from '../../core/ledger/rules/emptied.ts';
 import { sumEntries } from '../../core/ledger/rules/reservation.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
-import { nextPage, pageKeysMax } from '../../core/store/rules/store.ts';
+import { nextPage, pageKeysMax, type StoredObject } from '../../core/store/rules/store.ts';
 import { beyondPrefix, type TokenRecord } from '../../frame/access/rules/tokens.ts';
 import { endUpload, isGone, type PartDeps } from './parts.ts';
 
@@ -16,13 +17,15 @@ export interface ListedFile {
 }
 
 type ListDeps = Pick<CoreDeps, 'store' | 'listing'>;
-type SumDeps = ListDeps & Pick<CoreDeps, 'clock'>;
+type SumDeps = ListDeps & Pick<CoreDeps, 'clock' | 'settings'>;
 
 export type FilesOf = RepoPath & {
   /** What their names begin with. */
   readonly prefix: string;
   /** Only names after this one, which begins with the prefix. */
   readonly after?: string | undefined;
+  /** Empty objects are hidden unless this is so of their mark. */
+  readonly isShown?: ((mark: string) => boolean) | undefined;
 };
 
 export const headsAtOnce = 32;
@@ -35,7 +38,7 @@ export const headsAtOnce = 32;
  */
 export async function listFiles(
   { store, listing }: ListDeps,
-  { prefix, after, pageSize, ...path }: FilesOf & { pageSize: number },
+  { prefix, after, pageSize, isShown = () => false, ...path }: FilesOf & { pageSize: number },
 ): Promise<{ files: readonly ListedFile[]; next: string | null }> {
   const base = repoPrefix(path);
   const page = await nextPage(listing, {
@@ -51,7 +54,9 @@ export async function listFiles(
   }));
   const bare = listed.filter(({ bytes }) => bytes === 0);
   const heads = await mapLimited(bare, headsAtOnce, ({ name }) => store.head(base + name));
-  const hidden = new Set(bare.filter((_, at) => heads[at] === undefined || heads[at].mark !== undefined));
+  const isHidden = (head: StoredObject | undefined) =>
+    !head || (head.mark !== undefined && !isShown(head.mark));
+  const hidden = new Set(bare.filter((_, at) => isHidden(heads[at])));
   return {
     files: listed.filter((file) => !hidden.has(file)),
     next: page.isTruncated ? (listed.at(-1)?.name ?? null) : null,
@@ -91,10 +96,11 @@ const sumOf = ({ files, next }: Awaited<ReturnType<typeof someFiles>>): Sum => (
 /** What files with a prefix take up, as the store lists them now. @throws {StoreUnavailableError} */
 export const usageOfFiles = async (deps: SumDeps, of: FilesOf) => sumOf(await someFiles(deps, of));
 
-type DeleteDeps = ListDeps & Pick<CoreDeps, 'ledger' | 'queue' | 'clock' | 'ids'>;
+type DeleteDeps = SumDeps & Pick<CoreDeps, 'ledger' | 'queue' | 'ids'>;
 
 /**
- * Has files deleted that have a prefix, or this name. What is put from now on stays.
+ * Has files deleted that have a prefix, or this name. What is put from now on stays. So are empty objects that should be gone: their
+ * record was lost, or its turn comes soon.
  *
  * @returns undefined: there is no file of this name. `full`: too many deletions wait.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
@@ -104,7 +110,11 @@ export async function deleteFiles(
   of: FilesOf & { name?: string | undefined; dryRun: boolean },
 ): Promise<Sum | 'full' | undefined> {
   const { tenant, repo, name, dryRun } = of;
-  const found = name === undefined ? await someFiles(deps, of) : await oneFile(deps, { tenant, repo, name });
+  const isShown = (mark: string) => isOver(mark, deps.settings, deps.clock.nowMs());
+  const found =
+    name === undefined
+      ? await someFiles(deps, { ...of, isShown })
+      : await oneFile(deps, { tenant, repo, name, isShown });
   if (!found) return undefined;
   const { files } = found;
   if (dryRun || files.length === 0) return sumOf(found);
@@ -119,9 +129,12 @@ export async function deleteFiles(
   return outcome === 'full' ? 'full' : sumOf(found);
 }
 
-async function oneFile({ store }: ListDeps, { name, ...path }: RepoPath & { name: string }) {
+async function oneFile(
+  { store }: ListDeps,
+  { name, isShown, ...path }: RepoPath & { name: string; isShown: (mark: string) => boolean },
+) {
   const stored = await store.head(objectKey({ ...path, oid: name }));
-  if (!stored || stored.mark !== undefined) return undefined;
+  if (!stored || (stored.mark !== undefined && !isShown(stored.mark))) return undefined;
   return { files: [{ name, bytes: stored.sizeBytes, storedMs: stored.lastModifiedMs }], next: null };
 }
 

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import {
+  isOfLfs,
   isThere,
   type RepoPath,
   type RepoRecord,
@@ -29,6 +30,8 @@ export interface Granted {
   readonly repoObjects: number | undefined;
   /** Whether there's a record of the repo: it was created, or pushed to. */
   readonly isRepoKnown: boolean;
+  /** Whether it can't become one of files. */
+  readonly isOfLfs: boolean;
   /** Whether a push may bring it into being, or it is there. */
   readonly takesPushes: boolean;
   /** Whether it is not known yet, and the tenant has as many repos as it may have. */
@@ -108,7 +111,7 @@ function granted(
   const isRepoKnown = repoRecord !== undefined;
   const isOneTooMany = !isRepoKnown && tenant.repoCount >= reposMax;
   const { watch, storageClass = tenant.storageClass } = repoRecord ?? {};
-  const uploads = { takesPushes, isOneTooMany, watch, storageClass };
+  const uploads = { takesPushes, isOneTooMany, isOfLfs: isOfLfs(repoRecord), watch, storageClass };
   return { ok: true, tenant, repo, repoObjects, isRepoKnown, ...uploads, token, upstream };
 }
 

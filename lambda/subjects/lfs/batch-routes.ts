@@ -100,9 +100,9 @@ async function ofOtherCase(
 }
 
 /** For whom what is admitted in which repo. */
-export function admissionOf({ tenant, repo, repoObjects, watch, storageClass, token }: Granted) {
+export function admissionOf({ tenant, repo, repoObjects, isOfLfs, watch, storageClass, token }: Granted) {
   const who = { user: userOf(token), madeBy: makerOf(token), tokenId: lastingTokenId(token) };
-  return { tenant, repo, repoObjects, watch, storageClass, ...who };
+  return { tenant, repo, repoObjects, isOfLfs, watch, storageClass, ...who };
 }
 
 export function contextOf(
@@ -163,9 +163,9 @@ async function download(deps: BatchDeps, request: Uploading, batch: BatchRequest
   const isAnyThere = [...outcome.verdicts.values()].some(({ kind }) => kind !== 'missing');
   const other = isAnyThere ? undefined : await ofOtherCase(deps, request);
   if (other) return other;
-  const { watch, storageClass, takesPushes, isOneTooMany } = request;
+  const { watch, storageClass, takesPushes, isOneTooMany, isOfLfs } = request;
   if (upstream && takesPushes && !isOneTooMany) {
-    const place = { tenant, repo, repoObjects, watch, storageClass };
+    const place = { tenant, repo, repoObjects, isOfLfs, watch, storageClass };
     await deps.readThrough?.copy(place, { objects, verdicts: outcome.verdicts });
   }
   return batchAnswer(batch, downloadAnswers(objects, outcome.verdicts));

@@ -63,6 +63,7 @@ export interface ReadThrough {
       tenant: TenantRecord;
       repo: string;
       repoObjects: number | undefined;
+      isOfLfs: boolean;
       watch: RepoRecord['watch'];
       storageClass: string | null;
     },

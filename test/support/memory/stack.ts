@@ -4,6 +4,7 @@ import { type Deletion, newDeletion } from '../../../lambda/core/ledger/rules/de
 import type { ReconcileRequest } from '../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import type { Reservation } from '../../../lambda/core/ledger/rules/reservation.ts';
 import type { RepoRecord } from '../../../lambda/core/ledger/rules/tenant.ts';
+import { isOfLfs } from '../../../lambda/core/ledger/rules/tenant.ts';
 import { runReconcile } from '../../../lambda/core/ledger/run-reconcile.ts';
 import type { Hold } from '../../../lambda/core/ledger/seams.ts';
 import type { UploadVerdict } from '../../../lambda/core/ledger/upload-batch.ts';
@@ -117,11 +118,12 @@ export class MemoryStack {
   ): Promise<ReadonlyMap<string, UploadVerdict> | 'retry' | 'absent'> {
     const record = await this.ledger.readTenant(tenant);
     if (!record) return 'absent';
-    const watch = (await this.ledger.readRepo({ tenant, repo }))?.watch;
+    const found = await this.ledger.readRepo({ tenant, repo });
     const outcome = await admitUpload(this.deps, {
       tenant: record,
       repo,
-      watch,
+      isOfLfs: isOfLfs(found),
+      watch: found?.watch,
       objects: new Map(Object.entries(objects)),
     });
     return outcome.kind === 'answered' ? outcome.verdicts : outcome.kind;

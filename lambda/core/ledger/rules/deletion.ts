@@ -141,6 +141,21 @@ export function isClaimable(settings: Settings, deletion: Deletion, nowMs: numbe
   }
 }
 
+/** A delete that the store has not done for so long is reported each time. After a week it's given up. */
+const [reportedAfterMs, givenUpAfterMs] = [60 * 60_000, 7 * 24 * 60 * 60_000];
+
+type Tried = Pick<Deletion, 'state' | 'dueAtMs'>;
+
+/** Whether a run that has ended in nothing is to be reported: it wasn't the first. @param deletion as it was before the run. */
+export const isEndless = ({ state, dueAtMs }: Tried, nowMs: number): boolean =>
+  state === 'deleting' && nowMs > dueAtMs + reportedAfterMs;
+
+/** Whether it is not tried again. One that nobody has tried for a day is: the server may have been off. */
+export const isGivenUp = (deletion: Tried & Pick<Deletion, 'deadlineMs'>, nowMs: number): boolean =>
+  deletion.state === 'deleting' &&
+  nowMs > deletion.dueAtMs + givenUpAfterMs &&
+  nowMs < deletion.deadlineMs + 24 * 60 * 60_000;
+
 /**
  * Whether nothing may be deleted by it: its repo has been emptied and opened since it was asked for, or it is one of a
  * gc run whose watch is not to be relied on any more.

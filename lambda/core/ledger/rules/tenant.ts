@@ -377,6 +377,10 @@ export function isThere(repo: RepoRecord): boolean {
 /** Whether a URL of the repo ends once something has its name, until the repo was deleted and nothing can come any more. */
 export const isOfFiles = (repo: Pick<RepoRecord, 'kind'> | undefined) => repo?.kind === 'files';
 
+/** Whether a repo is for Git LFS until it's deleted: somebody created it, or a reconcile has seen all that a push claimed. */
+export const isOfLfs = (repo: Pick<RepoRecord, 'kind' | 'createdAtMs' | 'putsUntilMs'> | undefined) =>
+  repo !== undefined && !isOfFiles(repo) && (repo.createdAtMs !== undefined || repo.putsUntilMs > 0);
+
 /** No write lands so late. */
 const lateWritesMs = 24 * 60 * 60_000;
 

@@ -16,6 +16,7 @@ import {
 import { batchPath, lfsHeaders, objectOf, push, serves } from '../../lfs.ts';
 import type { Subject } from '../../subject.ts';
 import { holeTests } from './holes.ts';
+import { importTests } from './imported.ts';
 import { partTests } from './parts.ts';
 import { FilesPlace, sevens } from './place.ts';
 import { prefixTests } from './prefixes.ts';
@@ -429,6 +430,7 @@ export const filesSubject: Subject = {
     describe('a token for files that start with something', () => prefixTests(api));
     describe('files are shown', () => shownTests(api));
     holeTests(api);
+    importTests(api);
     partTests(api);
   },
 };

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/core/ledger/deletes.ts';
 import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
+import { reconcile } from '../../../../../lambda/core/ledger/reconcile.ts';
 import { openDeletionsMax } from '../../../../../lambda/core/ledger/rules/deletion.ts';
 import { type Emptied, mergedEmptied, newEmptied } from '../../../../../lambda/core/ledger/rules/emptied.ts';
 import { storedAgainUntilMs } from '../../../../../lambda/core/ledger/rules/reservation.ts';
@@ -278,6 +279,28 @@ describe('records of empty objects', () => {
     await stack.consume();
     expect(await stack.deletions()).toHaveLength(1);
   });
+
+  it('stay where a store refuses to remove one for a week, and the others go', async () => {
+    for (const name of ['a', 'b']) {
+      await asked({ [name]: 1 });
+      stack.nowMs += 2 * hour;
+      await stack.consume();
+    }
+    stack.nowMs = await emptyUntilMs();
+    stack.beforeDelete = (key) => {
+      if (key.endsWith('/a')) throw new StoreRefusedError('AccessDenied');
+    };
+    for (let days = 0; days < 20; days += 1) {
+      stack.nowMs += 12 * hour;
+      await stack.consume().catch(() => undefined);
+    }
+    expect([sizeOf('a'), sizeOf('b'), await emptied(), await stack.deletions()]).toEqual([
+      0,
+      undefined,
+      [],
+      [],
+    ]);
+  });
 });
 
 describe('a wish to delete', () => {
@@ -349,22 +372,27 @@ describe('somebody', () => {
     expect(await counted()).toEqual([0, 0, 0]);
   });
 
-  it('who pushes to a repo while it becomes one of files gets no URL', async () => {
-    for (const before of ['putReservation', 'issueReservation'] as const) {
-      const name = `new-${before}`.toLowerCase();
-      let made: string | undefined;
-      stack.beforeNext(before, async () => {
-        const [record, beganMs] = [await stack.record(), stack.nowMs];
-        made = (await createRepo(stack.deps, { tenant: record, beganMs, repo: name, kind: 'files' })).kind;
-      });
-      const verdicts = await stack.push(name, { [oidOf(7)]: 9 });
-      const isUpload = typeof verdicts !== 'string' && verdicts.get(oidOf(7))?.kind === 'upload';
-      const kind = (await stack.repo(name))?.kind;
-      expect([made, isUpload, kind]).toEqual(
-        before === 'putReservation' ? ['created', false, 'files'] : ['exists', true, undefined],
-      );
-    }
-  });
+  it.each(['new', 'found'])(
+    'who pushes to a repo that is %s while it becomes one of files gets no URL',
+    async (how) => {
+      for (const before of ['putReservation', 'issueReservation'] as const) {
+        const name = `${how}-${before}`.toLowerCase();
+        if (how === 'found') stack.put({ [`${name}/photo.jpg`]: 1 });
+        await reconcile(stack.deps, { tenant, full: true });
+        let made: string | undefined;
+        stack.beforeNext(before, async () => {
+          const [record, beganMs] = [await stack.record(), stack.nowMs];
+          made = (await createRepo(stack.deps, { tenant: record, beganMs, repo: name, kind: 'files' })).kind;
+        });
+        const verdicts = await stack.push(name, { [oidOf(7)]: 9 });
+        const isUpload = typeof verdicts !== 'string' && verdicts.get(oidOf(7))?.kind === 'upload';
+        const kind = (await stack.repo(name))?.kind;
+        expect([made, isUpload, kind]).toEqual(
+          before === 'putReservation' ? ['created', false, 'files'] : ['exists', true, undefined],
+        );
+      }
+    },
+  );
 
   it('who has many repos of files costs a reconcile no query for each', async () => {
     for (let index = 0; index < 50; index += 1)
@@ -376,13 +404,30 @@ describe('somebody', () => {
 });
 
 describe('empty objects whose records were lost', () => {
-  it('keep no repo from being deleted', async () => {
+  let untilMs: number;
+
+  beforeEach(async () => {
     await asked({ a: 50 });
     put('a', 50);
     await stack.consume();
     await deleting({ a: 50 });
     await stack.consume();
+    untilMs = await emptyUntilMs();
     for (const { id } of await emptied()) await stack.ledger.removeEmptied({ tenant, repo, id });
+  });
+
+  it('are deleted as files are, once no PUT of their names can be under way', async () => {
+    await deleting({ a: 0 });
+    await stack.consume();
+    expect([sizeOf('a'), await stack.deletions()]).toEqual([0, []]);
+    stack.nowMs = untilMs;
+    await deleting({ a: 0 });
+    expect(await counted()).toEqual([0, 0, 0]);
+    expect([sizeOf('a'), await stack.deletions()]).toEqual([undefined, []]);
+    expect(await asked({ a: 100 })).toBe('upload');
+  });
+
+  it('keep no repo from being deleted', async () => {
     await deleteRepo(stack.deps, { tenant, repo, dryRun: false });
     await stack.pass(4 * 24 * hour);
     expect([sizeOf('a'), (await stack.repo(repo))?.closedAtMs ?? null]).toEqual([undefined, null]);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { admitUpload } from '../../../../../lambda/core/ledger/admit-upload.ts';
 import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
+import { reconcile } from '../../../../../lambda/core/ledger/reconcile.ts';
 import { rangeAt, shardsInForce } from '../../../../../lambda/core/ledger/rules/shard.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { compareKeys } from '../../../../../lambda/core/rules/names.ts';
@@ -46,16 +47,64 @@ async function shards() {
   return shardsInForce(await stack.shards(), large ?? expect.fail()).inForce;
 }
 
+const createRepo = () => stack.ledger.createRepo({ tenant, repo, createdAtMs: stack.nowMs, kind: 'files' });
+
 beforeEach(async () => {
   stack = new LargeRepoStack({ shardObjectsMax, listRequestsPerHour: 1_000_000 });
   await stack.create(1_000_000);
-  await stack.ledger.createRepo({ tenant, repo, createdAtMs: stack.nowMs, kind: 'files' });
+});
+
+const count = 7000;
+
+/** Files come and go, and all of it's counted. */
+async function isExactAfterAnything(): Promise<void> {
+  const random = new Random(7);
+  const there = new Set(named(count));
+  for (let round = 0; round < 12; round += 1) {
+    const fresh = Array.from({ length: random.int(1, 9) }, (_, index) => `round ${round}/${index}`);
+    await admitted(fresh);
+    const arrived = fresh.filter(() => random.chance(0.7));
+    putAll(arrived);
+    for (const name of arrived) there.add(name);
+    await stack.pass(random.pick([minute, 60 * minute, day]));
+    const going = [...there].filter(() => random.chance(0.003));
+    await requestFileDeletion(stack.deps, {
+      tenant,
+      repo,
+      objects: new Map(going.map((name) => [name, 10])),
+    });
+    for (const name of going) there.delete(name);
+    await stack.consume();
+    await stack.pass(random.pick([0, 60 * minute]));
+  }
+  await stack.pass(3 * day);
+  await isCounted(there.size);
+  expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
+}
+
+describe('a large repo that a scan found', () => {
+  // Its shards stay those of hashes: one of them has most names, and is listed as a whole.
+  it.each([
+    ['all', undefined],
+    ['none', true],
+  ])('is exact once it is of files, with %s of its shards scanned', async (shards, isInitialScan) => {
+    putAll(named(count));
+    stack.nowMs += day;
+    await (shards === 'all'
+      ? stack.reconcile('manual', true)
+      : reconcile(stack.deps, { tenant, full: true }));
+    const found = await stack.ledger.readRepo({ tenant, repo });
+    expect([found?.large !== undefined, found?.large?.isInitialScan]).toEqual([true, isInitialScan]);
+    expect(await createRepo()).toBe('done');
+    await stack.pass(60 * minute);
+    await isCounted(count);
+    await isExactAfterAnything();
+  });
 });
 
 describe('a large repo of files', () => {
-  const count = 7000;
-
   beforeEach(async () => {
+    await createRepo();
     putAll(named(count));
     stack.nowMs += day;
     await stack.reconcile('manual', true);
@@ -146,28 +195,5 @@ describe('a large repo of files', () => {
     expect(await allPages(stack.ledger.emptied({ tenant }))).toEqual([]);
   });
 
-  it('is exact after anything', async () => {
-    const random = new Random(7);
-    const there = new Set(named(count));
-    for (let round = 0; round < 12; round += 1) {
-      const fresh = Array.from({ length: random.int(1, 9) }, (_, index) => `round ${round}/${index}`);
-      await admitted(fresh);
-      const arrived = fresh.filter(() => random.chance(0.7));
-      putAll(arrived);
-      for (const name of arrived) there.add(name);
-      await stack.pass(random.pick([minute, 60 * minute, day]));
-      const going = [...there].filter(() => random.chance(0.003));
-      await requestFileDeletion(stack.deps, {
-        tenant,
-        repo,
-        objects: new Map(going.map((name) => [name, 10])),
-      });
-      for (const name of going) there.delete(name);
-      await stack.consume();
-      await stack.pass(random.pick([0, 60 * minute]));
-    }
-    await stack.pass(3 * day);
-    await isCounted(there.size);
-    expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
-  });
+  it('is exact after anything', isExactAfterAnything);
 });

@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { runDeletion, runDeletions } from '../../../../../lambda/core/ledger/run-deletions.ts';
-import { type ObjectStore, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import {
+  type ObjectStore,
+  StoreRefusedError,
+  StoreUnavailableError,
+} from '../../../../../lambda/core/store/rules/store.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 describe('the deletions that are due', () => {
@@ -67,6 +71,54 @@ describe('the deletions that are due', () => {
     const problem = { tenant, repo: 'app', failed: 1, error: new StoreUnavailableError('No answer.') };
     expect(warn.mock.calls).toEqual([['deletes got no response; retrying', problem]]);
     warn.mockRestore();
+  });
+
+  it('are given up after a week in which the store did none of it, and are reported until then', async () => {
+    const error = vi.spyOn(world.deps.log, 'error');
+    const reported = { tenant, repo: 'app', what: 'a delete that started over an hour ago' };
+    world.beforeDelete = () => {
+      throw new StoreUnavailableError('InvalidRequest');
+    };
+    const again = async () => {
+      world.nowMs += 2 * minute;
+      await run(9e15);
+    };
+    await run(9e15);
+    await again();
+    const dayMs = 24 * 60 * minute;
+    world.nowMs += 2 * 60 * minute;
+    await again();
+    // The server was off. So it's tried again, before it's given up.
+    world.nowMs += 10 * dayMs;
+    for (let runs = 0; runs < 3; runs += 1) await again();
+    expect(error.mock.calls).toEqual([
+      ...Array.from({ length: 3 }, () => ['delete or gc failed', reported]),
+      ['delete canceled after a week', { tenant, repo: 'app', objects: ['b'] }],
+      ['delete canceled after a week', { tenant, repo: 'app', objects: ['a'] }],
+    ]);
+    await again();
+    await again();
+    expect(await states()).toEqual([]);
+    // What is there counts.
+    world.beforeDelete = () => {};
+    await world.consume();
+    expect((await world.record()).scanned?.storedBytes).toBe(3);
+    error.mockRestore();
+  });
+
+  it('are fewer by those that are gone, also if one fails', async () => {
+    await run(9e15);
+    world.put({ 'app/c': 1 });
+    await world.mark({ c: 1 }, { id: 'c' });
+    world.nowMs += 10 * minute;
+    world.beforeDelete = () => {
+      throw new StoreRefusedError('AccessDenied');
+    };
+    const count = vi.spyOn(world.ledger, 'countDeletions');
+    await expect(runDeletions(world.deps, { tenant, untilMs: 9e15, deletionCount: 3 })).rejects.toThrow(
+      'AccessDenied',
+    );
+    expect(count.mock.calls).toEqual([[{ tenant, difference: -2 }]]);
   });
 
   it('log what they deleted, and nothing else', async () => {

@@ -10,6 +10,7 @@ import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 
 const repos = 'POST /v1/tenants/{tenant}/repos';
 const uploads = 'POST /v1/tenants/{tenant}/repos/{repo}/uploads';
+const removal = 'DELETE /v1/tenants/{tenant}/repos/{repo}/files';
 const tenant = 'acme';
 
 describe('the files API', () => {
@@ -24,8 +25,12 @@ describe('the files API', () => {
     await deps.ledger.createTenant({ ...account, tenant });
   });
 
-  async function ask(routeKey: string, body: object, more: { deps?: Partial<Deps>; key?: string } = {}) {
-    const { key } = more;
+  async function ask(
+    routeKey: string,
+    body: object,
+    more: { deps?: Partial<Deps>; key?: string; query?: Record<string, string> } = {},
+  ) {
+    const { key, query } = more;
     const event = httpEvent({
       routeKey,
       headers: {
@@ -37,6 +42,7 @@ describe('the files API', () => {
       body: JSON.stringify(body),
     });
     event.requestContext.timeEpoch = clock.nowMs();
+    if (query) event.queryStringParameters = query;
     const create = routeKey === repos ? management : files;
     const answer = await create({ ...deps, ...more.deps } as never)(event, noContext);
     const { statusCode, body: text = '' } = answer as { statusCode: number; body?: string };
@@ -91,6 +97,20 @@ describe('the files API', () => {
     expect(await ask(uploads, body, { key: 'k' })).toEqual(one);
     expect(await ask(uploads, { ...body, lifetimeSeconds: 60 }, { key: 'k' })).toMatchObject({ status: 422 });
     expect((await ask(uploads, body))['uploadId']).not.toBe(one['uploadId']);
+  });
+
+  it('deletes an empty object that should be gone, by name or prefix, and shows none', async () => {
+    await newRepo();
+    const day = 24 * 60 * 60_000;
+    for (const name of ['a/b', 'c'])
+      objects.put(`${tenant}/media/${name}`, 0, undefined, clock.nowMs(), String(clock.nowMs() + day));
+    const asked = (query: Record<string, string>) => ask(removal, {}, { query });
+    expect(await asked({ name: 'c' })).toMatchObject({ status: 404, code: 'file-not-found' });
+    expect(await asked({ prefix: 'a' })).toMatchObject({ status: 202, fileCount: 0 });
+    clock.advance(day + 60_000);
+    expect(await asked({ name: 'c' })).toMatchObject({ status: 202, fileCount: 1, bytes: 0 });
+    expect(await asked({ prefix: 'a' })).toMatchObject({ status: 202, fileCount: 1, bytes: 0 });
+    expect(await deps.ledger.deletionsNaming({ tenant, repo: 'media', oids: ['c', 'a/b'] })).toHaveLength(2);
   });
 
   it('names the reservation', async () => {

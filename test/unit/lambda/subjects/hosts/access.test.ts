@@ -99,6 +99,7 @@ describe('who asks for a repo', () => {
         repo: 'game',
         repoObjects: undefined,
         isRepoKnown: false,
+        isOfLfs: false,
         takesPushes: true,
         isOneTooMany: false,
         watch: undefined,

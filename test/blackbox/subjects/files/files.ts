@@ -70,15 +70,15 @@ function kindTests(api: () => Api): void {
     const object = { oid: 'a'.repeat(64), size: 1 };
     for (const operation of ['upload', 'download'])
       expectLfsError(await lfs(place, 'objects/batch', { operation, objects: [object] }), 409, /kind files/);
-    if (serves('/locks')) expectLfsError(await lfs(place, 'locks', { path: 'a' }), 409, /kind files/);
-    if (serves('/copies')) expectLfsError(await lfs(place, 'objects/copies', {}), 409, /kind files/);
+    if (serves('locks')) expectLfsError(await lfs(place, 'locks', { path: 'a' }), 409, /kind files/);
+    if (serves('downloads')) expectLfsError(await lfs(place, 'objects/copies', {}), 409, /kind files/);
     const managed: [string, string, object?][] = [['DELETE', `objects/${object.oid}`]];
-    if (serves('/gc')) managed.push(['POST', 'gc', {}]);
+    if (serves('gc')) managed.push(['POST', 'gc', {}]);
     for (const [method, below, body] of managed) {
       const answer = await api().manage(method, place.path(below), body);
       expect([answer.status, codeOf(answer.text)]).toEqual([409, 'wrong-kind']);
     }
-    if (!serves('/downloads')) return;
+    if (!serves('downloads')) return;
     const published = await api().manage('PATCH', place.path('').slice(0, -1), {
       publicRead: { monthlyLimitBytes: 1 },
     });
@@ -349,7 +349,7 @@ function storedTests(api: () => Api): void {
     const path = `/v1/tenants/${other.own.tenant}`;
     expectStatus(await api().manage('PATCH', path, { downloadLimitBytes: 150 }), 200);
     const ask = () => other.ask('POST', 'downloads', { body: { files: [{ name: 'a' }] } });
-    const isMetered = serves('/downloads');
+    const isMetered = serves('downloads');
     expectStatus(await ask(), 200);
     expectStatus(await ask(), isMetered ? 509 : 200);
     if (!isMetered) return;

@@ -1,5 +1,5 @@
 import { formatBytes } from '../lambda/core/rules/sizes.ts';
-import type { ApiClient, Asking, BodyOf } from './api-client.ts';
+import type { ApiClient, Asking, BodyOf, RouteId } from './api-client.ts';
 import { flag } from './command.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';
@@ -7,7 +7,9 @@ import { formatObjects } from './render.ts';
 
 export type DeletePlanBody = BodyOf<'deleteTenant' | 'deleteRepo' | 'deleteObject'>;
 /** One that answers what is deleted, and with `dryRun` deletes nothing. */
-type DeleteRoute = 'deleteTenant' | 'deleteRepo' | 'deleteObject' | 'deleteFiles';
+type DeleteRoute = {
+  [Id in RouteId & `delete${string}`]: 'dryRun' extends keyof NonNullable<Asking<Id>['query']> ? Id : never;
+}[RouteId & `delete${string}`];
 
 export const deleteOptions = {
   dryRun: flag('--dry-run', 'preview, and delete nothing'),

@@ -38,12 +38,13 @@ export function seamsOf(
   readonly listeners: ReturnType<typeof listenersOf>;
 } {
   const [holds, listeners] = [each(those(reconciles, 'holds'), deps), listenersOf(deps)];
-  const held = { ...deps, holds };
+  // No literal at the call: without garbage collection, no chore asks for holds.
+  const ofChores = { ...deps, holds };
   return {
     listeners,
     belongings: [...listeners, ...each(those(reconciles, 'belongings'), deps)],
     holds,
-    chores: each(those(reconciles, 'chores'), held),
+    chores: each(those(reconciles, 'chores'), ofChores),
     claims: claimsOf(deps),
   };
 }

@@ -254,7 +254,7 @@ function scopeTests(api: () => Api): void {
       ({ tenant } = own);
       for (const [repo, object] of Object.entries(stored)) await push(api(), { ...own, repo }, [object]);
       await push(api(), { ...own, repo: 'open' }, [objectOf(30)]);
-      if (serves('/downloads'))
+      if (serves('downloads'))
         expectStatus(
           await api().manage('PATCH', `/v1/tenants/${tenant}/repos/open`, {
             publicRead: { monthlyLimitBytes: 1_000_000 },
@@ -279,7 +279,7 @@ function scopeTests(api: () => Api): void {
       gitHost?.person({ id: 501, login: 'ada', token });
       gitHost?.repository(`${tenant}/game`, { id: 601, people: { ada: 'write' } });
       held.person = basic(token);
-      if (!gitHost || !serves('/git-host')) return;
+      if (!gitHost || !serves('hosts')) return;
       expectStatus(
         await api().manage('PATCH', `/v1/tenants/${tenant}/repos/game`, {
           gitHost: { host: 'forge', repo: `${tenant}/game` },
@@ -290,7 +290,7 @@ function scopeTests(api: () => Api): void {
 
     const shownCredentials = () =>
       credentials.filter(
-        (who) => who !== 'person' || (api().target.gitHost !== undefined && serves('/git-host')),
+        (who) => who !== 'person' || (api().target.gitHost !== undefined && serves('hosts')),
       );
 
     /** A request that changes nothing, whoever may make it. */
@@ -343,7 +343,7 @@ function scopeTests(api: () => Api): void {
     it.each(
       routes.filter(
         ({ path }) =>
-          serves('/downloads') && path.includes('/info/lfs/') && !/\/lfs\/(verify$|chunks\/)/.test(path),
+          serves('downloads') && path.includes('/info/lfs/') && !/\/lfs\/(verify$|chunks\/)/.test(path),
       ),
     )('of $method $path let anybody download from a public repo, and do nothing else', async (route) => {
       const isBatch = route.path.endsWith('/batch');

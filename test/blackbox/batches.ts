@@ -165,7 +165,7 @@ const badOids = [
 ];
 
 /** Above 5 GiB, only in chunks. */
-const tooLarge = serves('/chunks/{oid}/{upload}') ? /4\.88 TiB/ : /maximum is 5 GiB/;
+const tooLarge = serves('chunks') ? /4\.88 TiB/ : /maximum is 5 GiB/;
 
 const badSizes: readonly [size: number, message: RegExp][] = [
   [-1, /size/],

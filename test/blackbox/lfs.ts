@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { routes } from '../../lambda/routes.ts';
+import * as specs from '../../lambda/lists/specs.ts';
 import { type Answer, type Api, basic, expectStatus, jsonOf, type TestTenant } from './api.ts';
 
-/** Whether a route ends so: what needs two subjects is tested where both are. */
-export const serves = (end: string) => routes.some(({ path }) => path.endsWith(end));
+/** Whether this subject is there, by its name in lambda/lists/specs.ts: what needs two subjects is tested where both are. */
+export const serves = (subject: string) => subject in specs;
 
 export const lfsType = 'application/vnd.git-lfs+json';
 export const lfsHeaders = { accept: lfsType, 'content-type': lfsType };

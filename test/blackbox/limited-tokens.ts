@@ -123,12 +123,7 @@ export function limitedTokenTests(api: () => Api): void {
       }
       expect([...shown].sort()).toEqual(
         expect.arrayContaining(
-          [
-            ...(serves('/downloads') ? ['downloads'] : []),
-            'repos',
-            'reservations',
-            ...listsWithPlaces,
-          ].sort(),
+          [...(serves('downloads') ? ['downloads'] : []), 'repos', 'reservations', ...listsWithPlaces].sort(),
         ),
       );
     });

@@ -47,7 +47,7 @@ export function otherRouteTests(api: () => Api): void {
       }
     });
 
-    const locks = serves('/locks') ? ['locks', 'locks/verify', 'locks/1/unlock'] : [];
+    const locks = serves('locks') ? ['locks', 'locks/verify', 'locks/1/unlock'] : [];
     it.each(['objects/batch', ...locks])(
       'of LFS without /info/lfs says how lfs.url must end: %s',
       async (rest) => {

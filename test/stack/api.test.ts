@@ -135,6 +135,9 @@ describe('the API', () => {
     const lfs = { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 1000 };
     const other = { ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 };
     const management = { ThrottlingRateLimit: 10, ThrottlingBurstLimit: 100 };
+    const admitting = Object.values(functionSpecs).flatMap(({ does, routes: own = [] }) =>
+      does?.includes('admits') ? own : [],
+    );
     const every = Object.fromEntries(
       routes.map(({ method, path }) => [`${method} ${path}`, management] as const),
     );
@@ -149,7 +152,8 @@ describe('the API', () => {
       'GET /{tenant}/{repo}/info/lfs/locks': lfs,
       'POST /{tenant}/{repo}/info/lfs/locks/verify': lfs,
       'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': lfs,
-      ...Object.fromEntries(functionSpecs.files.routes?.map((route) => [route, lfs] as const) ?? []),
+      // The files API.
+      ...Object.fromEntries(admitting.map((route) => [route, lfs])),
       'GET /': other,
       'GET /assets/{file}': other,
       'GET /health': other,

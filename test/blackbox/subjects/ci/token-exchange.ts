@@ -178,7 +178,7 @@ function tokenExchangeTests(api: () => Api): void {
       expectLfsError(await postBatch(api(), { ...place, repo: 'film' }, download), 404);
       // A job approves no machine: that would outlive it.
       const approval = { userCode: 'BCDF-GHJK' };
-      if (serves('/device'))
+      if (serves('invitations'))
         expectProblem(
           await api().as(basic(made.token), 'POST', `/v1/tenants/${own.tenant}/device`, approval),
           403,

@@ -69,17 +69,17 @@ function kindTests(api: () => Api): void {
   it('keeps Git LFS out of a repo of files', async () => {
     const place = await FilesPlace.of(api());
     const object = { oid: 'a'.repeat(64), size: 1 };
-    for (const operation of serves('/objects/batch') ? ['upload', 'download'] : [])
+    for (const operation of serves('lfs') ? ['upload', 'download'] : [])
       expectLfsError(await lfs(place, 'objects/batch', { operation, objects: [object] }), 409, /kind files/);
-    if (serves('/locks')) expectLfsError(await lfs(place, 'locks', { path: 'a' }), 409, /kind files/);
-    if (serves('/copies')) expectLfsError(await lfs(place, 'objects/copies', {}), 409, /kind files/);
+    if (serves('locks')) expectLfsError(await lfs(place, 'locks', { path: 'a' }), 409, /kind files/);
+    if (serves('downloads')) expectLfsError(await lfs(place, 'objects/copies', {}), 409, /kind files/);
     const managed: [string, string, object?][] = [['DELETE', `objects/${object.oid}`]];
-    if (serves('/gc')) managed.push(['POST', 'gc', {}]);
+    if (serves('gc')) managed.push(['POST', 'gc', {}]);
     for (const [method, below, body] of managed) {
       const answer = await api().manage(method, place.path(below), body);
       expect([answer.status, codeOf(answer.text)]).toEqual([409, 'wrong-kind']);
     }
-    if (!serves('{tenant}/downloads')) return;
+    if (!serves('downloads')) return;
     const published = await api().manage('PATCH', place.path('').slice(0, -1), {
       publicRead: { monthlyLimitBytes: 1 },
     });
@@ -88,7 +88,7 @@ function kindTests(api: () => Api): void {
 
   it('keeps the files API out of a repo for Git LFS, and of none', async () => {
     const own = await api().newPlace();
-    if (serves('/objects/batch')) await push(api(), own, [objectOf(10)]);
+    if (serves('lfs')) await push(api(), own, [objectOf(10)]);
     else await api().manage('POST', `/v1/tenants/${own.tenant}/repos`, { repo: own.repo });
     const body = { files: [{ name: 'a', bytes: 1 }] };
     const ask = (repo: string, method: string, below: string, sent?: object) =>
@@ -111,7 +111,7 @@ function kindTests(api: () => Api): void {
     }
   });
 
-  it.runIf(serves('/objects/batch'))('is given to no repo to which somebody pushes', async () => {
+  it.runIf(serves('lfs'))('is given to no repo to which somebody pushes', async () => {
     const own = await api().newPlace();
     const { oid, size } = objectOf(10);
     expectStatus(
@@ -351,7 +351,7 @@ function storedTests(api: () => Api): void {
     const path = `/v1/tenants/${other.own.tenant}`;
     expectStatus(await api().manage('PATCH', path, { downloadLimitBytes: 150 }), 200);
     const ask = () => other.ask('POST', 'downloads', { body: { files: [{ name: 'a' }] } });
-    const isMetered = serves('{tenant}/downloads');
+    const isMetered = serves('downloads');
     expectStatus(await ask(), 200);
     expectStatus(await ask(), isMetered ? 509 : 200);
     if (!isMetered) return;

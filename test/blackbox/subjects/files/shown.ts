@@ -86,7 +86,7 @@ export function shownTests(api: () => Api): void {
     return { named, name: archive?.name, found: untar(new Uint8Array(await answer.arrayBuffer())) };
   };
 
-  it.runIf(serves('/exports'))('by name in archives, of their repo or the whole tenant', async () => {
+  it.runIf(serves('exports'))('by name in archives, of their repo or the whole tenant', async () => {
     const all = files.map((name) => `files/media/${name}`);
     const own = (found: ReadonlyMap<string, unknown>) =>
       [...found.keys()].filter((name) => !name.startsWith('lfs/export/')).sort();

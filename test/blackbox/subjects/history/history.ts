@@ -186,7 +186,7 @@ function historyTests(api: () => Api): void {
         limitBytes: 1000,
         refusals: 1,
         repoRefusals: 0,
-        downloads: serves('/downloads') ? { bytes: 300, objects: 1 } : { bytes: 0, objects: 0 },
+        downloads: serves('downloads') ? { bytes: 300, objects: 1 } : { bytes: 0, objects: 0 },
         carried: false,
       });
       // The same number as git shows.

@@ -142,7 +142,7 @@ function gitHostTests(api: () => Api): void {
         );
       });
 
-      it.runIf(serves('/locks'))('has no locks of who only reads', async () => {
+      it.runIf(serves('locks'))('has no locks of who only reads', async () => {
         const lock = await send(tokens.grace, locks(), { path: 'a.psd' });
         expectLfsError(lock, 403, /grace \(forge\) has read access there/);
       });
@@ -155,7 +155,7 @@ function gitHostTests(api: () => Api): void {
         ).toBeUndefined();
       });
 
-      it.runIf(serves('/locks'))(
+      it.runIf(serves('locks'))(
         'has locks of people, whom nobody can take for the user of a token',
         async () => {
           const taken = await send(tokens.ada, locks(), { path: 'level.psd' });
@@ -178,11 +178,11 @@ function gitHostTests(api: () => Api): void {
 
       it('meters and audits people by their number', async () => {
         await download(tokens.grace);
-        if (serves('/downloads')) {
+        if (serves('downloads')) {
           const metered = await api().manage('GET', `/v1/tenants/${place.tenant}/downloads`);
           expect(metered.text).toContain('"forge:2"');
         }
-        if (serves('/locks')) {
+        if (serves('locks')) {
           const { token } = await api().newToken(place.tenant, { scope: 'write' });
           const taken = await send(token, locks(), { path: 'forced.psd' });
           const { lock } = z.object({ lock: z.object({ id: z.string() }) }).parse(jsonOf(taken));
@@ -193,7 +193,7 @@ function gitHostTests(api: () => Api): void {
           .object({ entries: z.array(z.object({ action: z.string(), by: z.unknown(), after: z.unknown() })) })
           .parse(jsonOf(audit));
         const forced = entries.find(({ action }) => action === 'lock.force');
-        if (serves('/locks'))
+        if (serves('locks'))
           expect(forced?.by).toEqual({ kind: 'identity', tokenId: 'forge:1', name: 'ada' });
         const linked = entries.find(({ action }) => action === 'repo.update');
         expect(linked?.after).toMatchObject({ gitHost: { host: 'forge', repo: name } });
@@ -242,7 +242,7 @@ function gitHostTests(api: () => Api): void {
         expect((await download(tokens.ada)).status).toBe(200);
       });
 
-      it.runIf(serves('/copies'))(
+      it.runIf(serves('downloads'))(
         'downloads from there what is missing here, once that is set, and says why it cannot',
         async () => {
           const [upstream, nowhere] = [objectOf(900), objectOf(901)];
@@ -457,7 +457,7 @@ function gitHostTests(api: () => Api): void {
           expect(comparable(await download(repo))).toEqual(comparable(asNobody));
       });
 
-      it.runIf(serves('/downloads'))(
+      it.runIf(serves('downloads'))(
         'has what is public there only below a ceiling, which who manages it cannot set too high',
         async () => {
           const { token } = await api().newToken(place.tenant, { scope: 'manage' });

@@ -180,7 +180,7 @@ function signInTests(api: () => Api): void {
       const session = await sessionOf(grace);
       expectProblem(await asSession(session, 'POST', `${at()}/tokens`, { scope: 'read' }), 403);
       // A token would outlive what the host says of them.
-      if (serves('/device'))
+      if (serves('invitations'))
         expectProblem(await asSession(session, 'POST', `${at()}/device`, { userCode: 'BCDF-GHJK' }), 403);
       expectProblem(await asSession(session, 'GET', `${at(other.tenant)}/subscription`), 404);
       const secret = session.cookie.slice(session.cookie.indexOf('=') + 1);

@@ -112,40 +112,25 @@ type HandOverDeps = Pick<CoreDeps, 'log'> &
  *
  * @returns how many alerts.
  */
-export const deliverAlerts = (deps: HandOverDeps): Promise<number> =>
-  sumOfTenants(deps, {
-    tenants: deps.alerts.listPending({ tenantsMax }),
-    atOnce: tenantsAtOnce,
-    of: (tenant) => handOver(deps, tenant),
-    failed: ['alerts not delivered', 'alerts not looked for'],
-  });
-
-/**
- * Does something for tenants. What fails for one keeps no other from its own, and what else the schedule does goes on.
- *
- * @param input.failed what the log says of one, and of all. @returns the sum of the counts.
- */
-export async function sumOfTenants(
-  { log }: Pick<CoreDeps, 'log'>,
-  input: {
-    tenants: Promise<readonly string[]>;
-    atOnce: number;
-    of: (tenant: string) => Promise<number>;
-    failed: readonly [one: string, all: string];
-  },
-): Promise<number> {
-  const { tenants, atOnce, of, failed } = input;
-  const none = (message: string, fields: Record<string, unknown>) => {
-    log.warn(message, fields);
-    return 0;
-  };
+export async function deliverAlerts(deps: HandOverDeps): Promise<number> {
   try {
-    const counts = await mapLimited(await tenants, atOnce, (tenant) =>
-      of(tenant).catch((error) => none(failed[0], { tenant, error })),
-    );
+    const tenants = await deps.alerts.listPending({ tenantsMax });
+    const counts = await mapLimited(tenants, tenantsAtOnce, (tenant) => handOverOrLog(deps, tenant));
     return counts.reduce((sum, count) => sum + count, 0);
   } catch (error) {
-    return none(failed[1], { error });
+    // What else the schedule does goes on.
+    deps.log.warn('alerts not looked for', { error });
+    return 0;
+  }
+}
+
+/** What fails for one tenant keeps no other from its alerts. */
+async function handOverOrLog(deps: HandOverDeps, tenant: string): Promise<number> {
+  try {
+    return await handOver(deps, tenant);
+  } catch (error) {
+    deps.log.warn('alerts not delivered', { tenant, error });
+    return 0;
   }
 }
 

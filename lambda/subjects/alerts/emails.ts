@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import { mapLimited } from '../../core/rules/async.ts';
 import { dayAfter, dayMs, dayOf } from '../../core/rules/dates.ts';
 import { sameDigest, sha256Hex } from '../../core/rules/hash.ts';
 import { isTenantName } from '../../core/rules/names.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import type { NetPorts } from '../../frame/net/ports.ts';
-import { sumOfTenants } from './alerts.ts';
 import type { AlertPorts } from './ports.ts';
 import {
   alertText,
@@ -228,14 +228,25 @@ type NoticeDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
  * @returns how many notices.
  */
 export async function queueNotices(deps: NoticeDeps): Promise<number> {
-  const nowMs = deps.clock.nowMs();
-  if (!deps.emailQueue.isOn || new Date(nowMs).getUTCHours() < noticeHour) return 0;
-  return sumOfTenants(deps, {
-    tenants: deps.emails.listDue({ day: dayOf(nowMs), tenantsMax }),
-    atOnce: tenantsAtOnce,
-    of: (tenant) => queueNoticesOf(deps, tenant, nowMs),
-    failed: ['notices not queued', 'notices not looked for'],
-  });
+  const { emails, emailQueue, clock, log } = deps;
+  const nowMs = clock.nowMs();
+  if (!emailQueue.isOn || new Date(nowMs).getUTCHours() < noticeHour) return 0;
+  try {
+    const tenants = await emails.listDue({ day: dayOf(nowMs), tenantsMax });
+    const counts = await mapLimited(tenants, tenantsAtOnce, async (tenant) => {
+      try {
+        return await queueNoticesOf(deps, tenant, nowMs);
+      } catch (error) {
+        // What fails for one tenant keeps no other from its notices.
+        log.warn('notices not queued', { tenant, error });
+        return 0;
+      }
+    });
+    return counts.reduce((sum, count) => sum + count, 0);
+  } catch (error) {
+    log.warn('notices not looked for', { error });
+    return 0;
+  }
 }
 
 async function queueNoticesOf(deps: NoticeDeps, name: string, nowMs: number): Promise<number> {

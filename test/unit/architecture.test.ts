@@ -79,7 +79,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('hosts', ['zod']),
   ...subject('invitations', []),
   ...subject('lfs', ['aws-lambda', 'zod']),
-  ...subject('locks', ['aws-lambda'], ['lfs']),
+  ...subject('locks', [], ['lfs']),
   ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
   ...subject('status', []),
   // The lists of what the subjects have. Their order is that of the lists.

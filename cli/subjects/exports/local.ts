@@ -17,9 +17,10 @@ import { giveName, noLink, sha256Of, writeAt } from '../../download-file.ts';
 import { CliError } from '../../errors.ts';
 import { lockFile } from '../../file-lock.ts';
 import { objectPages } from '../../list-pages.ts';
-import { type Interrupt, listenForInterrupt, WaitLine } from '../../progress.ts';
-import { formatCount, formatObjects } from '../../render.ts';
-import { downloadFailure, TransferProgress } from '../../transfer.ts';
+import { bytesOf } from '../../move/objects.ts';
+import type { WaitLine } from '../../progress.ts';
+import { firstLines, formatCount, formatObjects } from '../../render.ts';
+import { type DownloadDeps, TransferProgress, transferring } from '../../transfer.ts';
 import { checkMayDownload, downloadObjects } from './lfs-download.ts';
 
 /**
@@ -66,12 +67,10 @@ const contentsShape = z.object({
 });
 type Contents = z.output<typeof contentsShape>;
 
-interface Running {
+interface Running extends DownloadDeps {
   readonly client: ApiClient;
   readonly context: CliContext;
   readonly line: WaitLine;
-  readonly stop: AbortSignal;
-  readonly sleep: Interrupt['sleep'];
   /** The folder with what is there of the archive. */
   readonly folder: string;
 }
@@ -90,10 +89,9 @@ export async function exportLocally(
   const { wish, file, isForced, goOn } = input;
   const asked = createHash('sha256').update(JSON.stringify([client.baseUrl, wish]));
   const folder = `${file}.${asked.digest('hex').slice(0, 8)}.parts`;
-  const line = new WaitLine(context, { isQuiet: false });
-  const { signal: stop, sleep, release } = listenForInterrupt(context);
-  const running = { client, context, line, stop, sleep, folder };
-  try {
+  const shown = { isQuiet: false, totalBytes: 0, file, goOn };
+  return transferring(context, shown, async ({ stop, sleep }, { line }) => {
+    const running = { client, context, line, stop, sleep, folder };
     const unlock = await lockFile(folder, 'exports to it');
     try {
       await nameLeftovers(running, file);
@@ -106,12 +104,7 @@ export async function exportLocally(
     } finally {
       await unlock();
     }
-  } catch (error) {
-    line.clear();
-    throw downloadFailure(error, { isStopped: stop.aborted, file, goOn });
-  } finally {
-    release();
-  }
+  });
 }
 
 const archiveIn = (folder: string) => path.join(folder, 'archive.tar');
@@ -263,20 +256,13 @@ async function fetchMissing(
     },
   });
   if (broken.length > 0) {
-    const others = broken.length > namedMax ? `\n… and ${formatCount(broken.length - namedMax)} more` : '';
-    throw new CliError(
-      `${formatObjects(broken.length)} can't be exported. The others are there.\n` +
-        `${broken.slice(0, namedMax).join('\n')}${others}`,
-      {
-        hint: 'Run the command again. If an object keeps failing, delete it with `lfs-quota object delete`, and push the right bytes.',
-      },
-    );
+    const named = firstLines(broken, namedMax).join('\n');
+    throw new CliError(`${formatObjects(broken.length)} can't be exported. The others are there.\n${named}`, {
+      hint: 'Run the command again. If an object keeps failing, delete it with `lfs-quota object delete`, and push the right bytes.',
+    });
   }
   return gone;
 }
-
-const bytesOf = (objects: readonly StoredObject[]) =>
-  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /** @throws {CliError} when a disk has not the room for what is to come. */
 async function checkRoom(

@@ -1,6 +1,7 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { isOfFiles } from '../../core/ledger/rules/tenant.ts';
 import { allPages, mapLimited } from '../../core/rules/async.ts';
+import type { StoredObject } from '../../core/store/rules/store.ts';
 
 /**
  * Which repos of a tenant are of files.
@@ -17,21 +18,24 @@ export async function fileReposOf(
   return new Set(repos.flatMap((each) => (each && isOfFiles(each) ? [each.repo] : [])));
 }
 
-const headsAtOnce = 32;
+export const headsAtOnce = 32;
 
 /**
  * Without the empty objects that deleted files leave for a day. A file can be without bytes, too: only the store knows which is which.
  *
- * @param head asks the store. @param keyOf of what is listed.
+ * @param head asks the store. @param keyOf of what is listed. @param isShown of which marks empty objects stay.
  * @throws {StoreUnavailableError}
  */
 export async function withoutEmptied<T extends { readonly sizeBytes: number }>(
   head: CoreDeps['store']['head'],
   listed: readonly T[],
   keyOf: (file: T) => string,
+  isShown: (mark: string) => boolean = () => false,
 ): Promise<T[]> {
   const bare = listed.filter(({ sizeBytes }) => sizeBytes === 0);
   const heads = await mapLimited(bare, headsAtOnce, (file) => head(keyOf(file)));
-  const emptied = new Set(bare.filter((_, at) => heads[at] === undefined || heads[at].mark !== undefined));
-  return listed.filter((file) => !emptied.has(file));
+  const isHidden = (stored: StoredObject | undefined) =>
+    !stored || (stored.mark !== undefined && !isShown(stored.mark));
+  const hidden = new Set(bare.filter((_, at) => isHidden(heads[at])));
+  return listed.filter((file) => !hidden.has(file));
 }

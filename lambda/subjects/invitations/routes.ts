@@ -1,5 +1,16 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import { lastingTokenId } from '../../frame/access/rules/tokens.ts';
+import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import { sameDigest, sha256Hex } from '../../core/rules/hash.ts';
+import { audited } from '../../frame/access/audit.ts';
+import type { AccessPorts } from '../../frame/access/ports.ts';
+import { lastingTokenId, type TokenRecord, tokenIdOf } from '../../frame/access/rules/tokens.ts';
+import {
+  claimToken,
+  type GivenToken,
+  givenToken,
+  givenVerdict,
+  secretLength,
+} from '../../frame/access/tokens.ts';
 import { baseUrl, json, noContent } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
@@ -13,16 +24,274 @@ import {
 } from '../../frame/management/operations.ts';
 import { tokenBody } from '../../frame/management/tokens.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from './contract.ts';
-import {
-  acceptInvitation,
-  approveDevice,
-  deviceGrant,
-  findDevice,
-  invite,
-  startDevice,
-} from './invitations.ts';
 import type { InvitationPorts } from './ports.ts';
-import { type InvitationRecord, isKept, isWithin } from './rules/invitations.ts';
+import {
+  acceptedAgainMs,
+  type DeviceRecord,
+  deviceLifetimeMs,
+  deviceTokenLifetimeMs,
+  type InvitationRecord,
+  invitationLifetimeMs,
+  invitedLifetimeMs,
+  isKept,
+  isWithin,
+  mayStillInvite,
+  parseInvitation,
+  parseUserCode,
+  userCodeFrom,
+} from './rules/invitations.ts';
+
+type Invited = Pick<InvitationRecord, 'tenant' | 'scope' | 'repos' | 'user' | 'lifetimeMs'>;
+
+/** Who invites. @param token undefined: the operator. */
+type Inviter = { readonly token: TokenRecord | undefined };
+
+type InviteOutcome =
+  /** The secret is in this outcome and stored nowhere. */
+  | { readonly kind: 'created'; readonly secret: string; readonly record: InvitationRecord }
+  /** The tenant has as many as it can. */
+  | { readonly kind: 'full' };
+
+/** Makes an invitation to a tenant that exists. @throws {LedgerUnavailableError} */
+export async function invite(
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<InvitationPorts, 'invitations'>,
+  { token, ...invited }: Invited & Inviter,
+): Promise<InviteOutcome> {
+  const secret = `${invited.tenant}.lfsi_${deps.ids.random(secretLength)}`;
+  const createdAtMs = deps.clock.nowMs();
+  const record: InvitationRecord = {
+    ...invited,
+    invitationId: tokenIdOf(secret),
+    secretSha256: sha256Hex(secret),
+    inviterId: token?.tokenId ?? null,
+    inviter: token?.user ?? token?.label ?? null,
+    createdAtMs,
+    expiresAtMs: createdAtMs + invitationLifetimeMs,
+  };
+  const outcome = await deps.invitations.put(record);
+  return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
+}
+
+type AcceptDeps = Pick<CoreDeps, 'ledger' | 'ids' | 'clock' | 'log'> &
+  Pick<InvitationPorts, 'invitations'> &
+  Pick<AccessPorts, 'tokens' | 'requestKeys' | 'audit'>;
+
+/**
+ * Gives whoever has an invitation's secret its token, once. The same request, by its key, gets the same token for some
+ * minutes; somebody else with the link doesn't.
+ *
+ * A secret that was made up costs one read of one item, and the audit of a tenant hears of nothing but what is accepted.
+ *
+ * @param input.requestKey undefined: the request can't be repeated.
+ * @param input.user whom the token stands for, if the invitation doesn't say.
+ * @throws {LedgerUnavailableError | AuditUnavailableError}
+ */
+export async function acceptInvitation(
+  deps: AcceptDeps,
+  input: { secret: string; user: string | null; requestKey: string | undefined; requestId: string },
+): Promise<GivenToken> {
+  const { secret, requestId } = input;
+  const key = parseInvitation(secret);
+  const found = key && (await deps.invitations.find(key));
+  if (!found || !sameDigest(found.secretSha256, sha256Hex(secret))) return rejected('unknown');
+  const requestKey = input.requestKey ?? deps.ids.random(secretLength);
+  const accepted = {
+    atMs: deps.clock.nowMs(),
+    keySha256: sha256Hex(requestKey),
+    user: found.user ?? input.user,
+  };
+  const { inviterId, tenant } = found;
+  const [inviter, record] = await Promise.all([
+    inviterId === null ? undefined : deps.tokens.find(inviterId),
+    deps.ledger.readTenant(tenant),
+  ]);
+  const reason = refusalOf(found, { accepted, inviter, record });
+  if (reason !== undefined) return rejected(reason);
+  const claim = (of: NonNullable<InvitationRecord['accepted']>) =>
+    claimOf(deps, { found, inviter, of, secret, requestKey });
+  if (found.accepted) {
+    const claimed = await claim(found.accepted);
+    // What is sent once more changes nothing, and whoever has the key could fill the audit with it.
+    if (claimed.kind !== 'claimed') return givenToken(deps, claimed);
+  }
+  return audited(deps, {
+    action: {
+      tenant,
+      requestId,
+      by: { kind: 'identity', tokenId: null, name: accepted.user },
+      action: 'invitation.accept',
+      target: { invitationId: found.invitationId },
+    },
+    run: async (trail) => {
+      const now = await deps.invitations.accept({ ...found, accepted });
+      const of = now?.accepted;
+      // Somebody else was first.
+      if (!of || of.keySha256 !== accepted.keySha256) return rejected('used');
+      const claimed = await claim(of);
+      const outcome = claimed.kind === 'claimed' ? await claimed.create() : claimed;
+      if (outcome.kind === 'created') {
+        const { tokenId, scope, repos, user, expiresAtMs } = outcome.record;
+        trail.became({ tokenId, scope, repos, user, expiresAtMs });
+      }
+      return givenToken(deps, outcome);
+    },
+    verdictOf: givenVerdict,
+  });
+}
+
+/** Why an invitation makes no token. undefined: it does. */
+function refusalOf(
+  { accepted: before, expiresAtMs, inviterId }: InvitationRecord,
+  now: {
+    accepted: { atMs: number; keySha256: string };
+    inviter: TokenRecord | undefined;
+    record: TenantRecord | undefined;
+  },
+): string | undefined {
+  const { atMs, keySha256 } = now.accepted;
+  if (before && (before.keySha256 !== keySha256 || before.atMs + acceptedAgainMs <= atMs)) return 'used';
+  if (!before && expiresAtMs <= atMs) return 'expired';
+  if (now.record?.closedAtMs !== null) return "the tenant doesn't exist";
+  return inviterId === null || mayStillInvite(now.inviter, atMs)
+    ? undefined
+    : 'the inviter no longer manages the tenant';
+}
+
+/** The token of an invitation, the same for the same request. */
+function claimOf(
+  deps: AcceptDeps,
+  input: {
+    found: InvitationRecord;
+    inviter: TokenRecord | undefined;
+    of: NonNullable<InvitationRecord['accepted']>;
+    secret: string;
+    requestKey: string;
+  },
+) {
+  const { found, inviter, of, secret, requestKey } = input;
+  const { tenant, scope, repos, invitationId } = found;
+  const grant = {
+    tenant,
+    scope,
+    repos,
+    user: of.user,
+    label: `invitation ${invitationId}`,
+    lifetimeMs: invitedLifetimeMs(found, { inviter, atMs: of.atMs }),
+  };
+  return claimToken(deps, { grant, credential: secret, requestKey });
+}
+
+const rejected = (reason: string) => ({ kind: 'rejected', reason }) as const;
+
+/** Of a code that is in use, others are tried. */
+const codeAttempts = 5;
+/** About a third of base62 counts for nothing in a code. */
+const codeRandomLength = 120;
+
+type StartDeviceOutcome =
+  /** `secret` is the token, once it's approved. */
+  | {
+      readonly kind: 'started';
+      readonly secret: string;
+      readonly userCode: string;
+      readonly expiresAtMs: number;
+    }
+  /** More wait than there are slots, or than one address can have. */
+  | { readonly kind: 'full' };
+
+/** Begins to wait for a user who approves a command line. @throws {LedgerUnavailableError} */
+export async function startDevice(
+  deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<InvitationPorts, 'devices'>,
+  { machine, address }: { machine: string; address: string },
+): Promise<StartDeviceOutcome> {
+  const nowMs = deps.clock.nowMs();
+  if ((await deps.devices.count({ what: 'starts', of: address, nowMs })) === 'too-many')
+    return { kind: 'full' };
+  const secret = `lfsq_${deps.ids.random(secretLength)}`;
+  const expiresAtMs = nowMs + deviceLifetimeMs;
+  for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
+    const userCode = userCodeFrom(deps.ids.random(codeRandomLength));
+    if (userCode === undefined) continue;
+    const record: DeviceRecord = {
+      userCodeSha256: sha256Hex(userCode),
+      tokenId: tokenIdOf(secret),
+      secretSha256: sha256Hex(secret),
+      machine,
+      address,
+      expiresAtMs,
+    };
+    if ((await deps.devices.put({ record, nowMs })) === 'stored')
+      return { kind: 'started', secret, userCode, expiresAtMs };
+  }
+  return { kind: 'full' };
+}
+
+type FindDeviceOutcome =
+  /** `approved`: by whoever looks for it. */
+  | { readonly kind: 'found' | 'approved'; readonly device: DeviceRecord }
+  /** No command line waits with such a code. */
+  | { readonly kind: 'absent' }
+  /** The approver, or the tenant's managers, mistyped too many. */
+  | { readonly kind: 'too-many-tries' };
+
+/** The command line that waits with a code, as it was typed. @param input.by whose wrong codes count together. @throws {LedgerUnavailableError} */
+export async function findDevice(
+  deps: Pick<CoreDeps, 'clock'> & Pick<InvitationPorts, 'devices'>,
+  { by, typed }: { by: string; typed: string },
+): Promise<FindDeviceOutcome> {
+  const nowMs = deps.clock.nowMs();
+  if ((await deps.devices.count({ what: 'tries', of: by, nowMs })) === 'too-many')
+    return { kind: 'too-many-tries' };
+  const userCode = parseUserCode(typed);
+  const userCodeSha256 = sha256Hex(userCode ?? '');
+  const device = userCode === undefined ? undefined : await deps.devices.find({ userCodeSha256, nowMs });
+  const { approvedBy = by } = device ?? {};
+  if (!device || approvedBy !== by) return { kind: 'absent' };
+  await deps.devices.takeBackTry(by);
+  return { kind: device.approvedBy === undefined ? 'found' : 'approved', device };
+}
+
+/** What the token of a command line is to be. @param input.parent whose holder approves a machine of their own: it ends with that. */
+export function deviceGrant(
+  { clock }: Pick<CoreDeps, 'clock'>,
+  input: Parameters<typeof isWithin>[1] & {
+    tenant: string;
+    device: DeviceRecord;
+    parent?: TokenRecord | undefined;
+  },
+): TokenRecord & { expiresAtMs: number } {
+  const { device, parent, ...grant } = input;
+  const { tokenId, secretSha256, machine } = device;
+  const createdAtMs = clock.nowMs();
+  const expiresAtMs = createdAtMs + deviceTokenLifetimeMs;
+  return {
+    ...grant,
+    ...(parent && { parentId: parent.tokenId }),
+    tokenId,
+    secretSha256,
+    label: machine,
+    createdAtMs,
+    expiresAtMs: Math.min(expiresAtMs, parent?.expiresAtMs ?? expiresAtMs),
+    lastUsedAtMs: null,
+  };
+}
+
+/**
+ * Makes a command line's secret a token.
+ *
+ * @returns `absent`: it was approved before.
+ * @throws {LedgerUnavailableError}
+ */
+export async function approveDevice(
+  deps: Pick<CoreDeps, 'clock'> & Pick<InvitationPorts, 'devices'> & Pick<AccessPorts, 'tokens'>,
+  { device, token }: { device: DeviceRecord; token: TokenRecord },
+): Promise<'approved' | 'absent' | 'too-many'> {
+  const counted = { what: 'approvals', of: token.parentId ?? '', nowMs: deps.clock.nowMs() } as const;
+  if (token.parentId !== undefined && (await deps.devices.count(counted)) === 'too-many') return 'too-many';
+  const outcome = await deps.tokens.put(token);
+  await deps.devices.approve({ ...device, approvedBy: token.parentId ?? token.tenant });
+  return outcome === 'created' ? 'approved' : 'absent';
+}
 
 type Needs = Pick<CoreDeps, 'ids'> & InvitationPorts & { readonly publicUrl?: string | undefined };
 

@@ -25,7 +25,7 @@ export function shownTests(api: () => Api): void {
   const files = ['a', 'a/b c.png', oidLike, 'empty', 'é#%23/ü.png'];
   let place: FilesPlace;
   /** In a repo for Git LFS. */
-  const objects = serves('/objects/batch') ? [objectOf(30)] : [];
+  const objects = serves('lfs') ? [objectOf(30)] : [];
   const oids = objects.map(({ oid }) => oid);
   const path = (below: string) => `/v1/tenants/${place.own.tenant}/${below}`;
   const onlyThese = () =>

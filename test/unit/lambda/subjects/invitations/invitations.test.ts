@@ -13,7 +13,7 @@ import {
   findDevice,
   invite,
   startDevice,
-} from '../../../../../lambda/subjects/invitations/invitations.ts';
+} from '../../../../../lambda/subjects/invitations/routes.ts';
 import {
   isWithin,
   parseUserCode,

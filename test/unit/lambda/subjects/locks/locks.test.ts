@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lockOfAnother } from '../../../../../lambda/subjects/locks/lfs-messages.ts';
-import { locksBeforePushMax, releaseLock, takeLock } from '../../../../../lambda/subjects/locks/locks.ts';
+import {
+  locksBeforePushMax,
+  releaseLock,
+  takeLock,
+} from '../../../../../lambda/subjects/locks/lfs-routes.ts';
 import { lockHashOf, lockIdPattern } from '../../../../../lambda/subjects/locks/rules/locks.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryAuditLog } from '../../../../support/memory/stores.ts';

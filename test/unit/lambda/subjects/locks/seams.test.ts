@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { takeLock } from '../../../../../lambda/subjects/locks/lfs-routes.ts';
 import { createDynamoDbLocks } from '../../../../../lambda/subjects/locks/lock-store.ts';
-import { takeLock } from '../../../../../lambda/subjects/locks/locks.ts';
 import { lockPageMax } from '../../../../../lambda/subjects/locks/rules/locks.ts';
 import { lockBelongings } from '../../../../../lambda/subjects/locks/seams.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';

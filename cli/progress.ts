@@ -26,11 +26,14 @@ export class WaitLine {
 
   show(text: string): void {
     if (text === this.#shown || (this.#isQuiet && !this.inPlace)) return;
-    // The last column is kept free: some terminals wrap at it, and then the line could not be redrawn.
-    const width = (terminalWidth(this.#context, 'err') ?? Number.POSITIVE_INFINITY) - 1;
     seen.set(this.#context, this);
-    this.#context.err(this.inPlace ? `${clear}${shortened(text, width)}` : `${text}\n`);
+    this.#context.err(this.inPlace ? `${clear}${shortened(text, this.width)}` : `${text}\n`);
     this.#shown = text;
+  }
+
+  /** The last column is kept free: some terminals wrap at it, and then the line could not be redrawn. */
+  get width(): number {
+    return (terminalWidth(this.#context, 'err') ?? Number.POSITIVE_INFINITY) - 1;
   }
 
   /** Takes it away, before anything else is printed. */

@@ -28,9 +28,21 @@ export function formatLimit(limitBytes: number | null): string {
   return limitBytes === null ? 'unlimited' : formatBytes(limitBytes);
 }
 
-/** `1,204 objects`, `1 object`. */
-export function formatObjects(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'object' : 'objects'}`;
+/** `1,204 files`, `1 file`. */
+export const formatCounted = (count: number, one: string, many = `${one}s`) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
+
+export const formatObjects = (count: number) => formatCounted(count, 'object');
+export const formatRequests = (count: number) => formatCounted(count, 'request');
+
+/** `1,204 objects, 1.5 GiB`. */
+export const formatSum = ({ objectCount, bytes }: { objectCount: number; bytes: number }) =>
+  `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
+
+/** The first lines, and how many others there are. @param hint how to see these. */
+export function firstLines(lines: readonly string[], max: number, hint = ''): readonly string[] {
+  const others = lines.length - max;
+  return others > 0 ? [...lines.slice(0, max), `… and ${formatCount(others)} more${hint}`] : lines;
 }
 
 /** A whole number with a comma between thousands: `1,204`. */
@@ -51,11 +63,6 @@ export function formatDuration(ms: number): string {
   if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
   if (seconds < 2 * 86_400) return `${(seconds / 3600).toFixed(1)} h`;
   return `${(seconds / 86_400).toFixed(1)} days`;
-}
-
-/** `1 request`, `1,204 requests`. */
-export function formatRequests(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'request' : 'requests'}`;
 }
 
 /** A command line that a shell reads as these words. */

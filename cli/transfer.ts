@@ -165,6 +165,8 @@ interface ShownTransfer {
   readonly say: (text: string) => void;
 }
 
+export const continues = 'Run the command again: it continues with what is missing.';
+
 /** Shows how far a transfer is until it has ended. @throws {CliError} that says how to go on, as {@link downloadFailure} has it. */
 export async function transferring<T>(
   context: CliContext,

@@ -1,5 +1,4 @@
 import { Option } from 'commander';
-import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { actionCommand, type CliSubject, given, ofRepo, option, required } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
@@ -9,8 +8,8 @@ import { openArchive } from '../move/archive.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { OtherRepo, readLfsEndpoint } from '../move/other-repo.ts';
 import { type Relayed, relay, repoSource, type Source } from '../move/relay.ts';
-import { formatCount, formatObjects } from '../render.ts';
-import { transferring } from '../transfer.ts';
+import { firstLines, formatObjects, formatSum } from '../render.ts';
+import { continues, transferring } from '../transfer.ts';
 
 /** `import` and `mirror`: copy the objects of a repo from and to other LFS servers. */
 
@@ -108,7 +107,7 @@ async function move(context: CliContext, { isJson, ...input }: Move & { isJson: 
       isQuiet: isJson,
       totalBytes: bytesOf(objects),
       file: target,
-      goOn,
+      goOn: continues,
       incomplete: `${target} doesn't have everything of ${source} yet.`,
     },
     (deps, { onBytes, say }) => (input.by ?? relay)(deps, { ...input, onBytes, say }),
@@ -117,10 +116,8 @@ async function move(context: CliContext, { isJson, ...input }: Move & { isJson: 
   requireAll(relayed, input);
 }
 
-const goOn = 'Run the command again: it continues with what is missing.';
-
 const sumOf = (objects: readonly LfsObject[]) =>
-  `${formatObjects(objects.length)}, ${formatBytes(bytesOf(objects))}`;
+  formatSum({ objectCount: objects.length, bytes: bytesOf(objects) });
 
 /** What the target lacks of what it is to have. */
 function missingOf({ copied, present }: Relayed, { objects }: Move): LfsObject[] {
@@ -164,15 +161,11 @@ function requireAll(relayed: Relayed, moved: Move): void {
       failure: 'refused',
       hint: `Raise the limit, then run the command again. ${sumOf(missingOf(relayed, moved))} are missing.`,
     });
-  const named = (lines: readonly string[]) =>
-    [
-      ...lines.slice(0, namedMax),
-      ...(lines.length > namedMax ? [`… and ${formatCount(lines.length - namedMax)} more`] : []),
-    ].join('\n');
+  const named = (lines: readonly string[]) => firstLines(lines, namedMax).join('\n');
   if (failed.length > 0)
     throw new CliError(
       `${formatObjects(failed.length)} failed:\n${named(failed.map(({ object, message }) => `${object.oid}: ${message}`))}`,
-      { hint: goOn },
+      { hint: continues },
     );
   if (absent.length > 0)
     throw new CliError(

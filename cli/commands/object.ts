@@ -16,9 +16,10 @@ import { type DeletePlanBody, deleteOptions, formatFreed, runDelete, saysYes } f
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { eachPage, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
+import { bytesOf } from '../move/objects.ts';
 import { matching, parseRepo, parseUpTo } from '../options.ts';
 import { WaitLine } from '../progress.ts';
-import { formatAge, formatObjects, formatUntil } from '../render.ts';
+import { formatAge, formatObjects, formatSum, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
 
@@ -146,13 +147,11 @@ async function printExtremes(
 function addTo(sum: { objectCount: number; bytes: number }, page: ObjectPageBody): void {
   const objects = allOf(page);
   sum.objectCount += objects.length;
-  for (const { sizeBytes } of objects) sum.bytes += sizeBytes;
+  sum.bytes += bytesOf(objects);
 }
 
-function totalText({ objectCount, bytes }: { objectCount: number; bytes: number }): string {
-  if (objectCount === 0) return 'No objects yet.\n';
-  return `Total: ${formatObjects(objectCount)}, ${formatBytes(bytes)}.\n`;
-}
+const totalText = (sum: { objectCount: number; bytes: number }) =>
+  sum.objectCount === 0 ? 'No objects yet.\n' : `Total: ${formatSum(sum)}.\n`;
 
 interface Extremes {
   readonly largest: number | undefined;
@@ -306,10 +305,6 @@ const deletionsTable = tableOf<BodyOf<'listDeletions'>['deletions'][number]>([
 ]);
 
 function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: View): string {
-  let bytes = 0;
-  for (const { sizeBytes } of deletions) bytes += sizeBytes;
-  return (
-    deletionsTable(deletions, view) +
-    `Total: ${formatObjects(deletions.length)}, ${formatBytes(bytes)}. To keep one, push it again before then.\n`
-  );
+  const sum = { objectCount: deletions.length, bytes: bytesOf(deletions) };
+  return `${deletionsTable(deletions, view)}Total: ${formatSum(sum)}. To keep one, push it again before then.\n`;
 }

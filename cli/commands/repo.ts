@@ -35,7 +35,7 @@ import type { LfsObject, RepoPlace } from '../lfs-batch.ts';
 import { bytesOf, objectsOfClone, objectsOfRepo } from '../move/objects.ts';
 import { parseLimit } from '../options.ts';
 import { WaitLine } from '../progress.ts';
-import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
+import { firstLines, formatAge, formatCount, formatObjects, formatSum, formatUntil } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
 
 export const nameOf = ({ tenant, repo }: RepoPlace) => `${tenant}/${repo}`;
@@ -186,15 +186,11 @@ async function compareClone(
 const shownOidsMax = 10;
 
 function cloneText({ objects, bytes, missing }: ComparedClone): string {
-  const needs = `The clone needs ${formatObjects(objects)}, ${formatBytes(bytes)}.`;
+  const needs = `The clone needs ${formatSum({ objectCount: objects, bytes })}.`;
   if (missing.objects === 0) return `${needs} All of them are here.\n`;
-  const shown = missing.oids.slice(0, shownOidsMax).map((oid) => `  ${oid}\n`);
-  const more = missing.objects - shown.length;
-  return [
-    `${needs} Missing here: ${formatObjects(missing.objects)}, ${formatBytes(missing.bytes)}.\n`,
-    ...shown,
-    ...(more > 0 ? [`  … and ${formatCount(more)} more: --json lists all\n`] : []),
-  ].join('');
+  const shown = firstLines(missing.oids, shownOidsMax, ': --json lists all').map((line) => `  ${line}\n`);
+  const lacks = formatSum({ objectCount: missing.objects, bytes: missing.bytes });
+  return `${needs} Missing here: ${lacks}.\n${shown.join('')}`;
 }
 
 const pollMs = 2000;

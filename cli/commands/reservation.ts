@@ -5,7 +5,7 @@ import { actionCommand, flag, group, listCommand, option, tenantOperand } from '
 import { requireYes } from '../confirm.ts';
 import { UsageError } from '../errors.ts';
 import { parseRepo } from '../options.ts';
-import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
+import { formatAge, formatCount, formatCounted, formatSum, formatUntil } from '../render.ts';
 import type { View } from '../terminal.ts';
 
 type ReservationBody = BodyOf<'listReservations'>['reservations'][number];
@@ -84,8 +84,7 @@ function cancelledText(
   return `Canceled ${formatReservations(cancelledCount)}, ${formatBytes(bytes)}. A reconcile frees their space.\n`;
 }
 
-const formatReservations = (count: number) =>
-  `${formatCount(count)} ${count === 1 ? 'reservation' : 'reservations'}`;
+const formatReservations = (count: number) => formatCounted(count, 'reservation');
 
 const reservationsTable = tableOf<ReservationBody>([
   ['repo', ({ repo: name }) => name, least(16)],
@@ -109,18 +108,18 @@ function renderReservations(reservations: readonly ReservationBody[], view: View
   const count = formatReservations(reservations.length);
   return (
     reservationsTable(reservations, view) +
-    `Total: ${count}, ${formatSum(reservations)}.` +
-    `${arrived.length === 0 ? '' : ` Arrived already: ${formatSum(arrived)}.`}\n`
+    `Total: ${count}, ${formatSum(sumOf(reservations))}.` +
+    `${arrived.length === 0 ? '' : ` Arrived already: ${formatSum(sumOf(arrived))}.`}\n`
   );
 }
 
-function formatSum(reservations: readonly ReservationBody[]): string {
-  let [objectCount, bytes] = [0, 0];
-  for (const body of reservations) {
-    objectCount += body.objectCount;
-    bytes += body.bytes;
+function sumOf(reservations: readonly ReservationBody[]) {
+  const sum = { objectCount: 0, bytes: 0 };
+  for (const { objectCount, bytes } of reservations) {
+    sum.objectCount += objectCount;
+    sum.bytes += bytes;
   }
-  return `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
+  return sum;
 }
 
 function isAhead(isoDate: string, nowMs: number): boolean {

@@ -1,9 +1,16 @@
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
-import { type CliContext, canRedraw } from '../context.ts';
-import { Rate } from '../progress.ts';
-import { formatCount, formatDollars, formatDuration, formatObjects, formatRequests } from '../render.ts';
+import type { CliContext } from '../context.ts';
+import { Rate, WaitLine } from '../progress.ts';
+import {
+  formatCount,
+  formatCounted,
+  formatDollars,
+  formatDuration,
+  formatObjects,
+  formatRequests,
+} from '../render.ts';
 import { renderTable } from '../table.ts';
-import { terminalWidth, type View } from '../terminal.ts';
+import type { View } from '../terminal.ts';
 import type { ScanIdentity } from './checkpoint.ts';
 import type { DuCount, DuProgress, DuSums } from './count.ts';
 import type { Folder, FolderSum } from './folders.ts';
@@ -38,10 +45,7 @@ export function formatReport(report: DuReport, view: View & { readonly drawBlock
       `scanned with ${formatRequests(requests)}${price} in ${(activeMs / 1000).toFixed(1)} s` +
       (runs === 1 ? '' : `, in ${runs} runs since ${new Date(beganMs).toISOString()}`),
   ];
-  if (throttled > 0)
-    lines.push(
-      `The store asked ${formatCount(throttled)} ${throttled === 1 ? 'time' : 'times'} to slow down.`,
-    );
+  if (throttled > 0) lines.push(`The store asked ${formatCounted(throttled, 'time')} to slow down.`);
   const folders = foldersIn({ scan, count });
   const options = { allBytes: bytes, view };
   const bar = view.drawBlocks ? '█' : '#';
@@ -65,8 +69,7 @@ function folderRows({ largest, smaller }: Folders): Row[] {
     return [sum.folder === '' ? '(in no folder)' : label, sum];
   });
   if (smaller.folders === 0) return rows;
-  const others = smaller.folders === 1 ? 'folder' : 'folders';
-  return [...rows, [`(${formatCount(smaller.folders)} smaller ${others})`, smaller]];
+  return [...rows, [`(${formatCounted(smaller.folders, 'smaller folder')})`, smaller]];
 }
 
 /** Groups by kind, as they are shown. */
@@ -185,13 +188,12 @@ const estimatedShareHighest = 0.99;
 export class ProgressLine {
   readonly #context: CliContext;
   readonly #dollarsOf: (sums: DuSums) => number | undefined;
-  readonly #isTerminal: boolean;
+  readonly #line: WaitLine;
   readonly #objects = new Rate();
   readonly #requests = new Rate();
   #shownMs: number;
   #sampledMs = 0;
   readonly #hintObjects: number | undefined;
-  #isDrawn = false;
 
   /**
    * @param dollarsOf for the requests of a count; undefined: unknown.
@@ -201,14 +203,14 @@ export class ProgressLine {
     this.#context = context;
     this.#dollarsOf = dollarsOf;
     this.#hintObjects = hintObjects;
-    this.#isTerminal = canRedraw(context, 'err');
-    this.#shownMs = this.#isTerminal ? 0 : context.nowMs();
+    this.#line = new WaitLine(context, { isQuiet: false });
+    this.#shownMs = this.#line.inPlace ? 0 : context.nowMs();
   }
 
   /** @param progressOf is called only if it is needed: a scan may have a thousand pages a second. */
   show(progressOf: () => DuProgress): void {
     const nowMs = this.#context.nowMs();
-    const isDue = nowMs - this.#shownMs >= (this.#isTerminal ? progressIntervalMs : plainIntervalMs);
+    const isDue = nowMs - this.#shownMs >= (this.#line.inPlace ? progressIntervalMs : plainIntervalMs);
     if (!isDue && nowMs - this.#sampledMs < sampleIntervalMs) return;
     const progress = progressOf();
     const { objects, requests } = progress.sums;
@@ -218,19 +220,11 @@ export class ProgressLine {
     if (!isDue) return;
     this.#shownMs = nowMs;
     const parts = this.#partsOf(progress);
-    if (!this.#isTerminal) {
-      this.#context.err(`${parts.join(', ')}\n`);
-      return;
-    }
-    this.#isDrawn = true;
-    // A line that wraps could not be redrawn in place. The last column is kept free: some terminals wrap at it.
-    const width = Math.max(0, (terminalWidth(this.#context, 'err') ?? 0) - 1);
-    this.#context.err(`\r${fitting(parts, width)}\u001b[K`);
+    this.#line.show(this.#line.inPlace ? fitting(parts, this.#line.width) : parts.join(', '));
   }
 
   clear(): void {
-    if (this.#isDrawn) this.#context.err('\r\u001b[K');
-    this.#isDrawn = false;
+    this.#line.clear();
   }
 
   /** The most important first: a narrow terminal does not show all. */

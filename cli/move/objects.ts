@@ -30,5 +30,5 @@ export async function objectsOfRepo(client: ApiClient, { tenant, repo }: RepoPla
   return objects;
 }
 
-export const bytesOf = (objects: readonly LfsObject[]) =>
+export const bytesOf = (objects: readonly Pick<LfsObject, 'sizeBytes'>[]) =>
   objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

@@ -17,8 +17,9 @@ import { giveName, noLink, sha256Of, writeAt } from '../../download-file.ts';
 import { CliError } from '../../errors.ts';
 import { lockFile } from '../../file-lock.ts';
 import { objectPages } from '../../list-pages.ts';
+import { bytesOf } from '../../move/objects.ts';
 import { type Interrupt, listenForInterrupt, WaitLine } from '../../progress.ts';
-import { formatCount, formatObjects } from '../../render.ts';
+import { firstLines, formatCount, formatObjects } from '../../render.ts';
 import { downloadFailure, TransferProgress } from '../../transfer.ts';
 import { checkMayDownload, downloadObjects } from './lfs-download.ts';
 
@@ -263,20 +264,13 @@ async function fetchMissing(
     },
   });
   if (broken.length > 0) {
-    const others = broken.length > namedMax ? `\n… and ${formatCount(broken.length - namedMax)} more` : '';
-    throw new CliError(
-      `${formatObjects(broken.length)} can't be exported. The others are there.\n` +
-        `${broken.slice(0, namedMax).join('\n')}${others}`,
-      {
-        hint: 'Run the command again. If an object keeps failing, delete it with `lfs-quota object delete`, and push the right bytes.',
-      },
-    );
+    const named = firstLines(broken, namedMax).join('\n');
+    throw new CliError(`${formatObjects(broken.length)} can't be exported. The others are there.\n${named}`, {
+      hint: 'Run the command again. If an object keeps failing, delete it with `lfs-quota object delete`, and push the right bytes.',
+    });
   }
   return gone;
 }
-
-const bytesOf = (objects: readonly StoredObject[]) =>
-  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /** @throws {CliError} when a disk has not the room for what is to come. */
 async function checkRoom(

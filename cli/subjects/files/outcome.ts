@@ -2,7 +2,8 @@ import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import type { CliContext } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
-import { formatCount } from '../../render.ts';
+import { firstLines, formatCounted } from '../../render.ts';
+import { continues } from '../../transfer.ts';
 
 /** What can become of a file, and how a person reads it. `stored`: it was there before. `untried`: others had to be first. */
 const labels = {
@@ -29,10 +30,8 @@ export interface Outcome {
 
 const namedMax = 10;
 
-const formatFiles = (count: number) => `${formatCount(count)} ${count === 1 ? 'file' : 'files'}`;
-
 export const sumText = (sum: { readonly fileCount: number; readonly bytes: number }) =>
-  `${formatFiles(sum.fileCount)}, ${formatBytes(sum.bytes)}`;
+  `${formatCounted(sum.fileCount, 'file')}, ${formatBytes(sum.bytes)}`;
 
 /** Prints what became of files. @throws {CliError} if that isn't what was asked for. */
 export function report(
@@ -49,13 +48,10 @@ export function report(
   context.out(isJson ? `${JSON.stringify({ ...place, files: outcomes })}\n` : lines.join(''));
   const left = outcomes.flatMap(({ why }) => why ?? []);
   if (left.length === 0) return;
-  const reasons = [...new Set(left)];
-  const named = reasons.slice(0, namedMax);
-  if (reasons.length > namedMax)
-    named.push(`… and ${formatCount(reasons.length - namedMax)} more: --json lists all`);
+  const named = firstLines([...new Set(left)], namedMax, ': --json lists all');
   const isRefused = states.has('over-limit') || states.has('no-space') || states.has('name-taken');
   const isMissing = states.has('missing') || states.has('deleted');
-  throw new CliError([`${formatFiles(left.length)} failed.`, ...named].join('\n'), {
+  throw new CliError([`${formatCounted(left.length, 'file')} failed.`, ...named].join('\n'), {
     failure: isRefused ? 'refused' : isMissing ? 'not-found' : 'failed',
     hint: isMissing
       ? `List them: lfs-quota files list --tenant ${place.tenant} --repo ${place.repo}`
@@ -64,5 +60,3 @@ export function report(
         : continues,
   });
 }
-
-export const continues = 'Run the command again: it continues with what is missing.';

@@ -20,7 +20,7 @@ import { checkClone, scanClone } from '../../git/clone.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { collect, managerToken } from '../../options.ts';
 import { WaitLine, waitUntilEnded } from '../../progress.ts';
-import { formatAge, formatCount, formatObjects, formatUntil } from '../../render.ts';
+import { formatAge, formatCount, formatObjects, formatSum, formatUntil } from '../../render.ts';
 import { renderTable } from '../../table.ts';
 import { type View, viewOf } from '../../terminal.ts';
 import { downloadFailure } from '../../transfer.ts';
@@ -257,12 +257,9 @@ function waitForRun(
   });
 }
 
-type Sum = GcBody['deleted'];
-
 type Recent = NonNullable<NonNullable<GcBody['found']>['reserved']>;
 
 const timeOf = (isoDate: string) => `${isoDate.slice(11, 16)} UTC`;
-const sumText = ({ objectCount, bytes }: Sum) => `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
 
 /** A gc run for a person: where it stands, what was found, and what to do next. */
 export function renderGc(body: GcBody, view: View): string {
@@ -279,14 +276,14 @@ function stateLine({ tenant, repo, state, openedAt, endedAt }: GcBody, nowMs: nu
 function foundLines({ found, run, state, deleted }: GcBody, view: View): string[] {
   if (!found) return [];
   const rows = [
-    ['stored', sumText(found.stored)],
-    ['referenced by a commit', sumText(found.kept)],
-    ['in a push since then', sumText(found.inUse)],
-    ...(found.reserved ? [['uploaded recently', sumText(found.reserved)]] : []),
-    [`newer than ${run?.minAgeDays ?? 0} days`, sumText(found.young)],
-    [run?.dryRun ? 'would be deleted' : 'to be deleted', sumText(found.candidates)],
+    ['stored', formatSum(found.stored)],
+    ['referenced by a commit', formatSum(found.kept)],
+    ['in a push since then', formatSum(found.inUse)],
+    ...(found.reserved ? [['uploaded recently', formatSum(found.reserved)]] : []),
+    [`newer than ${run?.minAgeDays ?? 0} days`, formatSum(found.young)],
+    [run?.dryRun ? 'would be deleted' : 'to be deleted', formatSum(found.candidates)],
     ...(run?.dryRun === false && (state !== 'watching' || deleted.objectCount > 0)
-      ? [['deleted', sumText(deleted)]]
+      ? [['deleted', formatSum(deleted)]]
       : []),
   ];
   const largest = found.largest.map(({ oid, sizeBytes }) => [oid, formatBytes(sizeBytes)]);
@@ -350,7 +347,7 @@ function nothingText(
 /** One line, while somebody waits. */
 function progressText({ state, found, deleted }: GcBody): string {
   if (state !== 'deleting' || !found) return 'the repo is listed';
-  return `deleting: ${sumText(deleted)} of ${sumText(found.candidates)}`;
+  return `deleting: ${formatSum(deleted)} of ${formatSum(found.candidates)}`;
 }
 
 const gcState = 'See its state: lfs-quota gc status TENANT REPO';

@@ -8,7 +8,7 @@ import { type CliSubject, flag, option, routeCommand, tenantOperand } from '../.
 import { canDrawBlocks } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { parseDay, requireDaysInOrder } from '../../options.ts';
-import { forecastText, formatAge, formatCount, formatLimit } from '../../render.ts';
+import { forecastText, formatAge, formatCount, formatCounted, formatLimit } from '../../render.ts';
 import { byteHoursCommands } from './byte-hours.ts';
 
 type HistoryBody = BodyOf<'getHistory'>;
@@ -73,7 +73,7 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
     ...(highest ? [`highest   ${formatBytes(highest.maxStoredBytes)} on ${highest.day}`] : []),
     `limit     ${formatLimit(limitBytes)}`,
     `full      ${forecastText(forecast)}`,
-    `rejected  ${formatCount(refusals)} ${refusals === 1 ? 'batch' : 'batches'}`,
+    `rejected  ${formatCounted(refusals, 'batch', 'batches')}`,
     `offered   ${formatBytes(offeredBytes)} for download`,
   ];
   return `${lines.join('\n')}\n`;

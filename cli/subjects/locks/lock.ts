@@ -5,7 +5,7 @@ import { requireYes } from '../../confirm.ts';
 import type { CliContext } from '../../context.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { allItems, pageSizeMax } from '../../list-pages.ts';
-import { formatAge, formatCount } from '../../render.ts';
+import { formatAge, formatCounted } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
 
 type FileLockBody = BodyOf<'listFileLocks'>['locks'][number];
@@ -97,7 +97,7 @@ async function releaseAll(client: ApiClient, which: Which): Promise<BodyOf<'rele
   );
 }
 
-const formatLocks = (count: number) => `${formatCount(count)} ${count === 1 ? 'lock' : 'locks'}`;
+const formatLocks = (count: number) => formatCounted(count, 'lock');
 
 export const locks: CliSubject = {
   commands: { 230: lockCommands },

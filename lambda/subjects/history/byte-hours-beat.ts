@@ -2,7 +2,7 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { absent } from '../../core/table/expressions.ts';
 import { getItem, putItem, type Table } from '../../core/table/requests.ts';
 import { iso } from '../../frame/contract/fields.ts';
-import { type UsagePlace, usageBody, usagePage } from './byte-hours.ts';
+import { type UsagePlace, usagePage } from './byte-hours.ts';
 import type { UsageBody } from './byte-hours-contract.ts';
 import { createDynamoDbCorrections as corrections } from './correction-store.ts';
 import type { ByteHourPorts, UsageHookPorts } from './ports.ts';
@@ -75,12 +75,13 @@ async function sendHour(deps: Deps, startMs: number): Promise<void> {
     const data = { hour: iso(startMs), part, usage };
     const timestamp = new Date(startMs + hourMs).toISOString();
     const event = { id: `usage:${hourName(startMs)}:${part}`, type: 'usage.hour', timestamp, data } as const;
+    // No tenant is called so.
     await deps.webhookQueue?.send([{ tenant: 'USAGE', event }]);
   };
   for (let after: UsagePlace | undefined; ; ) {
-    const { records, next } = await usagePage(deps, { ...hour, after });
+    const { usage: found, next } = await usagePage(deps, { ...hour, after });
     let [usage, bytes]: [UsageBody[], number] = [[], 0];
-    for (const body of records.map(usageBody)) {
+    for (const body of found) {
       const moreBytes = Buffer.byteLength(JSON.stringify(body));
       if (bytes + moreBytes > bytesMax) {
         await send(usage);

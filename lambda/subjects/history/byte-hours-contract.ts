@@ -39,6 +39,8 @@ const usageSchema = z
   .meta({ id: 'UsageRecord' });
 
 export type UsageBody = z.output<typeof usageSchema>;
+/** In the order of a CSV file's columns. */
+export const usageFields = usageSchema.keyof().options;
 
 const correctionBody = z
   .strictObject({

@@ -3,8 +3,8 @@ import { answer, json, type Saying } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { cursorOf, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
-import { correctionRecord, usageBody, usagePage } from './byte-hours.ts';
-import { byteHoursContract, type UsageBody } from './byte-hours-contract.ts';
+import { correctionBody, usagePage } from './byte-hours.ts';
+import { byteHoursContract, type UsageBody, usageFields } from './byte-hours-contract.ts';
 import type { ByteHourPorts } from './ports.ts';
 import { finalUntilMs, hourMs, hourName, usageDaysMax } from './rules/byte-hours.ts';
 
@@ -24,9 +24,8 @@ export const byteHoursOperations = operationsFor<ByteHourPorts>()(byteHoursContr
       return problem('invalid-query', "to: can't be before from.");
     if (fromMs < nowMs - usageDaysMax * dayMs)
       return problem('invalid-query', `from: can't be more than ${usageDaysMax} days ago.`);
-    const { records, next } = await usagePage(deps, { fromMs, toMs, limit, after: place });
+    const { usage, next } = await usagePage(deps, { fromMs, toMs, limit, after: place });
     const nextCursor = next ? cursor.encode({ ...next, fromMs, toMs }) : null;
-    const usage = records.map(usageBody);
     if (format === 'json') return json(200, { usage, nextCursor });
     const link = new URLSearchParams({ format, limit: String(limit), cursor: nextCursor ?? '' });
     return texts[format](
@@ -47,7 +46,7 @@ export const byteHoursOperations = operationsFor<ByteHourPorts>()(byteHoursContr
         const detail = `${hourName(startMs)} has another correction with the number ${number}. Use the next number.`;
         return problem('correction-exists', detail);
       }
-      return json(made.kind === 'added' ? 201 : 200, usageBody(correctionRecord(made.correction)));
+      return json(made.kind === 'added' ? 201 : 200, correctionBody(made.correction));
     },
   },
 });
@@ -61,20 +60,9 @@ function placeOf(text: string) {
   return isWhole && records >= 0 && cursor.encode(place) === text ? place : null;
 }
 
-const csvColumns = [
-  'id',
-  'tenant',
-  'hour',
-  'byteSeconds',
-  'peakBytes',
-  'storedBytes',
-  'reason',
-  'at',
-] as const;
-
 /** RFC 4180. Only a reason can have what needs quotes; a sheet must not take one for a formula. */
 const csvOf = (usage: readonly UsageBody[]): string =>
-  [csvColumns.join(), ...usage.map((record) => csvColumns.map((name) => csvCell(record[name])).join())]
+  [usageFields.join(), ...usage.map((record) => usageFields.map((name) => csvCell(record[name])).join())]
     .map((line) => `${line}\r\n`)
     .join('');
 

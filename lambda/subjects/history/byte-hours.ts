@@ -8,19 +8,6 @@ import type { Correction } from './correction-store.ts';
 import type { ByteHourPorts } from './ports.ts';
 import { afterStep, hourMs, hourName, hourOf, stepOf, wholeHour } from './rules/byte-hours.ts';
 
-/** What is said of an hour of a tenant, or of a correction. It never changes: the same id is the same record. */
-export interface UsageRecord {
-  /** `acme:2026-11-28T07Z`, or of a correction `acme:2026-11-28T07Z:c1`. */
-  readonly id: string;
-  readonly tenant: string;
-  /** The first moment of the hour. */
-  readonly startMs: number;
-  readonly byteSeconds: bigint;
-  /** What was stored: at most, and when the hour ended. */
-  readonly stored?: { readonly peakBytes: number; readonly storedBytes: number };
-  readonly correction?: { readonly reason: string; readonly atMs: number };
-}
-
 /** Whole hours, from the first moment of one to that of another. */
 interface Hours {
   readonly fromMs: number;
@@ -37,7 +24,7 @@ async function hoursOf(
   { history }: Pick<ByteHourPorts, 'history'>,
   record: TenantRecord,
   { fromMs, toMs }: Hours,
-): Promise<UsageRecord[]> {
+): Promise<UsageBody[]> {
   const { tenant, createdAtMs, closedAtMs } = record;
   const firstMs = Math.max(fromMs, hourOf(createdAtMs));
   if (closedAtMs !== null || firstMs >= toMs) return [];
@@ -53,22 +40,24 @@ async function hoursOf(
   let bytes = isUnchanged
     ? (last?.storedBytes ?? 0)
     : (before?.[1].lastBytes ?? (await history.bytesBefore({ tenant, atMs: firstMs })));
-  const found: UsageRecord[] = [];
+  const found: UsageBody[] = [];
   for (let startMs = firstMs; startMs < toMs; startMs += hourMs) {
     const noted = hours.get(startMs);
     const isLate = unnoted && hourOf(unnoted.atMs) === startMs;
     const { byteSeconds, ...stored } = wholeHour(isLate ? afterStep(noted, unnoted, bytes) : noted, bytes);
     bytes = stored.storedBytes;
-    found.push({ id: `${tenant}:${hourName(startMs)}`, tenant, startMs, byteSeconds, stored });
+    const id = `${tenant}:${hourName(startMs)}`;
+    found.push({ id, tenant, hour: iso(startMs), byteSeconds: String(byteSeconds), ...stored });
   }
   return found;
 }
 
-export const correctionRecord = (correction: Correction): UsageRecord => {
+/** A correction, as clients and files have it. */
+export function correctionBody(correction: Correction): UsageBody {
   const { tenant, hourMs: startMs, number, byteSeconds, reason, atMs } = correction;
   const id = `${tenant}:${hourName(startMs)}:c${number}`;
-  return { id, tenant, startMs, byteSeconds: BigInt(byteSeconds), correction: { reason, atMs } };
-};
+  return { id, tenant, hour: iso(startMs), byteSeconds, reason, at: iso(atMs) };
+}
 
 const tenantsAtOnce = 16;
 
@@ -81,7 +70,7 @@ async function usageOf(
   { history, corrections }: ByteHourPorts,
   records: readonly TenantRecord[],
   hours: Hours,
-): Promise<(readonly UsageRecord[])[]> {
+): Promise<(readonly UsageBody[])[]> {
   const [first, last] = [records[0]?.tenant, records.at(-1)?.tenant];
   if (first === undefined || last === undefined) return [];
   const all = await corrections.ofTenants({ first, last });
@@ -93,7 +82,7 @@ async function usageOf(
     const found = await hoursOf({ history }, record, hours);
     const corrected = made
       .filter((each) => each.tenant === tenant && record.closedAtMs === null)
-      .map(correctionRecord);
+      .map(correctionBody);
     return [...found, ...corrected];
   });
 }
@@ -119,13 +108,13 @@ const readAtOnce = 100;
 export async function usagePage(
   deps: Pick<CoreDeps, 'ledger'> & ByteHourPorts,
   input: Hours & { readonly after?: UsagePlace | undefined; readonly limit: number },
-): Promise<{ readonly records: readonly UsageRecord[]; readonly next: UsagePlace | undefined }> {
+): Promise<{ readonly usage: UsageBody[]; readonly next: UsagePlace | undefined }> {
   const { after, limit } = input;
-  const records: UsageRecord[] = [];
+  const usage: UsageBody[] = [];
   const perTenant = Math.max(1, (input.toMs - input.fromMs) / hourMs);
   let place = after;
   for (let looked = 0; looked < pageTenantsMax; ) {
-    const pageSize = Math.min(readAtOnce, Math.ceil((limit - records.length) / perTenant));
+    const pageSize = Math.min(readAtOnce, Math.ceil((limit - usage.length) / perTenant));
     const rest = place && place.records > 0 ? await deps.ledger.readTenant(place.tenant) : undefined;
     const some = rest
       ? [rest]
@@ -133,27 +122,15 @@ export async function usagePage(
     for (const [index, found] of (await usageOf(deps, some, input)).entries()) {
       const { tenant } = some[index] as TenantRecord;
       const from = rest ? (place?.records ?? 0) : 0;
-      const until = from + limit - records.length;
-      records.push(...found.slice(from, until));
-      if (found.length > until) return { records, next: { tenant, records: until } };
+      const until = from + limit - usage.length;
+      usage.push(...found.slice(from, until));
+      if (found.length > until) return { usage, next: { tenant, records: until } };
       place = { tenant, records: 0 };
-      if (records.length >= limit) return { records, next: place };
+      if (usage.length >= limit) return { usage, next: place };
     }
     if (rest) continue;
-    if (some.length === 0) return { records, next: undefined };
+    if (some.length === 0) return { usage, next: undefined };
     looked += some.length;
   }
-  return { records, next: place };
-}
-
-/** As clients and files have it. */
-export function usageBody({ id, tenant, startMs, byteSeconds, stored, correction }: UsageRecord): UsageBody {
-  return {
-    id,
-    tenant,
-    hour: iso(startMs),
-    byteSeconds: String(byteSeconds),
-    ...stored,
-    ...(correction && { reason: correction.reason, at: iso(correction.atMs) }),
-  };
+  return { usage, next: place };
 }

@@ -9,28 +9,10 @@ export interface ByteHourPorts extends HistoryPorts {
   readonly corrections: Corrections;
 }
 
-/** What one message to the operator's webhook has. */
-interface UsageMessage {
-  /** No tenant is called so. */
-  readonly tenant: 'USAGE';
-  readonly event: {
-    /** `usage:2026-11-28T07Z:1`. */
-    readonly id: string;
-    readonly type: 'usage.hour';
-    readonly timestamp: string;
-    readonly data: {
-      readonly hour: string;
-      /** From 1. */
-      readonly part: number;
-      readonly usage: readonly Readonly<Record<string, unknown>>[];
-    };
-  };
-}
-
 /** What whoever sends webhooks has for the operator's. Absent: nobody sends any. */
 export interface UsageHookPorts {
   readonly usageHookIsSet?: () => Promise<boolean>;
-  readonly webhookQueue?: { send(messages: readonly UsageMessage[]): Promise<void> };
+  readonly webhookQueue?: { send(messages: readonly object[]): Promise<void> };
 }
 
 /** How much was offered for download. */

@@ -5,7 +5,12 @@ import { hourMs } from '../../../../../lambda/subjects/history/rules/byte-hours.
 import { MemoryStack } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
-type Message = Parameters<NonNullable<Parameters<typeof usageBeat.beat>[0]['webhookQueue']>['send']>[0][0];
+interface Message {
+  readonly event: {
+    readonly id: string;
+    readonly data: { readonly usage: readonly { readonly id: string; readonly tenant: string }[] };
+  };
+}
 
 async function world(names: readonly string[] = ['acme']) {
   const made = new MemoryStack();
@@ -16,12 +21,12 @@ async function world(names: readonly string[] = ['acme']) {
   const log = recordingLog();
   let failsAt = Number.POSITIVE_INFINITY;
   const webhookQueue = {
-    send: async (messages: readonly Message[]) => {
+    send: async (messages: readonly object[]) => {
       if (sent.length + 1 === failsAt) {
         failsAt = Number.POSITIVE_INFINITY;
         throw new Error('The queue is down.');
       }
-      sent.push(...messages);
+      sent.push(...(messages as Message[]));
     },
   };
   let isSet = false;

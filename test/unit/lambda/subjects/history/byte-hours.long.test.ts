@@ -4,7 +4,8 @@ import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
 import { fromStored } from '../../../../../lambda/core/table/stored-names.ts';
 import type { Operations, TableClient } from '../../../../../lambda/core/table/table.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
-import { type UsageRecord, usagePage } from '../../../../../lambda/subjects/history/byte-hours.ts';
+import { usagePage } from '../../../../../lambda/subjects/history/byte-hours.ts';
+import type { UsageBody } from '../../../../../lambda/subjects/history/byte-hours-contract.ts';
 import { finalUntilMs, hourMs } from '../../../../../lambda/subjects/history/rules/byte-hours.ts';
 import { storesOn } from '../../../../../local/stores.ts';
 import { ManualClock, memoryDeps, replacingDeps } from '../../../../support/memory/deps.ts';
@@ -88,10 +89,10 @@ async function month(given: { seed: number; tenants: number; days: number; mutan
   const due = new Map(names.map((tenant) => [tenant, beganMs + random.int(1, day)]));
   const published = new Map<string, string>();
   const read = async (fromMs: number, toMs: number) => {
-    const all: UsageRecord[] = [];
+    const all: UsageBody[] = [];
     for (let after: Awaited<ReturnType<typeof usagePage>>['next']; ; ) {
-      const { records, next } = await usagePage(deps, { fromMs, toMs, limit: 1000, after });
-      all.push(...records);
+      const { usage, next } = await usagePage(deps, { fromMs, toMs, limit: 1000, after });
+      all.push(...usage);
       after = next;
       if (!next) return all;
     }
@@ -125,8 +126,7 @@ async function month(given: { seed: number; tenants: number; days: number; mutan
     }
     const untilMs = finalUntilMs(clock.nowMs());
     if (untilMs < publishedMs + 12 * hourMs) continue;
-    for (const { id, byteSeconds } of await read(publishedMs, untilMs))
-      published.set(id, String(byteSeconds));
+    for (const { id, byteSeconds } of await read(publishedMs, untilMs)) published.set(id, byteSeconds);
     publishedMs = untilMs;
   }
   clock.advance(3 * hourMs);
@@ -146,7 +146,8 @@ function integralOf(steps: readonly { second: number; bytes: number }[], startMs
 /** Hours that aren't what scans saw, and those that changed after they were final. */
 function mistakesOf({ all, steps, published }: Awaited<ReturnType<typeof month>>) {
   const wrong = all.filter(
-    ({ tenant, startMs, byteSeconds }) => integralOf(steps.get(tenant) ?? [], startMs) !== byteSeconds,
+    ({ tenant, hour, byteSeconds }) =>
+      String(integralOf(steps.get(tenant) ?? [], Date.parse(hour))) !== byteSeconds,
   );
   const changed = all.filter(
     ({ id, byteSeconds }) => (published.get(id) ?? String(byteSeconds)) !== String(byteSeconds),

@@ -93,11 +93,11 @@ describe('usage', () => {
       const pages: string[][] = [];
       for (let after: Awaited<ReturnType<typeof usagePage>>['next']; pages.length < 50; ) {
         const hours = { fromMs: startMs + from * hourMs, toMs: startMs + to * hourMs };
-        const { records, next } = await usagePage(made.deps, { ...hours, limit, after });
+        const { usage, next } = await usagePage(made.deps, { ...hours, limit, after });
         pages.push(
-          records.map(
-            ({ tenant: of, startMs: atMs, byteSeconds }) =>
-              `${of} ${(atMs - startMs) / hourMs} ${byteSeconds}`,
+          usage.map(
+            ({ tenant: of, hour, byteSeconds }) =>
+              `${of} ${(Date.parse(hour) - startMs) / hourMs} ${byteSeconds}`,
           ),
         );
         after = next;

@@ -17,7 +17,7 @@ export async function fileReposOf(
   return new Set(repos.flatMap((each) => (each && isOfFiles(each) ? [each.repo] : [])));
 }
 
-const headsAtOnce = 32;
+export const headsAtOnce = 32;
 
 /**
  * Without the empty objects that deleted files leave for a day. A file can be without bytes, too: only the store knows which is which.

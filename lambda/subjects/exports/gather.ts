@@ -4,7 +4,7 @@ import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../../co
 import { listTenant } from '../../core/scan/find-stored.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { type ListedPage, listPages, nextPage } from '../../core/store/rules/store.ts';
-import { fileReposOf, withoutEmptied } from '../../frame/access/files.ts';
+import { fileReposOf, headsAtOnce, withoutEmptied } from '../../frame/access/files.ts';
 import { fileNameFault } from '../../frame/access/rules/file-names.ts';
 import { decodeJson, type ExportLease } from './lease.ts';
 import type { ExportPorts } from './ports.ts';
@@ -18,7 +18,6 @@ import {
 } from './rules/objects.ts';
 
 const reposAtOnce = 4;
-const headsAtOnce = 32;
 const firstDigits = [...'0123456789abcdef'];
 
 interface ListObjectsInput {

@@ -2,10 +2,10 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey } from '../../core/rules/names.ts';
+import { headsAtOnce } from '../../frame/access/files.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import type { LfsPorts, OverLimit } from '../../frame/lfs/seams.ts';
 import type { DownloadsBody, DownloadsRequest } from './contract.ts';
-import { headsAtOnce } from './files.ts';
 
 export type DownloadDeps = Pick<CoreDeps, 'store' | 'signer' | 'clock'> & Pick<LfsPorts, 'meters'>;
 

@@ -2,15 +2,15 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestFileDeletion } from '../../core/ledger/empty-objects.ts';
 import { sumEntries } from '../../core/ledger/rules/reservation.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
-import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { nextPage, pageKeysMax } from '../../core/store/rules/store.ts';
+import { withoutEmptied } from '../../frame/access/files.ts';
 import { beyondPrefix, type TokenRecord } from '../../frame/access/rules/tokens.ts';
 import { endUpload, isGone, type PartDeps } from './parts.ts';
 
 export interface ListedFile {
   readonly name: string;
-  readonly bytes: number;
+  readonly sizeBytes: number;
   /** undefined: the store does not say. */
   readonly storedMs: number | undefined;
 }
@@ -24,8 +24,6 @@ export type FilesOf = RepoPath & {
   /** Only names after this one, which begins with the prefix. */
   readonly after?: string | undefined;
 };
-
-export const headsAtOnce = 32;
 
 /**
  * One page of files. Empty objects in the place of deleted ones aren't any: of objects without bytes the store is asked.
@@ -46,16 +44,15 @@ export async function listFiles(
   });
   const listed = Array.from({ length: page.keyCount }, (_, at) => ({
     name: page.keyAt(at).slice(base.length),
-    bytes: page.sizeAt(at),
+    sizeBytes: page.sizeAt(at),
     storedMs: page.lastModifiedMsAt(at),
   }));
-  const bare = listed.filter(({ bytes }) => bytes === 0);
-  const heads = await mapLimited(bare, headsAtOnce, ({ name }) => store.head(base + name));
-  const hidden = new Set(bare.filter((_, at) => heads[at] === undefined || heads[at].mark !== undefined));
-  return {
-    files: listed.filter((file) => !hidden.has(file)),
-    next: page.isTruncated ? (listed.at(-1)?.name ?? null) : null,
-  };
+  const files = await withoutEmptied(
+    (key) => store.head(key),
+    listed,
+    ({ name }) => base + name,
+  );
+  return { files, next: page.isTruncated ? (listed.at(-1)?.name ?? null) : null };
 }
 
 /** LISTs of one request, and how long others are begun, so that its answer comes in time. */
@@ -84,7 +81,7 @@ interface Sum {
 
 const sumOf = ({ files, next }: Awaited<ReturnType<typeof someFiles>>): Sum => ({
   fileCount: files.length,
-  bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+  bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
   next,
 });
 
@@ -113,7 +110,7 @@ export async function deleteFiles(
   const outcome = await requestFileDeletion(deps, {
     tenant,
     repo,
-    objects: new Map(files.map((file) => [file.name, file.bytes])),
+    objects: new Map(files.map((file) => [file.name, file.sizeBytes])),
     ...(newestMs < Number.POSITIVE_INFINITY && { newestMs }),
   });
   return outcome === 'full' ? 'full' : sumOf(found);
@@ -122,7 +119,7 @@ export async function deleteFiles(
 async function oneFile({ store }: ListDeps, { name, ...path }: RepoPath & { name: string }) {
   const stored = await store.head(objectKey({ ...path, oid: name }));
   if (!stored || stored.mark !== undefined) return undefined;
-  return { files: [{ name, bytes: stored.sizeBytes, storedMs: stored.lastModifiedMs }], next: null };
+  return { files: [{ name, sizeBytes: stored.sizeBytes, storedMs: stored.lastModifiedMs }], next: null };
 }
 
 /**

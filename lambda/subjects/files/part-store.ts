@@ -29,7 +29,7 @@ const records = recordsOf<PartUploadPath, PartUpload>({
 
 /** Uploads of files in parts. All throw {@link LedgerUnavailableError}. */
 export function createDynamoDbPartUploads(table: Table) {
-  return methodsOn(table, { put, read: records.read, change, remove, of, dueTenants });
+  return methodsOn(table, { put, read: records.read, change, remove: records.remove, of, dueTenants });
 }
 
 export type PartUploads = ReturnType<typeof createDynamoDbPartUploads>;
@@ -48,10 +48,6 @@ async function change(
 ): Promise<PartUpload | undefined> {
   return (await records.change(table, path, (found) => found && changeOf(found))).record;
 }
-
-const remove = async (table: Table, path: PartUploadPath): Promise<void> => {
-  await records.remove(table, path);
-};
 
 /** Those of a tenant, a repo or a name, in any state. */
 const of = (table: Table, { tenant, ...place }: { tenant: string; repo?: string; name?: string }) =>

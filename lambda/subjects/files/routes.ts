@@ -7,16 +7,17 @@ import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import { StoreRefusedError } from '../../core/store/rules/store.ts';
+import { headsAtOnce } from '../../frame/access/files.ts';
 import { wrongKind } from '../../frame/access/rules/kinds.ts';
 import { operatorParent } from '../../frame/access/rules/tokens.ts';
-import { json, pathRepo, type Refusal } from '../../frame/api/http.ts';
+import { json, type Refusal } from '../../frame/api/http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
-import { type Reader, refuseBeyondPrefix, seesRepo } from '../../frame/management/access.ts';
+import { type Reader, refuseBeyondPrefix, seenRepo } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
 import { fileContract, type UploadsRequest, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
-import { cancelUploads, deleteFiles, type FilesOf, headsAtOnce, listFiles, usageOfFiles } from './files.ts';
+import { cancelUploads, deleteFiles, type FilesOf, listFiles, usageOfFiles } from './files.ts';
 import { completeUpload } from './parts.ts';
 import { fileBytesMax, isInParts, partCountOf, partsMax } from './rules/part-upload.ts';
 import { requestUploads, type UploadDeps } from './uploads.ts';
@@ -100,13 +101,11 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { limit = pageSizeDefault, ...query }, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event, names: [query.prefix ?? ''] });
-    if ('refusal' in found) return found.refusal;
-    const of = filesOf(found, query);
+    const of = await filesOf(deps, { tenant, token, event, ...query });
     if ('refusal' in of) return of.refusal;
     const { files, next } = await listFiles(deps, { ...of, pageSize: limit });
     return json(200, {
-      files: files.map(({ name, bytes, storedMs }) => ({
+      files: files.map(({ name, sizeBytes: bytes, storedMs }) => ({
         name,
         bytes,
         storedAt: storedMs === undefined ? null : iso(storedMs),
@@ -119,9 +118,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query, event },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event, names: [query.prefix ?? ''] });
-    if ('refusal' in found) return found.refusal;
-    const of = filesOf(found, query);
+    const of = await filesOf(deps, { tenant, token, event, ...query });
     if ('refusal' in of) return of.refusal;
     const { next, ...sum } = await usageOfFiles(deps, of);
     return json(200, { prefix: of.prefix, ...sum, nextCursor: cursorOf(next) });
@@ -131,13 +128,11 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     deps,
     { tenant: { tenant }, token, query: { dryRun = false, name, ...query }, event, trail },
   ) => {
-    const found = await findFilesRepo(deps, { tenant, token, event, names: [name ?? query.prefix ?? ''] });
-    if ('refusal' in found) return found.refusal;
-    const of = filesOf(found, query);
+    const of = await filesOf(deps, { tenant, token, event, name, ...query });
     if ('refusal' in of) return of.refusal;
     const deleted = await deleteFiles(deps, { ...of, name, dryRun });
     if (deleted === 'full') return deletionsFull(tenant);
-    if (!deleted) return problem('file-not-found', `${found.path.repo} has no file ${name}.`);
+    if (!deleted) return problem('file-not-found', `${of.repo} has no file ${name}.`);
     const { next, ...sum } = deleted;
     trail.became(sum);
     const whose = name === undefined ? { prefix: of.prefix } : { name };
@@ -163,6 +158,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
 });
 
 type Found = { readonly path: RepoPath; readonly record: RepoRecord } | { readonly refusal: Refusal };
+type Asking = { tenant: string; event: APIGatewayProxyEventV2 } & Pick<Reader, 'token'>;
 
 const namesOf = ({ files }: { files: readonly { readonly name: string }[] }) => files.map(({ name }) => name);
 
@@ -173,14 +169,13 @@ const namesOf = ({ files }: { files: readonly { readonly name: string }[] }) => 
  */
 async function findFilesRepo(
   { ledger }: Pick<CoreDeps, 'ledger'>,
-  input: { tenant: string; event: APIGatewayProxyEventV2; names: readonly string[] } & Pick<Reader, 'token'>,
+  input: Asking & { names: readonly string[] },
 ): Promise<Found> {
   const { tenant, token, event, names } = input;
   const refusal = refuseBeyondPrefix({ token }, names);
   if (refusal) return { refusal };
-  const repo = pathRepo(event);
-  const record =
-    repo !== undefined && seesRepo({ token }, repo) ? await ledger.readRepo({ tenant, repo }) : undefined;
+  const repo = seenRepo({ token }, event);
+  const record = repo === undefined ? undefined : await ledger.readRepo({ tenant, repo });
   if (!record || record.closedAtMs !== null || !isThere(record)) return { refusal: repoNotFound(tenant) };
   const path = { tenant, repo: record.repo };
   const wrong = wrongKind(record, { ...path, needed: 'files' });
@@ -190,10 +185,15 @@ async function findFilesRepo(
 /** Keys of a store have so many bytes. It may refuse to list after a longer one. */
 const keyBytesMax = 1024;
 
-function filesOf(
-  { path }: Exclude<Found, { refusal: Refusal }>,
-  { prefix = '', cursor }: { prefix?: string | undefined; cursor?: string | undefined },
-): FilesOf | { readonly refusal: Refusal } {
+/** The files of a page, if this reader may reach them. */
+async function filesOf(
+  deps: Pick<CoreDeps, 'ledger'>,
+  input: Asking & { [K in 'name' | 'prefix' | 'cursor']?: string | undefined },
+): Promise<FilesOf | { readonly refusal: Refusal }> {
+  const { name, prefix = '', cursor } = input;
+  const found = await findFilesRepo(deps, { ...input, names: [name ?? prefix] });
+  if ('refusal' in found) return found;
+  const { path } = found;
   const isOfPage =
     cursor === undefined ||
     (cursor.startsWith(prefix) && Buffer.byteLength(repoPrefix(path) + cursor) <= keyBytesMax);

@@ -6,12 +6,12 @@ import type { AdmitUploadDeps, UploadVerdict } from '../../core/ledger/upload-ba
 import { mapLimited } from '../../core/rules/async.ts';
 import { objectKey } from '../../core/rules/names.ts';
 import { parseJson } from '../../core/rules/text.ts';
+import { headsAtOnce } from '../../frame/access/files.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import { claimRequest } from '../../frame/access/request-keys.ts';
 import { lastingTokenId, type TokenRecord, userOf } from '../../frame/access/rules/tokens.ts';
 import { iso } from '../../frame/contract/fields.ts';
 import type { UploadBody, UploadsBody, UploadsRequest } from './contract.ts';
-import { headsAtOnce } from './files.ts';
 import { type PartDeps, type PartsWay, partsBody, partsWay } from './parts.ts';
 import { isInParts } from './rules/part-upload.ts';
 

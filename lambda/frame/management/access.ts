@@ -168,6 +168,12 @@ export function seesRepo({ token }: Pick<Reader, 'token'>, repo: string): boolea
   return token === undefined || isForRepo(token, repo);
 }
 
+/** The repo of the path, if it can be one and this reader may know of it. */
+export function seenRepo(reader: Pick<Reader, 'token'>, event: APIGatewayProxyEventV2): string | undefined {
+  const repo = pathRepo(event);
+  return repo !== undefined && seesRepo(reader, repo) ? repo : undefined;
+}
+
 /**
  * The answer to a reader who asks for something of all repos, or of one that is not theirs. undefined: they may.
  *

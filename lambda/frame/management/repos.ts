@@ -20,7 +20,7 @@ import { json, pathRepo, type Refusal, receivedAtMs } from '../api/http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../api/problems.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type RepoBody, type RepoContract, reconcileContract } from '../contract/repos.ts';
-import { type Reader, seesRepo } from './access.ts';
+import { type Reader, seenRepo } from './access.ts';
 import { operationsFor, type RouteDeps, type RunsOf } from './operations.ts';
 import type { Fields, ManagementPorts, PreparedChange, RepoPart } from './seams.ts';
 
@@ -84,14 +84,11 @@ const runs: RunsOf<Needs, RepoContract> = {
   },
 
   'GET /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, token, event }) => {
-    const repo = pathRepo(event);
-    const path =
-      repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
-    if (!path) return repoNotFound(tenant.tenant);
+    const repo = seenRepo({ token }, event);
+    if (repo === undefined) return repoNotFound(tenant.tenant);
+    const path = { tenant: tenant.tenant, repo };
     const { record, body: shown } = await readShown(deps, { tenant, path });
-    const [uploading] = shown
-      ? []
-      : await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
+    const [uploading] = shown ? [] : await uploadingRepos(deps, { tenant: tenant.tenant, repos: [repo] });
     const body = uploading === undefined ? shown : uploadingBody(uploading, tenant);
     if (!body) return repoNotFound(tenant.tenant);
     const records = record ? [record] : [];

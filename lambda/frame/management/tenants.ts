@@ -124,14 +124,14 @@ function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['
   };
 }
 
+const settingsBody = (record: TenantRecord) => {
+  const { tenant, plan, limitBytes, downloadLimitBytes, reposMustExist } = record;
+  return { tenant, plan, limitBytes, downloadLimitBytes, reposMustExist, ...storageClassMark(record) };
+};
+
 function tenantBody(tenant: TenantRecord): TenantBody {
   return {
-    tenant: tenant.tenant,
-    plan: tenant.plan,
-    limitBytes: tenant.limitBytes,
-    downloadLimitBytes: tenant.downloadLimitBytes,
-    reposMustExist: tenant.reposMustExist,
-    ...storageClassMark(tenant),
+    ...settingsBody(tenant),
     createdAt: iso(tenant.createdAtMs),
     usage: usageBody(tenant, 'cache'),
     ...(isOnHold(tenant) && { uploadsFrom: iso(tenant.uploadsFromMs ?? 0) }),
@@ -153,12 +153,7 @@ export function subscriptionBody(
   said: { readonly ofTenant: Fields; readonly ofRepo: RepoContext['of']; readonly today: string },
 ): SubscriptionBody {
   return {
-    tenant: tenant.tenant,
-    plan: tenant.plan,
-    limitBytes: tenant.limitBytes,
-    downloadLimitBytes: tenant.downloadLimitBytes,
-    reposMustExist: tenant.reposMustExist,
-    ...storageClassMark(tenant),
+    ...settingsBody(tenant),
     usage: usageBody(tenant, source),
     ...said.ofTenant,
     ...largestRepos(reposBody(repos, { ...tenant, today: said.today, of: said.ofRepo })),

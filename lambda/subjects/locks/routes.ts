@@ -1,9 +1,8 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
-import { json, pathRepo } from '../../frame/api/http.ts';
+import { json } from '../../frame/api/http.ts';
 import { repoNotFound } from '../../frame/api/problems.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
-import { type Reader, seesRepo } from '../../frame/management/access.ts';
+import { seenRepo } from '../../frame/management/access.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
 import { type FileLockBody, lockContract } from './contract.ts';
 import type { LockPorts } from './ports.ts';
@@ -75,12 +74,6 @@ async function findLock(
 ) {
   const lock = await locks.findFile({ tenant, repo, path });
   return lock && (owner === undefined || lockOwnerIdsOf(owner).includes(lock.ownerId)) ? lock : undefined;
-}
-
-/** The repo of the path, if it can be one and this reader may know of it. */
-function seenRepo(reader: Pick<Reader, 'token'>, event: APIGatewayProxyEventV2): string | undefined {
-  const repo = pathRepo(event);
-  return repo !== undefined && seesRepo(reader, repo) ? repo : undefined;
 }
 
 function fileLockBody(lock: FileLock): FileLockBody {

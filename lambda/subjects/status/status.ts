@@ -1,9 +1,12 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { NewerFormatError } from '../../core/rules/errors.ts';
+import { release } from '../../core/rules/release.ts';
 import { errorChain, redactText } from '../../core/rules/text.ts';
+import { iso } from '../../frame/contract/fields.ts';
 import type { Failure } from '../../frame/failures/rules/failures.ts';
-import type { GaugedQueue, QueueLevel, StoreProbe } from '../../frame/gauges/rules/gauges.ts';
+import type { GaugedQueue, QueueLevel } from '../../frame/gauges/rules/gauges.ts';
 import { readUncounted } from '../../frame/gauges/uncounted.ts';
+import type { StatusBody } from './contract.ts';
 import type { StatusPorts } from './ports.ts';
 import { diskPart } from './rules/disk.ts';
 import {
@@ -14,7 +17,6 @@ import {
   overdueTenantsMax,
   queuePart,
   type ShownFailure,
-  type StatusPart,
   schedulePart,
   storePart,
   tenantsPart,
@@ -28,18 +30,6 @@ const partMsMax = 8_000;
 /** More of what an error says is not shown. */
 const whyCharactersMax = 200;
 
-/** What a stage is doing, and what failed. null: that could not be read. */
-export interface ServiceStatus {
-  readonly checkedAtMs: number;
-  readonly parts: readonly StatusPart[];
-  readonly store: Pick<StoreProbe, 'kind' | 'endpoint' | 'bucket'> & { readonly latencyMs: number | null };
-  /** `ranAtMs` null: it never ran. */
-  readonly schedule: { readonly ranAtMs: number | null; readonly handedUntilMs: number | null } | null;
-  readonly overdue: Overdue | null;
-  readonly queues: readonly ({ readonly queue: GaugedQueue } & QueueLevel)[];
-  readonly failures: readonly ShownFailure[] | null;
-}
-
 /**
  * Looks at store, queues, schedule and tenants, all at the same time. What does not answer is shown as such, and keeps nothing
  * else: this never throws, and takes some 8 s at most.
@@ -47,7 +37,7 @@ export interface ServiceStatus {
  * It takes four LISTs (or up to 31, with many archives), two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
  * at most what one run of the schedule does.
  */
-export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
+export async function readStatus(deps: StatusDeps): Promise<StatusBody> {
   const { ledger, clock, queueGauges, storeProbe } = deps;
   const { kind, endpoint, bucket } = storeProbe;
   const nowMs = clock.nowMs();
@@ -71,26 +61,54 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
       })),
     ),
   ]);
+  const parts = [
+    storePart({ kind, endpoint, bucket, answer: store }),
+    ...(deps.disk ? [diskPart(deps.disk())] : []),
+    uncountedPart(uncounted),
+    schedulePart(ran, nowMs),
+    tenantsPart(overdue, nowMs),
+    ...levels.map(({ queue, found }) => queuePart(queue, found, nowMs)),
+    failuresPart(failures),
+  ];
   return {
-    checkedAtMs: nowMs,
-    parts: [
-      storePart({ kind, endpoint, bucket, answer: store }),
-      ...(deps.disk ? [diskPart(deps.disk())] : []),
-      uncountedPart(uncounted),
-      schedulePart(ran, nowMs),
-      tenantsPart(overdue, nowMs),
-      ...levels.map(({ queue, found }) => queuePart(queue, found, nowMs)),
-      failuresPart(failures),
-    ],
-    store: { kind, endpoint, bucket, latencyMs: store.ok ? store.value.latencyMs : null },
+    ...release,
+    checkedAt: iso(nowMs),
+    state: parts.every(({ state }) => state === 'fine') ? 'fine' : 'act',
+    parts,
+    store: {
+      kind,
+      bucket,
+      endpoint,
+      latencyMs: store.ok ? Math.max(0, Math.round(store.value.latencyMs)) : null,
+    },
     schedule: ran.ok
-      ? { ranAtMs: ran.value?.ranAtMs ?? null, handedUntilMs: ran.value?.handedUntilMs ?? null }
+      ? { ranAt: isoOrNull(ran.value?.ranAtMs), handedUntil: isoOrNull(ran.value?.handedUntilMs) }
       : null,
-    overdue: overdue.ok ? overdue.value : null,
-    queues: levels.flatMap(({ queue, found }) => (found.ok ? [{ queue, ...found.value }] : [])),
-    failures: failures.ok ? failures.value : null,
+    overdue: overdue.ok ? overdueBody(overdue.value) : null,
+    queues: levels.flatMap(({ queue, found }) => (found.ok ? [queueBody(queue, found.value)] : [])),
+    failures: failures.ok ? failures.value.map(failureBody) : null,
   };
 }
+
+const isoOrNull = (ms: number | null = null) => (ms === null ? null : iso(ms));
+
+const overdueBody = ({ tenants, isCut: more }: Overdue) => ({
+  tenants: tenants.map(({ tenant, dueAtMs }) => ({ tenant, dueAt: iso(dueAtMs) })),
+  more,
+});
+
+const queueBody = (queue: GaugedQueue, { oldestAtMs, ...level }: QueueLevel) => ({
+  queue,
+  ...level,
+  oldestAt: isoOrNull(oldestAtMs),
+});
+
+const failureBody = ({ atMs, sinceMs, isOver: over, appliedEpoch: _, ...failure }: ShownFailure) => ({
+  ...failure,
+  failedAt: iso(atMs),
+  since: iso(sinceMs),
+  over,
+});
 
 async function readOverdue({ ledger }: Pick<CoreDeps, 'ledger'>, nowMs: number): Promise<Overdue> {
   const untilMs = nowMs - overdueMs;

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { noRefreshState } from '../../../../../lambda/core/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/core/rules/errors.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import { iso } from '../../../../../lambda/frame/contract/fields.ts';
 import { createDynamoDbFailures } from '../../../../../lambda/frame/failures/failure-store.ts';
 import { noteFailedReconcile, noteFailure, whyOf } from '../../../../../lambda/frame/failures/failures.ts';
 import { createStoreProbe, type QueueGauge } from '../../../../../lambda/frame/gauges/rules/gauges.ts';
@@ -144,11 +145,12 @@ describe('the status', () => {
       'failures fine',
     ]);
     expect(status).toMatchObject({
-      checkedAtMs: nowMs,
+      state: 'fine',
+      checkedAt: iso(nowMs),
       store: { kind: 'embedded', bucket: 'objects', latencyMs: 0 },
-      schedule: { ranAtMs: nowMs - minute, handedUntilMs: nowMs - 2 * minute },
-      overdue: { tenants: [], isCut: false },
-      queues: [{ queue: 'reconciles', ...level }],
+      schedule: { ranAt: iso(nowMs - minute), handedUntil: iso(nowMs - 2 * minute) },
+      overdue: { tenants: [], more: false },
+      queues: [{ queue: 'reconciles', waiting: 2, running: 1, oldestAt: null, deadLetters: 0 }],
       failures: [],
     });
   });
@@ -162,11 +164,11 @@ describe('the status', () => {
   it('knows the schedule from what an older version wrote, and from nothing', async () => {
     await ledger.putRefreshState({ ...noRefreshState, handedUntilMs: nowMs - minute });
     expect((await readStatus(deps())).schedule).toEqual({
-      ranAtMs: nowMs - minute,
-      handedUntilMs: nowMs - minute,
+      ranAt: iso(nowMs - minute),
+      handedUntil: iso(nowMs - minute),
     });
     ledger = new MemoryLedger();
-    expect((await readStatus(deps())).schedule).toEqual({ ranAtMs: null, handedUntilMs: null });
+    expect((await readStatus(deps())).schedule).toEqual({ ranAt: null, handedUntil: null });
   });
 
   it('has those that are due for more than an hour, those due longest first', async () => {
@@ -182,7 +184,7 @@ describe('the status', () => {
     for (let index = 0; index < 150; index += 1)
       await create(`t${index}`, nowMs - 2 * hour - Math.floor(index / 3));
     const { overdue } = await readStatus(deps());
-    expect([overdue?.tenants.length, overdue?.isCut]).toEqual([100, true]);
+    expect([overdue?.tenants.length, overdue?.more]).toEqual([100, true]);
   });
 
   it('says of each failure whether the tenant was counted since, or is gone', async () => {
@@ -212,9 +214,7 @@ describe('the status', () => {
         why: 'store',
       });
     const shown = (await readStatus(deps())).failures ?? [];
-    expect(
-      Object.fromEntries(shown.map(({ kind, tenant, isOver }) => [`${kind} ${tenant}`, isOver])),
-    ).toEqual({
+    expect(Object.fromEntries(shown.map(({ kind, tenant, over }) => [`${kind} ${tenant}`, over]))).toEqual({
       'reconcile counted': true,
       'reconcile failing': false,
       'reconcile newer': false,
@@ -231,7 +231,7 @@ describe('the status', () => {
     const stack = await largeRepoStack();
     const { deps: given } = stack;
     const statusNow = async () =>
-      (await readStatus({ ...given, clock: clock() })).failures?.map(({ isOver }) => isOver);
+      (await readStatus({ ...given, clock: clock() })).failures?.map(({ over }) => over);
     // Nobody lists the shard, of which something was deleted around the API.
     const { steeringVersion = 0 } = (await stack.ledger.readRepo({ tenant, repo })) ?? {};
     await stack.ledger.steerScan({ tenant, repo, steeringVersion, pausedAtMs: stack.nowMs });

@@ -1,5 +1,8 @@
 import * as z from 'zod';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
+import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
+import { mapLimited } from '../../core/rules/async.ts';
+import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { changeItem, firstItems, getItem, inPartition, type Table } from '../../core/table/requests.ts';
 import { expiring, expiryAttribute } from '../../core/table/table.ts';
 import type { RepoMark } from './rules/repo-mark.ts';
@@ -91,4 +94,23 @@ export function createDynamoDbRepoMarks<M extends RepoMark>(
     },
   };
   return marks;
+}
+
+/** A repo has no mark any more when its name is used again. */
+export function markBelongings<M extends RepoMark>(marks: RepoMarks<M>, clock: Clock) {
+  const endRepo = async ({ tenant, repo }: RepoPath) => {
+    await marks.end({ tenant, repo, atMs: clock.nowMs() });
+  };
+  return {
+    knows: async (path) => (await marks.find(path)) !== undefined,
+    closeRepo: endRepo,
+    closeTenant: async (tenant: string) => {
+      const all = await marks.list(tenant);
+      await mapLimited(all, endsAtOnce, ({ repo }) => endRepo({ tenant, repo }));
+    },
+    forgetRepo: async (path) => {
+      await endRepo(path);
+      return 'done';
+    },
+  } satisfies Belongings;
 }

@@ -1,7 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
-import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
-import { mapLimited } from '../../core/rules/async.ts';
+import { markBelongings } from '../../frame/access/repo-mark-store.ts';
 import type { LfsPorts, PublicAccess, ReadThrough } from '../../frame/lfs/seams.ts';
 import type { HostPorts } from '../hosts/ports.ts';
 import { type AdmitCopiesDeps, admitCopies } from './admit-copies.ts';
@@ -14,26 +12,10 @@ import { downloads, publicReads } from './stores.ts';
 import { askUpstream } from './upstream.ts';
 
 /** A repo is public no more when its name is used again. */
-export function publicBelongings({
+export const publicBelongings = ({
   publicReads,
   clock,
-}: Pick<CoreDeps, 'clock'> & Pick<DownloadPorts, 'publicReads'>): Belongings {
-  const endRepo = async ({ tenant, repo }: RepoPath) => {
-    await publicReads.end({ tenant, repo, atMs: clock.nowMs() });
-  };
-  return {
-    knows: async (path) => (await publicReads.find(path)) !== undefined,
-    closeRepo: endRepo,
-    closeTenant: async (tenant) => {
-      const all = await publicReads.list(tenant);
-      await mapLimited(all, endsAtOnce, ({ repo }) => endRepo({ tenant, repo }));
-    },
-    forgetRepo: async (path) => {
-      await endRepo(path);
-      return 'done';
-    },
-  };
-}
+}: Pick<CoreDeps, 'clock'> & Pick<DownloadPorts, 'publicReads'>) => markBelongings(publicReads, clock);
 
 /** Anybody may download from a public repo, up to its ceiling. */
 const publicAccess =

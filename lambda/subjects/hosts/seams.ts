@@ -1,7 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
-import { type Belongings, endsAtOnce } from '../../core/ledger/seams.ts';
-import { mapLimited } from '../../core/rules/async.ts';
+import type { Belongings } from '../../core/ledger/seams.ts';
+import { markBelongings } from '../../frame/access/repo-mark-store.ts';
 import type { Caller } from '../../frame/access/rules/tokens.ts';
 import type { LoginWay } from '../../frame/lfs/seams.ts';
 import { authenticateHostUser, type HostUserDeps, isForHosts } from './authenticate-host-user.ts';
@@ -15,20 +14,12 @@ export function hostBelongings({
   tenantLinks,
   clock,
 }: Pick<CoreDeps, 'clock'> & Pick<HostPorts, 'linkedRepos' | 'tenantLinks'>): Belongings {
-  const endRepo = async ({ tenant, repo }: RepoPath) => {
-    await linkedRepos.end({ tenant, repo, atMs: clock.nowMs() });
-  };
+  const ofMarks = markBelongings(linkedRepos, clock);
   return {
-    knows: async (path) => (await linkedRepos.find(path)) !== undefined,
-    closeRepo: endRepo,
+    ...ofMarks,
     closeTenant: async (tenant) => {
-      const linked = await linkedRepos.list(tenant);
-      await mapLimited(linked, endsAtOnce, ({ repo }) => endRepo({ tenant, repo }));
+      await ofMarks.closeTenant(tenant);
       await tenantLinks.end({ tenant, atMs: clock.nowMs() });
-    },
-    forgetRepo: async (path) => {
-      await endRepo(path);
-      return 'done';
     },
     forgetTenant: async ({ tenant }) => {
       const { hasMore } = await tenantLinks.endSomePins({ tenant, atMs: clock.nowMs() });

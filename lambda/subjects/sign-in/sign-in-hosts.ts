@@ -30,35 +30,6 @@ type IdentifyOutcome =
   /** The reason is for the log. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Asks hosts while somebody signs in. Nothing is retried, and no redirect is followed. */
-export interface SignInHosts {
-  /**
-   * Trades a code for a token.
-   *
-   * @returns undefined: the host rejects it.
-   * @throws {GitHostUnavailableError}
-   */
-  trade(input: {
-    host: SignInHost;
-    code: string;
-    verifier: string;
-    redirectUri: string;
-  }): Promise<string | undefined>;
-  /** Who it is, and in which organizations: the first hundred. @throws {GitHostUnavailableError} */
-  identify(of: HostToken): Promise<IdentifyOutcome>;
-  /**
-   * What they may do with repositories.
-   *
-   * @param of.names full names.
-   * @returns by name, with the repository's number. What can't be found out is absent.
-   */
-  accessTo(
-    of: HostToken & { names: readonly string[] },
-  ): Promise<ReadonlyMap<string, { readonly access: HostAccess; readonly linkedId: string }>>;
-  /** Ends the token. Gitea has no such request: there it ends within the hour. @throws {GitHostUnavailableError} */
-  revoke(of: HostToken): Promise<void>;
-}
-
 /** Repositories that one sign-in asks about at a time. */
 const atOnceMax = 8;
 const accessMs = 6_000;
@@ -79,21 +50,29 @@ interface Asker {
   readonly secretOf: (host: SignInHost) => Promise<string>;
 }
 
-/** Asks over HTTP. */
-export function createSignInHosts(asker: Asker): SignInHosts {
-  return {
-    trade: (input) => trade(asker, input),
-    identify: (of) => identify(asker, of),
-    accessTo: (of) => accessTo(asker, of),
-    revoke: (of) => revoke(asker, of),
-  };
-}
+/** Asks hosts while somebody signs in. Nothing is retried, and no redirect is followed. All throw {@link GitHostUnavailableError}. */
+export const createSignInHosts = (asker: Asker) => ({
+  trade: (input: Trade) => trade(asker, input),
+  identify: (of: HostToken) => identify(asker, of),
+  accessTo: (of: HostToken & { names: readonly string[] }) => accessTo(asker, of),
+  revoke: (of: HostToken) => revoke(asker, of),
+});
+
+export type SignInHosts = ReturnType<typeof createSignInHosts>;
 
 const soon = () => AbortSignal.timeout(answerMs);
 
+interface Trade {
+  readonly host: SignInHost;
+  readonly code: string;
+  readonly verifier: string;
+  readonly redirectUri: string;
+}
+
+/** Trades a code for a token. @returns undefined: the host rejects it. */
 async function trade(
   { secretOf }: Asker,
-  { host, code, verifier, redirectUri }: Parameters<SignInHosts['trade']>[0],
+  { host, code, verifier, redirectUri }: Trade,
 ): Promise<string | undefined> {
   const body = new URLSearchParams({
     grant_type: 'authorization_code',
@@ -110,6 +89,7 @@ async function trade(
   return tokenShape.safeParse(got.body).data?.access_token;
 }
 
+/** Who it is, and in which organizations: the first hundred. */
 async function identify(
   { nowMs }: Asker,
   { host: { id, kind, url }, token }: HostToken,
@@ -133,10 +113,15 @@ async function identify(
   return { kind: 'identified', hostUser: { id: `${id}:${account.id}`, login: account.login }, organizations };
 }
 
+/**
+ * What they may do with repositories.
+ *
+ * @param of.names full names. @returns by name, with the repository's number. What can't be found out is absent.
+ */
 async function accessTo(
   { nowMs }: Asker,
-  { host, token, names }: Parameters<SignInHosts['accessTo']>[0],
-): ReturnType<SignInHosts['accessTo']> {
+  { host, token, names }: HostToken & { names: readonly string[] },
+): Promise<ReadonlyMap<string, { readonly access: HostAccess; readonly linkedId: string }>> {
   const found = new Map<string, { access: HostAccess; linkedId: string }>();
   if (names.length === 0) return found;
   const asking = { url: host.url, token, signal: AbortSignal.timeout(accessMs) };
@@ -152,6 +137,7 @@ async function accessTo(
   return found;
 }
 
+/** Ends the token. Gitea has no such request: there it ends within the hour. */
 async function revoke({ secretOf }: Asker, { host, token }: HostToken): Promise<void> {
   const { kind, url, signIn } = host;
   if (kind === 'gitea') return;

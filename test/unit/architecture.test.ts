@@ -78,7 +78,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('history', ['zod']),
   ...subject('hosts', ['zod']),
   ...subject('invitations', []),
-  ...subject('locks', ['aws-lambda']),
+  ...subject('locks', []),
   ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
   ...subject('status', []),
   // The lists of what the subjects have. Their order is that of the lists.

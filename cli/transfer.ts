@@ -163,6 +163,8 @@ interface ShownTransfer {
   readonly onTotal: (bytes: number) => void;
   /** Tells a person at once. */
   readonly say: (text: string) => void;
+  /** For what else is shown. */
+  readonly line: WaitLine;
 }
 
 export const continues = 'Run the command again: it continues with what is missing.';
@@ -170,11 +172,16 @@ export const continues = 'Run the command again: it continues with what is missi
 /** Shows how far a transfer is until it has ended. @throws {CliError} that says how to go on, as {@link downloadFailure} has it. */
 export async function transferring<T>(
   context: CliContext,
-  shown: { isQuiet: boolean; totalBytes: number; file: string; goOn: string; incomplete: string },
+  shown: Omit<Parameters<typeof downloadFailure>[1], 'isStopped'> & {
+    isQuiet: boolean;
+    totalBytes: number;
+    /** What each text begins with. */
+    title?: string;
+  },
   work: (deps: DownloadDeps, on: ShownTransfer) => Promise<T>,
 ): Promise<T> {
   const line = new WaitLine(context, shown);
-  const progress = new TransferProgress(context, line);
+  const progress = new TransferProgress(context, line, shown.title);
   const { signal: stop, sleep, release } = listenForInterrupt(context);
   const sum = { bytes: 0, totalBytes: shown.totalBytes };
   const adder = (to: keyof typeof sum) => (bytes: number) => {
@@ -186,7 +193,7 @@ export async function transferring<T>(
     context.err(text);
   };
   try {
-    return await work({ stop, sleep }, { onBytes: adder('bytes'), onTotal: adder('totalBytes'), say });
+    return await work({ stop, sleep }, { onBytes: adder('bytes'), onTotal: adder('totalBytes'), say, line });
   } catch (error) {
     line.clear();
     throw downloadFailure(error, { isStopped: stop.aborted, ...shown });

@@ -7,9 +7,9 @@ import type { ApiAnswer, ApiClient } from '../../api-client.ts';
 import type { CliContext } from '../../context.ts';
 import { downloadFile, giveName, type Offer } from '../../download-file.ts';
 import { CliError, UsageError } from '../../errors.ts';
-import { listenForInterrupt, Rate, WaitLine, waitUntilEnded } from '../../progress.ts';
+import { Rate, waitUntilEnded } from '../../progress.ts';
 import { formatDuration, shellWords } from '../../render.ts';
-import { downloadFailure, TransferProgress } from '../../transfer.ts';
+import { transferring } from '../../transfer.ts';
 
 /**
  * Waits until an export has ended, and shows how far it is.
@@ -114,44 +114,25 @@ export async function downloadArchive(
 ): Promise<void> {
   const { tenant, exportId, archives } = job;
   const { name = file, sizeBytes = 0 } = archives[index] ?? {};
-  const interrupt = listenForInterrupt(context);
-  const { signal: stop, sleep } = interrupt;
   const part = `${file}.${exportId}.part`;
-  const line = new WaitLine(context, { isQuiet });
-  const progress = new TransferProgress(context, line, `${name}: `);
+  const command = shellWords(['export', 'show', tenant, exportId, '--output', output]);
+  const goOn = `The downloaded part is kept. Resume: lfs-quota ${command}`;
   let known: ExportBody | undefined = job;
-  let bytes = 0;
-  try {
-    const fetched = await downloadFile(
-      { stop, sleep },
-      {
-        part,
-        sizeBytes,
-        nextOffer: async () => {
-          const body = known ?? (await client.ask('getExport', { params: job })).body;
-          known = undefined;
-          return offerOf(body, index);
-        },
-        onBytes: (more) => {
-          bytes += more;
-          progress.show({ bytes, totalBytes: sizeBytes });
-        },
-      },
-    );
+  const nextOffer = async () => {
+    const body = known ?? (await client.ask('getExport', { params: job })).body;
+    known = undefined;
+    return offerOf(body, index);
+  };
+  const shown = { isQuiet, totalBytes: sizeBytes, title: `${name}: `, file, goOn };
+  await transferring(context, shown, async (deps, { onBytes }) => {
+    const fetched = await downloadFile(deps, { part, sizeBytes, nextOffer, onBytes });
     if (fetched.kind !== 'complete')
       throw new CliError(fetched.kind === 'gone' ? 'The archive was removed.' : fetched.message, {
         hint: `List them: lfs-quota export list ${tenant}`,
       });
     await giveName(part, file, { isForced: false });
-    line.end(`${file}: ${formatBytes(sizeBytes)}`);
-  } catch (error) {
-    line.clear();
-    const command = shellWords(['export', 'show', tenant, exportId, '--output', output]);
-    const goOn = `The downloaded part is kept. Resume: lfs-quota ${command}`;
-    throw downloadFailure(error, { isStopped: stop.aborted, file, goOn });
-  } finally {
-    interrupt.release();
-  }
+  });
+  if (!isQuiet) context.out(`${file}: ${formatBytes(sizeBytes)}\n`);
 }
 
 function offerOf({ archives, state }: ExportBody, index: number): Offer {

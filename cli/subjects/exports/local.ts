@@ -18,9 +18,9 @@ import { CliError } from '../../errors.ts';
 import { lockFile } from '../../file-lock.ts';
 import { objectPages } from '../../list-pages.ts';
 import { bytesOf } from '../../move/objects.ts';
-import { type Interrupt, listenForInterrupt, WaitLine } from '../../progress.ts';
+import type { WaitLine } from '../../progress.ts';
 import { firstLines, formatCount, formatObjects } from '../../render.ts';
-import { downloadFailure, TransferProgress } from '../../transfer.ts';
+import { type DownloadDeps, TransferProgress, transferring } from '../../transfer.ts';
 import { checkMayDownload, downloadObjects } from './lfs-download.ts';
 
 /**
@@ -67,12 +67,10 @@ const contentsShape = z.object({
 });
 type Contents = z.output<typeof contentsShape>;
 
-interface Running {
+interface Running extends DownloadDeps {
   readonly client: ApiClient;
   readonly context: CliContext;
   readonly line: WaitLine;
-  readonly stop: AbortSignal;
-  readonly sleep: Interrupt['sleep'];
   /** The folder with what is there of the archive. */
   readonly folder: string;
 }
@@ -91,10 +89,9 @@ export async function exportLocally(
   const { wish, file, isForced, goOn } = input;
   const asked = createHash('sha256').update(JSON.stringify([client.baseUrl, wish]));
   const folder = `${file}.${asked.digest('hex').slice(0, 8)}.parts`;
-  const line = new WaitLine(context, { isQuiet: false });
-  const { signal: stop, sleep, release } = listenForInterrupt(context);
-  const running = { client, context, line, stop, sleep, folder };
-  try {
+  const shown = { isQuiet: false, totalBytes: 0, file, goOn };
+  return transferring(context, shown, async ({ stop, sleep }, { line }) => {
+    const running = { client, context, line, stop, sleep, folder };
     const unlock = await lockFile(folder, 'exports to it');
     try {
       await nameLeftovers(running, file);
@@ -107,12 +104,7 @@ export async function exportLocally(
     } finally {
       await unlock();
     }
-  } catch (error) {
-    line.clear();
-    throw downloadFailure(error, { isStopped: stop.aborted, file, goOn });
-  } finally {
-    release();
-  }
+  });
 }
 
 const archiveIn = (folder: string) => path.join(folder, 'archive.tar');

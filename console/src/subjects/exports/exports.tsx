@@ -11,15 +11,18 @@ import { exportText, isOpen } from './export-text.ts';
 const busyMs = 5_000;
 const shownMax = 20;
 
-/** Archives of all objects, or of a repo. Nothing, if this server makes none. */
-function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewProps) {
-  const repos = namedRepos(all);
-  const isForSome = session.repos !== null;
-  const { body, read } = useRead('GET /v1/tenants/{tenant}/exports', {
+const useExports = (tenant: string) =>
+  useRead('GET /v1/tenants/{tenant}/exports', {
     tenant,
     query: { limit: shownMax },
     againMs: ({ exports }) => (exports.some(isOpen) ? busyMs : null),
   });
+
+/** Archives of all objects, or of a repo. Nothing, if this server makes none. */
+function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewProps) {
+  const repos = namedRepos(all);
+  const isForSome = session.repos !== null;
+  const { body, read } = useExports(tenant);
   const { dialog, ask, tell } = useDialog();
   const [problem, setProblem] = useState<string>();
   if (!body) return null;
@@ -106,11 +109,7 @@ function Archives({ body: { archives } }: { body: ExportBody }) {
 
 /** Those that aren't done. */
 function useInProgress({ tenant }: ViewProps) {
-  const { body } = useRead('GET /v1/tenants/{tenant}/exports', {
-    tenant,
-    query: { limit: shownMax },
-    againMs: ({ exports }) => (exports.some(isOpen) ? busyMs : null),
-  });
+  const { body } = useExports(tenant);
   const open = body?.exports.filter(isOpen) ?? [];
   return (
     open.length > 0 &&

@@ -45,7 +45,7 @@ interface LocalFile {
  *
  * @param input.onLeftOut called with what is no file in a folder, such as a link. @throws {UsageError} @throws {CliError}
  */
-export async function localFiles(
+async function localFiles(
   paths: readonly string[],
   input: { as: string | undefined; prefix: string | undefined; onLeftOut: (path: string) => void },
 ): Promise<LocalFile[]> {
@@ -104,11 +104,7 @@ interface Offered {
 }
 
 /** Once a file doesn't fit, no others are tried but those of its batch. @throws {CliError} @throws {TransferError} */
-export async function putFiles(
-  deps: DownloadDeps,
-  files: readonly LocalFile[],
-  putting: Putting,
-): Promise<void> {
+async function putFiles(deps: DownloadDeps, files: readonly LocalFile[], putting: Putting): Promise<void> {
   const note = ({ file: { name, path: at, bytes } }: Pick<Offered, 'file'>, said: Upload | string) => {
     const isSent = typeof said !== 'string' && said.state === 'upload';
     if (!isSent) putting.onBytes(bytes);

@@ -130,7 +130,7 @@ async function beginUploads(
   return begun;
 }
 
-export type PlanDeps = GatherDeps & Pick<CoreDeps, 'clock' | 'log'> & ExportPorts;
+type PlanDeps = GatherDeps & Pick<CoreDeps, 'clock' | 'log'> & ExportPorts;
 
 /** Ends an export that cannot be made. */
 function failAs(deps: PlanDeps, lease: ExportLease, failure: ExportFailure): Promise<ExportJob> {
@@ -183,7 +183,7 @@ const objectsAtOnce = 100_000;
  * @returns the job as it is then: `copying`, `explained` or `failed`.
  * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
  */
-export async function planArchives(
+async function planArchives(
   deps: PlanDeps,
   { job, lease }: { job: ExportJob; lease: ExportLease },
 ): Promise<ExportJob> {

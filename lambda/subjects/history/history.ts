@@ -4,6 +4,9 @@ import type { Counted, Forgotten, Listener, Refused } from '../../core/ledger/se
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../core/rules/dates.ts';
 import { LedgerUnavailableError } from '../../core/rules/errors.ts';
 import { demoTenant } from '../../core/rules/names.ts';
+import { iso } from '../../frame/contract/fields.ts';
+import type { ForecastBody } from '../../frame/contract/outlook.ts';
+import type { HistoryBody } from './contract.ts';
 import type { HistoryPorts, OfferedMonth, OfferedPorts, OfferedSum } from './ports.ts';
 import { type Step, stepOf } from './rules/byte-hours.ts';
 import {
@@ -16,7 +19,6 @@ import {
   lastRefusalsOf,
   lfsBatchObjects,
   type RefusalTally,
-  type UsageDay,
   usageDays,
   weekOf,
   weeksOf,
@@ -198,34 +200,25 @@ export async function noteRefusal(
 /** An idle tenant is reconciled once in this time, so a day that is carried was noted no longer before. */
 const carriedDaysMax = 40;
 
-export interface TenantHistory {
-  /** The first and the last day of what was asked for, as far as days are kept. */
-  readonly from: string;
-  readonly to: string;
-  readonly days: readonly (UsageDay & {
-    /** What was offered for download. null: not known for this day. */
-    readonly downloads: OfferedSum | null;
-    /** Made up. The days from the first real one on are not. */
-    readonly isSample?: true;
-  })[];
-  readonly forecast: Forecast;
-  /** Of the last day, the newest first. */
-  readonly lastRefusals: readonly LastRefusal[];
-}
-
 /**
  * The days of a tenant, and what they lead to. All days that are kept are read by one query: the forecast and the carried
  * figures need earlier ones than are asked for, and there are few.
  *
  * @param input.from default: a month before `to`. What is older than is kept is left out.
  * @param input.to default: today. What is later is left out.
+ * @param input.isShown whether whoever asks may see this repo.
  * @throws {LedgerUnavailableError}
  */
 export async function readHistory(
   { history, offered, clock }: Pick<CoreDeps, 'clock'> & HistoryPorts & OfferedPorts,
-  input: { tenant: TenantRecord; from?: string | undefined; to?: string | undefined },
-): Promise<TenantHistory> {
-  const { tenant } = input.tenant;
+  input: {
+    tenant: TenantRecord;
+    from?: string | undefined;
+    to?: string | undefined;
+    isShown: (repo: string) => boolean;
+  },
+): Promise<HistoryBody> {
+  const { tenant, limitBytes } = input.tenant;
   const today = dayOf(clock.nowMs());
   const oldest = dayAfter(today, 1 - historyDaysMax);
   const to = input.to !== undefined && input.to < today ? input.to : today;
@@ -239,20 +232,45 @@ export async function readHistory(
   const all = usageDays({ days: noted, from: oldest, to: today, today, now: nowOf(input.tenant) });
   const made = sample
     .filter(({ day }) => day >= oldest && day < (all[0]?.day ?? today))
-    .map((each) => ({ ...each, isCarried: false, isSample: true as const, downloads: null }));
+    .map((each) => ({ ...each, isCarried: false, sample: true as const, downloads: null }));
+  const known = all.map((each) => ({ ...each, downloads: downloadsOf(each.day, months) }));
   return {
+    tenant,
+    limitBytes,
     from,
     to,
-    days: [...made, ...all.map((each) => ({ ...each, downloads: downloadsOf(each.day, months) }))].filter(
-      ({ day }) => day >= from && day <= to,
+    days: [...made, ...known]
+      .filter(({ day }) => day >= from && day <= to)
+      .map(({ isCarried, lastRefusals: _, ...day }) => ({
+        ...day,
+        maxUsedBytes: day.maxUsedBytes ?? day.maxStoredBytes,
+        carried: isCarried,
+      })),
+    forecast: forecastBody(
+      forecastNow({
+        tenant: input.tenant,
+        noted: noted.filter(({ day }) => day >= forecastFrom(today)),
+        today,
+      }),
     ),
-    lastRefusals: lastRefusalsOf(noted, clock.nowMs() - dayMs),
-    forecast: forecastNow({
-      tenant: input.tenant,
-      noted: noted.filter(({ day }) => day >= forecastFrom(today)),
-      today,
-    }),
+    lastRefusals: refusalBodies(lastRefusalsOf(noted, clock.nowMs() - dayMs), input.isShown),
   };
+}
+
+export function forecastBody(forecast: Forecast): ForecastBody {
+  const bytesPerDay = forecast.bytesPerDay === null ? null : Math.round(forecast.bytesPerDay);
+  return forecast.kind === 'full'
+    ? { fullOn: forecast.day, reason: null, bytesPerDay }
+    : { fullOn: null, reason: forecast.reason, bytesPerDay };
+}
+
+/** @param isShown whether whoever asks may see this repo. */
+export function refusalBodies(
+  refusals: readonly LastRefusal[],
+  isShown: (repo: string) => boolean,
+): HistoryBody['lastRefusals'] {
+  const shown = refusals.filter(({ repo }) => isShown(repo));
+  return shown.map(({ atMs, isAtLeast, ...refusal }) => ({ at: iso(atMs), ...refusal, atLeast: isAtLeast }));
 }
 
 /** Days that are shown unless somebody asks for others. */
@@ -312,7 +330,9 @@ function downloadsOf(day: string, months: readonly OfferedMonth[]): OfferedSum |
   const none = { bytes: 0, objects: 0 };
   const month = months.find((each) => day.startsWith(each.month));
   const found = month?.days.get(day);
-  if (found || !month) return found ?? none;
+  // A correction may be there before what it corrects.
+  if (found) return { bytes: Math.max(0, found.bytes), objects: Math.max(0, found.objects) };
+  if (!month) return none;
   const summed = [...month.days.values()].reduce((sum, each) => sum + each.objects, 0);
   return summed === month.objects ? none : null;
 }

@@ -7,7 +7,9 @@ import type { Refused } from '../../../../../lambda/core/ledger/seams.ts';
 import { dayAfter, dayOf } from '../../../../../lambda/core/rules/dates.ts';
 import { demoTenant } from '../../../../../lambda/core/rules/names.ts';
 import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
+import { iso } from '../../../../../lambda/frame/contract/fields.ts';
 import {
+  forecastBody,
   forecastFrom,
   forecastNow,
   forgetHistory,
@@ -26,6 +28,8 @@ import { storeClass } from '../../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
+
+const isShown = () => true;
 
 class MemoryHistory extends storeClass(createDynamoDbHistory) {}
 
@@ -214,7 +218,7 @@ describe('sample days', () => {
     const found = async (from?: string) => {
       const record = await made.ledger.readTenant(tenant);
       if (!record) throw new Error('no tenant');
-      return readHistory(made.deps, { tenant: record, from });
+      return readHistory(made.deps, { tenant: record, from, isShown });
     };
     const without = await found(dayAfter(today, -400));
     const days = Array.from({ length: 90 }, (_, index) =>
@@ -224,25 +228,31 @@ describe('sample days', () => {
     await made.deps.history.putSample({ tenant, days, atMs: made.nowMs });
     const all = await found(dayAfter(today, -400));
     expect(all.days.slice(0, -1)).toEqual(
-      days.slice(0, -1).map((day) => ({ ...day, isCarried: false, isSample: true, downloads: null })),
+      days.slice(0, -1).map((day) => ({
+        ...day,
+        maxUsedBytes: day.maxStoredBytes,
+        carried: false,
+        sample: true,
+        downloads: null,
+      })),
     );
     expect(all.days.at(-1)).toEqual(without.days.at(-1));
-    expect(all.days.at(-1)).not.toHaveProperty('isSample');
+    expect(all.days.at(-1)).not.toHaveProperty('sample');
     expect(all.forecast).toEqual(without.forecast);
     expect((await found()).days).toHaveLength(30);
     expect(await made.deps.history.days({ tenant, from: '2020-01-01', to: '2099-01-01' })).toEqual([]);
     // They are kept no longer than others.
     made.nowMs += 400 * 86_400_000;
-    expect((await found(dayAfter(today, 0))).days.filter(({ isSample }) => isSample)).toEqual([]);
+    expect((await found(dayAfter(today, 0))).days.filter(({ sample }) => sample)).toEqual([]);
   });
 
   it('are read of the demo alone', async () => {
     const made = new MemoryStack();
     await made.create(1000);
     const asked = vi.spyOn(made.deps.history, 'sample');
-    await readHistory(made.deps, { tenant: tenantRecord({ tenant }) });
+    await readHistory(made.deps, { tenant: tenantRecord({ tenant }), isShown });
     expect(asked).not.toHaveBeenCalled();
-    await readHistory(made.deps, { tenant: tenantRecord({ tenant: demoTenant }) });
+    await readHistory(made.deps, { tenant: tenantRecord({ tenant: demoTenant }), isShown });
     expect(asked).toHaveBeenCalledOnce();
   });
 });
@@ -410,10 +420,12 @@ describe('note refusal', () => {
       const outcome = await admitUpload(made.deps, { tenant: record, repo: 'a', user: 'ada', objects });
       if (outcome.kind !== 'answered') throw new Error('No answer.');
       const told = [...outcome.verdicts.values()].find((verdict) => verdict.kind === 'over-limit');
-      const lastRefusals = async () => (await readHistory(made.deps, { tenant: record })).lastRefusals;
+      const lastRefusals = async () =>
+        (await readHistory(made.deps, { tenant: record, isShown })).lastRefusals;
       const { oids = [], refusedBytes: bytes, missingBytes: shortBytes } = told?.refusal ?? {};
-      const [files, isAtLeast] = [oids.length, false];
-      const found = { atMs: made.nowMs, repo: 'a', user: 'ada', files, isAtLeast, bytes, shortBytes };
+      const at = iso(made.nowMs);
+      const files = oids.length;
+      const found = { at, repo: 'a', user: 'ada', files, atLeast: false, bytes, shortBytes };
       expect(bytes).toBeGreaterThanOrEqual(500);
       expect(await lastRefusals()).toEqual([{ ...found, limit: 'tenant' }]);
       made.nowMs += 25 * 3_600_000;
@@ -534,7 +546,7 @@ describe('read history', () => {
         }),
     };
     const read = (range: { from?: string; to?: string } = {}) =>
-      readHistory({ history, offered: ports.offered, clock }, { tenant: record, ...range });
+      readHistory({ history, offered: ports.offered, clock }, { tenant: record, ...range, isShown });
     return { history, offers, ports, record, read };
   }
 
@@ -543,7 +555,7 @@ describe('read history', () => {
       const { read } = await world({ '2026-10-01': 5, '2027-01-10': 7 });
       const { from, to, days } = await read();
       expect([from, to, days.length]).toEqual(['2026-12-17', today, 30]);
-      expect(days[0]).toMatchObject({ day: '2026-12-17', storedBytes: 5, isCarried: true });
+      expect(days[0]).toMatchObject({ day: '2026-12-17', storedBytes: 5, carried: true });
       expect(days.at(-1)).toMatchObject({ day: today, storedBytes: 7 });
       expect(await read({ to: '2026-10-02' })).toMatchObject({ from: '2026-09-03', to: '2026-10-02' });
       expect((await read({ to: '2026-10-02' })).days.map(({ day }) => day)).toEqual([
@@ -610,11 +622,11 @@ describe('read history', () => {
         const { history, record, read } = await world(stored);
         const noted = await history.days({ tenant, from: forecastFrom(today), to: today });
         const forecast = forecastNow({ tenant: record, noted, today });
-        expect((await read()).forecast).toEqual(forecast);
-        expect((await read({ from: today })).forecast).toEqual(forecast);
+        expect((await read()).forecast).toEqual(forecastBody(forecast));
+        expect((await read({ from: today })).forecast).toEqual(forecastBody(forecast));
       }
       const { read } = await world(growing);
-      expect((await read()).forecast).toEqual({ kind: 'full', day: '2027-03-07', bytesPerDay: 10 });
+      expect((await read()).forecast).toEqual({ fullOn: '2027-03-07', reason: null, bytesPerDay: 10 });
     });
   });
 });

@@ -204,7 +204,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // What the API answers. It sees URLs alone, so the embedded and the deployed stack both run it.
   'test/blackbox': {
-    imports: ['contract', 'lambda/contract.ts', 'lambda/routes.ts', 'test/support'],
+    imports: ['contract', 'lambda/contract.ts', 'lambda/lists', 'lambda/routes.ts', 'test/support'],
     packages: ['fast-check', 'node:*', 'vitest', 'zod'],
   },
   // The page in a browser.

@@ -1,4 +1,5 @@
 import { UploadGoneError } from '../../../../lambda/core/store/rules/archive-store.ts';
+import { claimedForMs } from '../../../../lambda/subjects/files/rules/part-upload.ts';
 import type { Code } from '../../code.ts';
 import { Violation } from '../../invariants.ts';
 import type { SimDeps } from '../../ports.ts';
@@ -203,4 +204,6 @@ export async function settleInParts(world: World, again: () => Promise<void>): P
     await world.wait(2 * hour);
     await again();
   }
+  // As long as their claims can be, repos are watched for what was promised.
+  if (world.coverage.admissions > 0) await world.wait(claimedForMs);
 }

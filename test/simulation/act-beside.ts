@@ -30,5 +30,5 @@ export const download = (world: TenantWorld, action: DownloadAction): Promise<vo
   having('download')[0]?.(world, action);
 
 /** Those of the subjects that have it. Nothing is awaited for others: then a seed's run stays what it was. */
-const having = <N extends keyof SimSubject>(name: N) =>
+export const having = <N extends keyof SimSubject>(name: N) =>
   Object.values<SimSubject>(subjects).flatMap((subject) => subject[name] ?? []);

@@ -1,6 +1,6 @@
 import { lapsedAtMs } from '../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../lambda/core/rules/async.ts';
-import { cleanUp, download, hold } from './act-beside.ts';
+import { cleanUp, download, having, hold } from './act-beside.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
 import { repoName } from './names.ts';
@@ -126,6 +126,7 @@ async function deleteFile(
   { repo, oid, isCancel }: { repo: string; oid: string; isCancel: boolean },
 ): Promise<void> {
   const { tenant } = world;
+  if (isCancel && world.inParts) return having('cancel')[0]?.(world, repo, oid);
   let newestMs: number | undefined;
   const wish = async (deps: SimDeps) => {
     if (!isCancel) {

@@ -14,6 +14,7 @@ interface ArchivesWorld {
   onCreated(upload: MultipartUpload): void;
   /** An object was made of parts. */
   onMade(upload: MultipartUpload): Promise<void>;
+  onAborted(upload: MultipartUpload): void;
   /** An object is deleted. */
   remove(key: string): void;
   /** Ends the run at the next step. */
@@ -86,6 +87,10 @@ export function archivesOf(actor: Actor, world: ArchivesWorld): ArchiveStore {
         await world.onMade(upload);
         return answer;
       }),
-    abort: (upload) => write(() => archives.abort(upload)),
+    abort: (upload) =>
+      write(async () => {
+        await archives.abort(upload);
+        world.onAborted(upload);
+      }),
   });
 }

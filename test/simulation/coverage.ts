@@ -9,6 +9,8 @@ export interface Coverage extends Tally {
   partial: number;
   retries: number;
   puts: number;
+  /** Files that were made of parts. */
+  ofParts: number;
   /** PUTs whose connection broke. */
   broken: number;
   /** Answers of batches after their time limit. */
@@ -68,6 +70,7 @@ export function nothingYet(): Coverage {
     partial: 0,
     retries: 0,
     puts: 0,
+    ofParts: 0,
     broken: 0,
     lateAnswers: 0,
     staleReads: 0,

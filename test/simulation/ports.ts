@@ -162,6 +162,9 @@ interface WorldPorts {
   readonly archives: MemoryArchiveStore;
   onCreated(upload: MultipartUpload): void;
   onMade(upload: MultipartUpload): Promise<void>;
+  onAborted(upload: MultipartUpload): void;
+  /** Whether files are uploaded in parts. */
+  readonly inParts: boolean;
   sendJobs(port: string, jobs: readonly object[]): void;
   /** Whether files come back cut. */
   readonly areFilesLost: boolean;
@@ -199,8 +202,8 @@ export type SimPorts = Omit<SimDeps, keyof ReturnType<typeof allSeamsOf>>;
 /** With the subjects, which get the same ports. */
 export const bound = (ports: SimPorts): SimDeps => ({ ...ports, ...allSeamsOf(ports) });
 
-const storesOfSubjects = (table: Table): Partial<SimPorts> =>
-  Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.stores(table)));
+const storesOfSubjects = (table: Table, world: WorldPorts): Partial<SimPorts> =>
+  Object.assign({}, ...Object.values<SubjectCode>(subjects).map((of) => of.stores(table, world)));
 
 function queuesOfSubjects(actor: Actor, world: WorldPorts): Partial<SimPorts> {
   const ports = Object.values<SubjectCode>(subjects).flatMap(({ queues = [] }) => queues);
@@ -231,7 +234,7 @@ export function depsOf(actor: Actor, world: WorldPorts): SimPorts {
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),
     ledger: ledgerOf(actor, world),
-    ...storesOfSubjects(table),
+    ...storesOfSubjects(table, world),
     requestKeys: stores.requestKeys(table),
     tokens: stores.tokens(table),
     store,

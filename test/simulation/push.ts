@@ -3,6 +3,7 @@ import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts'
 import { isOfLfs } from '../../lambda/core/ledger/rules/tenant.ts';
 import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/core/ledger/upload-batch.ts';
 import { isOid } from '../../lambda/core/rules/names.ts';
+import { having } from './act-beside.ts';
 import { breakOff } from './broken-put.ts';
 import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
@@ -10,6 +11,7 @@ import { repoName } from './names.ts';
 import type { SimDeps } from './ports.ts';
 import { replacing } from './replacing.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
+import type { AskedInParts } from './subject.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
 const minute = 60_000;
@@ -41,7 +43,9 @@ export async function push(world: TenantWorld, action: PushAction, sizes: readon
   let calmRetries = 0;
   let held = 0;
   while (errors < errorsMax) {
-    const verdicts = await askOnce(world, { repo, objects, madeBy: makerOf(world, action) });
+    const inParts = having('askInParts')[0]?.(world, { repo, objects });
+    const request = { repo, objects, madeBy: makerOf(world, action), ...inParts?.asked };
+    const verdicts = await askOnce(world, request);
     if (verdicts === 'absent') return;
     if (verdicts === 'error') {
       errors += 1;
@@ -62,7 +66,7 @@ export async function push(world: TenantWorld, action: PushAction, sizes: readon
     } else {
       if (action.mustPass && [...verdicts.values()].some(({ kind }) => kind === 'over-limit'))
         throw new Violation('Late: what others never sent took the room of a small push');
-      await sendAll(world, { action, repo, sizes, verdicts });
+      await sendAll(world, { action, repo, sizes, verdicts, inParts });
       return;
     }
   }
@@ -100,7 +104,7 @@ export async function askOnce(
     chunked?: ReadonlySet<string>;
     /** Called with each upload in chunks that it has got. */
     onChunks?: (oid: string, upload: string) => void;
-  },
+  } & Partial<AskedInParts['asked']>,
 ): Promise<ReadonlyMap<string, UploadVerdict> | number | Held | 'error' | 'absent'> {
   const { tenant, invariants, scheduler, coverage } = world;
   coverage.batches += 1;
@@ -117,7 +121,7 @@ export async function askOnce(
       // Another front asks for names that are no oids.
       if (!isOfFiles && ![...request.objects.keys()].every(isOid)) return { kind: 'absent' } as const;
       const files = isOfFiles && { files: new Map([...request.objects.keys()].map((name) => [name, {}])) };
-      return grantedOnly(world, deps, (noted) =>
+      const admitted = await grantedOnly(world, request.with?.(deps, code) ?? deps, (noted) =>
         code.admitUpload(noted, {
           tenant: record,
           repoObjects,
@@ -127,6 +131,8 @@ export async function askOnce(
           ...files,
         }),
       );
+      await request.sign?.(deps, code);
+      return admitted;
     };
     const result = await world.invoke(ask, { waitsOn: true });
     if (result === 'error' || result === 'dead') return 'error';
@@ -221,21 +227,25 @@ async function sendAll(
     repo: string;
     sizes: readonly number[];
     verdicts: ReadonlyMap<string, UploadVerdict>;
+    inParts: AskedInParts | undefined;
   },
 ): Promise<void> {
+  const again = (name: string) => {
+    const objects = input.action.objects.filter(
+      (object) => world.nameOf(input.action.repo, object.oid) === name,
+    );
+    return push(world, { ...input.action, objects }, input.sizes);
+  };
   await Promise.all(
     [...input.verdicts].map(async ([oid, verdict]) => {
+      if (verdict.kind === 'chunks' && (await input.inParts?.send(oid, verdict.upload, input.action.plan)))
+        return again(oid);
       if (verdict.kind !== 'upload') return;
       const broken = await breakOff(world, { repo: input.repo, oid, href: verdict.put.href });
       const verified = { repo: input.repo, oid, verifyToken: verdict.verifyToken };
       if (broken && input.action.verify) await verify(world, verified);
       if (broken === 'give-up') return;
-      if (broken === 'new-batch') {
-        const objects = input.action.objects.filter(
-          (object) => world.nameOf(input.action.repo, object.oid) === oid,
-        );
-        return push(world, { ...input.action, objects }, input.sizes);
-      }
+      if (broken === 'new-batch') return again(oid);
       const sent = await send(world, {
         repo: input.repo,
         oid,

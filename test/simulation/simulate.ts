@@ -1,5 +1,6 @@
 import { unconfirmedForMs } from '../../lambda/core/ledger/rules/reservation.ts';
 import { act } from './act.ts';
+import { having } from './act-beside.ts';
 import type { Mix } from './actor.ts';
 import type { Code } from './code.ts';
 import type { Coverage } from './coverage.ts';
@@ -49,6 +50,7 @@ export async function simulate(
   world.checkRemoval = (removal) => {
     for (const subject of Object.values<SimSubject>(subjects)) subject.checkRemoval?.(world, removal);
   };
+  for (const begin of having('begin')) begin(world);
   world.coverage.tenants += tenants.length;
   scenario.tenants.forEach(({ imported }, index) => {
     for (const oid of imported) {
@@ -125,6 +127,12 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   // A frozen function may go on hours later and reserve then. So wait until nothing runs and everything has died.
   do await world.wait(restAfterMs);
   while (world.running > 0);
+  if (world.inParts)
+    for (const settle of having('settle'))
+      await settle(world, async () => {
+        for (const { tenant } of heals ? [] : tenants)
+          await world.consume({ tenant, reason: 'upload', full: false });
+      });
   // Until then the repos of lapsed reservations are looked at again.
   await world.wait(unconfirmedForMs + restAfterMs);
   phase = 'over';
@@ -213,7 +221,13 @@ async function scheduleOnce(world: World, intervalMs: number): Promise<void> {
   await world.wait(intervalMs - behindMs);
   world.ageIndexes();
   await world.wait(behindMs);
-  await world.invoke((deps, code) => code.refresh(deps), { limitMs: 300_000 });
+  await world.invoke(
+    async (deps, code) => {
+      await code.refresh(deps);
+      if (world.inParts) for (const beat of having('beat')) await beat(deps, code);
+    },
+    { limitMs: 300_000 },
+  );
 }
 
 /** It concerns all tenants. */

@@ -31,6 +31,8 @@ export interface Stage {
   readonly filesRepos: readonly number[];
   /** Whether a scan found those before somebody says that they are of files. */
   readonly findsFiles: boolean;
+  /** Whether files larger than one PUT carries are uploaded in parts. */
+  readonly inParts: boolean;
   /** Of each tenant, in a month. */
   readonly downloadLimitBytes: number | null;
 }
@@ -56,6 +58,7 @@ export const usualStage: Stage = {
   cancelsAfterMs: [],
   filesRepos: [],
   findsFiles: false,
+  inParts: false,
   downloadLimitBytes: null,
 };
 
@@ -80,6 +83,7 @@ export function stageOf(seed: number): Stage {
     cancelsAfterMs: cancelsAfterMsOf(seed),
     filesRepos: new Random(seed ^ 0xf1_1e5).pick([[], [], [], [1]]),
     findsFiles: new Random(seed ^ 0xf1_0d).chance(0.3),
+    inParts: false,
     downloadLimitBytes: new Random(seed ^ 0xd_0).pick([null, 60, 300]),
   };
 }
@@ -93,15 +97,18 @@ export function largeRepoStageOf(seed: number): Stage {
   return { ...stage, filesRepos, settings: { ...stage.settings, ...largeRepos, deleteGraceMs: 20 * 60_000 } };
 }
 
-/** Files in each tenant, mostly beside a repo of git-lfs, and more often than else with PUTs that end hours late. */
+/**
+ * Files in each tenant, mostly beside a repo of git-lfs, and more often than else with PUTs that end hours late. In half of the runs
+ * the larger ones are uploaded in two parts or three.
+ */
 export function filesStageOf(seed: number): Stage {
   const random = new Random(seed ^ 0xf1_1e);
   const stage = stageOf(seed);
-  return {
-    ...stage,
-    filesRepos: random.pick([[1], [0, 1]]),
-    hasTricklers: stage.hasTricklers || random.chance(0.25),
-  };
+  const filesRepos = random.pick([[1], [0, 1]]);
+  const hasTricklers = stage.hasTricklers || random.chance(0.25);
+  const inParts = random.chance(0.5);
+  const settings = { ...stage.settings, ...(inParts && { objectBytesMax: 20 }) };
+  return { ...stage, filesRepos, hasTricklers, inParts, settings };
 }
 
 /** A repo or two of the first tenant are adopted, in any layout: in a bucket of its own, or below a path. */

@@ -4,6 +4,7 @@ import { minute, mishap, oids, plainStage, pushed, reconciled, type Story } from
 const stage = {
   ...plainStage,
   filesRepos: [0, 1],
+  inParts: false,
   settings: { putMinBytesPerSecond: 1_000_000, largeRepoObjects: 100_000, deleteGraceMs: 90_000 },
 };
 

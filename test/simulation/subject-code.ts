@@ -4,8 +4,12 @@ import type { Table } from '../../lambda/core/table/requests.ts';
 export interface SubjectCode {
   /** What they call: part of `code`. */
   readonly code: object;
-  /** Its stores, by their names in `Deps`, on the table as one function sees it. */
-  readonly stores: (table: Table) => object;
+  /**
+   * Its stores, by their names in `Deps`, on the table as one function sees it.
+   *
+   * @param world.inParts whether files are uploaded in parts.
+   */
+  readonly stores: (table: Table, world: { readonly inParts: boolean }) => object;
   /** What it sends to, by their names in `Deps`: the world's `sendJobs` gets it. */
   readonly queues?: readonly string[];
 }

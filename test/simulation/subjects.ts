@@ -2,4 +2,5 @@
 
 export { downloads } from './subjects/downloads/subject.ts';
 export { exports } from './subjects/exports/subject.ts';
+export { files } from './subjects/files/subject.ts';
 export { gc } from './subjects/gc/subject.ts';

@@ -24,6 +24,7 @@ export class TenantWorld {
   readonly makers: number;
   readonly filesRepos: World['filesRepos'];
   readonly findsFiles: boolean;
+  readonly inParts: boolean;
   /** What was written without an answer may land as late as this. */
   readonly lateMaxMs: number;
   readonly coverage: Coverage;
@@ -57,6 +58,7 @@ export class TenantWorld {
     this.makers = world.makers;
     this.filesRepos = world.filesRepos;
     this.findsFiles = world.findsFiles;
+    this.inParts = world.inParts;
     this.lateMaxMs = world.mix.lateMaxMs ?? usualLateMaxMs;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);

@@ -83,6 +83,7 @@ export class World {
   sendJobs: (port: string, jobs: readonly object[]) => void = notSimulated;
   onCreated: (upload: MultipartUpload) => void = notSimulated;
   onMade: (upload: MultipartUpload) => Promise<void> = notSimulated;
+  onAborted: (upload: MultipartUpload) => void = () => undefined;
   /** What subjects check when a function removes what was asked to be deleted. */
   checkRemoval: (removal: AskedRemoval) => void = () => undefined;
   readonly downloadLimitBytes: Stage['downloadLimitBytes'];
@@ -109,6 +110,7 @@ export class World {
   readonly makers: number;
   readonly filesRepos: Stage['filesRepos'];
   readonly findsFiles: boolean;
+  readonly inParts: boolean;
   readonly cancelsAfterMs: Stage['cancelsAfterMs'];
   /** Whether repos of a few objects are large repos. */
   readonly hasLargeRepos: boolean;
@@ -196,6 +198,7 @@ export class World {
     // The last release knows of none.
     this.filesRepos = input.other ? [] : stage.filesRepos;
     this.findsFiles = stage.findsFiles;
+    this.inParts = !input.other && stage.inParts;
     this.cancelsAfterMs = stage.cancelsAfterMs;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
@@ -386,8 +389,8 @@ export class World {
     const { table: mutantTable } = this.#mutant;
     const actor = new its.Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
-      signUpload: async ({ key, oid, onlyNew, sizeBytes, signedAtMs, lifetimeMs }) => ({
-        href: JSON.stringify({ key, oid, onlyNew, sizeBytes, expiresAtMs: signedAtMs + lifetimeMs }),
+      signUpload: async ({ key, oid, onlyNew, part, sizeBytes, signedAtMs, lifetimeMs }) => ({
+        href: JSON.stringify({ key, oid, onlyNew, part, sizeBytes, expiresAtMs: signedAtMs + lifetimeMs }),
         header: {},
       }),
       signDownload: async () => ({ href: '', header: {} }),

@@ -13,6 +13,7 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../../core/store/rules/archive-store.ts';
+import { StoreRefusedError } from '../../core/store/rules/store.ts';
 import type { UploadBody } from './contract.ts';
 import type { PartPorts } from './ports.ts';
 import {
@@ -169,7 +170,8 @@ export async function partsBody(
 /**
  * Makes the parts of an upload the file, if it's open. May be repeated, and end anywhere in between.
  *
- * @returns `done`: whether the file is there, its name tells. `taken`: something else has the name. Or the numbers of missing parts.
+ * @returns `done`: whether the file is there, its name tells. `taken`: something else has the name. Or the numbers of parts
+ * that are missing, or came again meanwhile.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function completeUpload(
@@ -199,9 +201,17 @@ export async function completeUpload(
       const options = { ifAbsent: true, totalBytes: found.sizeBytes };
       await archives.complete(multipartOf(found), inOrder, options);
     } catch (error) {
-      if (!(error instanceof ObjectExistsError || error instanceof UploadGoneError)) throw error;
+      if (![ObjectExistsError, UploadGoneError, StoreRefusedError].some((kind) => error instanceof kind))
+        throw error;
+      const now = await storedParts(deps, found);
+      if (error instanceof StoreRefusedError) {
+        // A part that came again since they were listed has another ETag.
+        const changed = inOrder.filter(({ number, etag }) => now?.get(number)?.etag !== etag);
+        if (!now || changed.length === 0) throw error;
+        return changed.map(({ number }) => number);
+      }
       // An attempt whose answer was lost may have made it: only then the upload is gone.
-      if ((await storedParts(deps, found)) !== undefined) {
+      if (now !== undefined) {
         await endUpload(deps, path);
         return 'taken';
       }

@@ -4,6 +4,7 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../../../lambda/core/store/rules/archive-store.ts';
+import { StoreRefusedError } from '../../../lambda/core/store/rules/store.ts';
 import type { StoreLimits } from '../../../lambda/core/store/rules/store-kind.ts';
 
 interface HeldPart extends UploadedPart {
@@ -68,7 +69,8 @@ export class MemoryUploads {
     const parts = named.map(({ number, etag }, index) => {
       if (number <= (named[index - 1]?.number ?? 0)) throw refused(`Part ${number} is out of order.`);
       const part = held.parts.get(number);
-      if (part?.etag !== etag) throw refused(`Part ${number} was not uploaded, or has another ETag.`);
+      if (part?.etag !== etag)
+        throw new StoreRefusedError(`Part ${number} was not uploaded, or has another ETag.`);
       return part;
     });
     this.#checkSizes(parts);

@@ -1,9 +1,9 @@
-import { parseReservation } from '../../../../lambda/core/ledger/items.ts';
 import { sha256Hex } from '../../../../lambda/core/rules/hash.ts';
 import type { MultipartUpload } from '../../../../lambda/core/store/rules/archive-store.ts';
 import { fromStored } from '../../../../lambda/core/table/stored-names.ts';
 import type { Item } from '../../../../local/table/expression.ts';
 import type { Change } from '../../../../local/table/items.ts';
+import { noteEnded } from '../../chunked-claims.ts';
 import { Violation } from '../../invariants.ts';
 import type { World } from '../../world.ts';
 
@@ -117,7 +117,7 @@ export class ChunkWatch {
   }
 
   #note({ key: { pk, sk }, before, after }: Change): void {
-    const [kind, tenant = '', , oid] = pk.split('#');
+    const [kind, , , oid] = pk.split('#');
     if (kind === 'UPLOAD' && oid === undefined) {
       if (after?.['etag'] !== undefined || (after && !sk.startsWith('#'))) this.counts.proofs += 1;
     } else if (kind === 'UPLOAD') {
@@ -128,26 +128,14 @@ export class ChunkWatch {
       if (now?.['state'] !== (before && fromStored(before)['state'])) this.#noteState(now?.['state']);
       if (now === undefined || !isAtWork(now)) this.#release(`${sk}/${oid}`);
     } else if (sk.startsWith('RESERVATION#') && before !== undefined)
-      this.#noteReservation(tenant, fromStored(before), after && fromStored(after));
+      this.#noteReservation({ pk, was: fromStored(before), is: after && fromStored(after) });
   }
 
-  #noteReservation(tenant: string, was: Item, is: Item | undefined): void {
-    const held = Object.keys(is?.['chunked'] ?? {});
-    const ended = Object.keys(was['chunked'] ?? {}).filter((oid) => !held.includes(oid));
-    if (ended.length === 0) return;
-    for (const oid of ended) this.#checkReleased({ tenant, repo: String(was['repo']), oid, was });
-    const { truth } = this.#world.account(tenant);
-    const left = is ? parseReservation(is).entries : new Map<string, number>();
-    const lapsedAtMs = held.length === 0 ? Number((is ?? was)['lapsedAtMs']) : undefined;
-    const { nowMs } = this.#world.scheduler;
-    for (const oid of ended)
-      truth.promises.endChunked(String(was['reservationId']), {
-        oid,
-        isGone: !left.has(oid),
-        lapsedAtMs,
-        nowMs,
-      });
-    truth.version += 1;
+  #noteReservation(change: Parameters<typeof noteEnded>[1]): void {
+    for (const key of noteEnded(this.#world, change)) {
+      const [tenant = '', repo = '', oid = ''] = key.split('/');
+      this.#checkReleased({ tenant, repo, oid, was: change.was });
+    }
   }
 
   #noteState(state: unknown): void {

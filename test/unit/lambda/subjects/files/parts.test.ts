@@ -84,6 +84,21 @@ const counted = async () => {
 const shown = ({ parts = [] }: UploadBody) => parts.map((part) => part.stored ?? typeof part.url);
 
 describe('a file above what one PUT can carry', () => {
+  it('is not made of a part that comes again while it is made', async () => {
+    const upload = await one('film');
+    await send(upload, [1, 2, 3]);
+    archives.before = async ({ name }) => {
+      if (name !== 'complete') return;
+      archives.before = () => undefined;
+      const found = await deps.partUploads.read(path(upload));
+      const multipart = { key: objectKey({ tenant, repo, oid: 'film' }), uploadId: found?.multipartId ?? '' };
+      const part = { number: 2, bytes: new Uint8Array(upload.parts?.[1]?.bytes ?? 0).fill(1) };
+      await archives.uploadPart(multipart, part);
+    };
+    expect(await complete(upload)).toEqual([2]);
+    expect([await complete(upload), stored()]).toEqual(['done', bytes]);
+  });
+
   it.each(['film', 'constructor'])(
     'is stored once all of its parts are, and counts in full from the start: %s',
     async (name) => {

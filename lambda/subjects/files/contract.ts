@@ -23,10 +23,9 @@ const bodyBytesMax = 131_072;
 export const uploadIdPattern = /^[0-9a-f]{32}$/;
 
 const textWithout = (fault: (text: string) => string | undefined) =>
-  z.string().superRefine((text, context) => {
-    const found = fault(text);
-    if (found !== undefined) context.addIssue({ code: 'custom', message: `must be ${found}` });
-  });
+  z
+    .string()
+    .refine((text) => fault(text) === undefined, { error: ({ input }) => `must be ${fault(String(input))}` });
 
 const name = textWithout(fileNameFault).meta({ minLength: 1, maxLength: fileNameBytesMax });
 

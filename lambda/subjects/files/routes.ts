@@ -267,7 +267,7 @@ async function wrongForStore(
   { files, ...path }: RepoPath & { files: readonly { readonly name: string }[] },
 ): Promise<Refusal | undefined> {
   const isLong = (name: string) => name.split('/').some((each) => Buffer.byteLength(each) > segmentBytesMax);
-  const long = files.filter(({ name }) => isLong(name));
+  const long = files.filter(({ name }) => Buffer.byteLength(name) > segmentBytesMax && isLong(name));
   const look = ({ name }: { name: string }) => store.head(objectKey({ ...path, oid: name }));
   // If it refuses any name, it's not because of these.
   if (long.length > 0) await look({ name: 'a' });

@@ -67,6 +67,8 @@ async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcom
   const { repo, storageClass = tenant.storageClass } = record;
   const way = partsWay(deps, { lifetimeMs });
   const chunked = new Set(files.filter((file) => isInParts(deps.settings, file)).map(({ name }) => name));
+  // Its URLs work for as long, from a moment later on.
+  const expiresAt = iso(deps.clock.nowMs() + lifetimeMs);
   const outcome = await admitUpload(
     { ...deps, way, settings: { ...deps.settings, urlLifetimeMs: lifetimeMs } },
     {
@@ -82,11 +84,10 @@ async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcom
     },
   );
   if (outcome.kind !== 'answered') return outcome;
-  const nowMs = deps.clock.nowMs();
   const uploads = await mapLimited(files, headsAtOnce, async (file) => {
     const verdict = outcome.verdicts.get(file.name);
     if (!verdict) throw new Error('A file got no verdict.');
-    return { name: file.name, ...(await said(deps, { asked, file, verdict, nowMs, sent: way.sent })) };
+    return { name: file.name, ...(await said(deps, { asked, file, verdict, expiresAt, sent: way.sent })) };
   });
   return { kind: 'answered', body: bodyOf(uploads, outcome.reservationId) };
 }
@@ -101,17 +102,12 @@ type File = UploadsRequest['files'][number];
 
 async function said(
   deps: Pick<UploadDeps, 'store' | 'signer' | 'clock'>,
-  input: { asked: Asked; file: File; verdict: UploadVerdict; nowMs: number; sent: PartsWay['sent'] },
+  input: { asked: Asked; file: File; verdict: UploadVerdict; expiresAt: string; sent: PartsWay['sent'] },
 ): Promise<Omit<UploadBody, 'name'>> {
-  const { asked, file, verdict, nowMs, sent } = input;
+  const { asked, file, verdict, expiresAt, sent } = input;
   switch (verdict.kind) {
     case 'upload':
-      return {
-        state: 'upload',
-        url: verdict.put.href,
-        headers: verdict.put.header,
-        expiresAt: iso(nowMs + verdict.expiresInMs),
-      };
+      return { state: 'upload', url: verdict.put.href, headers: verdict.put.header, expiresAt };
     case 'stored':
       return (await isSame(deps, asked, file))
         ? { state: 'stored' }
@@ -139,7 +135,7 @@ async function said(
         state: 'upload',
         uploadId: verdict.upload,
         parts: await partsBody(deps, found, asked.lifetimeMs),
-        expiresAt: iso(nowMs + verdict.expiresInMs),
+        expiresAt,
       };
     }
     case 'busy':

@@ -13,14 +13,13 @@ export const isPrintable = (text: string) => !notInFileNames.test(text);
  * the table loses (`__proto__`).
  */
 export function fileNameFault(name: string): string | undefined {
-  const byteCount = new TextEncoder().encode(name).length;
+  const byteCount = Buffer.byteLength(name);
   if (byteCount === 0 || byteCount > fileNameBytesMax) return `1 to ${fileNameBytesMax} bytes of UTF-8`;
   if (!isPrintable(name)) return 'without control characters, backslashes and lone surrogates';
-  if (name !== name.normalize('NFC')) return 'in Unicode form NFC';
-  const segments = name.split('/');
-  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
-    return 'without empty, . or .. segments';
-  if (segments.some((segment) => /^[_\s]|[\s.]$/u.test(segment)))
+  // ASCII is in it.
+  if (byteCount > name.length && name !== name.normalize('NFC')) return 'in Unicode form NFC';
+  if (/(^|\/)\.{0,2}(\/|$)/.test(name)) return 'without empty, . or .. segments';
+  if (/(^|\/)[_\s]|[\s.](\/|$)/.test(name))
     return 'without segments that start with _ or a space, or end with a space or a dot';
   return undefined;
 }

@@ -10,7 +10,7 @@ import type {
 } from '../../core/ledger/upload-batch.ts';
 import { findStored } from '../../core/scan/find-stored.ts';
 import type { SignedRequest } from '../../core/store/rules/store.ts';
-import type { DownloadPorts } from './ports.ts';
+import type { CopyPorts } from './lfs/ports.ts';
 import { isCopying } from './rules/copies.ts';
 
 /** Who is held to account for copies that don't arrive: no user's pushes wait for them. */
@@ -18,7 +18,7 @@ const maker = 'read-through';
 /** URLs that expire sooner are of no use. */
 export const leftMsMin = 60_000;
 
-export type AdmitCopiesDeps = AdmitUploadDeps & Pick<DownloadPorts, 'copies' | 'copyQueue'>;
+export type AdmitCopiesDeps = AdmitUploadDeps & Pick<CopyPorts, 'copies' | 'copyQueue'>;
 
 /** What another host offers to download. */
 export interface UpstreamOffer {

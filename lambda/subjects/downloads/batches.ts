@@ -1,5 +1,5 @@
+import { downloadSeams } from './lfs/seams.ts';
 import { lfsCopies } from './lfs-routes.ts';
-import { downloadSeams } from './seams.ts';
 import * as stores from './stores.ts';
 
 export const downloadBatches = {

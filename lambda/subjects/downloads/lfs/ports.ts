@@ -1,0 +1,8 @@
+import type { Copier } from '../copier.ts';
+import type { CopyQueue } from '../messages.ts';
+import type { DownloadPorts } from '../ports.ts';
+
+export interface CopyPorts extends Pick<DownloadPorts, 'copies'> {
+  readonly copyQueue: CopyQueue;
+  readonly copier: Copier;
+}

@@ -14,7 +14,7 @@ export { alertContracts as alerts } from '../subjects/alerts/contracts.ts';
 export { lfsChunksContract as lfsChunks } from '../subjects/chunks/contract.ts';
 export { exchangeContract as exchange } from '../subjects/ci/contract.ts';
 export { downloadContract as download } from '../subjects/downloads/contract.ts';
-export { lfsCopiesContract as lfsCopies } from '../subjects/downloads/copies-contract.ts';
+export { lfsCopiesContract as lfsCopies } from '../subjects/downloads/lfs/copies-contract.ts';
 export { exportContract as export } from '../subjects/exports/contract.ts';
 export { fileContract as file } from '../subjects/files/contract.ts';
 export { gcContract as gc } from '../subjects/gc/contract.ts';

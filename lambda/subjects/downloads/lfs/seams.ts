@@ -1,12 +1,12 @@
 import type { CoreDeps } from '../../../core/ledger/core-deps.ts';
 import type { HostPorts } from '../../hosts/ports.ts';
 import type { LfsPorts, PublicAccess, ReadThrough } from '../../lfs/seams.ts';
-import { type AdmitCopiesDeps, admitCopies } from '../admit-copies.ts';
-import { anonymousLimitReached, publicLimitReached } from '../lfs-messages.ts';
-import { findPublicRepo } from '../public-repos.ts';
 import { publicTokenId } from '../rules/public-reads.ts';
-import { askUpstream } from '../upstream.ts';
+import { type AdmitCopiesDeps, admitCopies } from './admit-copies.ts';
+import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
 import { type OfferPubliclyDeps, offerPublicly } from './public-offers.ts';
+import { findPublicRepo } from './public-repos.ts';
+import { askUpstream } from './upstream.ts';
 
 /** Anybody may download from a public repo, up to its ceiling. */
 const publicAccess =

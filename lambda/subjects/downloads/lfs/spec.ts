@@ -5,7 +5,7 @@ import type { lfs } from '../../lfs/spec.ts';
 export const copies = {
   functions: {
     copyObject: {
-      file: 'downloads/copy-object.ts',
+      file: 'downloads/lfs/copy-object.ts',
       description:
         'Copies objects from other servers by signed URLs. It reaches the internet, and of the table its own items.',
       timeoutSeconds: 900,

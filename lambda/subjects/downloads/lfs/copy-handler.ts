@@ -1,8 +1,8 @@
-import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
-import { consumerOf, shortPause } from '../../core/rules/jobs.ts';
-import type { CopyPorts } from './lfs/ports.ts';
+import type { CoreDeps } from '../../../core/ledger/core-deps.ts';
+import type { FunctionPorts } from '../../../core/rules/clock-and-log.ts';
+import { consumerOf, shortPause } from '../../../core/rules/jobs.ts';
 import { copyMessage } from './messages.ts';
+import type { CopyPorts } from './ports.ts';
 
 /** From an attempt that failed to the next. */
 const retryMs = 30_000;

@@ -1,6 +1,6 @@
-import { downloadSeams } from './lfs/seams.ts';
-import { lfsCopies } from './lfs-routes.ts';
-import * as stores from './stores.ts';
+import * as stores from '../stores.ts';
+import { lfsCopies } from './routes.ts';
+import { downloadSeams } from './seams.ts';
 
 export const downloadBatches = {
   operations: lfsCopies,

@@ -9,6 +9,7 @@ import type { TestedSubject } from '../../../subject.ts';
 const resetsAtMs = Date.parse('2026-11-26T19:30:00Z');
 
 export const copies = {
+  folder: 'downloads/lfs',
   lfsMessages: [
     publicLimitReached({
       tenant: 'acme',

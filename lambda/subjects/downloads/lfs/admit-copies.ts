@@ -10,15 +10,17 @@ import type {
 } from '../../../core/ledger/upload-batch.ts';
 import { findStored } from '../../../core/scan/find-stored.ts';
 import type { SignedRequest } from '../../../core/store/rules/store.ts';
+import type { DownloadPorts } from '../ports.ts';
 import { isCopying } from '../rules/copies.ts';
-import type { CopyPorts } from './ports.ts';
+import type { CopyQueue } from './messages.ts';
 
 /** Who is held to account for copies that don't arrive: no user's pushes wait for them. */
 const maker = 'read-through';
 /** URLs that expire sooner are of no use. */
 export const leftMsMin = 60_000;
 
-export type AdmitCopiesDeps = AdmitUploadDeps & Pick<CopyPorts, 'copies' | 'copyQueue'>;
+export type AdmitCopiesDeps = AdmitUploadDeps &
+  Pick<DownloadPorts, 'copies'> & { readonly copyQueue: CopyQueue };
 
 /** What another host offers to download. */
 export interface UpstreamOffer {

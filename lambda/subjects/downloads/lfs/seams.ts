@@ -2,10 +2,12 @@ import type { CoreDeps } from '../../../core/ledger/core-deps.ts';
 import type { HostPorts } from '../../hosts/ports.ts';
 import type { LfsPorts, PublicAccess, ReadThrough } from '../../lfs/seams.ts';
 import { publicTokenId } from '../rules/public-reads.ts';
+import * as stores from '../stores.ts';
 import { type AdmitCopiesDeps, admitCopies } from './admit-copies.ts';
 import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
 import { type OfferPubliclyDeps, offerPublicly } from './public-offers.ts';
 import { findPublicRepo } from './public-repos.ts';
+import { lfsCopies } from './routes.ts';
 import { askUpstream } from './upstream.ts';
 
 /** Anybody may download from a public repo, up to its ceiling. */
@@ -46,8 +48,15 @@ function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>): ReadT
 }
 
 /** What batches ask. */
-export function downloadSeams(
+function downloadSeams(
   deps: Parameters<typeof publicAccess>[0] & Parameters<typeof readThrough>[0],
 ): LfsPorts {
   return { publicAccess: publicAccess(deps), readThrough: readThrough(deps) };
 }
+
+export const downloadBatches = {
+  operations: lfsCopies,
+  seams: downloadSeams,
+  stores,
+  queues: { copyQueue: 'Copy' },
+} as const;

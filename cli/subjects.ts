@@ -3,6 +3,7 @@ export { alerts } from './subjects/alerts/webhook.ts';
 export { chunks } from './subjects/chunks/connect.ts';
 export { ci } from './subjects/ci/rule.ts';
 export { downloads } from './subjects/downloads/downloads.ts';
+export { copies } from './subjects/downloads/lfs/service.ts';
 export { exports } from './subjects/exports/export.ts';
 export { files } from './subjects/files/files.ts';
 export { gc } from './subjects/gc/gc.ts';

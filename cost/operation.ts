@@ -20,10 +20,7 @@ export interface Operation {
   readonly objects: number;
 }
 
-/** What clients ask a subject. A push asks in the order of the names of these. */
-export type ClientRequest = {
-  readonly what: string;
-  /** How often. `nothing`: it's no part of the model's month. */
-  readonly per: 'push' | 'verify' | 'fetch' | 'nothing';
-  readonly function: FunctionName;
-} & Partial<Operation>;
+/** What clients ask a subject, by its line in the model: how often, if that isn't said before its colon, and of which function. */
+export type ClientRequests = Readonly<
+  Record<string, { readonly per?: string; readonly of: FunctionName } & Partial<Omit<Operation, 'function'>>>
+>;

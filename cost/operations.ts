@@ -4,7 +4,7 @@ import { listsToAsk } from '../lambda/core/scan/rules/known-objects.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 import type { DeploymentSettings } from '../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../lib/settings/stages.ts';
-import type { ClientRequest, Operation } from './operation.ts';
+import type { ClientRequests, Operation } from './operation.ts';
 import * as subjects from './subjects.ts';
 
 /**
@@ -139,11 +139,13 @@ export const operations = {
   storeEvent: of('storeEvents', { reads: 3, sends: 1, waitMs: 40 }),
 };
 
-export const clientRequests = Object.values<ClientRequest>(subjects).map(({ what, per, ...takes }) => ({
-  what,
-  per,
-  operation: of(takes.function, takes),
-}));
+export const clientRequests = Object.values<ClientRequests>(subjects).flatMap((all) =>
+  Object.entries(all).map(([what, { per = what.split(':')[0], of: name, ...takes }]) => ({
+    what,
+    per,
+    operation: of(name, takes),
+  })),
+);
 
 /** Requests for a listing of hashes, and how many pages are waited for in a row. The number of keys is known. */
 export function listingOf(objects: number): { lists: number; rounds: number } {
@@ -321,7 +323,7 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
   const secret = Math.min(storeRuns, secretReadsMax) * cloudPrices.secretRequest + cloudPrices.secretMonth;
   const run = (what: string, times: number, operation: Operation) =>
     line(what, times, costOf(operation, store));
-  const asked = (per: ClientRequest['per'], times: number) =>
+  const asked = (per: string, times: number) =>
     clientRequests
       .filter((each) => each.per === per)
       .map(({ what, operation }) => run(what, times, batchIn(objects, operation)));

@@ -1,4 +1,4 @@
 /** What clients ask of subjects: a line each. */
 
-export { downloadBatch, uploadBatch, verify, withoutToken } from './subjects/lfs/requests.ts';
-export { lookForLocks } from './subjects/locks/push.ts';
+export { lfs } from './subjects/lfs/requests.ts';
+export { locks } from './subjects/locks/push.ts';

@@ -2,5 +2,5 @@
 
 export { emails, webhooks } from './alerts/queues.ts';
 export { chunks } from './chunks/queues.ts';
-export { copies } from './downloads/queues.ts';
+export { copies } from './downloads/lfs/queues.ts';
 export { exports } from './exports/queues.ts';

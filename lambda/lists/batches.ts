@@ -4,4 +4,4 @@
  */
 
 export { chunkBatches as chunks } from '../subjects/chunks/seams.ts';
-export { downloadBatches as downloads } from '../subjects/downloads/batches.ts';
+export { downloadBatches as downloads } from '../subjects/downloads/lfs/seams.ts';

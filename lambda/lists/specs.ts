@@ -3,6 +3,7 @@
 export { alerts } from '../subjects/alerts/spec.ts';
 export { chunks } from '../subjects/chunks/spec.ts';
 export { ci } from '../subjects/ci/spec.ts';
+export { copies } from '../subjects/downloads/lfs/spec.ts';
 export { downloads } from '../subjects/downloads/spec.ts';
 export { exports } from '../subjects/exports/spec.ts';
 export { files } from '../subjects/files/spec.ts';

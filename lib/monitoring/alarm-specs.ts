@@ -167,7 +167,13 @@ export function fullAlarms(watched: Watched): AlarmSpec[] {
       metric: api.stage.metricCount(fiveMinutes),
       threshold: alarms.requests,
     },
-    ...[...functions.entries()].flatMap(([name, handler]) => slowAlarm(name, handler, settings)),
+    ...[...functions.entries()].flatMap(([name, handler]): AlarmSpec[] => {
+      const { slow } = functionSpecs[name];
+      const metric = handler.function.metricDuration({ ...fiveMinutes, statistic: 'p99' });
+      const threshold = alarms.batchSeconds * 1000;
+      // Three periods: a few pushes near a limit wait for a reconcile, and are all that a quiet hour has.
+      return slow ? [{ ...slow, severity: 'ticket', metric, threshold, evaluationPeriods: 3 }] : [];
+    }),
     ...throttlesOf(table).map(
       ({ id, metric, what }): AlarmSpec => ({
         id: `${id}Throttles`,
@@ -270,25 +276,6 @@ function functionAlarms(
     },
   ];
 }
-
-const slowAlarm = (
-  name: FunctionName,
-  handler: HandlerFunction,
-  { alarms }: DeploymentSettings,
-): AlarmSpec[] => {
-  const { slow } = functionSpecs[name];
-  if (!slow) return [];
-  return [
-    {
-      ...slow,
-      severity: 'ticket',
-      metric: handler.function.metricDuration({ ...fiveMinutes, statistic: 'p99' }),
-      threshold: alarms.batchSeconds * 1000,
-      // A few pushes near a limit wait for a reconcile, and are all that a quiet hour has.
-      evaluationPeriods: 3,
-    },
-  ];
-};
 
 const isInBackground = (name: FunctionName) =>
   name !== defaultRouteFunction && !routes.some((route) => route.function === name);

@@ -11,6 +11,8 @@ export interface TestedSubject {
   /** What docs/limits.md says of it. */
   readonly limits?: Limits;
   readonly kept?: readonly KeptRow[];
+  /** Below `lambda/subjects/`, if that isn't its name. */
+  readonly folder?: string;
   /** Each text of it that git prints, with values as long as they get in practice. */
   readonly lfsMessages?: readonly string[];
   /** Its own functions. */

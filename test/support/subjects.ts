@@ -3,6 +3,7 @@
 export { alerts } from './subjects/alerts/subject.ts';
 export { chunks } from './subjects/chunks/subject.ts';
 export { ci } from './subjects/ci/subject.ts';
+export { copies } from './subjects/downloads/lfs/subject.ts';
 export { downloads } from './subjects/downloads/subject.ts';
 export { exports } from './subjects/exports/subject.ts';
 export { files } from './subjects/files/subject.ts';

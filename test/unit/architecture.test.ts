@@ -71,7 +71,13 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('alerts', ['@aws-sdk/client-sesv2', 'node:http', 'node:https', 'zod']),
   ...subject('chunks', ['aws-lambda', 'hash-wasm', 'node:timers/promises', 'zod'], ['lfs']),
   ...subject('ci', ['aws-jwt-verify']),
-  ...subject('downloads', ['node:http', 'node:https', 'node:stream/promises', 'zod'], ['hosts', 'lfs']),
+  ...subject('downloads', ['zod'], ['hosts']),
+  // What is of two subjects is in a folder of one, by the name of the other, and comes off with either.
+  ...subject(
+    'downloads/lfs',
+    ['node:http', 'node:https', 'node:stream/promises', 'zod'],
+    ['downloads', 'hosts', 'lfs'],
+  ),
   ...subject('exports', ['aws-lambda', 'zod']),
   ...subject('files', ['aws-lambda', 'zod']),
   ...subject('gc', []),
@@ -258,7 +264,9 @@ const isRule = (file: string) => /^lambda\/(?:[\w-]+\/)*rules\//.test(file);
 
 /** What is said of routes. */
 const isContract = (file: string) =>
-  /^lambda\/(frame\/contract\/|subjects\/[\w-]+\/(([\w-]+-)?contract|[\w-]+-request)\.ts$)/.test(file);
+  /^lambda\/(frame\/contract\/|subjects\/[\w-]+\/(lfs\/)?(([\w-]+-)?contract|[\w-]+-request)\.ts$)/.test(
+    file,
+  );
 
 const entriesByFile = new Map<string, string>();
 
@@ -398,7 +406,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(frame\/(api|aws|management)|functions|core\/(store|table))\/|^lambda\/(parts|core\/scan\/list-objects|subjects\/(chunks\/prove|hosts\/git-hosts|lfs\/operations|ci\/identity-verifier|alerts\/webhook-sender|downloads\/copier))\.ts$/;
+      /^lambda\/(frame\/(api|aws|management)|functions|core\/(store|table))\/|^lambda\/(parts|core\/scan\/list-objects|subjects\/(chunks\/prove|hosts\/git-hosts|lfs\/operations|ci\/identity-verifier|alerts\/webhook-sender|downloads\/lfs\/copier))\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

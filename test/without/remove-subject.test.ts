@@ -71,6 +71,8 @@ it('takes along what imports it', () => {
     ['lambda/subjects/sign-in/a.ts', importing('hosts')],
     ['lambda/subjects/sessions/a.ts', importing('sign-in')],
     ['lambda/subjects/locks/a.ts', ''],
+    // What is of both comes off with either.
+    ['lambda/subjects/locks/hosts/a.ts', "import type { A } from '../../hosts/a.ts';\n"],
   ]);
   expect(subjectsWith(files, ['hosts'])).toEqual(['hosts', 'sign-in', 'sessions']);
   expect(subjectsWith(files, ['sign-in'])).toEqual(['sign-in', 'sessions']);

@@ -32,11 +32,12 @@ export function subjectsWith(
   const imports = [...sources].flatMap(([file, text]) => {
     const by = nameOf(file);
     const froms = by === undefined ? [] : statementsOf(file, text).map(({ from }) => nameOf(from));
-    return froms.map((from) => ({ by, from }));
+    return froms.map((from) => ({ file, by, from }));
   });
   // A set goes on with what is added to it.
   for (const name of found)
-    for (const { by, from } of imports) if (from === name && by !== undefined) found.add(by);
+    for (const { file, by, from } of imports)
+      if (from === name && by !== undefined && !file.includes(`/${name}/`)) found.add(by);
   return [...found];
 }
 

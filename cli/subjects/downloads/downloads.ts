@@ -8,7 +8,6 @@ import { parseDay, parseRepo, requireDaysInOrder } from '../../options.ts';
 import { formatCount, formatLimit } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
 import { offered, publicCommands, publicPart } from './public.ts';
-import { byService } from './service.ts';
 
 type DownloadPageBody = BodyOf<'listDownloads'>;
 type Row = DownloadPageBody['downloads'][number];
@@ -90,7 +89,6 @@ export const downloads: CliSubject = {
   repo: publicCommands,
   repoParts: [publicPart],
   offered,
-  byService,
   commands: { 370: downloadsCommand },
   examples: {
     'repo public': [['lfs-quota repo public acme game --limit 100GiB', 'up to 100 GiB a month']],

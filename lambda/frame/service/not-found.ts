@@ -31,16 +31,11 @@ export function create(
     const refusal = isOther
       ? { message: `Method not allowed. This path accepts ${allow}.`, allow }
       : undefined;
-    for (const answer of asked) {
-      const response = answer(event, { isRoute, refusal });
-      if (response) return overTls(event, response);
-    }
-    return overTls(
-      event,
-      refusal
-        ? refused('method-not-allowed', refusal.message, { allow })
-        : refused('not-found', 'Route not found.'),
-    );
+    const [response] = asked.flatMap((answer) => answer(event, { isRoute, refusal }) ?? []);
+    const own = refusal
+      ? refused('method-not-allowed', refusal.message, { allow })
+      : refused('not-found', 'Route not found.');
+    return overTls(event, response ?? own);
   };
 }
 

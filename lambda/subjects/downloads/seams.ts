@@ -1,15 +1,8 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { markBelongings } from '../../frame/access/repo-mark-store.ts';
-import type { HostPorts } from '../hosts/ports.ts';
-import type { LfsPorts, PublicAccess, ReadThrough } from '../lfs/seams.ts';
-import { type AdmitCopiesDeps, admitCopies } from './admit-copies.ts';
-import { downloadMeter, type OfferPubliclyDeps, offerPublicly } from './downloads.ts';
-import { anonymousLimitReached, publicLimitReached } from './lfs-messages.ts';
+import { downloadMeter } from './downloads.ts';
 import type { DownloadPorts } from './ports.ts';
-import { findPublicRepo } from './public-repos.ts';
-import { publicTokenId } from './rules/public-reads.ts';
 import { downloads, publicReads } from './stores.ts';
-import { askUpstream } from './upstream.ts';
 
 /** A repo is public no more when its name is used again. */
 export const publicBelongings = ({
@@ -17,53 +10,9 @@ export const publicBelongings = ({
   clock,
 }: Pick<CoreDeps, 'clock'> & Pick<DownloadPorts, 'publicReads'>) => markBelongings(publicReads, clock);
 
-/** Anybody may download from a public repo, up to its ceiling. */
-const publicAccess =
-  (deps: OfferPubliclyDeps & Parameters<typeof findPublicRepo>[0] & Pick<CoreDeps, 'log'>): PublicAccess =>
-  async ({ lfsUrl, ...place }) => {
-    const found = await findPublicRepo(deps, place);
-    if (!found) return undefined;
-    const { tenant, publicRead, repo } = found;
-    const repoObjects = repo && repo.epoch > 0 ? repo.objectCount : undefined;
-    return async (objects) => {
-      const outcome = await offerPublicly(deps, { tenant, publicRead, repoObjects, objects });
-      if (outcome.kind === 'answered') return outcome;
-      const { askedBytes } = outcome;
-      const isCeiling = outcome.kind === 'over-ceiling';
-      deps.log.info('downloads refused', { ...place, tokenId: publicTokenId, askedBytes, isCeiling });
-      const message = isCeiling
-        ? publicLimitReached({ ...outcome, ...place, lfsUrl })
-        : anonymousLimitReached({ ...outcome, ...place });
-      return { kind: 'refused', message };
-    };
-  };
-
 /** How much was offered. */
 export const offeredMonths = ({ downloads }: Pick<DownloadPorts, 'downloads'>) => downloads.months;
 
-/** What is missing here is downloaded from the git host that the repo is linked to, and copied. */
-function readThrough(deps: AdmitCopiesDeps & Pick<HostPorts, 'gitHosts'>): ReadThrough {
-  return {
-    ask: async ({ upstream, ...asked }) => {
-      const host = deps.gitHosts.find(({ id }) => id === upstream.host);
-      return host ? askUpstream(deps, { ...asked, upstream: { ...upstream, host } }) : new Map();
-    },
-    copy: (place, { objects, verdicts }) => {
-      const offers = [...verdicts].flatMap(([oid, verdict]) =>
-        verdict.kind === 'upstream' ? [[oid, { ...verdict, sizeBytes: objects.get(oid) ?? 0 }] as const] : [],
-      );
-      return admitCopies(deps, { ...place, offers: new Map(offers) });
-    },
-  };
-}
-
 export const offerMeter = { meter: downloadMeter, stores: { downloads } };
-
-/** What batches ask. */
-export function downloadSeams(
-  deps: Parameters<typeof publicAccess>[0] & Parameters<typeof readThrough>[0],
-): LfsPorts {
-  return { publicAccess: publicAccess(deps), readThrough: readThrough(deps) };
-}
 
 export const publicReconciles = { belongings: publicBelongings, stores: { publicReads } };

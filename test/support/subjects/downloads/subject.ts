@@ -5,17 +5,9 @@ import {
   createDynamoDbDownloads,
   downloadsKeptMs,
 } from '../../../../lambda/subjects/downloads/download-store.ts';
-import {
-  anonymousLimitReached,
-  objectNotUpstream,
-  publicLimitReached,
-} from '../../../../lambda/subjects/downloads/lfs-messages.ts';
-import { copyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
 import { createDynamoDbPublicReads } from '../../../../lambda/subjects/downloads/public-read-store.ts';
 import { publicReposMax } from '../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import { minute, path, repo, type TestedSubject, tenant, unsent } from '../../subject.ts';
-
-const resetsAtMs = Date.parse('2026-11-26T19:30:00Z');
 
 export const downloads = {
   fill: {
@@ -81,32 +73,6 @@ export const downloads = {
       },
     },
   ],
-  lfsMessages: [
-    publicLimitReached({
-      tenant: 'acme',
-      repo: 'game',
-      lfsUrl: 'https://lfs.example.com/acme/game/info/lfs',
-      offeredBytes: 1.72 * 1024 ** 2,
-      limitBytes: 1.91 * 1024 ** 2,
-      askedBytes: 600_000,
-      resetsAtMs,
-    }),
-    anonymousLimitReached({ tenant: 'acme', resetsAtMs }),
-    ...(['absent', 'rejected', 'limited', 'unavailable'] as const).map((why) =>
-      objectNotUpstream({ host: 'github', why }),
-    ),
-  ],
-  functions: {
-    copyObject: {
-      timeoutSeconds: 900,
-      memoryMb: 512,
-      variables: ['TABLE', 'COPY_QUEUE_URL'],
-      writes: ['copy-items'],
-    },
-  },
-  maps: {
-    'lambda/subjects/downloads/messages.ts: to': 'header fields: a name with _ at both ends is none of LFS',
-  },
   counted: {
     downloads: {
       meter: 'meterDownloads',
@@ -125,8 +91,6 @@ export const downloads = {
       end: 'endPublicRepo',
     },
   },
-  messages: { copies: copyMessage },
-  variables: { lfsBatch: ['COPY_QUEUE_URL'] },
   older: {
     read: async ({ downloads, publicReads }) => {
       const path = { tenant: 'acme', repo: 'game' };

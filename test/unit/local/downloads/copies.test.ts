@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/frame/aws/invocation-log.ts';
-import type { CopyMessage } from '../../../../lambda/subjects/downloads/messages.ts';
+import type { CopyMessage } from '../../../../lambda/subjects/downloads/lfs/messages.ts';
 import { createPumps, defaultQueueTiming } from '../../../../local/background/queues.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 import { recordingLog } from '../../../support/recording-log.ts';

@@ -101,7 +101,7 @@ describe('a batch that cannot be decided yet', () => {
       // no client of git-lfs asks.
       'lambda/core/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
       'lambda/core/table/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
-      'lambda/subjects/downloads/copier.ts: const isForNow = status >= 500 || status === 429;',
+      'lambda/subjects/downloads/lfs/copier.ts: const isForNow = status >= 500 || status === 429;',
       'lambda/subjects/hosts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/subjects/lfs/http.ts: { statusCode: 429, message, requestId },',
     ]);

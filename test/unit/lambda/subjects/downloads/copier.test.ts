@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { createCopier } from '../../../../../lambda/subjects/downloads/copier.ts';
+import { createCopier } from '../../../../../lambda/subjects/downloads/lfs/copier.ts';
 import { serve } from '../../../../support/serve.ts';
 
 const bytes = Buffer.alloc(3_000_000, 'lfs');

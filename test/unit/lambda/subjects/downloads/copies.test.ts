@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
 import { create } from '../../../../../lambda/functions/lfs/lfs-batch.ts';
-import type { WireCopy } from '../../../../../lambda/subjects/downloads/copies-contract.ts';
-import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
+import type { WireCopy } from '../../../../../lambda/subjects/downloads/lfs/copies-contract.ts';
+import type { CopyMessage } from '../../../../../lambda/subjects/downloads/lfs/messages.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';

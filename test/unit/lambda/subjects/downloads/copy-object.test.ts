@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CopyOutcome } from '../../../../../lambda/subjects/downloads/copier.ts';
-import { create } from '../../../../../lambda/subjects/downloads/copy-handler.ts';
-import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
+import type { CopyOutcome } from '../../../../../lambda/subjects/downloads/lfs/copier.ts';
+import { create } from '../../../../../lambda/subjects/downloads/lfs/copy-handler.ts';
+import type { CopyMessage } from '../../../../../lambda/subjects/downloads/lfs/messages.ts';
 import { deliver } from '../../../../support/delivery.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { findPublicRepo } from '../../../../../lambda/subjects/downloads/public-repos.ts';
+import { findPublicRepo } from '../../../../../lambda/subjects/downloads/lfs/public-repos.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';

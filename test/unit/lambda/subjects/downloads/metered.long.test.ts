@@ -5,7 +5,7 @@ import type { Downloads } from '../../../../../lambda/subjects/downloads/downloa
 import {
   type OfferPubliclyOutcome,
   offerPublicly,
-} from '../../../../../lambda/subjects/downloads/downloads.ts';
+} from '../../../../../lambda/subjects/downloads/lfs/public-offers.ts';
 import { offerDownload } from '../../../../../lambda/subjects/lfs/downloads.ts';
 import type { OfferDownloadOutcome } from '../../../../../lambda/subjects/lfs/seams.ts';
 import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
-import { offerPublicly } from '../../../../../lambda/subjects/downloads/downloads.ts';
+import { offerPublicly } from '../../../../../lambda/subjects/downloads/lfs/public-offers.ts';
 import { publicObjectBytesMin } from '../../../../../lambda/subjects/downloads/rules/public-reads.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { LedgerUnavailableError } from '../../../../../lambda/core/rules/errors.ts';
 import { lfsMediaType } from '../../../../../lambda/frame/api/http.ts';
 import { create } from '../../../../../lambda/functions/lfs/lfs-batch.ts';
-import type { CopyMessage } from '../../../../../lambda/subjects/downloads/messages.ts';
+import type { CopyMessage } from '../../../../../lambda/subjects/downloads/lfs/messages.ts';
 import type { WireObject } from '../../../../../lambda/subjects/lfs/contract.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { storesOn } from '../../../../../local/stores.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findPublicRepo } from '../../../../../lambda/subjects/downloads/public-repos.ts';
+import { findPublicRepo } from '../../../../../lambda/subjects/downloads/lfs/public-repos.ts';
 import { authenticateHostUser } from '../../../../../lambda/subjects/hosts/authenticate-host-user.ts';
 import { pinnedReposMax, type TenantLink } from '../../../../../lambda/subjects/hosts/rules/git-hosts.ts';
 import {

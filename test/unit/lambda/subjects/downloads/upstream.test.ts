@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { objectNotUpstream } from '../../../../../lambda/subjects/downloads/lfs-messages.ts';
+import { objectNotUpstream } from '../../../../../lambda/subjects/downloads/lfs/lfs-messages.ts';
+import { askUpstream } from '../../../../../lambda/subjects/downloads/lfs/upstream.ts';
 import type { UpstreamFailure } from '../../../../../lambda/subjects/downloads/rules/copies.ts';
-import { askUpstream } from '../../../../../lambda/subjects/downloads/upstream.ts';
 import type { GitHostKind } from '../../../../../lambda/subjects/hosts/rules/git-hosts.ts';
 import type { UpstreamVerdict } from '../../../../../lambda/subjects/lfs/seams.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';

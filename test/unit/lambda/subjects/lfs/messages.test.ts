@@ -79,8 +79,8 @@ const texts = [
   messages.fileOf('ab'.repeat(32)),
 ];
 
-const bySubject = Object.entries<TestedSubject>(subjects).flatMap(([name, { lfsMessages }]) =>
-  lfsMessages ? [{ name, lfsMessages }] : [],
+const bySubject = Object.entries<TestedSubject>(subjects).flatMap(([name, { folder = name, lfsMessages }]) =>
+  lfsMessages ? [{ name, folder, lfsMessages }] : [],
 );
 
 describe('what git prints', () => {
@@ -88,8 +88,8 @@ describe('what git prints', () => {
     await expect(`${texts.join('\n')}\n`).toMatchFileSnapshot('messages.txt');
   });
 
-  it.each(bySubject)('of $name is this', async ({ name, lfsMessages }) => {
-    await expect(`${lfsMessages.join('\n')}\n`).toMatchFileSnapshot(`../../subjects/${name}/messages.txt`);
+  it.each(bySubject)('of $name is this', async ({ folder, lfsMessages }) => {
+    await expect(`${lfsMessages.join('\n')}\n`).toMatchFileSnapshot(`../${folder}/messages.txt`);
   });
 
   it('is at most 300 characters long, with the file of an object', () => {

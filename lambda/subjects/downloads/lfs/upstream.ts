@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { Clock, Log } from '../../core/rules/clock-and-log.ts';
-import { refusalOf, requestJson } from '../hosts/git-hosts.ts';
-import { type GitHost, isGitHostUrl, webUrlOf } from '../hosts/rules/git-hosts.ts';
-import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
-import type { UpstreamVerdict } from '../lfs/seams.ts';
+import type { Clock, Log } from '../../../core/rules/clock-and-log.ts';
+import { refusalOf, requestJson } from '../../hosts/git-hosts.ts';
+import { type GitHost, isGitHostUrl, webUrlOf } from '../../hosts/rules/git-hosts.ts';
+import { GitHostUnavailableError } from '../../hosts/rules/host-client.ts';
+import type { UpstreamVerdict } from '../../lfs/seams.ts';
+import { hrefCharactersMax, type UpstreamFailure } from '../rules/copies.ts';
 import { objectNotUpstream } from './lfs-messages.ts';
-import { hrefCharactersMax, type UpstreamFailure } from './rules/copies.ts';
 
 /**
  * Asks the LFS API of a repository's git host for what is missing here, as its user. The host is one that the operator set,

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { publicAddress, type SenderOptions } from '../../frame/net/public-address.ts';
+import { publicAddress, type SenderOptions } from '../../../frame/net/public-address.ts';
 import type { CopyMessage } from './messages.ts';
 
 /** All that node:http exports would load much more: see lambda/core/store/http-exchange.ts. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Contract } from '../../frame/contract/contract.ts';
+import type { Contract } from '../../../frame/contract/contract.ts';
 import { copiesRequestSchema } from './copies-request.ts';
 
 /** Copies of objects from another server, by its signed URLs. Bodies have the media type of the LFS API. */

@@ -1,24 +1,26 @@
-import { admitUpload } from '../../core/ledger/admit-upload.ts';
-import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import { fitsBeside, limitsOf } from '../../core/ledger/rules/limits.ts';
-import { sumEntries } from '../../core/ledger/rules/reservation.ts';
+import { admitUpload } from '../../../core/ledger/admit-upload.ts';
+import type { CoreDeps } from '../../../core/ledger/core-deps.ts';
+import { fitsBeside, limitsOf } from '../../../core/ledger/rules/limits.ts';
+import { sumEntries } from '../../../core/ledger/rules/reservation.ts';
 import type {
   AdmitUploadDeps,
   AdmitUploadInput,
   AdmitUploadOutcome,
   UploadVerdict,
-} from '../../core/ledger/upload-batch.ts';
-import { findStored } from '../../core/scan/find-stored.ts';
-import type { SignedRequest } from '../../core/store/rules/store.ts';
-import type { DownloadPorts } from './ports.ts';
-import { isCopying } from './rules/copies.ts';
+} from '../../../core/ledger/upload-batch.ts';
+import { findStored } from '../../../core/scan/find-stored.ts';
+import type { SignedRequest } from '../../../core/store/rules/store.ts';
+import type { DownloadPorts } from '../ports.ts';
+import { isCopying } from '../rules/copies.ts';
+import type { CopyQueue } from './messages.ts';
 
 /** Who is held to account for copies that don't arrive: no user's pushes wait for them. */
 const maker = 'read-through';
 /** URLs that expire sooner are of no use. */
 export const leftMsMin = 60_000;
 
-export type AdmitCopiesDeps = AdmitUploadDeps & Pick<DownloadPorts, 'copies' | 'copyQueue'>;
+export type AdmitCopiesDeps = AdmitUploadDeps &
+  Pick<DownloadPorts, 'copies'> & { readonly copyQueue: CopyQueue };
 
 /** What another host offers to download. */
 export interface UpstreamOffer {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { oidPattern } from '../../core/rules/names.ts';
-import { lenientObject, listOf } from '../../frame/contract/json.ts';
-import { hrefCharactersMax, hrefPattern, isHref } from './rules/copies.ts';
+import { oidPattern } from '../../../core/rules/names.ts';
+import { lenientObject, listOf } from '../../../frame/contract/json.ts';
+import { hrefCharactersMax, hrefPattern, isHref } from '../rules/copies.ts';
 
 /** Objects in one request, as git-lfs asks for them. */
 const objectsMax = 100;

@@ -1,11 +1,17 @@
 import type * as z from 'zod';
-import type { Settings } from '../../core/rules/settings.ts';
-import type { Granted, LfsLogin } from '../lfs/access.ts';
-import { type UploadAnswerContext, uploadAnswer } from '../lfs/batch.ts';
-import { type AdmissionDeps, admissionOf, contextOf, notAdmitted, pushRefusal } from '../lfs/batch-routes.ts';
-import { lfs } from '../lfs/http.ts';
-import { invalid } from '../lfs/messages.ts';
-import { lfsOperations, textOf } from '../lfs/operations.ts';
+import type { Settings } from '../../../core/rules/settings.ts';
+import type { Granted, LfsLogin } from '../../lfs/access.ts';
+import { type UploadAnswerContext, uploadAnswer } from '../../lfs/batch.ts';
+import {
+  type AdmissionDeps,
+  admissionOf,
+  contextOf,
+  notAdmitted,
+  pushRefusal,
+} from '../../lfs/batch-routes.ts';
+import { lfs } from '../../lfs/http.ts';
+import { invalid } from '../../lfs/messages.ts';
+import { lfsOperations, textOf } from '../../lfs/operations.ts';
 import {
   type AdmitCopiesDeps,
   type CopyVerdict,

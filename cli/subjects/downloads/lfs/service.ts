@@ -1,7 +1,11 @@
-import { lfsCopiesContract, type WireCopy } from '../../../lambda/subjects/downloads/copies-contract.ts';
-import { isHref } from '../../../lambda/subjects/downloads/rules/copies.ts';
-import { transferEach } from '../../at-once.ts';
-import { CliError } from '../../errors.ts';
+import {
+  lfsCopiesContract,
+  type WireCopy,
+} from '../../../../lambda/subjects/downloads/lfs/copies-contract.ts';
+import { isHref } from '../../../../lambda/subjects/downloads/rules/copies.ts';
+import { transferEach } from '../../../at-once.ts';
+import type { CliSubject } from '../../../command.ts';
+import { CliError } from '../../../errors.ts';
 import {
   askBatch,
   batchObjectsMax,
@@ -10,10 +14,10 @@ import {
   type OwnRepo,
   whyOf,
   wireObject,
-} from '../../lfs-batch.ts';
-import { fullCodes, nothingYet, type Relay, type Relayed, relay } from '../../move/relay.ts';
-import type { DownloadDeps } from '../../transfer.ts';
-import { type Answer, untilAnswered } from '../../until-answered.ts';
+} from '../../../lfs-batch.ts';
+import { fullCodes, nothingYet, type Relay, type Relayed, relay } from '../../../move/relay.ts';
+import type { DownloadDeps } from '../../../transfer.ts';
+import { type Answer, untilAnswered } from '../../../until-answered.ts';
 
 /**
  * Copies that our server makes itself, from URLs that another server signs: neither the bytes nor a login pass through it
@@ -57,7 +61,7 @@ interface Copying extends Servers, Pick<Relay, 'onBytes'> {
 }
 
 /** As {@link relay}. */
-export function byService(servers: Servers): typeof relay {
+function byService(servers: Servers): typeof relay {
   return async (deps, input) => {
     const { objects, onBytes, say } = input;
     const copying: Copying = { ...servers, relayed: nothingYet(), own: new Map(), onBytes };
@@ -198,3 +202,5 @@ function noteFailed({ relayed, onBytes }: Copying, object: LfsObject, message: s
   relayed.failed.push({ object, message });
   onBytes(object.sizeBytes);
 }
+
+export const copies: CliSubject = { byService, examples: {} };

@@ -1,8 +1,8 @@
-import type { NetPorts } from '../../lambda/frame/net/ports.ts';
-import { createCopier } from '../../lambda/subjects/downloads/copier.ts';
-import { create } from '../../lambda/subjects/downloads/copy-handler.ts';
-import { inMemory, type SubjectQueue, withRoom } from '../background/subject-queue.ts';
-import { optionsFor } from '../outgoing.ts';
+import type { NetPorts } from '../../../lambda/frame/net/ports.ts';
+import { createCopier } from '../../../lambda/subjects/downloads/lfs/copier.ts';
+import { create } from '../../../lambda/subjects/downloads/lfs/copy-handler.ts';
+import { inMemory, type SubjectQueue, withRoom } from '../../background/subject-queue.ts';
+import { optionsFor } from '../../outgoing.ts';
 
 type Copying = Omit<Parameters<typeof create>[0], 'copier'> & Pick<NetPorts, 'allowsLoopback'>;
 

@@ -1,7 +1,7 @@
-import { dayOf } from '../../core/rules/dates.ts';
-import type { OverLimit } from '../../frame/access/seams.ts';
-import { downloadsOf } from '../lfs/messages.ts';
-import type { UpstreamFailure } from './rules/copies.ts';
+import { dayOf } from '../../../core/rules/dates.ts';
+import type { OverLimit } from '../../../frame/access/seams.ts';
+import { downloadsOf } from '../../lfs/messages.ts';
+import type { UpstreamFailure } from '../rules/copies.ts';
 
 /**
  * 509 without a token, once the repo's public downloads of the month are used up.

@@ -1,8 +1,8 @@
-import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
-import { isInForce } from '../../frame/access/rules/repo-mark.ts';
-import type { PublicRead } from '../hosts/rules/public-read.ts';
-import type { DownloadPorts } from './ports.ts';
+import type { CoreDeps } from '../../../core/ledger/core-deps.ts';
+import type { RepoPath, RepoRecord, TenantRecord } from '../../../core/ledger/rules/tenant.ts';
+import { isInForce } from '../../../frame/access/rules/repo-mark.ts';
+import type { PublicRead } from '../../hosts/rules/public-read.ts';
+import type { DownloadPorts } from '../ports.ts';
 import { type PublicByLinkDeps, publicByLink } from './public-by-link.ts';
 
 /**

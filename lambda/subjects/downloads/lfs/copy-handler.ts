@@ -1,8 +1,9 @@
-import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
-import { consumerOf, shortPause } from '../../core/rules/jobs.ts';
+import type { CoreDeps } from '../../../core/ledger/core-deps.ts';
+import type { FunctionPorts } from '../../../core/rules/clock-and-log.ts';
+import { consumerOf, shortPause } from '../../../core/rules/jobs.ts';
+import type { DownloadPorts } from '../ports.ts';
+import type { Copier } from './copier.ts';
 import { copyMessage } from './messages.ts';
-import type { DownloadPorts } from './ports.ts';
 
 /** From an attempt that failed to the next. */
 const retryMs = 30_000;
@@ -10,7 +11,8 @@ const attemptsMax = 3;
 /** A source may not keep others waiting: beside a minute, it has as long as so many bytes take each millisecond. */
 const leastPace = { spareMs: 60_000, bytesPerMs: 500 };
 
-type CopyDeps = Pick<CoreDeps, 'clock' | 'log'> & Pick<DownloadPorts, 'copier' | 'copies'> & FunctionPorts;
+type CopyDeps = Pick<CoreDeps, 'clock' | 'log'> &
+  Pick<DownloadPorts, 'copies'> & { readonly copier: Copier } & FunctionPorts;
 
 /** Copies what another host has. It notes that an object is copied, or why nobody tries any more. */
 export function create(deps: CopyDeps) {

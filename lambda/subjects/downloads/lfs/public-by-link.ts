@@ -1,10 +1,10 @@
-import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import type { RepoPath, RepoRecord } from '../../core/ledger/rules/tenant.ts';
-import type { HostPorts } from '../hosts/ports.ts';
-import { isPinInForce, type PinnedRepo, type TenantLink } from '../hosts/rules/git-hosts.ts';
-import { GitHostUnavailableError } from '../hosts/rules/host-client.ts';
-import type { PublicRead } from '../hosts/rules/public-read.ts';
-import { publicAskedMs } from '../hosts/tenant-links.ts';
+import type { CoreDeps } from '../../../core/ledger/core-deps.ts';
+import type { RepoPath, RepoRecord } from '../../../core/ledger/rules/tenant.ts';
+import type { HostPorts } from '../../hosts/ports.ts';
+import { isPinInForce, type PinnedRepo, type TenantLink } from '../../hosts/rules/git-hosts.ts';
+import { GitHostUnavailableError } from '../../hosts/rules/host-client.ts';
+import type { PublicRead } from '../../hosts/rules/public-read.ts';
+import { publicAskedMs } from '../../hosts/tenant-links.ts';
 
 /** Who asks is waited for so long. */
 const askingMs = 60_000;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { SwitchedQueue } from '../../core/rules/jobs.ts';
-import { isOid, isRepoName, isTenantName } from '../../core/rules/names.ts';
-import { isByteCount } from '../../core/rules/sizes.ts';
+import type { SwitchedQueue } from '../../../core/rules/jobs.ts';
+import { isOid, isRepoName, isTenantName } from '../../../core/rules/names.ts';
+import { isByteCount } from '../../../core/rules/sizes.ts';
 
 /**
  * Copies what users got from their git host, or import: by two signed URLs, one of the host and one of ours, which the batch

@@ -163,17 +163,20 @@ const batchOf = (from: number) =>
   Array.from({ length: 20 }, (_, index) => ({ oid: oidOf('app', from + index), size: sizeBytes }));
 
 /** A tenant with four repos of `perRepo` objects, which were counted, and 100 days of history. */
+const repos = ['app', 'art', 'docs', 'game'];
+
 async function inUse(perRepo: number): Promise<Meter> {
   const meter = new Meter();
   const { deps } = meter;
   const nowMs = deps.clock.nowMs();
-  for (const repo of ['app', 'art', 'docs', 'game'])
+  for (const repo of repos)
     for (let index = 0; index < perRepo; index += 1)
       meter.objects.put(`${tenant}/${repo}/${oidOf(repo, index)}`, sizeBytes);
   await meter.run(async () => {
     const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: nowMs };
     const account = { tenant, plan: 'team', limitBytes: 5e12, createdAtMs: nowMs };
     await deps.ledger.createTenant({ ...account, scanned, dueAtMs: nowMs + deps.settings.maxAgeMs });
+    for (const repo of repos) await deps.ledger.createRepo({ tenant, repo, createdAtMs: nowMs });
     await deps.tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs }));
     for (const { inUse } of Object.values<TestedSubject>(subjects)) await inUse?.(deps, { tenant, nowMs });
   });

@@ -8,7 +8,7 @@ import { isInForce, type RepoMark } from '../../../frame/access/rules/repo-mark.
 export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
 export type GitHostKind = (typeof gitHostKinds)[number];
 
-const gitHostSchema = z.object({
+export const gitHostSchema = z.object({
   /** What tenants call it, and what the ids of its people begin with. */
   id: z.string().regex(gitHostIdPattern),
   /** How its API is spoken to. */

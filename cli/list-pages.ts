@@ -104,10 +104,7 @@ export const objectPages = (
     options: { pageSize: pageSizeMax },
   });
 
-function rawOf(text: string): Readonly<Record<string, unknown>> {
-  const raw = parseJson(text);
-  return typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>) : {};
-}
+const rawOf = (text: string) => Object(parseJson(text)) as Readonly<Record<string, unknown>>;
 
 /**
  * Prints a list of the API: with `--json` as one page that has all items, otherwise as `render` has it.

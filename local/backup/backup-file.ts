@@ -64,10 +64,7 @@ async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string[]> {
 const damaged = (why: string) =>
   new StartupError(`The backup is cut or damaged: ${why}. Use another backup. Nothing was restored.`);
 
-const fieldsOf = (line: string): Readonly<Record<string, unknown>> => {
-  const value = parseJson(line);
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-};
+const fieldsOf = (line: string) => Object(parseJson(line)) as Readonly<Record<string, unknown>>;
 
 /** @throws {StartupError} */
 function checkHeader(line: string): void {

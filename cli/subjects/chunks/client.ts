@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { parseJson } from '../../../lambda/core/rules/text.ts';
 import {
-  type chunksRequestSchema,
+  type ChunksRequest,
   lfsChunksContract,
   type WireChunkedUpload,
   type WireChunks,
@@ -22,13 +22,11 @@ const path = '/{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}';
 const statusShape = lfsChunksContract[`GET ${path}`].answers[200].schema;
 const postedShape = lfsChunksContract[`POST ${path}`].answers[200].schema;
 
-type Request = z.output<typeof chunksRequestSchema>;
-
 interface Asked {
   /** A chunk that is there, and SHA-256's state before it. */
-  readonly stored?: Request['stored'][number];
+  readonly stored?: ChunksRequest['stored'][number];
   /** A chunk to upload. */
-  readonly wanted?: Request['wanted'][number];
+  readonly wanted?: ChunksRequest['wanted'][number];
 }
 
 /** The upload ended in one way or another: its status says in which. */

@@ -1,11 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ConsoleFiles, PackedConsole } from '../../core/rules/packed-console.ts';
-
-interface RoleCredentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
+import type { AwsCredentials } from '../../core/store/signing.ts';
 
 /**
  * The credentials of the function's role. Lambda puts them into the environment, and starts a new process before they
@@ -14,7 +9,7 @@ interface RoleCredentials {
  *
  * @throws {Error} when the variables are missing.
  */
-export function roleCredentials(env: Readonly<Record<string, string | undefined>>): RoleCredentials {
+export function roleCredentials(env: Readonly<Record<string, string | undefined>>): AwsCredentials {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = env;
   if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY)
     throw new Error("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY aren't set. Lambda sets both.");

@@ -31,7 +31,7 @@ const objectPageSchema = page('ObjectPage', {
     ),
 });
 
-type ObjectPageBody = z.output<typeof objectPageSchema>;
+export type ObjectPageBody = z.output<typeof objectPageSchema>;
 
 export type ObjectBody = ObjectPageBody['objects'][number];
 

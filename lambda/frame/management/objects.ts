@@ -3,7 +3,7 @@ import { objectKey, tenantPrefix } from '../../core/rules/names.ts';
 import { fileReposOf, withoutEmptied } from '../access/files.ts';
 import { json } from '../api/http.ts';
 import { problem } from '../api/problems.ts';
-import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';
 import { objectContract } from '../contract/objects.ts';
 import { refuseBeyondRepos } from './access.ts';
 import { operationsFor } from './operations.ts';
@@ -31,28 +31,16 @@ export const objectOperations = operationsFor<Needs>()(objectContract, {
     const shown = await withoutEmptied(
       (key) => deps.store.head(key),
       files,
-      (file) => objectKey({ tenant, ...file }),
+      (file) => objectKey({ tenant, repo: file.repo, oid: file.name }),
     );
     return json(200, {
-      objects: objects.map(({ lastModifiedMs, ...object }) => ({
-        ...object,
-        storedAt: storedAt(lastModifiedMs),
-      })),
-      ...(shown.length > 0 && {
-        files: shown.map(({ repo, oid: name, sizeBytes, lastModifiedMs }) => ({
-          repo,
-          name,
-          sizeBytes,
-          storedAt: storedAt(lastModifiedMs),
-        })),
-      }),
-      others: [...others].map(([name, sums]) => ({ repo: name, ...sums })),
+      objects,
+      ...(shown.length > 0 && { files: shown }),
+      others,
       nextCursor: next === null ? null : encodeCursor(next),
     });
   },
 });
-
-const storedAt = (ms: number | undefined) => (ms === undefined ? null : iso(ms));
 
 /** A store may refuse to list after a key that is longer than keys are. */
 const keyBytesMax = 1024;

@@ -2,22 +2,12 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { isOid, isRepoName, repoPrefix, tenantPrefix } from '../../core/rules/names.ts';
 import { nextPage } from '../../core/store/rules/store.ts';
 import { fileNameFault } from '../access/rules/file-names.ts';
+import { iso } from '../contract/fields.ts';
+import type { ObjectPageBody } from '../contract/objects.ts';
 
-interface StoredObject {
-  readonly repo: string;
-  /** Of a file: its name. */
-  readonly oid: string;
-  readonly sizeBytes: number;
-  /** undefined: the store does not say. */
-  readonly lastModifiedMs: number | undefined;
-}
-
-interface StoredObjectPage {
-  readonly objects: readonly StoredObject[];
+interface StoredObjectPage extends Omit<ObjectPageBody, 'nextCursor'> {
   /** Those of repos of files, and the empty objects in the place of deleted ones. */
-  readonly files: readonly StoredObject[];
-  /** Repo → the sums of other keys below it, which count too. Those that are in no repo have an empty name. */
-  readonly others: ReadonlyMap<string, { readonly objectCount: number; readonly sizeBytes: number }>;
+  readonly files: NonNullable<ObjectPageBody['files']>;
   /** The last key of the page, relative to the tenant's path. null: no page follows. */
   readonly next: string | null;
 }
@@ -42,18 +32,19 @@ export async function listStoredObjects(
     readsTimes: true,
     ...(after !== undefined && { startAfter: base + after }),
   });
-  const [objects, files]: [StoredObject[], StoredObject[]] = [[], []];
+  const { objects, files }: Pick<StoredObjectPage, 'objects' | 'files'> = { objects: [], files: [] };
   const others = new Map<string, { objectCount: number; sizeBytes: number }>();
   for (let index = 0; index < page.keyCount; index += 1) {
     const path = page.keyAt(index).slice(base.length);
     const [name = '', ...names] = path.split('/');
     const oid = names.join('/');
-    const sizeBytes = page.sizeAt(index);
     const isFile = fileRepos?.has(name) === true;
-    if (isFile ? fileNameFault(oid) === undefined : isRepoName(name) && isOid(oid)) {
-      const kind = isFile ? files : objects;
-      kind.push({ repo: name, oid, sizeBytes, lastModifiedMs: page.lastModifiedMsAt(index) });
-    } else {
+    const modifiedMs = page.lastModifiedMsAt(index);
+    const sizeBytes = page.sizeAt(index);
+    const stored = { sizeBytes, storedAt: modifiedMs === undefined ? null : iso(modifiedMs) };
+    if (isFile && fileNameFault(oid) === undefined) files.push({ repo: name, name: oid, ...stored });
+    else if (!isFile && isRepoName(name) && isOid(oid)) objects.push({ repo: name, oid, ...stored });
+    else {
       const folder = path.includes('/') ? name : '';
       const sums = others.get(folder) ?? { objectCount: 0, sizeBytes: 0 };
       others.set(folder, { objectCount: sums.objectCount + 1, sizeBytes: sums.sizeBytes + sizeBytes });
@@ -62,7 +53,7 @@ export async function listStoredObjects(
   return {
     objects,
     files,
-    others,
+    others: [...others].map(([of, sums]) => ({ repo: of, ...sums })),
     next: page.isTruncated ? page.keyAt(page.keyCount - 1).slice(base.length) : null,
   };
 }

@@ -23,6 +23,8 @@ export const chunksRequestSchema = z
   })
   .meta({ id: 'ChunksRequest' });
 
+export type ChunksRequest = z.output<typeof chunksRequestSchema>;
+
 /** Being assembled is `open` too. */
 const state = z
   .enum(['open', 'stored', 'wrong', 'ended'])

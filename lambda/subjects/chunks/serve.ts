@@ -5,6 +5,7 @@ import { listPages, type SignedRequest } from '../../core/store/rules/store.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import { isExpired } from '../../frame/access/tokens.ts';
 import { pathOf } from './assemble.ts';
+import type { ChunksRequest } from './contract.ts';
 import type { ChunkPorts } from './ports.ts';
 import {
   type ChunkedUpload,
@@ -94,11 +95,6 @@ const assembleAgainMs = 30_000;
 /** A time that is renewed by less isn't written. */
 const renewAgainMs = 60_000;
 
-interface ChunkWishes {
-  readonly stored: readonly { readonly chunk: number; readonly stateBefore: string }[];
-  readonly wanted: readonly { readonly chunk: number; readonly sha256: string }[];
-}
-
 type ServeOutcome =
   | {
       readonly kind: 'served';
@@ -125,7 +121,7 @@ type ServeDeps = Pick<CoreDeps, 'signer' | 'clock' | 'settings'> & ChunkPorts;
 export async function serveChunks(
   deps: ServeDeps,
   upload: ChunkedUpload,
-  wishes: ChunkWishes,
+  wishes: ChunksRequest,
 ): Promise<ServeOutcome> {
   const { stored, wanted } = wishes;
   const count = chunkCountOf(upload);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { dayOf, monthOf } from '../../core/rules/dates.ts';
+import type { Frozen } from '../../core/rules/stored.ts';
 import { adding, all, type Fields, setting } from '../../core/table/expressions.ts';
 import { pageOf } from '../../core/table/records.ts';
 import {
@@ -14,19 +15,20 @@ import {
 import { expiring } from '../../core/table/table.ts';
 import { publicPartition } from './public-read-store.ts';
 
+const sumItem = z.object({ bytes: z.number(), objects: z.number() });
+
 /** How much was offered for download. */
-interface DownloadSum {
-  readonly bytes: number;
-  readonly objects: number;
-}
+type DownloadSum = Frozen<z.output<typeof sumItem>>;
+
+const dayItem = sumItem.extend({
+  /** In UTC, such as `2026-11-21`. */
+  day: z.string(),
+  repo: z.string(),
+  tokenId: z.string(),
+});
 
 /** What one token was offered from one repo on one day. */
-export interface DownloadDay extends DownloadSum {
-  /** In UTC, such as `2026-11-21`. */
-  readonly day: string;
-  readonly repo: string;
-  readonly tokenId: string;
-}
+export type DownloadDay = Frozen<z.output<typeof dayItem>>;
 
 /** Where a page of downloads ends. */
 export type DownloadPlace = Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>;
@@ -55,9 +57,7 @@ export type PublicOffer = Omit<DownloadOffer, 'tokenId'>;
 /** So long days and months are kept. */
 export const downloadsKeptMs = 400 * 24 * 60 * 60_000;
 
-const sumItem = z.object({ bytes: z.number(), objects: z.number() });
 const monthItem = sumItem.extend({ sk: z.string() }).catchall(z.unknown());
-const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.string() });
 
 /**
  * Away from the counter's partition: a busy day of downloads takes nothing from the uploads. One item takes 1,000

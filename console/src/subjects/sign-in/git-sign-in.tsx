@@ -1,15 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { SentTo } from '../../../../cli/routes.ts';
 import { ask } from '../../api.ts';
 import { Problem } from '../../parts.tsx';
 
 /** Signing in with a git host: the page starts it, and finishes it by its own request when the host sends back. */
-
-interface Arrival {
-  readonly host: string;
-  readonly code: string;
-  readonly state: string;
-  readonly iss?: string;
-}
 
 /** What a host has sent back. It's taken out of the address at once. @returns what finishes the sign-in by it. */
 function takeArrival(): (() => Promise<void>) | undefined {
@@ -26,7 +20,7 @@ function takeArrival(): (() => Promise<void>) | undefined {
 }
 
 /** What came of it: a session for the view that was wanted, a choice of tenants, or a refusal. */
-async function finishSignIn(arrival: Arrival): Promise<Return> {
+async function finishSignIn(arrival: SentTo<'POST /v1/sign-in/finish'>): Promise<Return> {
   const outcome = await ask('POST /v1/sign-in/finish', { body: arrival });
   if (outcome.kind !== 'ok')
     return { problem: "Couldn't sign you in. Retry, or use an access token.", tenants: [] };

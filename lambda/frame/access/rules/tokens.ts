@@ -33,8 +33,11 @@ export const tokenSchema = z.object({
   /** By what they may. */
   allowedBy: z
     .object({
+      /** The number of the organization at their host. */
       organizationId: z.string(),
+      /** What they are to it. */
       role: z.enum(['owner', 'member', 'collaborator']),
+      /** When the organization was allowed. It's worth nothing once that has ended or changed. */
       sinceMs: z.number(),
     })
     .optional(),
@@ -144,7 +147,16 @@ export const sessionSchema = z.object({
   expiresAtMs: z.number(),
   /** Organizations that a git host said its holder is in, and when. */
   organizations: z
-    .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
+    .array(
+      z.object({
+        /** The id of the host. */
+        host: z.string(),
+        /** Its number there, which nobody can take over as they can a name. */
+        organizationId: z.string(),
+        /** What it was called when it was last seen, for people to read. */
+        name: z.string(),
+      }),
+    )
     .optional(),
   organizationsAtMs: z.number().optional(),
 });

@@ -3,18 +3,19 @@ import { compareKeys } from '../../../core/rules/names.ts';
 import { type Frozen, nullable } from '../../../core/rules/stored.ts';
 import { parseJson } from '../../../core/rules/text.ts';
 
-/** Whose identity tokens a stage takes. The operator's setting, never a tenant's: its keys are fetched from there. */
-export interface IdentityIssuer {
-  /** The claim `iss` of its tokens. */
-  readonly issuer: string;
-  /** Where its public keys are (JWKS). */
-  readonly jwksUri: string;
-  /** How it names repositories and who owns them. */
-  readonly kind: IssuerKind;
-}
-
 export const issuerKinds = ['github', 'gitlab'] as const;
-type IssuerKind = (typeof issuerKinds)[number];
+
+const issuerSchema = z.object({
+  /** The claim `iss` of its tokens. */
+  issuer: z.string(),
+  /** Where its public keys are (JWKS). */
+  jwksUri: z.string(),
+  /** How it names repositories and who owns them. */
+  kind: z.enum(issuerKinds),
+});
+
+/** Whose identity tokens a stage takes. The operator's setting, never a tenant's: its keys are fetched from there. */
+export type IdentityIssuer = Frozen<z.output<typeof issuerSchema>>;
 
 /**
  * Claims that name a repository, or its owner, by a number that nobody can take over; a name can be registered anew by
@@ -23,7 +24,7 @@ type IssuerKind = (typeof issuerKinds)[number];
  * @see https://docs.github.com/en/actions/reference/security/oidc
  * @see https://docs.gitlab.com/ci/secrets/id_token_authentication/
  */
-const pinningClaims: Readonly<Record<IssuerKind, readonly string[]>> = {
+const pinningClaims: Readonly<Record<IdentityIssuer['kind'], readonly string[]>> = {
   github: ['repository_id', 'repository_owner_id'],
   gitlab: ['project_id', 'namespace_id'],
 };
@@ -45,25 +46,16 @@ export const publicIssuers: readonly IdentityIssuer[] = [
  */
 export function issuersFromJson(text: string | undefined): readonly IdentityIssuer[] {
   if (text === undefined) return publicIssuers;
-  const value = parseJson(text);
-  if (!Array.isArray(value)) throw new Error("The issuers aren't a list. Deploy again.");
-  return value.map((each: unknown) => {
-    if (!isIssuer(each)) throw new Error('An issuer lacks issuer, jwksUri or kind. Deploy again.');
-    return { issuer: each.issuer, jwksUri: each.jwksUri, kind: each.kind };
-  });
+  const issuers = z.array(issuerSchema).safeParse(parseJson(text));
+  if (!issuers.success)
+    throw new Error("The issuers aren't a list, or one lacks issuer, jwksUri or kind. Deploy again.");
+  return issuers.data;
 }
 
 /** For {@link issuersFromJson}. undefined: they are those that everybody can use. */
 export function issuersToJson(issuers: readonly IdentityIssuer[]): string | undefined {
   const text = JSON.stringify(issuers);
   return text === JSON.stringify(publicIssuers) ? undefined : text;
-}
-
-function isIssuer(value: unknown): value is IdentityIssuer {
-  const { issuer, jwksUri, kind } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  return (
-    typeof issuer === 'string' && typeof jwksUri === 'string' && issuerKinds.includes(kind as IssuerKind)
-  );
 }
 
 /** Which identities of an issuer get a token of a tenant, and which token. Without a rule nobody gets one. */

@@ -5,27 +5,32 @@ import { parseJson } from '../../../core/rules/text.ts';
 import { gitHostIdPattern } from '../../../frame/access/rules/host-user.ts';
 import { isInForce, type RepoMark } from '../../../frame/access/rules/repo-mark.ts';
 
-/** A host of git repositories that a stage asks what a person may do. The operator's setting, never a tenant's. */
-export interface GitHost {
-  /** What tenants call it, and what the ids of its people begin with. */
-  readonly id: string;
-  /** How its API is spoken to. */
-  readonly kind: GitHostKind;
-  /** Of its API, without a closing slash: `https://api.github.com`, `https://gitlab.com`, `https://gitea.example.com`. */
-  readonly url: string;
-  /** The app by which its users sign in to the console. Without it, they don't. */
-  readonly signIn?: GitHostApp | undefined;
-}
+export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
+export type GitHostKind = (typeof gitHostKinds)[number];
 
-/** The app that a deployment has at a host. */
-interface GitHostApp {
-  readonly clientId: string;
-  /** Where its secret is: in Secrets Manager. Under `npm start`: a file. */
-  readonly clientSecretArn: string;
-}
+export const gitHostSchema = z.object({
+  /** What tenants call it, and what the ids of its people begin with. */
+  id: z.string().regex(gitHostIdPattern),
+  /** How its API is spoken to. */
+  kind: z.enum(gitHostKinds),
+  /** Of its API, without a closing slash: `https://api.github.com`, `https://gitlab.com`, `https://gitea.example.com`. */
+  // An emulated stage has its hosts on this machine. The settings of a deployed one take https alone.
+  url: z.string().refine((url) => isGitHostUrl(url, { allowsLoopback: true })),
+  /** The app by which its users sign in to the console. Without it, they don't. */
+  signIn: z
+    .object({
+      clientId: z.string(),
+      /** Where its secret is: in Secrets Manager. Under `npm start`: a file. */
+      clientSecretArn: z.string(),
+    })
+    .optional(),
+});
+
+/** A host of git repositories that a stage asks what a person may do. The operator's setting, never a tenant's. */
+export type GitHost = Frozen<z.output<typeof gitHostSchema>>;
 
 /** A host by which users sign in. */
-export type SignInHost = GitHost & { readonly signIn: GitHostApp };
+export type SignInHost = GitHost & { readonly signIn: NonNullable<GitHost['signIn']> };
 
 /** Those by which users sign in. */
 export function signInHostsOf(hosts: readonly GitHost[]): readonly SignInHost[] {
@@ -36,9 +41,6 @@ export function signInHostsOf(hosts: readonly GitHost[]): readonly SignInHost[] 
 export function webUrlOf({ kind, url }: Pick<GitHost, 'kind' | 'url'>): string {
   return kind === 'github' ? url.replace('://api.', '://').replace(/\/api\/v3$/, '') : url;
 }
-
-export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
-export type GitHostKind = (typeof gitHostKinds)[number];
 
 /** Hosts of a stage, at most. */
 export const gitHostsMax = 8;
@@ -149,33 +151,13 @@ export function isPinInForce(
  */
 export function gitHostsFromJson(text: string | undefined): readonly GitHost[] {
   if (text === undefined) return [];
-  const value = parseJson(text);
-  if (!Array.isArray(value)) throw new Error("The git hosts aren't a list. Deploy again.");
-  return value.map((each: unknown) => {
-    if (!isGitHost(each)) throw new Error('A git host lacks id, kind or url. Deploy again.');
-    return { id: each.id, kind: each.kind, url: each.url, ...(each.signIn && { signIn: each.signIn }) };
-  });
+  const hosts = z.array(gitHostSchema).safeParse(parseJson(text));
+  if (!hosts.success)
+    throw new Error("The git hosts aren't a list, or one lacks id, kind or url. Deploy again.");
+  return hosts.data;
 }
 
 /** For {@link gitHostsFromJson}. undefined: there are none. */
 export function gitHostsToJson(hosts: readonly GitHost[]): string | undefined {
   return hosts.length === 0 ? undefined : JSON.stringify(hosts);
-}
-
-function isGitHost(value: unknown): value is GitHost {
-  const { id, kind, url, signIn } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  return (
-    typeof id === 'string' &&
-    gitHostIdPattern.test(id) &&
-    gitHostKinds.some((each) => each === kind) &&
-    typeof url === 'string' &&
-    // An emulated stage has its hosts on this machine. The settings of a deployed one take https alone.
-    isGitHostUrl(url, { allowsLoopback: true }) &&
-    (signIn === undefined || isApp(signIn))
-  );
-}
-
-function isApp(value: unknown): value is GitHostApp {
-  const { clientId, clientSecretArn } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  return typeof clientId === 'string' && typeof clientSecretArn === 'string';
 }

@@ -7,32 +7,17 @@ import type { HostUser } from '../../../frame/access/rules/host-user.ts';
 import {
   derivedText,
   type SessionRecord,
+  type TokenRecord,
   type TokenScope,
   tokenScopes,
 } from '../../../frame/access/rules/tokens.ts';
 import { type GitHostKind, type SignInHost, webUrlOf } from '../../hosts/rules/git-hosts.ts';
 
-/** What somebody is to the organization by which they sign in. */
-type HostRole = 'owner' | 'member' | 'collaborator';
-
 /** An organization of a host: GitLab calls it a group. */
-export interface HostOrganization {
-  /** The id of the host. */
-  readonly host: string;
-  /** Its number there, which nobody can take over as they can a name. */
-  readonly organizationId: string;
-  /** What it was called when it was last seen, for people to read. */
-  readonly name: string;
-}
+export type HostOrganization = NonNullable<SessionRecord['organizations']>[number];
 
 /** By what somebody may sign in. */
-interface Allowance {
-  /** The number of the organization at their host. */
-  readonly organizationId: string;
-  readonly role: HostRole;
-  /** When the organization was allowed. It's worth nothing once that has ended or changed. */
-  readonly sinceMs: number;
-}
+type Allowance = NonNullable<TokenRecord['allowedBy']>;
 
 const scope = z.enum(tokenScopes).nullable();
 
@@ -147,7 +132,7 @@ export function isIssuer(host: SignInHost, issuer: string): boolean {
 export interface HostIdentity {
   readonly hostUser: HostUser;
   readonly organizations: readonly (HostOrganization & {
-    readonly role: Exclude<HostRole, 'collaborator'>;
+    readonly role: Exclude<Allowance['role'], 'collaborator'>;
   })[];
 }
 

@@ -109,10 +109,10 @@ describe('the settings that become code', () => {
     for (const [name, { functions }] of code) expect(functionsWith(`stageJson.${name}`)).toEqual(functions);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
     expect(functionsWith('stageJson.storageClasses')).toEqual([
-      'lfsBatch',
       'management',
       'assembleUpload',
       'files',
+      'lfsBatch',
     ]);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);
   });

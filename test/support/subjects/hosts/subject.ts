@@ -93,7 +93,7 @@ export const hosts = {
     gitHosts: {
       set: [{ id: 'github', kind: 'github', url: 'https://api.github.com' }],
       read: gitHostsFromJson,
-      functions: ['lfsBatch', 'signIn', 'management', 'lfsLocks'],
+      functions: ['signIn', 'management', 'lfsBatch', 'lfsLocks'],
     },
   },
   older: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Api, basic, bearer, bodyOf, expectStatus, jsonOf } from '../../api.ts';
-import { batchPath, lfsHeaders, newOid, objectOf, push } from '../../lfs.ts';
+import { batchPath, lfsHeaders, newOid, objectOf, push, serves } from '../../lfs.ts';
 import { FilesPlace, sevens } from './place.ts';
 
 const filesShape = z.object({ files: z.array(z.object({ name: z.string(), bytes: z.int() })) });
@@ -54,7 +54,7 @@ export function importTests(api: () => Api): void {
       expect(await place.usage()).toMatchObject({ fileCount: 6 });
     });
 
-    it('stays of Git LFS where somebody pushed', async () => {
+    it.runIf(serves('lfs'))('stays of Git LFS where somebody pushed', async () => {
       const place = new FilesPlace(api(), await api().newTenant());
       await push(api(), { ...place.own, repo: place.repo }, [objectOf(10)]);
       await isFound(place, 1);

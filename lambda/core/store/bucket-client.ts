@@ -39,6 +39,10 @@ const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
 /** What the other side will not do next time either. */
 export const lastingStatuses: ReadonlySet<number> = new Set([501, 505]);
 
+/** Another time, the answer may be another one. */
+export const isTransient = (status: number) =>
+  throttlingStatuses.has(status) || (status >= 500 && !lastingStatuses.has(status));
+
 /** Nothing listens at the address, or there is no such host. */
 const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 

@@ -1,6 +1,6 @@
 import type { Clock, Ids } from '../rules/clock-and-log.ts';
 import { sha256Hex } from '../rules/hash.ts';
-import { isNetworkError } from './bucket-client.ts';
+import { isNetworkError, isTransient } from './bucket-client.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { OnlyNewProof } from './rules/file-ports.ts';
 import { ownFolders } from './rules/own-folders.ts';
@@ -16,7 +16,7 @@ import {
 /**
  * Sends a PUT by a signed URL. The second half of its body follows once `between` has settled.
  *
- * @param body in ASCII. @returns the status. @throws {StoreUnavailableError} without an answer.
+ * @param body in ASCII. @returns the status. @throws {StoreUnavailableError} without an answer, or with one that says: later.
  */
 export type SendInHalves = (
   signed: SignedRequest,
@@ -123,7 +123,7 @@ const isAccepted = (status: number) => status >= 200 && status < 300;
 
 const overNetwork: SendInHalves = (signed, text, between) => sendInHalves(signed, text, { between });
 
-/** The network. @param options.signal ends it, with its reason. */
+/** The network. @param options.signal ends it, with its reason. @throws {StoreUnavailableError} */
 export async function sendInHalves(
   { href, header }: SignedRequest,
   body: string,
@@ -133,7 +133,7 @@ export async function sendInHalves(
   const exchange = new HttpExchange({ socketsMax: 1 });
   const { origin, host } = new URL(href);
   try {
-    return await exchange.send({
+    const status = await exchange.send({
       request: {
         method: 'PUT',
         origin,
@@ -147,6 +147,8 @@ export async function sendInHalves(
       readerOf: ({ status }) => ({ write: () => {}, end: () => status }),
       stop: signal,
     });
+    if (isTransient(status)) throw new StoreUnavailableError(`The store answered a PUT with ${status}.`);
+    return status;
   } catch (error) {
     if (!(error instanceof Error && isNetworkError(error))) throw error;
     throw new StoreUnavailableError(`The store did not serve PUT (${error.name}).`, { cause: error });

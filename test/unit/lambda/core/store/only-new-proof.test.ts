@@ -203,6 +203,11 @@ describe('a PUT in two halves', () => {
     ]);
   });
 
+  it.each([429, 500, 503])('is no answer where the store is busy or failed: %i', async (status) => {
+    const href = await serve((_, response) => void response.writeHead(status).end());
+    await expect(sendInHalves({ href, header: {} }, 'ab')).rejects.toThrow(StoreUnavailableError);
+  });
+
   it('ends with what goes wrong between, or without an answer', async () => {
     const url = await serve((message, response) => {
       message.resume().on('end', () => response.end());

@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/lib.sh
 
 seeds="${NIGHTLY_SEEDS:-20000}"
-focuses=(everything slow large-repos adopted chunks)
+focuses=(everything slow large-repos adopted files chunks)
 piece=1000
 # A day has 100,000 seeds. The same day has the same ones.
 first=$((300000000 + $(date +%s) / 86400 % 10000 * 100000))

@@ -369,7 +369,8 @@ export class Invariants {
     { nowMs, check }: { nowMs: number; check: (removal: AskedRemoval) => void },
   ): void {
     this.#removedMs = nowMs;
-    const [, repo = '', oid = ''] = key.split('/');
+    const [, repo = '', ...name] = key.split('/');
+    const oid = name.join('/');
     const askedMs = this.#takeAsked(repo, oid);
     if (askedMs !== undefined) check({ tenant: this.#truth.tenant, repo, oid, askedMs, nowMs });
     this.#checkFile(`${repo}/${oid}`);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The real engines that the contract suites run against: DynamoDB Local and versitygw.
+# The real engines that the contract suites run against: DynamoDB Local and versitygw. ENGINE_S3=seaweedfs: SeaweedFS instead of
+# versitygw, which files are tried on, too.
 #
 #   .ci/engines.sh install           fetch and build both into the cache (once on each machine)
 #   .ci/engines.sh run -- COMMAND…   start both on free loopback ports, run COMMAND with ENGINE_… set, stop both
@@ -14,13 +15,42 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
 dynamodb_version=2.6.1
 versitygw_version=1.8.0
+# Its versions 2 and later are no versions for Go.
+seaweedfs_version=0.0.0-20261109003541-7506e5f91cd6
+engine_s3="${ENGINE_S3:-versitygw}"
 
 dynamodb_jars="$cache/dynamodb-local-$dynamodb_version"
 versitygw_bin="$cache/versitygw-$versitygw_version"
+seaweedfs_bin="$cache/seaweedfs-$seaweedfs_version"
 
 install() {
   maven_jars "$dynamodb_jars" "com.amazonaws:DynamoDBLocal:$dynamodb_version"
-  go_program "$versitygw_bin" "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version"
+  case "$engine_s3" in
+    versitygw) go_program "$versitygw_bin" "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version" ;;
+    seaweedfs) go_program "$seaweedfs_bin" "github.com/seaweedfs/seaweedfs/weed@v$seaweedfs_version" ;;
+    *) die "there is no engine $engine_s3" ;;
+  esac
+}
+
+# Metadata is kept in a separate folder: not every file system of a CI machine has extended attributes.
+versitygw() {
+  ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_KEY" \
+    exec "$versitygw_bin" --quiet --port "127.0.0.1:$1" posix --sidecar "$work/sidecar" "$work/objects"
+}
+
+# Each of its parts has ports of its own, and none tells anybody of it.
+seaweedfs() {
+  local ports=() each
+  for each in {1..7}; do ports+=("$(free_port)"); done
+  cat >"$work/s3.json" <<JSON
+{ "identities": [{ "name": "test", "actions": ["Admin", "Read", "Write", "List"],
+  "credentials": [{ "accessKey": "$ENGINE_S3_ACCESS_KEY", "secretKey": "$ENGINE_S3_SECRET_KEY" }] }] }
+JSON
+  exec "$seaweedfs_bin" server -dir="$work/objects" -ip=127.0.0.1 -ip.bind=127.0.0.1 -master.telemetry=false \
+    -master.port="${ports[0]}" -master.port.grpc="${ports[1]}" -master.volumeSizeLimitMB=64 \
+    -volume.port="${ports[2]}" -volume.port.grpc="${ports[3]}" -volume.max=200 \
+    -filer.port="${ports[4]}" -filer.port.grpc="${ports[5]}" \
+    -s3 -s3.port="$1" -s3.port.grpc="${ports[6]}" -s3.port.iceberg=0 -s3.port.lance=0 -s3.config="$work/s3.json"
 }
 
 pids=()
@@ -64,11 +94,8 @@ provide() {
   # Letters and digits: DynamoDB Local takes no others, and a server has one key for both.
   export ENGINE_S3_ACCESS_KEY=enginetest ENGINE_S3_SECRET_KEY=engine-test-secret
   s3_port="$(free_port)"
-  # Metadata is kept in a separate folder: not every file system of a CI machine has extended attributes.
-  ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_KEY" \
-    "$versitygw_bin" --quiet --port "127.0.0.1:$s3_port" posix --sidecar "$work/sidecar" "$work/objects" \
-    >"$work/versitygw.log" 2>&1 &
-  started versitygw "$s3_port"
+  "$engine_s3" "$s3_port" >"$work/$engine_s3.log" 2>&1 &
+  started "$engine_s3" "$s3_port"
 
   export ENGINE_DYNAMODB_URL="http://127.0.0.1:$dynamodb_port"
   export ENGINE_S3_URL="http://127.0.0.1:$s3_port"

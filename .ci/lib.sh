@@ -146,9 +146,12 @@ go_program() {
   have go || die "$package is built with Go 1.25 or newer, which is not on this machine"
   build="$(mktemp -d "$cache/build.XXXXXX")"
   say "building $package (a minute or more)"
-  retry env "GOBIN=$build" go install "$package" || die "go install could not build $package"
+  # Not by go install, which refuses a module that replaces others.
+  (cd "$build" && go mod init program) 2>/dev/null &&
+    retry go -C "$build" get "$package" && retry go -C "$build" build -o program "${package%@*}" ||
+    die "go could not build $package"
   mkdir -p "$(dirname "$file")"
   # In one step, so that a build that was cut short leaves nothing that looks complete.
-  mv -T "$build"/* "$file"
+  mv -T "$build/program" "$file"
   rm -rf "$build"
 }

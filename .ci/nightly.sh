@@ -38,6 +38,8 @@ for name in kills soak; do
 done
 { .ci/engines.sh install && .ci/engines.sh run -- .ci/served.sh; } || status=1
 { .ci/engines.sh install && .ci/engines.sh run -- npm run -s test:engines; } || status=1
+{ ENGINE_S3=seaweedfs .ci/engines.sh install &&
+  ENGINE_S3=seaweedfs .ci/engines.sh run -- npm run -s test:engines -- test/engines/subjects/files; } || status=1
 { .ci/clients.sh install && .ci/clients.sh run -- npm run -s test:clients; } || status=1
 { .ci/git-lfs.sh install && NIGHTLY=true .ci/git-lfs.sh run -- npm run -s test:e2e; } || status=1
 { .ci/examples.sh install && .ci/examples.sh run -- npm run -s test:console; } || status=1

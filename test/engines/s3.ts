@@ -1,6 +1,8 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 
-export const versitygw = { name: 'versitygw', urlVariable: 'ENGINE_S3_URL' };
+/** .ci/engines.sh can start another one. */
+const { ENGINE_S3: name = 'versitygw' } = process.env;
+export const versitygw = { name, urlVariable: 'ENGINE_S3_URL' };
 
 /** The credentials that the S3 engine was started with. */
 export function engineCredentials(): { accessKeyId: string; secretAccessKey: string } {

@@ -7,7 +7,7 @@ import { cancelReservations, verifyUpload } from '../../lambda/core/ledger/reser
 import { runReconcile } from '../../lambda/core/ledger/run-reconcile.ts';
 import { AwsServiceError } from '../../lambda/core/rules/errors.ts';
 import { KnownObjects } from '../../lambda/core/scan/rules/known-objects.ts';
-import { limitRepo } from '../../lambda/frame/access/repos.ts';
+import { createRepo, limitRepo } from '../../lambda/frame/access/repos.ts';
 import { createTenant, updateTenant } from '../../lambda/frame/access/tenants.ts';
 import { offerDownload } from '../../lambda/subjects/lfs/downloads.ts';
 import { Actor } from './actor.ts';
@@ -27,6 +27,7 @@ export const code = {
   depsOf,
   admitUpload,
   cancelReservations,
+  createRepo,
   createTenant,
   deleteRepo,
   deleteTenant,

@@ -4,6 +4,7 @@ import { having } from './act-beside.ts';
 import type { Mix } from './actor.ts';
 import type { Code } from './code.ts';
 import type { Coverage } from './coverage.ts';
+import { makeFound } from './found-files.ts';
 import { Violation } from './invariants.ts';
 import { fileName, oidName, repoName, tenantName } from './names.ts';
 import { checkRest, largeRepoRunsMax, mayHaveScansLeft } from './rest.ts';
@@ -198,9 +199,7 @@ async function create(world: TenantWorld, limitBytes: number | null): Promise<vo
     await world.wait(1_000);
     if (world.truth.ledger.inspect(tenant).record) break;
   }
-  // The second one finds out which are large.
-  for (let run = 0; world.findsFiles && world.filesRepos.length > 0 && run < 2; run += 1)
-    await world.consume({ tenant, reason: 'manual', full: true });
+  if (world.findsFiles) return makeFound(world);
   for (const index of world.filesRepos) {
     const path = { tenant, repo: repoName(index) };
     const createdAtMs = world.scheduler.nowMs;

@@ -200,6 +200,9 @@ export async function deleteFiles(
   return gone;
 }
 
+/** A store may say of a file in parts when it was begun: as long before it arrived as such an upload can be claimed. None is smaller. */
+const [partedBytesMin, begunBeforeMs] = [5 * 1024 ** 2, 8 * 24 * 60 * 60_000];
+
 /** What is deleted, which names get an empty object, and what of both was counted. */
 function divide(
   { clock, settings }: EmptyDeps,
@@ -245,7 +248,8 @@ function divide(
     if ((lastModifiedMs ?? 0) > (deletion.newestMs ?? deletion.dueAtMs + settings.clockSkewMs)) continue;
     gone.set(name, { sizeBytes: stored.sizeBytes, lastModifiedMs: lastModifiedMs ?? null });
     // Of URLs that were handed out before it arrived, one may have been for the largest.
-    const largest = { sizeBytes: settings.objectBytesMax, lastModifiedMs: lastModifiedMs ?? nowMs };
+    const arrivedMs = (lastModifiedMs ?? nowMs) + (stored.sizeBytes < partedBytesMin ? 0 : begunBeforeMs);
+    const largest = { sizeBytes: settings.objectBytesMax, lastModifiedMs: arrivedMs };
     (nowMs > storedAgainUntilMs(settings, largest) ? going : taken).push(name);
   }
   return { going, taken, gone };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
 import { objectKey } from '../../../../../lambda/core/rules/names.ts';
 import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
 import type { TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
@@ -84,6 +85,27 @@ const counted = async () => {
 const shown = ({ parts = [] }: UploadBody) => parts.map((part) => part.stored ?? typeof part.url);
 
 describe('a file above what one PUT can carry', () => {
+  it('that took days is deleted as one that has just arrived: a store may date it when it was begun', async () => {
+    const begunMs = stack.nowMs;
+    let upload = await one();
+    for (let hours = 0; hours < 80; hours += 20) {
+      upload = await one();
+      stack.nowMs += 20 * hour;
+    }
+    expect((await one('film', {}, 100)).state).toBe('upload');
+    await send(upload, [1, 2, 3]);
+    expect(await complete(upload)).toBe('done');
+    const key = objectKey({ tenant, repo, oid: 'film' });
+    stack.objects.put(key, bytes, undefined, begunMs);
+    await stack.consume();
+    stack.nowMs += 2 * hour;
+    expect(await counted()).toEqual([bytes, bytes]);
+    await requestFileDeletion(deps, { tenant, repo, objects: new Map([['film', bytes]]) });
+    expect(await counted()).toEqual([0, 0]);
+    // A slow PUT of the URL above comes to nothing.
+    expect(stack.objects.versionOf(key)?.sizeBytes).toBe(0);
+  });
+
   it('is not made of a part that comes again while it is made', async () => {
     const upload = await one('film');
     await send(upload, [1, 2, 3]);

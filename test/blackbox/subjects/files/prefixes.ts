@@ -138,7 +138,10 @@ export function prefixTests(api: () => Api): void {
     const refused = await place.ask('POST', 'uploads', { who: reads, body: { files: [file] } });
     expect(codeOf(refused)).toEqual([403, 'scope-too-small']);
     const listed = await place.ask('GET', `files?prefix=${encoded(own)}`, { who: reads });
-    expect(listShape.parse(jsonOf(listed)).files).toHaveLength(2);
+    // What was deleted a moment ago may be listed still.
+    expect(listShape.parse(jsonOf(listed)).files.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['users/7/a.png', 'users/7/b/c.png']),
+    );
   });
 
   it('of one repo is for no other', async () => {

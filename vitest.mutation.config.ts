@@ -20,7 +20,10 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/unit/lambda/subjects/downloads/tenant-links.test.ts',
     keptFor,
   ],
-  small: ['test/unit/lambda/subjects/{locks,history,downloads,alerts,status}/{,rules/}*.test.ts', keptFor],
+  small: [
+    'test/unit/lambda/subjects/{locks,history,downloads,alerts,status,files}/{,rules/,lfs/}*.test.ts',
+    keptFor,
+  ],
   adopted: ['test/unit/lambda/core/store/{adopted*,rules/*}.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [

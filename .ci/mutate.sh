@@ -24,7 +24,7 @@ tools="$work/tools-$stryker_version"
 folders=(lambda/subjects lambda/frame/access lambda/core/ledger lambda/core/rules lambda/core/scan lambda/core/store/rules)
 folders+=(lambda/core/store/adopted.ts lambda/core/store/adopted-listing.ts lambda/core/table)
 # What has no unit tests of its own is left to the tests of the API.
-left_out='^lambda/(subjects/(chunks/.*|exports/messages|ci/identity-verifier|alerts/(webhook-sender|event-bus|ses)|status/queue-gauge|[^/]+/([a-z-]+-)?(contract|request|routes|handler|messages|parts|spec))|core/store/rules/archive-store|core/scan/(parse-list-answer|parse-list-entries|list-objects)|core/table/(client|sdk|table))\.ts'
+left_out='^lambda/(subjects/((chunks|lfs)/.*|exports/messages|ci/identity-verifier|alerts/(webhook-sender|event-bus|ses)|status/queue-gauge|[^/]+/([a-z-]+-)?(contract|request|routes|handler|messages|parts|spec))|core/store/rules/archive-store|core/scan/(parse-list-answer|parse-list-entries|list-objects)|core/table/(client|sdk|table))\.ts'
 
 install_stryker() {
   [ -e "$stryker_home/node_modules/.package-lock.json" ] && return
@@ -84,7 +84,7 @@ layer_of() {
     lambda/subjects/gc/*) echo gc ;;
     lambda/core/rules/*) echo domain ;;
     lambda/frame/access/* | lambda/subjects/ci/* | lambda/subjects/hosts/* | lambda/subjects/invitations/* | lambda/subjects/sign-in/*) echo access ;;
-    lambda/subjects/locks/* | lambda/subjects/history/* | lambda/subjects/downloads/* | lambda/subjects/alerts/* | lambda/subjects/status/*) echo small ;;
+    lambda/subjects/*) echo small ;;
     lambda/core/table/*) echo requests ;;
     lambda/core/store/*) echo adopted ;;
     *) die "$1 is in none of these folders: ${folders[*]}" ;;

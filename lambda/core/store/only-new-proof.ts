@@ -46,7 +46,7 @@ const emptyMs = 10_000;
 const leftAfterMs = 10 * 60_000;
 
 /**
- * Tries it: 2 s and 8 requests or so. It removes what it put. If it dies before, the next one does.
+ * Tries it: 2 s and 10 requests or so. It removes what it put. If it dies before, the next one does.
  *
  * @param options.below where it puts its two objects, and nobody else puts anything. Ends with a slash.
  * @throws {StoreUnavailableError} @throws {StoreRefusedError} of a request that every store must serve.
@@ -95,7 +95,10 @@ export async function proveOnlyNew(
     // As it is counted.
     const { keyCount, totalBytes } = await listing.listPage({ prefix: slow });
     if (keyCount !== 1 || totalBytes !== 0 || isAccepted(status)) return { kind: 'replaces-late', status };
-    return { kind: (await store.head(slow))?.mark === run ? 'holds' : 'unmarked' };
+    // As a delete puts it in the place of a file.
+    await store.putEmpty(twice, { mark: run, onlyNew: false, ...soon() });
+    const heads = await Promise.all([store.head(slow), store.head(twice)]);
+    return { kind: heads.every((head) => head?.mark === run) ? 'holds' : 'unmarked' };
   } finally {
     // Of a PUT that is answered early it may still be on its way.
     await emptied.catch(() => undefined);

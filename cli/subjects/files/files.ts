@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { fileNameFault } from '../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../lambda/subjects/files/contract.ts';
-import { errorCode } from '../../../local/system/durable-file.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { transferEach } from '../../at-once.ts';
 import { actionCommand, type CliSubject, flag, group, operand, option, required } from '../../command.ts';
 import { deleteOptions, runDelete, saysYes } from '../../confirm.ts';
 import type { CliContext } from '../../context.ts';
 import { sha256Of } from '../../download-file.ts';
-import { CliError, UsageError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { allItems, eachPage, pageSizeMax, printList, withListOptions } from '../../list-pages.ts';
-import { piecesOf } from '../../move/archive.ts';
-import { putObject, RefusedError, sendAgain, WrongBytesError } from '../../move/put.ts';
+import { RefusedError, sendAgain, WrongBytesError } from '../../move/put.ts';
 import { collect, parseRepo, parseTenant } from '../../options.ts';
 import { formatAge } from '../../render.ts';
 import { type ApiOptions, cloneAddress, loginTenant, requireServerOf } from '../../server.ts';
@@ -24,6 +23,7 @@ import { type View, viewOf } from '../../terminal.ts';
 import { continues, type DownloadDeps, transferring } from '../../transfer.ts';
 import { getFiles } from './get.ts';
 import { type Outcome, report, sumText } from './outcome.ts';
+import { type LocalFile, putBytes, putInParts, throwUnreadable, withFile } from './put-file.ts';
 
 /**
  * What is asked for together. A name whose upload isn't finished in time is taken for a day, so no file may wait long for those
@@ -32,13 +32,6 @@ import { type Outcome, report, sumText } from './outcome.ts';
 const batchMax = { files: filesPerRequest, bytes: 256 * 1024 ** 2 };
 const lifetimeSeconds = 1800;
 const putsAtOnce = 4;
-
-interface LocalFile {
-  readonly path: string;
-  /** In the repo. */
-  readonly name: string;
-  readonly bytes: number;
-}
 
 /**
  * The files at paths, those of folders too, each with its name.
@@ -70,7 +63,8 @@ async function* filesAt(
   { prefix, name, onLeftOut }: { prefix: string; name: string; onLeftOut: (path: string) => void },
 ): AsyncGenerator<LocalFile> {
   const found = await stat(at).catch((cause) => throwUnreadable(at, cause));
-  if (found.isFile()) yield { path: at, name: (prefix + name).normalize('NFC'), bytes: found.size };
+  const { size: bytes, ctimeMs: changedMs } = found;
+  if (found.isFile()) yield { path: at, name: (prefix + name).normalize('NFC'), bytes, changedMs };
   if (!found.isDirectory()) return;
   const inside = name === '' ? prefix : `${prefix}${name}/`;
   for (const entry of await readdir(at, { withFileTypes: true }).catch((cause) =>
@@ -81,11 +75,6 @@ async function* filesAt(
       yield* filesAt(each, { prefix: inside, name: entry.name, onLeftOut });
     else onLeftOut(each);
   }
-}
-
-function throwUnreadable(at: string, cause: unknown): never {
-  const message = `Can't read ${at} (${errorCode(cause) ?? cause}).`;
-  throw new CliError(message, { hint: 'Nothing more is uploaded. Fix that, then retry.', cause });
 }
 
 interface Putting {
@@ -99,7 +88,8 @@ type Upload = BodyOf<'requestUploads'>['uploads'][number];
 
 interface Offered {
   readonly file: LocalFile;
-  readonly sha256: string;
+  /** undefined: no PUT carries as much, and no part has one. */
+  readonly sha256: string | undefined;
   readonly upload: Upload;
 }
 
@@ -152,17 +142,10 @@ async function* offers(
   }
 }
 
-/** @param use of the open file. */
-async function withFile<T>(
-  at: string,
-  use: (file: Awaited<ReturnType<typeof open>>) => Promise<T>,
-): Promise<T> {
-  const file = await open(at).catch((cause) => throwUnreadable(at, cause));
-  return use(file).finally(() => file.close());
-}
-
-const hashOf = ({ stop }: DownloadDeps, { path: at, bytes: sizeBytes }: LocalFile) =>
-  withFile(at, (file) => sha256Of(file, { sizeBytes, stop }));
+const hashOf = async ({ stop }: DownloadDeps, { path: at, bytes: sizeBytes }: LocalFile) =>
+  sizeBytes > defaultSettings.objectBytesMax
+    ? undefined
+    : withFile(at, (file) => sha256Of(file, { sizeBytes, stop }));
 
 /** @returns one for each, in their order. @throws {CliError} */
 async function request(
@@ -170,7 +153,7 @@ async function request(
   batch: readonly Omit<Offered, 'upload'>[],
   { client, place }: Putting,
 ): Promise<readonly Upload[]> {
-  const files = batch.map(({ file: { name, bytes }, sha256 }) => ({ name, bytes, sha256 }));
+  const files = batch.map(({ file: { name, bytes }, sha256 }) => ({ name, bytes, sha256, inParts: true }));
   const asking = { params: { ...place }, body: { files, lifetimeSeconds }, requestKey: randomUUID() };
   return (await client.askAgain(deps, 'requestUploads', asking)).body.uploads;
 }
@@ -179,21 +162,15 @@ async function request(
 async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<Upload> {
   const { file, sha256 } = offered;
   let { upload } = offered;
+  const again = async () => (await request(deps, [offered], putting))[0] ?? upload;
+  if (upload.parts) return putInParts(deps, { ...putting, file, upload, again });
   let isRefused = false;
   const attempt = async (onBytes: (bytes: number) => void): Promise<Upload> => {
     // Its URL has expired, or the file has arrived unheard. A URL that works is used again: another one would reserve as much.
-    if (isRefused) [upload = upload] = await request(deps, [offered], putting);
-    const { state, url: href = '', headers: header = {} } = upload;
-    if (state !== 'upload') return upload;
-    await withFile(file.path, (opened) =>
-      putObject(deps, {
-        open: async () => piecesOf(opened, { startByte: 0, sizeBytes: file.bytes }),
-        to: 'store',
-        upload: { href, header },
-        object: { oid: sha256, sizeBytes: file.bytes },
-        onBytes,
-      }),
-    ).catch((error: unknown) => {
+    if (isRefused) upload = await again();
+    if (upload.state !== 'upload') return upload;
+    const bytes = { startByte: 0, sizeBytes: file.bytes, oid: sha256 };
+    await putBytes(deps, file, { ...bytes, upload, onBytes }).catch((error: unknown) => {
       isRefused = error instanceof RefusedError;
       throw error;
     });

@@ -64,7 +64,9 @@ const uploadsBody = z
         inParts: z
           .boolean()
           .optional()
-          .describe('You can send parts: from 100 MiB on, get them. Without sha256 and contentType.'),
+          .describe(
+            'You can send parts: from 100 MiB on, get them. With sha256: only above 5 GiB, unchecked.',
+          ),
       }),
     ),
     lifetimeSeconds,
@@ -94,6 +96,11 @@ const uploadSchema = z
       .optional()
       .describe('In place of a URL: PUT each to its own, then confirm. Request it again for fresh URLs.'),
     uploadId: z.string().optional().describe('Of a file in parts: confirms and cancels it.'),
+    startedAt: time
+      .optional()
+      .describe(
+        'When its first parts were requested. If your file is newer, cancel: stored parts are of the old one.',
+      ),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
     limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),

@@ -109,9 +109,6 @@ export function sendAgain<T>(
   });
 }
 
-/** @property oid undefined: its bytes have no SHA-256 that's known. */
-type SizedObject = Pick<LfsObject, 'sizeBytes'> & { readonly oid: LfsObject['oid'] | undefined };
-
 /**
  * Sends the bytes of an object. The last piece is sent once all of them have the right SHA-256, so that no server can store
  * others.
@@ -124,7 +121,8 @@ export async function putObject(
     readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
     readonly to: Side;
     readonly upload: BatchAction;
-    readonly object: SizedObject;
+    /** Without `oid`, any bytes are right. */
+    readonly object: Pick<LfsObject, 'sizeBytes'> & { readonly oid: string | undefined };
     readonly onBytes: (bytes: number) => void;
   },
 ): Promise<void> {
@@ -220,7 +218,7 @@ export async function textOf(
 /** The pieces of an object. The last one comes once all of them are known to be right. @throws {TransferError} */
 async function* checked(
   pieces: AsyncIterable<Uint8Array>,
-  { oid, sizeBytes }: SizedObject,
+  { oid, sizeBytes }: Parameters<typeof putObject>[1]['object'],
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   const hash = oid === undefined ? undefined : createHash('sha256');

@@ -1,29 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { fileNameFault } from '../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../lambda/subjects/files/contract.ts';
+import { errorCode } from '../../../local/system/durable-file.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { transferEach } from '../../at-once.ts';
 import { actionCommand, type CliSubject, flag, group, operand, option, required } from '../../command.ts';
 import { deleteOptions, runDelete, saysYes } from '../../confirm.ts';
 import type { CliContext } from '../../context.ts';
 import { sha256Of } from '../../download-file.ts';
-import { UsageError } from '../../errors.ts';
+import { CliError, UsageError } from '../../errors.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { allItems, eachPage, pageSizeMax, printList, withListOptions } from '../../list-pages.ts';
-import { RefusedError, sendAgain, WrongBytesError } from '../../move/put.ts';
+import { piecesOf } from '../../move/archive.ts';
+import { putObject, RefusedError, sendAgain, WrongBytesError } from '../../move/put.ts';
 import { collect, parseRepo, parseTenant } from '../../options.ts';
 import { formatAge } from '../../render.ts';
 import { type ApiOptions, cloneAddress, loginTenant, requireServerOf } from '../../server.ts';
 import { renderTable } from '../../table.ts';
 import { type View, viewOf } from '../../terminal.ts';
-import { continues, type DownloadDeps, transferring } from '../../transfer.ts';
+import { continues, type DownloadDeps, TransferError, transferring } from '../../transfer.ts';
 import { getFiles } from './get.ts';
 import { type Outcome, report, sumText } from './outcome.ts';
-import { type LocalFile, putBytes, putInParts, throwUnreadable, withFile } from './put-file.ts';
 
 /**
  * What is asked for together. A name whose upload isn't finished in time is taken for a day, so no file may wait long for those
@@ -32,6 +33,15 @@ import { type LocalFile, putBytes, putInParts, throwUnreadable, withFile } from 
 const batchMax = { files: filesPerRequest, bytes: 256 * 1024 ** 2 };
 const lifetimeSeconds = 1800;
 const putsAtOnce = 4;
+
+interface LocalFile {
+  readonly path: string;
+  /** In the repo. */
+  readonly name: string;
+  readonly bytes: number;
+  /** When it was last written, or got its name, by the clock here. */
+  readonly changedMs: number;
+}
 
 /**
  * The files at paths, those of folders too, each with its name.
@@ -77,6 +87,11 @@ async function* filesAt(
   }
 }
 
+function throwUnreadable(at: string, cause: unknown): never {
+  const message = `Can't read ${at} (${errorCode(cause) ?? cause}).`;
+  throw new CliError(message, { hint: 'Nothing more is uploaded. Fix that, then retry.', cause });
+}
+
 interface Putting {
   readonly client: ApiClient;
   readonly place: RepoPlace;
@@ -88,16 +103,17 @@ type Upload = BodyOf<'requestUploads'>['uploads'][number];
 
 interface Offered {
   readonly file: LocalFile;
-  /** undefined: no PUT carries as much, and no part has one. */
+  /** undefined: no PUT carries as much, and parts have none. */
   readonly sha256: string | undefined;
-  readonly upload: Upload;
+  /** What the server said last. */
+  upload: Upload;
+  sentBytes: number;
 }
 
 /** Once a file doesn't fit, no others are tried but those of its batch. @throws {CliError} @throws {TransferError} */
 async function putFiles(deps: DownloadDeps, files: readonly LocalFile[], putting: Putting): Promise<void> {
-  const note = ({ file: { name, path: at, bytes } }: Pick<Offered, 'file'>, said: Upload | string) => {
-    const isSent = typeof said !== 'string' && said.state === 'upload';
-    if (!isSent) putting.onBytes(bytes);
+  const note = ({ file: { name, path: at, bytes }, sentBytes }: Offered, said: Upload | string) => {
+    putting.onBytes(bytes - sentBytes);
     const judged =
       typeof said === 'string' ? ({ state: 'failed', why: said } as const) : judge(said, putting);
     const why =
@@ -110,12 +126,12 @@ async function putFiles(deps: DownloadDeps, files: readonly LocalFile[], putting
     nameOf: ({ file }) => file.path,
     async transfer(offer, stop) {
       const put = putFile({ ...deps, stop }, offer, putting);
-      const said = await put.catch((error: unknown) => {
+      const failed = await put.catch((error: unknown) => {
         if (error instanceof WrongBytesError) return 'it changed while it was uploaded';
         if (error instanceof RefusedError) return error.message;
         throw error;
       });
-      note(offer, said);
+      note(offer, failed ?? offer.upload);
     },
     onFailed: (offer, { message }) => note(offer, message),
   });
@@ -133,13 +149,23 @@ async function* offers(
       end += 1;
     }
     const batch: Omit<Offered, 'upload'>[] = [];
-    for (const file of files.slice(at, end)) batch.push({ file, sha256: await hashOf(deps, file) });
+    for (const file of files.slice(at, end))
+      batch.push({ file, sha256: await hashOf(deps, file), sentBytes: 0 });
     const uploads = await request(deps, batch, putting);
     yield* batch.map((each, index) => ({ ...each, upload: uploads[index] as Upload }));
     if (!uploads.some(({ state }) => state === 'over-limit' || state === 'no-space')) continue;
     for (const { name, bytes } of files.slice(end)) putting.onOutcome({ name, bytes, state: 'untried' });
     return;
   }
+}
+
+/** @param use of the open file. */
+async function withFile<T>(
+  at: string,
+  use: (file: Awaited<ReturnType<typeof open>>) => Promise<T>,
+): Promise<T> {
+  const file = await open(at).catch((cause) => throwUnreadable(at, cause));
+  return use(file).finally(() => file.close());
 }
 
 const hashOf = async ({ stop }: DownloadDeps, { path: at, bytes: sizeBytes }: LocalFile) =>
@@ -158,25 +184,90 @@ async function request(
   return (await client.askAgain(deps, 'requestUploads', asking)).body.uploads;
 }
 
-/** @returns what the server said last. @throws {TransferError} what the last attempt failed with. */
-async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<Upload> {
-  const { file, sha256 } = offered;
-  let { upload } = offered;
-  const again = async () => (await request(deps, [offered], putting))[0] ?? upload;
-  if (upload.parts) return putInParts(deps, { ...putting, file, upload, again });
-  let isRefused = false;
-  const attempt = async (onBytes: (bytes: number) => void): Promise<Upload> => {
-    // Its URL has expired, or the file has arrived unheard. A URL that works is used again: another one would reserve as much.
-    if (isRefused) upload = await again();
-    if (upload.state !== 'upload') return upload;
-    const bytes = { startByte: 0, sizeBytes: file.bytes, oid: sha256 };
-    await putBytes(deps, file, { ...bytes, upload, onBytes }).catch((error: unknown) => {
-      isRefused = error instanceof RefusedError;
+async function renew(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+  [offered.upload = offered.upload] = await request(deps, [offered], putting);
+}
+
+/** What breaks off in parts is continued by another call, what can't be is canceled. @throws {TransferError} @throws {CliError} */
+async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+  const { file } = offered;
+  const { parts, startedAt = '' } = offered.upload;
+  if (!parts) return send(deps, offered, putting);
+  try {
+    // It was started within this second.
+    if (parts.some(({ stored }) => stored) && file.changedMs >= Date.parse(startedAt) + 1000)
+      throw new RefusedError('It changed after its upload started.');
+    await transferEach(deps, {
+      atOnce: putsAtOnce,
+      failuresMax: 1,
+      itemsOf: () => ReadableStream.from(parts.keys()).values(),
+      nameOf: (at) => `part ${at + 1}`,
+      transfer: (at, stop) =>
+        send({ ...deps, stop }, offered, putting, at).finally(() => requireUnchanged(file)),
+    });
+    if (offered.upload.state === 'upload') await confirm(deps, offered, putting);
+  } catch (error) {
+    const why = error instanceof TransferError ? (error.cause ?? error) : error;
+    if (!(why instanceof RefusedError)) throw error;
+    const params = { ...putting.place, uploadId: offered.upload.uploadId ?? '' };
+    const canceling = { params, query: { name: file.name } };
+    const ends = await putting.client.askAgain(deps, 'cancelUpload', canceling).then(
+      () => 'is canceled: retry in about 2 hours',
+      () => 'ends in about a day: retry then',
+    );
+    throw new RefusedError(`${why.message} Its upload ${ends}, or use another name.`);
+  }
+}
+
+/** Has the server make the parts the file, or say what is in the way. @throws {CliError} @throws {TransferError} */
+async function confirm(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+  const params = { ...putting.place, uploadId: offered.upload.uploadId ?? '' };
+  const confirming = { params, body: { name: offered.file.name } };
+  await putting.client.askAgain(deps, 'confirmUpload', confirming).catch(async (error: unknown) => {
+    if (!(error instanceof CliError) || error.failure === 'unavailable') throw error;
+    await renew(deps, offered, putting);
+    if (offered.upload.state === 'upload') throw new TransferError(error.message);
+  });
+}
+
+async function requireUnchanged({ path: at, bytes, changedMs }: LocalFile): Promise<void> {
+  const now = await stat(at).catch(() => undefined);
+  if (now?.size !== bytes || now.ctimeMs !== changedMs)
+    throw new RefusedError('It changed while it was uploaded.');
+}
+
+/** Sends a file, or one of its parts, unless it's there. @throws {TransferError} what the last attempt failed with. */
+function send(deps: DownloadDeps, offered: Offered, putting: Putting, at = 0): Promise<void> {
+  const { file, sha256: oid } = offered;
+  const parts = () => offered.upload.parts ?? [{ ...offered.upload, bytes: file.bytes }];
+  let refusedUrl = '';
+  const attempt = async (onBytes: (bytes: number) => void): Promise<void> => {
+    // Its URL has expired, or it has arrived unheard. A URL that works is used again: another one would reserve as much.
+    if (parts()[at]?.url === refusedUrl) await renew(deps, offered, putting);
+    const { bytes: sizeBytes = 0, url: href, headers: header = {} } = parts()[at] ?? {};
+    if (offered.upload.state !== 'upload') return;
+    if (href === undefined) return onBytes(sizeBytes);
+    const startByte = parts()
+      .slice(0, at)
+      .reduce((sum, { bytes }) => sum + bytes, 0);
+    await withFile(file.path, (opened) =>
+      putObject(deps, {
+        open: async () => piecesOf(opened, { startByte, sizeBytes }),
+        to: 'store',
+        upload: { href, header },
+        object: { oid: offered.upload.parts ? undefined : oid, sizeBytes },
+        onBytes,
+      }),
+    ).catch((error: unknown) => {
+      if (error instanceof RefusedError) refusedUrl = href;
       throw error;
     });
-    return upload;
   };
-  return sendAgain(deps, { onBytes: putting.onBytes, attempt });
+  const onBytes = (bytes: number) => {
+    offered.sentBytes += bytes;
+    putting.onBytes(bytes);
+  };
+  return sendAgain(deps, { onBytes, attempt });
 }
 
 /** What an answer makes of a file, with the figures. */
@@ -190,7 +281,7 @@ function judge(upload: Upload, { place }: Putting): Pick<Outcome, 'state' | 'why
     return {
       state,
       why: upload.storedBytes
-        ? `another file, of ${formatBytes(upload.storedBytes)}, is ${name} already`
+        ? `a file of ${formatBytes(upload.storedBytes)} is ${name} already, not known to be the same`
         : `${name} is taken for about a day, by a delete or a broken upload`,
     };
   const whose = limit === 'repo' ? `${place.tenant}/${place.repo}` : place.tenant;

@@ -64,9 +64,7 @@ const uploadsBody = z
         inParts: z
           .boolean()
           .optional()
-          .describe(
-            'You can send parts: from 100 MiB on, get them. With sha256: only above 5 GiB, unchecked.',
-          ),
+          .describe('You can send parts: from 100 MiB on, get them. With sha256: only above 5 GiB.'),
       }),
     ),
     lifetimeSeconds,
@@ -98,9 +96,7 @@ const uploadSchema = z
     uploadId: z.string().optional().describe('Of a file in parts: confirms and cancels it.'),
     startedAt: time
       .optional()
-      .describe(
-        'When its first parts were requested. If your file is newer, cancel: stored parts are of the old one.',
-      ),
+      .describe('If your file changed since, cancel: stored parts are of the old one.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
     limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),

@@ -194,7 +194,7 @@ async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): 
   const { parts, startedAt = '' } = offered.upload;
   if (!parts) return send(deps, offered, putting);
   try {
-    // It was started within this second.
+    // Its time is in whole seconds.
     if (parts.some(({ stored }) => stored) && file.changedMs >= Date.parse(startedAt) + 1000)
       throw new RefusedError('It changed after its upload started.');
     await transferEach(deps, {

@@ -55,7 +55,7 @@ const uploadsBody = z
           .string()
           .regex(oidPattern, 'must be 64 lower-case hex digits')
           .optional()
-          .describe('The store then rejects other bytes.'),
+          .describe('The store then rejects other bytes, except in parts.'),
         contentType: z
           .string()
           .regex(/^[\w.+-]{1,127}\/[\w.+-]{1,127}$/, 'must be a media type without parameters')
@@ -94,9 +94,7 @@ const uploadSchema = z
       .optional()
       .describe('In place of a URL: PUT each to its own, then confirm. Request it again for fresh URLs.'),
     uploadId: z.string().optional().describe('Of a file in parts: confirms and cancels it.'),
-    startedAt: time
-      .optional()
-      .describe('If your file changed since, cancel: stored parts are of the old one.'),
+    startedAt: time.optional().describe('If your file changed since, cancel: stored parts are old.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
     limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { fileNameFault } from '../../../lambda/frame/access/rules/file-names.ts';
 import { filesPerRequest } from '../../../lambda/subjects/files/contract.ts';
@@ -21,7 +22,7 @@ import { formatAge } from '../../render.ts';
 import { type ApiOptions, cloneAddress, loginTenant, requireServerOf } from '../../server.ts';
 import { renderTable } from '../../table.ts';
 import { type View, viewOf } from '../../terminal.ts';
-import { continues, type DownloadDeps, transferring } from '../../transfer.ts';
+import { continues, type DownloadDeps, TransferError, transferring } from '../../transfer.ts';
 import { getFiles } from './get.ts';
 import { type Outcome, report, sumText } from './outcome.ts';
 
@@ -38,6 +39,8 @@ interface LocalFile {
   /** In the repo. */
   readonly name: string;
   readonly bytes: number;
+  /** When it was last written, or got its name, by the clock here. */
+  readonly changedMs: number;
 }
 
 /**
@@ -70,7 +73,8 @@ async function* filesAt(
   { prefix, name, onLeftOut }: { prefix: string; name: string; onLeftOut: (path: string) => void },
 ): AsyncGenerator<LocalFile> {
   const found = await stat(at).catch((cause) => throwUnreadable(at, cause));
-  if (found.isFile()) yield { path: at, name: (prefix + name).normalize('NFC'), bytes: found.size };
+  const { size: bytes, ctimeMs: changedMs } = found;
+  if (found.isFile()) yield { path: at, name: (prefix + name).normalize('NFC'), bytes, changedMs };
   if (!found.isDirectory()) return;
   const inside = name === '' ? prefix : `${prefix}${name}/`;
   for (const entry of await readdir(at, { withFileTypes: true }).catch((cause) =>
@@ -99,15 +103,17 @@ type Upload = BodyOf<'requestUploads'>['uploads'][number];
 
 interface Offered {
   readonly file: LocalFile;
-  readonly sha256: string;
-  readonly upload: Upload;
+  /** undefined: no PUT carries as much, and parts have none. */
+  readonly sha256: string | undefined;
+  /** What the server said last. */
+  upload: Upload;
+  sentBytes: number;
 }
 
 /** Once a file doesn't fit, no others are tried but those of its batch. @throws {CliError} @throws {TransferError} */
 async function putFiles(deps: DownloadDeps, files: readonly LocalFile[], putting: Putting): Promise<void> {
-  const note = ({ file: { name, path: at, bytes } }: Pick<Offered, 'file'>, said: Upload | string) => {
-    const isSent = typeof said !== 'string' && said.state === 'upload';
-    if (!isSent) putting.onBytes(bytes);
+  const note = ({ file: { name, path: at, bytes }, sentBytes }: Offered, said: Upload | string) => {
+    putting.onBytes(bytes - sentBytes);
     const judged =
       typeof said === 'string' ? ({ state: 'failed', why: said } as const) : judge(said, putting);
     const why =
@@ -120,12 +126,12 @@ async function putFiles(deps: DownloadDeps, files: readonly LocalFile[], putting
     nameOf: ({ file }) => file.path,
     async transfer(offer, stop) {
       const put = putFile({ ...deps, stop }, offer, putting);
-      const said = await put.catch((error: unknown) => {
+      const failed = await put.catch((error: unknown) => {
         if (error instanceof WrongBytesError) return 'it changed while it was uploaded';
         if (error instanceof RefusedError) return error.message;
         throw error;
       });
-      note(offer, said);
+      note(offer, failed ?? offer.upload);
     },
     onFailed: (offer, { message }) => note(offer, message),
   });
@@ -143,7 +149,8 @@ async function* offers(
       end += 1;
     }
     const batch: Omit<Offered, 'upload'>[] = [];
-    for (const file of files.slice(at, end)) batch.push({ file, sha256: await hashOf(deps, file) });
+    for (const file of files.slice(at, end))
+      batch.push({ file, sha256: await hashOf(deps, file), sentBytes: 0 });
     const uploads = await request(deps, batch, putting);
     yield* batch.map((each, index) => ({ ...each, upload: uploads[index] as Upload }));
     if (!uploads.some(({ state }) => state === 'over-limit' || state === 'no-space')) continue;
@@ -161,8 +168,10 @@ async function withFile<T>(
   return use(file).finally(() => file.close());
 }
 
-const hashOf = ({ stop }: DownloadDeps, { path: at, bytes: sizeBytes }: LocalFile) =>
-  withFile(at, (file) => sha256Of(file, { sizeBytes, stop }));
+const hashOf = async ({ stop }: DownloadDeps, { path: at, bytes: sizeBytes }: LocalFile) =>
+  sizeBytes > defaultSettings.objectBytesMax
+    ? undefined
+    : withFile(at, (file) => sha256Of(file, { sizeBytes, stop }));
 
 /** @returns one for each, in their order. @throws {CliError} */
 async function request(
@@ -170,36 +179,95 @@ async function request(
   batch: readonly Omit<Offered, 'upload'>[],
   { client, place }: Putting,
 ): Promise<readonly Upload[]> {
-  const files = batch.map(({ file: { name, bytes }, sha256 }) => ({ name, bytes, sha256 }));
+  const files = batch.map(({ file: { name, bytes }, sha256 }) => ({ name, bytes, sha256, inParts: true }));
   const asking = { params: { ...place }, body: { files, lifetimeSeconds }, requestKey: randomUUID() };
   return (await client.askAgain(deps, 'requestUploads', asking)).body.uploads;
 }
 
-/** @returns what the server said last. @throws {TransferError} what the last attempt failed with. */
-async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<Upload> {
-  const { file, sha256 } = offered;
-  let { upload } = offered;
-  let isRefused = false;
-  const attempt = async (onBytes: (bytes: number) => void): Promise<Upload> => {
-    // Its URL has expired, or the file has arrived unheard. A URL that works is used again: another one would reserve as much.
-    if (isRefused) [upload = upload] = await request(deps, [offered], putting);
-    const { state, url: href = '', headers: header = {} } = upload;
-    if (state !== 'upload') return upload;
+async function renew(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+  [offered.upload = offered.upload] = await request(deps, [offered], putting);
+}
+
+/** What breaks off in parts is continued by another call, what can't be is canceled. @throws {TransferError} @throws {CliError} */
+async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+  const { file } = offered;
+  const { parts, startedAt = '' } = offered.upload;
+  if (!parts) return send(deps, offered, putting);
+  try {
+    // Its time is in whole seconds.
+    if (parts.some(({ stored }) => stored) && file.changedMs >= Date.parse(startedAt) + 1000)
+      throw new RefusedError('It changed after its upload started.');
+    await transferEach(deps, {
+      atOnce: putsAtOnce,
+      failuresMax: 1,
+      itemsOf: () => ReadableStream.from(parts.keys()).values(),
+      nameOf: (at) => `part ${at + 1}`,
+      transfer: (at, stop) =>
+        send({ ...deps, stop }, offered, putting, at).finally(() => requireUnchanged(file)),
+    });
+    if (offered.upload.state === 'upload') await confirm(deps, offered, putting);
+  } catch (error) {
+    const why = error instanceof TransferError ? (error.cause ?? error) : error;
+    if (!(why instanceof RefusedError)) throw error;
+    const params = { ...putting.place, uploadId: offered.upload.uploadId ?? '' };
+    const canceling = { params, query: { name: file.name } };
+    const ends = await putting.client.askAgain(deps, 'cancelUpload', canceling).then(
+      () => 'is canceled: retry in about 2 hours',
+      () => 'ends in about a day: retry then',
+    );
+    throw new RefusedError(`${why.message} Its upload ${ends}, or use another name.`);
+  }
+}
+
+/** Has the server make the parts the file, or say what is in the way. @throws {CliError} @throws {TransferError} */
+async function confirm(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+  const params = { ...putting.place, uploadId: offered.upload.uploadId ?? '' };
+  const confirming = { params, body: { name: offered.file.name } };
+  await putting.client.askAgain(deps, 'confirmUpload', confirming).catch(async (error: unknown) => {
+    if (!(error instanceof CliError) || error.failure === 'unavailable') throw error;
+    await renew(deps, offered, putting);
+    if (offered.upload.state === 'upload') throw new TransferError(error.message);
+  });
+}
+
+async function requireUnchanged({ path: at, bytes, changedMs }: LocalFile): Promise<void> {
+  const now = await stat(at).catch(() => undefined);
+  if (now?.size !== bytes || now.ctimeMs !== changedMs)
+    throw new RefusedError('It changed while it was uploaded.');
+}
+
+/** Sends a file, or one of its parts, unless it's there. @throws {TransferError} what the last attempt failed with. */
+function send(deps: DownloadDeps, offered: Offered, putting: Putting, at = 0): Promise<void> {
+  const { file, sha256: oid } = offered;
+  const parts = () => offered.upload.parts ?? [{ ...offered.upload, bytes: file.bytes }];
+  let refusedUrl = '';
+  const attempt = async (onBytes: (bytes: number) => void): Promise<void> => {
+    // Its URL has expired, or it has arrived unheard. A URL that works is used again: another one would reserve as much.
+    if (parts()[at]?.url === refusedUrl) await renew(deps, offered, putting);
+    const { bytes: sizeBytes = 0, url: href, headers: header = {} } = parts()[at] ?? {};
+    if (offered.upload.state !== 'upload') return;
+    if (href === undefined) return onBytes(sizeBytes);
+    const startByte = parts()
+      .slice(0, at)
+      .reduce((sum, { bytes }) => sum + bytes, 0);
     await withFile(file.path, (opened) =>
       putObject(deps, {
-        open: async () => piecesOf(opened, { startByte: 0, sizeBytes: file.bytes }),
+        open: async () => piecesOf(opened, { startByte, sizeBytes }),
         to: 'store',
         upload: { href, header },
-        object: { oid: sha256, sizeBytes: file.bytes },
+        object: { oid: offered.upload.parts ? undefined : oid, sizeBytes },
         onBytes,
       }),
     ).catch((error: unknown) => {
-      isRefused = error instanceof RefusedError;
+      if (error instanceof RefusedError) refusedUrl = href;
       throw error;
     });
-    return upload;
   };
-  return sendAgain(deps, { onBytes: putting.onBytes, attempt });
+  const onBytes = (bytes: number) => {
+    offered.sentBytes += bytes;
+    putting.onBytes(bytes);
+  };
+  return sendAgain(deps, { onBytes, attempt });
 }
 
 /** What an answer makes of a file, with the figures. */
@@ -213,7 +281,7 @@ function judge(upload: Upload, { place }: Putting): Pick<Outcome, 'state' | 'why
     return {
       state,
       why: upload.storedBytes
-        ? `another file, of ${formatBytes(upload.storedBytes)}, is ${name} already`
+        ? `a file of ${formatBytes(upload.storedBytes)} is ${name} already, not known to be the same`
         : `${name} is taken for about a day, by a delete or a broken upload`,
     };
   const whose = limit === 'repo' ? `${place.tenant}/${place.repo}` : place.tenant;

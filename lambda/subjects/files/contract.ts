@@ -55,7 +55,7 @@ const uploadsBody = z
           .string()
           .regex(oidPattern, 'must be 64 lower-case hex digits')
           .optional()
-          .describe('The store then rejects other bytes.'),
+          .describe('The store then rejects other bytes, except in parts.'),
         contentType: z
           .string()
           .regex(/^[\w.+-]{1,127}\/[\w.+-]{1,127}$/, 'must be a media type without parameters')
@@ -64,7 +64,7 @@ const uploadsBody = z
         inParts: z
           .boolean()
           .optional()
-          .describe('You can send parts: from 100 MiB on, get them. Without sha256 and contentType.'),
+          .describe('You can send parts: from 100 MiB on, get them. With sha256: only above 5 GiB.'),
       }),
     ),
     lifetimeSeconds,
@@ -94,6 +94,7 @@ const uploadSchema = z
       .optional()
       .describe('In place of a URL: PUT each to its own, then confirm. Request it again for fresh URLs.'),
     uploadId: z.string().optional().describe('Of a file in parts: confirms and cancels it.'),
+    startedAt: time.optional().describe('If your file changed since, cancel: stored parts are old.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
     limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),

@@ -247,7 +247,7 @@ async function wrongInParts(
   const inParts = files.filter((file) => isInParts(settings, file));
   const refuse = (why: string, file = inParts[0]) =>
     file && problem('invalid-body', `files.${files.indexOf(file)}: ${why}.`);
-  const checked = inParts.find(({ sha256, contentType }) => sha256 ?? contentType);
+  const checked = inParts.find((file) => (file.inParts ? undefined : file.sha256) ?? file.contentType);
   if (checked)
     return refuse('a file in parts, such as one above 5 GiB, has neither sha256 nor contentType', checked);
   const count = inParts.reduce((sum, { bytes }) => sum + partCountOf(settings, bytes), 0);

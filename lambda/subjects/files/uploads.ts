@@ -134,6 +134,7 @@ async function said(
       return {
         state: 'upload',
         uploadId: verdict.upload,
+        startedAt: iso(found.upload.createdAtMs),
         parts: await partsBody(deps, found, asked.lifetimeMs),
         expiresAt,
       };

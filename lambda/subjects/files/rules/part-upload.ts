@@ -47,12 +47,13 @@ export function fileBytesMax({ objectBytesMax, chunkedBytesMax }: Settings): num
   return Math.max(objectBytesMax, inParts);
 }
 
-/** @param file.inParts whoever asks can send parts. */
+/** @param file.inParts whoever asks can send parts. With a SHA-256, it would rather have that checked, which no parts are. */
 export function isInParts(
   { objectBytesMax }: Settings,
-  { bytes, inParts = false }: { bytes: number; inParts?: boolean | undefined },
+  file: { bytes: number; inParts?: boolean | undefined; sha256?: string | undefined },
 ): boolean {
-  return bytes > objectBytesMax || (inParts && bytes >= inPartsFromBytes);
+  const { bytes, inParts = false, sha256 } = file;
+  return bytes > objectBytesMax || (inParts && sha256 === undefined && bytes >= inPartsFromBytes);
 }
 
 export function partBytesOf({ objectBytesMax }: Settings, sizeBytes: number): number {

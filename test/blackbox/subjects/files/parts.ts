@@ -50,6 +50,10 @@ export function partTests(api: () => Api): void {
           422,
           /^files\.0: a file in parts, such as/,
         );
+      const mayBe = { sha256: 'a'.repeat(64), inParts: true };
+      expect(await place.one({ name: 'c', bytes: gib, ...mayBe })).not.toHaveProperty('parts');
+      expect(await place.one({ name: 'd', bytes: gib, inParts: true })).toHaveProperty('parts');
+      expect(await place.one({ name: 'e', bytes: 6 * gib, ...mayBe })).toHaveProperty('parts');
       expectProblem(await ask([{ name: 'a', bytes: 5_000 * gib + 1 }]), 422, /can be up to 4\.88 TiB/);
       const many = await ask(Array.from({ length: 11 }, (_, at) => ({ name: `${at}`, bytes: 6 * gib })));
       expect([many.status, codeOf(many.text).code]).toEqual([413, 'too-many-files']);

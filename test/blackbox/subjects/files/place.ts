@@ -21,6 +21,7 @@ const uploadShape = z.strictObject({
     )
     .optional(),
   uploadId: z.string().optional(),
+  startedAt: z.iso.datetime().optional(),
   storedBytes: z.int().optional(),
   limit: z.enum(['tenant', 'repo']).optional(),
   usedBytes: z.int().optional(),

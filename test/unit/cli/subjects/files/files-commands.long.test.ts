@@ -125,7 +125,7 @@ describe('files', () => {
     await files('put', at('a'));
     const { code, err } = await files('put', at('b'), '--as', 'a');
     expect(code).toBe(5);
-    expect(err).toContain(`${at('b')}: another file, of 10 B, is a already\n`);
+    expect(err).toContain(`${at('b')}: a file of 10 B is a already, not known to be the same\n`);
     await files('get', 'a', '--output', at('got'));
     expect(readFileSync(at('got/a')).equals(content)).toBe(true);
   });

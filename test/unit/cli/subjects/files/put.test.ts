@@ -27,17 +27,29 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** @param says what the API answers, and the store: 'broken' ends the connection. The last for all that follow. */
-async function put(says: { api: readonly Answer[]; store: readonly (Answer | 'broken')[] }) {
-  const asked: { key: string | undefined; body: unknown }[] = [];
+/**
+ * @param says what the API answers, and the store: 'broken' ends the connection. The last for all that follow. `onPut`: when a PUT
+ * arrives.
+ */
+async function put(says: {
+  api: readonly Answer[];
+  store: readonly (Answer | 'broken')[];
+  onPut?: (file: string) => void;
+}) {
+  const asked: { key: string | undefined; body: unknown; line: string }[] = [];
   const stored: string[] = [];
   const paused: number[] = [];
   let puts = 0;
+  const file = join(tempFolder(), 'a.txt');
+  writeFileSync(file, content);
   server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     const body = await bodyOf(request);
-    const isApi = request.method === 'POST';
-    if (isApi) asked.push({ key: request.headers['idempotency-key']?.toString(), body: JSON.parse(body) });
-    else puts += 1;
+    const isApi = request.method !== 'PUT';
+    const line = `${request.method} ${request.url?.replace('/v1/tenants/acme/repos/media/', '')}`;
+    const key = request.headers['idempotency-key']?.toString();
+    if (isApi) asked.push({ key, body: body === '' ? undefined : JSON.parse(body), line });
+    else says.onPut?.(file);
+    if (!isApi) puts += 1;
     const answers = isApi ? says.api : says.store;
     const answer = answers[Math.min(isApi ? asked.length : puts, answers.length) - 1] ?? 'broken';
     if (answer === 'broken') return request.socket.destroy();
@@ -47,8 +59,6 @@ async function put(says: { api: readonly Answer[]; store: readonly (Answer | 'br
   });
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const file = join(tempFolder(), 'a.txt');
-  writeFileSync(file, content);
   const result = await cli(['files', 'put', file, '--tenant', 'acme', '--repo', 'media', '--json'], {
     env: { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: 'x' },
     sleep: async (...args: number[]) => void paused.push(...args),
@@ -77,7 +87,7 @@ describe('files put', () => {
     });
     expect([code, stateIn(out)]).toEqual([0, 'uploaded']);
     expect(asked[0]?.body).toEqual({
-      files: [{ name: 'a.txt', bytes: content.length, sha256 }],
+      files: [{ name: 'a.txt', bytes: content.length, sha256, inParts: true }],
       lifetimeSeconds: 1800,
     });
     expect(new Set(asked.map(({ key }) => key)).size).toBe(1);
@@ -109,7 +119,9 @@ describe('files put', () => {
       store: [{ status: 412 }],
     });
     expect(code).toBe(5);
-    expect(err).toMatch(/a\.txt: another file, of 5 B, is a\.txt already\nA stored file never changes/);
+    expect(err).toMatch(
+      /a\.txt: a file of 5 B is a\.txt already, not known to be the same\nA stored file never changes/,
+    );
   });
 
   it('gives up what is refused twice, and says so', async () => {
@@ -128,5 +140,94 @@ describe('files put', () => {
     const { code, err } = await put({ api: [said({ state: 'no-space', freeBytes: 1024 })], store: [] });
     expect(code).toBe(5);
     expect(err).toContain("a.txt: the server's disk has 1 KiB free for uploads");
+  });
+});
+
+describe('files put of a file in parts', () => {
+  const uploadId = '0'.repeat(32);
+  const startedAt = '2999-01-01T00:00:00Z';
+  const bytesOf = [8, 8, content.length - 16];
+  /** @param stored numbers of those that are there. */
+  const parts = (stored: readonly number[], more: object = {}) =>
+    said({
+      state: 'upload',
+      uploadId,
+      startedAt,
+      parts: bytesOf.map((bytes, at) => ({
+        number: at + 1,
+        bytes,
+        ...(stored.includes(at + 1) ? { stored: true } : { url: `http://STORE/${at + 1}`, headers: {} }),
+      })),
+      ...more,
+    });
+  const confirmed = { status: 200, body: { name: 'a.txt', bytes: content.length } };
+  const canceled = { status: 202, body: { uploadId, fileCount: 1, bytes: content.length } };
+  const cancels = `DELETE uploads/${uploadId}?name=a.txt`;
+  const linesOf = ({ asked }: Awaited<ReturnType<typeof put>>) => asked.map(({ line }) => line);
+  const why = ({ out }: { out: string }) => (JSON.parse(out) as { files: { why?: string }[] }).files[0]?.why;
+
+  it('sends each, and has them made the file', async () => {
+    const result = await put({ api: [parts([]), confirmed], store: [done] });
+    expect([result.code, stateIn(result.out)]).toEqual([0, 'uploaded']);
+    expect(linesOf(result)).toEqual(['POST uploads', `POST uploads/${uploadId}`]);
+    expect(result.asked[1]?.body).toEqual({ name: 'a.txt' });
+    expect(result.stored.toSorted()).toEqual(
+      [content.slice(0, 8), content.slice(8, 16), content.slice(16)].toSorted(),
+    );
+  });
+
+  it('sends what is missing, and a part that broke off again', async () => {
+    const result = await put({ api: [parts([1, 3]), confirmed], store: ['broken', { status: 503 }, done] });
+    expect([result.code, result.stored, result.puts]).toEqual([0, [content.slice(8, 16)], 3]);
+  });
+
+  it('asks for URLs again that have expired', async () => {
+    const result = await put({
+      api: [parts([1, 3]), parts([1, 3]), confirmed],
+      store: [{ status: 403 }, done],
+    });
+    expect([result.code, result.stored]).toEqual([0, [content.slice(8, 16)]]);
+    expect(linesOf(result)).toEqual(['POST uploads', 'POST uploads', `POST uploads/${uploadId}`]);
+  });
+
+  it('keeps it to be continued if the server misses a part by now', async () => {
+    const result = await put({
+      api: [parts([1, 3]), problem(409, 'parts-missing'), parts([1, 3])],
+      store: [done],
+    });
+    expect([result.code, result.puts, linesOf(result).length]).toEqual([1, 1, 3]);
+    expect(result.err).toContain('continues with what is missing');
+  });
+
+  it('says that another file was faster', async () => {
+    const taken = said({ state: 'name-taken', storedBytes: 5 });
+    const result = await put({ api: [parts([1, 3]), problem(409, 'name-taken'), taken], store: [done] });
+    expect([result.code, stateIn(result.out)]).toEqual([5, 'name-taken']);
+  });
+
+  it('cancels what the store refuses twice', async () => {
+    const result = await put({ api: [parts([1, 3]), parts([1, 3]), canceled], store: [{ status: 403 }] });
+    expect([result.code, result.puts, linesOf(result).at(-1)]).toEqual([1, 2, cancels]);
+    expect(why(result)).toContain('The store returned 403. Its upload is canceled');
+  });
+
+  it('cancels the upload of a file that changes', async () => {
+    const onPut = (file: string) => writeFileSync(file, content.toUpperCase());
+    const result = await put({ api: [parts([1, 3]), canceled], store: [done], onPut });
+    expect([result.code, linesOf(result)]).toEqual([1, ['POST uploads', cancels]]);
+    expect(why(result)).toContain('It changed while it was uploaded. Its upload is canceled');
+  });
+
+  it('cancels an upload that is older than the file, if parts are there', async () => {
+    const old = { startedAt: '2001-01-01T00:00:00Z' };
+    const result = await put({ api: [parts([2], old), canceled], store: [done] });
+    expect([result.code, result.puts, linesOf(result).at(-1)]).toEqual([1, 0, cancels]);
+    expect((await put({ api: [parts([], old), confirmed], store: [done] })).code).toBe(0);
+  });
+
+  it('keeps it to be continued if the store is out of reach', async () => {
+    const result = await put({ api: [parts([1, 3])], store: ['broken'] });
+    expect([result.code, result.puts, linesOf(result)]).toEqual([1, 6, ['POST uploads']]);
+    expect(result.err).toContain('continues with what is missing');
   });
 });

@@ -121,6 +121,7 @@ describe('the bucket', () => {
           Match.objectLike({ Prefix: '_exports/' }),
           Match.objectLike({ Prefix: '_parts/' }),
           Match.objectLike({ Prefix: '_gc/' }),
+          Match.objectLike({ Prefix: '_usage/', ExpirationInDays: 402 }),
         ],
       },
       VersioningConfiguration: Match.absent(),

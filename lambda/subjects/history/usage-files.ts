@@ -41,7 +41,7 @@ async function writeHours(deps: Deps): Promise<number> {
 }
 
 /** Without a number and an ending. In the order of time. */
-const fileName = (startMs: number): string =>
+export const usageFileName = (startMs: number): string =>
   `${ownFolders.usage}/${hourName(startMs).slice(0, -1).replaceAll(/[-T]/g, '/')}`;
 
 /** What was written is replaced by the same. The first file comes last: with it, the hour is whole. */
@@ -51,7 +51,7 @@ async function writeHour(
 ): Promise<void> {
   const hour = { fromMs: startMs, toMs: startMs + hourMs, limit: pageRecords };
   const put = (number: string, text: string) =>
-    archives.put(`${fileName(startMs)}${number}.jsonl`, Buffer.from(text));
+    archives.put(`${usageFileName(startMs)}${number}.jsonl`, Buffer.from(text));
   let [first, text, number]: [string | undefined, string, number] = [undefined, '', 1];
   for (let after: UsagePlace | undefined, isLast = false; !isLast; ) {
     const { usage, next } = await usagePage(deps, { ...hour, after });
@@ -67,7 +67,7 @@ async function writeHour(
 /** @throws {StoreUnavailableError} */
 async function removeOld({ listing, store, clock }: Pick<CoreDeps, 'clock'> & UsageFiles): Promise<void> {
   const nowMs = clock.nowMs();
-  const kept = fileName(nowMs - keptMs);
+  const kept = usageFileName(nowMs - keptMs);
   for await (const page of listPages(listing, { prefix: `${ownFolders.usage}/` })) {
     const keys = [...Array(page.keyCount).keys()].map(page.keyAt, page).filter((key) => key < kept);
     for (const error of (await store.delete(keys, { deadlineMs: nowMs + deleteRunMs })).values()) throw error;

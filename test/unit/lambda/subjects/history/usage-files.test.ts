@@ -6,6 +6,7 @@ import { hourMs } from '../../../../../lambda/subjects/history/rules/byte-hours.
 import { fileCharactersMax, usageFileBeat } from '../../../../../lambda/subjects/history/usage-files.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
+import { adminToken } from '../../../../support/memory/deps.ts';
 import { MemoryStack } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
@@ -30,10 +31,12 @@ type World = Awaited<ReturnType<typeof world>>;
 
 /** What the API says of an hour, in lines. */
 async function asked({ made }: World, fromMs: number): Promise<string> {
-  const operation = byteHoursOperations['GET /v1/usage'];
-  const event = httpEvent({ method: 'GET', rawPath: '/v1/usage' });
-  const given = { query: { format: 'jsonl', from: fromMs, to: fromMs + hourMs, limit: 1000 }, event };
-  const { body } = (await operation(made.deps, given as never)) as unknown as { body: string };
+  const headers = { authorization: `Bearer ${adminToken}` };
+  const iso = (atMs: number) => new Date(atMs).toISOString().replace('.000', '');
+  const { body = '' } = await byteHoursOperations['GET /v1/usage'](made.deps, {
+    ...httpEvent({ method: 'GET', path: '/v1/usage', headers }),
+    queryStringParameters: { format: 'jsonl', from: iso(fromMs), to: iso(fromMs + hourMs) },
+  });
   return body;
 }
 
@@ -134,11 +137,11 @@ describe('files of usage', () => {
     const { made, beat, keys } = await world();
     await beat();
     const old = made.nowMs - 400 * day;
-    const name = (atMs: number) => `_usage/${new Date(atMs).toISOString().slice(0, 13).replaceAll(/[-T]/g, '/')}`;
+    const name = (atMs: number) =>
+      `_usage/${new Date(atMs).toISOString().slice(0, 13).replaceAll(/[-T]/g, '/')}`;
     const stays = ['_usag/1', '_usage2/1', 'acme/2020/01/01/00.jsonl'];
     for (const key of stays) made.objects.put(key, 1);
-    for (let hour = -1500; hour <= 0; hour += 1)
-      made.objects.put(`${name(old + hour * hourMs)}.jsonl`, 1);
+    for (let hour = -1500; hour <= 0; hour += 1) made.objects.put(`${name(old + hour * hourMs)}.jsonl`, 1);
     made.objects.put(`${name(old)}-2.jsonl`, 1);
     made.nowMs += hourMs;
     made.beforeDelete = () => {

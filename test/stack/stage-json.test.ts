@@ -34,7 +34,6 @@ const stage = {
 } satisfies DeploymentSettingsInput;
 
 const code = Object.values<TestedSubject>(subjects).flatMap((each) => Object.entries(each.code ?? {}));
-const lists = code.filter(([, { set }]) => Array.isArray(set));
 
 const jsonOf = (settings: DeploymentSettingsInput) => stageJson(parseDeploymentSettings('test', settings));
 /** The text that an expression stands for. */
@@ -65,7 +64,7 @@ describe('the settings that become code', () => {
   });
 
   const haveSome = new Map(Object.entries(parseDeploymentSettings('test', {})));
-  const emptied = lists.filter(([name]) => haveSome.get(name)?.toString() !== '');
+  const emptied = code.filter(([name]) => haveSome.get(name)?.toString() !== '');
   it.each(emptied)('are in code where a stage wants none: %s', (name) => {
     expect(text(jsonOf({ [name]: [] })[`stageJson.${name}`])).toBe('[]');
   });
@@ -158,7 +157,7 @@ describe('a function', () => {
     expect(textsIn(after.code, 'https://of-this-stage')).toEqual([stage.limitContactUrl]);
   });
 
-  it.each(lists)('has its settings in its code as they were set: %s', (name, { set }) => {
+  it.each(code)('has its settings in its code as they were set: %s', (name, { set }) => {
     expect(textsIn(bundled({ [name]: set }).code, '[{')).toEqual([JSON.stringify(set)]);
   });
 });

@@ -36,9 +36,6 @@ export const history = {
     js: (recipes) => 'stripe' in recipes,
   },
   variables: { refresh: ['BUCKET', 'S3_REGION'] },
-  code: {
-    usageFiles: { set: true, read: (json) => json !== undefined, functions: ['refresh'] },
-  },
   beside: {
     folder: '_usage',
     reached: [

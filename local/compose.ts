@@ -115,7 +115,10 @@ const creators = <L extends Readonly<Record<string, { readonly create: unknown }
 /** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  Omit<NeedsOfAll<Creators<typeof subjectPorts>>, 'adminSha256' | 'exportsAs'> & {
+  Omit<
+    NeedsOfAll<Creators<typeof subjectPorts>>,
+    'adminSha256' | 'exportsAs' | 'store' | 'listing' | 'archives'
+  > & {
     metrics?: Deps['metrics'] | undefined;
   };
 
@@ -155,7 +158,12 @@ export function composeEmbedded({
   const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
-  const ofSubjects = { ...given, adminSha256, exportsAs };
+  const objects = {
+    store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
+    listing,
+    archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
+  };
+  const ofSubjects = { ...given, ...objects, adminSha256, exportsAs };
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
@@ -164,7 +172,7 @@ export function composeEmbedded({
     eventBus: { publish: async () => undefined },
     allowsLoopback,
     admin: { sha256s: async () => [adminSha256] },
-    store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
+    ...objects,
     proveOnlyNew: onlyNewProver({
       store: requests,
       signer: createUrlSigner(place),
@@ -172,12 +180,10 @@ export function composeEmbedded({
       clock,
       ids: given.ids,
     }),
-    listing,
     adoptedRepos,
     scan: createPathScan({ listing, clock, settings, log }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
     storageClasses,
     signer: pausingSigner(
       adoptedSigner(createUrlSigner({ ...place, ...(serve && { endpoint: url }) }), adoptedRepos),

@@ -55,6 +55,7 @@ export interface ServeSettings {
   readonly adopt?: string;
   readonly gcWatch?: string;
   readonly loopbackWebhooks?: boolean;
+  readonly usageFiles?: boolean;
 }
 
 interface RunningServer {

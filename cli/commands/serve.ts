@@ -66,6 +66,7 @@ export function registerServe(program: Command, context: CliContext): void {
     new Option('--adopt <file>', "repos in another LFS server's layout"),
     new Option('--cors-origins <list>', 'origins of web pages that can call the API, with commas'),
     new Option('--gc-watch <minutes>', 'shortest time from "gc open" to "gc run" (default: 1440)'),
+    new Option('--usage-files', 'also write each hour of usage to _usage/ in the store'),
     new Option('--loopback-webhooks', 'allow webhooks to this machine, by plain HTTP'),
   ];
   for (const option of options) command.addOption(option);

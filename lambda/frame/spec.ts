@@ -46,6 +46,8 @@ export interface FunctionSpec {
   readonly bucket?: readonly BucketAction[];
   /** Actions on what the service stores beside objects, beside what {@link FunctionSpec.objects} allows, by own scope. */
   readonly own?: Readonly<Record<string, readonly ObjectAction[]>>;
+  /** It reaches the store only in a stage with this setting. */
+  readonly storeOnlyWith?: string;
   /** Knows how the stage makes exports, if it does. */
   readonly knowsExports?: true;
   /** What it does with queues, by their names. */

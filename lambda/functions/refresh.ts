@@ -1,7 +1,7 @@
 import type { CoreDeps } from '../core/ledger/core-deps.ts';
 import { refresh } from '../core/ledger/reconcile-requests.ts';
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
-import { allThose, type Those } from '../core/rules/lists.ts';
+import { allOf, allThose, type Those } from '../core/rules/lists.ts';
 import type { NeedsOfAll } from '../core/rules/types.ts';
 import { storesOf } from '../core/table/stores.ts';
 import { deployed } from '../frame/aws/deployed.ts';
@@ -11,6 +11,7 @@ import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
 import * as stores from '../lists/stores.ts';
 import { heard, jobQueues, optional, queue, table } from '../parts.ts';
+import * as parts from './needs/refresh.ts';
 
 /** The schedule's target. */
 export function create(
@@ -47,6 +48,7 @@ export function refreshDeps() {
     ...jobQueues(),
     queue: queue(),
     ...storesOf(allThose(beats, 'stores'), tables),
+    ...allOf(parts, {}),
   };
 }
 

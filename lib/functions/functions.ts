@@ -157,6 +157,13 @@ export function functionNamesOf(settings: DeploymentSettings): FunctionName[] {
   return names.filter((name) => !off.includes(name));
 }
 
+/** What a function may do in a stage. */
+function specIn(settings: DeploymentSettings, name: FunctionName): FunctionSpec {
+  const { storeOnlyWith: setting, ...spec } = functionSpecs[name];
+  const isOff = setting !== undefined && !Reflect.get(settings, setting);
+  return isOff ? { ...spec, objects: [], bucket: [], own: {} } : spec;
+}
+
 /** What sends to the queue that invokes it. */
 const isSelfSending = ({ queues = {} }: FunctionSpec) =>
   Object.values(queues).some((uses) => uses.includes('send') && uses.includes('receive'));
@@ -191,7 +198,7 @@ export class Functions extends Construct {
   }
 
   #build(name: FunctionName, bundles: Bundles, { settings, resources }: FunctionsProps): HandlerFunction {
-    const spec = functionSpecs[name];
+    const spec = specIn(settings, name);
     return new HandlerFunction(this, name, {
       code: bundles.code(spec.file, spec),
       description: spec.description,

@@ -4,4 +4,5 @@
  */
 
 export { identityIssuers } from './ci/identity-issuers.ts';
+export { usageFiles } from './history/usage-files.ts';
 export { gitHosts } from './hosts/git-hosts.ts';

@@ -121,6 +121,7 @@ describe('the bucket', () => {
           Match.objectLike({ Prefix: '_exports/' }),
           Match.objectLike({ Prefix: '_parts/' }),
           Match.objectLike({ Prefix: '_gc/' }),
+          Match.objectLike({ Prefix: '_usage/', ExpirationInDays: 402 }),
         ],
       },
       VersioningConfiguration: Match.absent(),
@@ -161,6 +162,7 @@ describe('the bucket', () => {
           Match.objectLike({ Prefix: '_exports/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
           Match.objectLike({ Prefix: '_parts/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
           Match.objectLike({ Prefix: '_gc/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
+          Match.objectLike({ Prefix: '_usage/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
         ],
       },
     });
@@ -178,10 +180,11 @@ describe('the bucket', () => {
             { Status: 'Enabled', Prefix: '_exports/', ExpirationInDays: keepDays + 2 },
             { Status: 'Enabled', Prefix: '_parts/', ExpirationInDays: 10 },
             { Status: 'Enabled', Prefix: '_gc/', ExpirationInDays: 32 },
+            { Status: 'Enabled', Prefix: '_usage/', ExpirationInDays: 402 },
           ],
         },
       });
-      expect(['_exports', '_parts', '_gc'].filter(isTenantName)).toEqual([]);
+      expect(['_exports', '_parts', '_gc', '_usage'].filter(isTenantName)).toEqual([]);
     },
   );
 

@@ -7,7 +7,7 @@ import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import type { TestedFunction, TestedSubject } from '../support/subject.ts';
 import * as subjects from '../support/subjects.ts';
 import { backgroundFunctions, templateOf } from './stack-template.ts';
-import { trusting } from './trusting.ts';
+import { trusting, writing } from './trusting.ts';
 
 interface FunctionProperties {
   readonly Timeout: number;
@@ -70,7 +70,12 @@ describe('the functions', () => {
   let functions: Map<string, FunctionProperties>;
 
   beforeAll(() => {
-    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, ...trusting });
+    template = templateOf({
+      storeEvents: true,
+      email: { from: 'quota@example.com' },
+      ...trusting,
+      ...writing,
+    });
     functions = functionsOf(template);
   });
 

@@ -9,7 +9,7 @@ import * as subjects from '../support/subjects.ts';
 import { mayDo } from '../support/table-grants.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
-import { trusting } from './trusting.ts';
+import { trusting, writing } from './trusting.ts';
 
 const countPartitions = ['TENANT#*', 'SHARDS#*', 'HISTORY#*', 'ALERT#*'];
 const linkPartitions = ['MAPPED#*', 'LINK#*', 'PINNED#*'];
@@ -75,6 +75,7 @@ const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   'reachable-sets': (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/keep-*`,
   candidates: (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/*/candidates-*`,
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
+  'usage-files': (action) => `s3:${action} on ObjectStorageBucket/_usage/*`,
   chunk: (action) => `s3:${action} on ObjectStorageBucket/_parts/*`,
   chunks: (action) => `sqs:${action} on ChunkWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
@@ -111,7 +112,8 @@ describe('grants', () => {
   let grants: Map<string, string[]>;
 
   beforeAll(() => {
-    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' }, ...trusting });
+    const email = { from: 'quota@example.com' };
+    template = templateOf({ storeEvents: true, email, ...trusting, ...writing });
     grants = grantsOf(template);
   });
 
@@ -119,14 +121,17 @@ describe('grants', () => {
     expect(grants.get(name)).toEqual(documentedGrants().get(name));
   });
 
-  it('are the same without store events, e-mail and git hosts, except for their functions and on their queues', () => {
+  it('are the same without store events, e-mail, git hosts and files of usage, except for their functions, on their queues, and on the store', () => {
     const {
       storeEvents: _,
       sendEmail: __,
       copyObject: ___,
       ...usual
     } = Object.fromEntries(
-      [...grants].map(([name, lines]) => [name, lines.filter((line) => !isOfEvents(line))]),
+      [...grants].map(([name, lines]) => [
+        name,
+        lines.filter((line) => !isOfEvents(line) && !(name === 'refresh' && line.startsWith('s3:'))),
+      ]),
     );
     expect(Object.fromEntries(grantsOf(templateOf()))).toEqual(usual);
   });
@@ -324,7 +329,7 @@ describe('grants', () => {
 
 describe('grants with an external store', () => {
   it('replace S3 by the secret with the credentials of the store', () => {
-    const external = grantsOf(templateOf({ objectStore: externalStore }));
+    const external = grantsOf(templateOf({ objectStore: externalStore, ...writing }));
     for (const [name, documented] of documentedGrants()) {
       if (['storeEvents', 'sendEmail', 'copyObject'].includes(name)) continue;
       const reachesStore = documented.some((line) => line.startsWith('s3:'));

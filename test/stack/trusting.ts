@@ -2,3 +2,6 @@
 export const trusting = {
   gitHosts: [{ id: 'github', kind: 'github' as const, url: 'https://api.github.com' }],
 };
+
+/** The same of one that writes files of usage. */
+export const writing = { usageFiles: true };

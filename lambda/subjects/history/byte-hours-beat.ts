@@ -8,24 +8,26 @@ import { createDynamoDbCorrections as corrections } from './correction-store.ts'
 import type { ByteHourPorts, UsageHookPorts } from './ports.ts';
 import { finalUntilMs, hourMs, hourName } from './rules/byte-hours.ts';
 
-/** With what the schedule has. */
-const sentKey = { pk: 'SCHEDULE', sk: 'USAGE' };
-
 /**
- * Until when hours were sent, one item for all tenants. With times, it's moved from one to the other, unless somebody else has
- * moved it.
+ * Until when hours were sent, one item for all tenants, with what the schedule has. With times, it's moved from one to the other,
+ * unless somebody else has moved it.
  *
  * @returns as it is now. undefined: none was ever sent.
  */
-const sentHours = (table: Table) => async (moved?: { fromMs: number | undefined; toMs: number }) => {
-  if (moved) {
-    const condition = moved.fromMs === undefined ? absent : '#untilMs = :from';
-    const item = { ...sentKey, untilMs: moved.toMs };
-    await putItem(table, { item, condition, values: { ':from': moved.fromMs } });
-  }
-  const item = await getItem(table, sentKey);
-  return item && Number(item['untilMs']);
-};
+export const sentHoursAs =
+  (sk: string) => (table: Table) => async (moved?: { fromMs: number | undefined; toMs: number }) => {
+    const key = { pk: 'SCHEDULE', sk };
+    if (moved) {
+      const condition = moved.fromMs === undefined ? absent : '#untilMs = :from';
+      const item = { ...key, untilMs: moved.toMs };
+      await putItem(table, { item, condition, values: { ':from': moved.fromMs } });
+    }
+    const item = await getItem(table, key);
+    return item && Number(item['untilMs']);
+  };
+
+export type SentHours = ReturnType<ReturnType<typeof sentHoursAs>>;
+const sentHours = sentHoursAs('USAGE');
 
 /** Records of one message, and what they take at most: a queue takes 256 KiB. */
 const recordsMax = 1000;
@@ -38,26 +40,28 @@ const oldestMs = 30 * 24 * hourMs;
 
 type Deps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
   ByteHourPorts &
-  UsageHookPorts & { readonly sentHours: ReturnType<typeof sentHours> };
+  UsageHookPorts & { readonly sentHours: SentHours };
 
 /**
  * Sends the hours that became final since it was done last. What dies in between sends an hour again: its records are the same. It
- * begins with the first hour that becomes final after the webhook was set. It never fails.
+ * begins with the first hour that becomes final after it was set. It never fails.
  *
  * @returns how many hours were sent.
  */
-async function sendHours(deps: Deps): Promise<number> {
-  const { sentHours: sent, usageHookIsSet, clock, log } = deps;
+export async function sendFinalHours(
+  { clock, log }: Pick<CoreDeps, 'clock' | 'log'>,
+  by: { isSet: () => Promise<boolean>; sent: SentHours; send: (startMs: number) => Promise<void> },
+): Promise<number> {
   let hours = 0;
   try {
-    if (!(await usageHookIsSet?.())) return 0;
+    if (!(await by.isSet())) return 0;
     const untilMs = finalUntilMs(clock.nowMs());
-    let fromMs = await sent();
+    let fromMs = await by.sent();
     const firstMs = fromMs === undefined ? untilMs : Math.max(fromMs, untilMs - oldestMs);
-    if (fromMs === undefined) await sent({ fromMs, toMs: untilMs });
+    if (fromMs === undefined) await by.sent({ fromMs, toMs: untilMs });
     for (let startMs = firstMs; startMs < untilMs && hours < hoursAtOnce; startMs += hourMs) {
-      await sendHour(deps, startMs);
-      fromMs = await sent({ fromMs, toMs: startMs + hourMs });
+      await by.send(startMs);
+      fromMs = await by.sent({ fromMs, toMs: startMs + hourMs });
       hours += 1;
     }
   } catch (error) {
@@ -65,6 +69,13 @@ async function sendHours(deps: Deps): Promise<number> {
   }
   return hours;
 }
+
+const sendHours = (deps: Deps): Promise<number> =>
+  sendFinalHours(deps, {
+    isSet: async () => (await deps.usageHookIsSet?.()) ?? false,
+    sent: deps.sentHours,
+    send: (startMs) => sendHour(deps, startMs),
+  });
 
 async function sendHour(deps: Deps, startMs: number): Promise<void> {
   const hour = { fromMs: startMs, toMs: startMs + hourMs, limit: recordsMax };

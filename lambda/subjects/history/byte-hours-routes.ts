@@ -3,7 +3,7 @@ import { answer, json, type Saying } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { cursorOf, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
-import { correctionBody, usagePage } from './byte-hours.ts';
+import { correctionBody, linesOf, usagePage } from './byte-hours.ts';
 import { byteHoursContract, type UsageBody, usageFields } from './byte-hours-contract.ts';
 import type { ByteHourPorts } from './ports.ts';
 import { finalUntilMs, hourMs, hourName, usageDaysMax } from './rules/byte-hours.ts';
@@ -77,8 +77,6 @@ const textAnswer =
     ({ ...answer(200, type, '', headers ?? {}), body: textOf(usage) }) as Saying<200, never>;
 
 const texts = {
-  jsonl: textAnswer('application/jsonl', (usage) =>
-    usage.map((record) => `${JSON.stringify(record)}\n`).join(''),
-  ),
+  jsonl: textAnswer('application/jsonl', linesOf),
   csv: textAnswer('text/csv; charset=utf-8', csvOf),
 };

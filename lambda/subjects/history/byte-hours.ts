@@ -59,6 +59,10 @@ export function correctionBody(correction: Correction): UsageBody {
   return { id, tenant, hour: iso(startMs), byteSeconds, reason, at: iso(atMs) };
 }
 
+/** One JSON object a line. */
+export const linesOf = (usage: readonly UsageBody[]): string =>
+  usage.map((record) => `${JSON.stringify(record)}\n`).join('');
+
 const tenantsAtOnce = 16;
 
 /**

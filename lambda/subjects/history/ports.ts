@@ -1,3 +1,5 @@
+import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import type { ArchiveStore } from '../../core/store/rules/archive-store.ts';
 import type { Corrections } from './correction-store.ts';
 import type { History } from './history-store.ts';
 
@@ -13,6 +15,16 @@ export interface ByteHourPorts extends HistoryPorts {
 export interface UsageHookPorts {
   readonly usageHookIsSet?: () => Promise<boolean>;
   readonly webhookQueue?: { send(messages: readonly object[]): Promise<void> };
+}
+
+/** Where files of usage are put. */
+export interface UsageFiles extends Pick<CoreDeps, 'listing' | 'store'> {
+  readonly archives: Pick<ArchiveStore, 'put'>;
+}
+
+export interface UsageFilePorts {
+  /** undefined: none are written. */
+  readonly usageFiles?: UsageFiles | undefined;
 }
 
 /** How much was offered for download. */

@@ -1,3 +1,4 @@
+import { ownFolders } from '../../core/store/rules/own-folders.ts';
 import type { SubjectSpec } from '../../frame/frame-spec.ts';
 import { counts, pushes } from '../../frame/spec.ts';
 
@@ -10,7 +11,15 @@ export const history = {
         'POST /v1/tenants/{tenant}/usage/corrections',
       ],
     },
+    refresh: {
+      own: { 'usage files': ['PutObject', 'DeleteObject'] },
+      bucket: ['ListBucket'],
+      storeOnlyWith: 'usageFiles',
+    },
     admits: { items: [pushes('HISTORY#*')] },
     getSubscription: { items: [counts('HISTORY#*')] },
+  },
+  ownScopes: {
+    'usage files': { below: `/${ownFolders.usage}/*`, why: 'Each hour has files of its own, by its time.' },
   },
 } as const satisfies SubjectSpec;

@@ -132,7 +132,7 @@ export const statusContract = {
     id: 'readStatus',
     summary: 'Health of store, queues and schedule, and recent failures',
     description:
-      "Checked on each request. A part that doesn't respond within 8 s is unknown; the status is 200 anyway. It costs 4 to 31 LISTs, two requests per queue, and about 10 read units.",
+      "Checked on each request. A part that doesn't respond within 8 s is unknown; the status is 200 anyway. It costs 6 to 51 LISTs, two requests per queue, and about 10 read units.",
     access: 'admin',
     answers: { 200: answer('All of it.', statusSchema, example) },
   },

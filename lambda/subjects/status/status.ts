@@ -34,7 +34,7 @@ const whyCharactersMax = 200;
  * Looks at store, queues, schedule and tenants, all at the same time. What does not answer is shown as such, and keeps nothing
  * else: this never throws, and takes some 8 s at most.
  *
- * It takes four LISTs (or up to 31, with many archives), two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
+ * It takes six LISTs (or up to 51, with many archives and files of usage), two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
  * at most what one run of the schedule does.
  */
 export async function readStatus(deps: StatusDeps): Promise<StatusBody> {

@@ -6,6 +6,7 @@ export const defaults = {
   adoptedRepos: undefined,
   identityIssuers: undefined,
   gitHosts: undefined,
+  usageFiles: undefined,
   limitContactUrl: undefined,
   storageClasses: undefined,
 };

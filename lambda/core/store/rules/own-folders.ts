@@ -13,4 +13,6 @@ export const ownFolders = {
   parts: '_parts',
   /** Tries of a store that isn't AWS's: two objects each, which that removes, or a later one. */
   proofs: '_proofs',
+  /** What tenants stored in each hour, a file an hour. */
+  usage: '_usage',
 } as const;

@@ -3,6 +3,7 @@ import { dayMs } from '../../../../lambda/core/rules/dates.ts';
 import { createDynamoDbCorrections } from '../../../../lambda/subjects/history/correction-store.ts';
 import { createDynamoDbHistory } from '../../../../lambda/subjects/history/history-store.ts';
 import { historyDaysMax } from '../../../../lambda/subjects/history/rules/history.ts';
+import { usageFileName } from '../../../../lambda/subjects/history/usage-files.ts';
 import { path, type TestedSubject, tenant } from '../../subject.ts';
 
 export const history = {
@@ -33,6 +34,15 @@ export const history = {
     json: () => false,
     /** test/unit/lambda/subjects/history/meters.test.ts runs them. */
     js: (recipes) => 'stripe' in recipes,
+  },
+  variables: { refresh: ['BUCKET', 'S3_REGION'] },
+  beside: {
+    folder: '_usage',
+    reached: [
+      ['refresh', 'DeleteObject', '_usage/*'],
+      ['refresh', 'PutObject', '_usage/*'],
+    ],
+    keys: [[`${usageFileName(0)}-2.jsonl`, /^_usage\/1970\/01\/01\/00-2\.jsonl$/]],
   },
   limits: { 'What is kept': { 'History of usage': `${historyDaysMax} days` } },
   kept: [

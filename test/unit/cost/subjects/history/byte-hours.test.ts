@@ -43,6 +43,7 @@ it('a month of 10,000 tenants costs less than two dollars, whatever they do', ()
     'store a month of days': 0.01,
     'read the month once': 0.03,
     'or read each hour': 1.82,
+    'or write files: each hour is read, and': 0.36,
   });
   expect(dollars(720)['write: units above 1 KB']).toBe(4.5);
   expect(answer(['byte-hours'])).toContain('10,000 tenants, dollars a month');

@@ -9,10 +9,6 @@ const hoursOfMonth = 24 * days;
 /** A GB of the table for a month. */
 const tableGbMonth = 0.25;
 const GiB = 1024 ** 3;
-/** Of a file of hours, and bytes of each in it. */
-const fileRecords = 50_000;
-const recordBytes = 170;
-const fileDays = 400;
 /** Records of a page, and tenants that one request reads. */
 const pageRecords = 1000;
 const readAtOnce = 100;
@@ -37,16 +33,15 @@ export function byteHoursMonth({ tenants, updates }: { tenants: number; updates:
     (0.5 * (assumedMs.run + 8 * assumedMs.table) * lambdaGbSecondArm64) / 1000;
   const monthPages = (tenants * hoursOfMonth) / pageRecords;
   const hourPages = Math.ceil(tenants / pageRecords);
-  // Each hour also lists the oldest.
-  const hourFiles = Math.ceil(tenants / fileRecords) + 1;
-  const storedGb = (tenants * 24 * fileDays * recordBytes) / s3Prices.bytesOfGb;
-  const stored = storedGb * (s3Prices.storedGbMonth.perGb[0] ?? 0);
+  // A file has some 50,000 records of 170 bytes, for 400 days. Each hour also lists the oldest.
+  const fileRequests = Math.ceil(tenants / 50_000) + 1;
+  const stored = ((tenants * 24 * 400 * 170) / s3Prices.bytesOfGb) * (s3Prices.storedGbMonth.perGb[0] ?? 0);
   return [
     ['write: units above 1 KB', tenants * updates * (Math.ceil(itemBytes / 1024) - 1) * tableWriteUnit],
     ['write: the first of a day reads the day before', tenants * days * tableReadUnit],
     ['store a month of days', (tenants * days * (itemBytes - dayBytes) * tableGbMonth) / GiB],
     ['read the month once', reads(monthPages, days * itemBytes) * tableReadUnit + monthPages * request],
     ['or read each hour', hoursOfMonth * (reads(hourPages, itemBytes) * tableReadUnit + hourPages * request)],
-    ['or write files: each hour is read, and', hoursOfMonth * hourFiles * s3Prices.putOrList + stored],
+    ['or write files: each hour is read, and', hoursOfMonth * fileRequests * s3Prices.putOrList + stored],
   ] as const;
 }

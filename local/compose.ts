@@ -115,10 +115,7 @@ const creators = <L extends Readonly<Record<string, { readonly create: unknown }
 /** What is given to the functions as it is. Default: nobody reads the metrics. */
 type Given = Queues &
   Pick<Deps, 'mailer' | 'queueGauges' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'> &
-  Omit<
-    NeedsOfAll<Creators<typeof subjectPorts>>,
-    'adminSha256' | 'exportsAs' | 'store' | 'listing' | 'archives'
-  > & {
+  Omit<NeedsOfAll<Creators<typeof subjectPorts>>, 'adminSha256' | 'exportsAs'> & {
     metrics?: Deps['metrics'] | undefined;
   };
 
@@ -129,6 +126,8 @@ interface ComposeInput extends Given {
   readonly url: string;
   /** Webhooks may be on this machine, by plain HTTP. */
   readonly allowsLoopbackWebhooks: boolean;
+  /** Each hour of usage, to the store. */
+  readonly writesUsage?: boolean | undefined;
   readonly adminToken: string;
   readonly adoptedRepos: readonly AdoptedRepo[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
@@ -143,6 +142,7 @@ export function composeEmbedded({
   store,
   url,
   allowsLoopbackWebhooks: allowsLoopback,
+  writesUsage,
   adminToken,
   adoptedRepos: adopted,
   turns,
@@ -158,12 +158,7 @@ export function composeEmbedded({
   const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
-  const objects = {
-    store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
-    listing,
-    archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
-  };
-  const ofSubjects = { ...given, ...objects, adminSha256, exportsAs };
+  const ofSubjects = { ...given, adminSha256, exportsAs };
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
     ...given,
@@ -172,7 +167,7 @@ export function composeEmbedded({
     eventBus: { publish: async () => undefined },
     allowsLoopback,
     admin: { sha256s: async () => [adminSha256] },
-    ...objects,
+    store: adoptedStore({ ...requests, ...asked }, adoptedRepos),
     proveOnlyNew: onlyNewProver({
       store: requests,
       signer: createUrlSigner(place),
@@ -180,10 +175,12 @@ export function composeEmbedded({
       clock,
       ids: given.ids,
     }),
+    listing,
     adoptedRepos,
     scan: createPathScan({ listing, clock, settings, log }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
+    archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
     storageClasses,
     signer: pausingSigner(
       adoptedSigner(createUrlSigner({ ...place, ...(serve && { endpoint: url }) }), adoptedRepos),
@@ -195,7 +192,7 @@ export function composeEmbedded({
     ),
     disk: database.disk,
   };
-  const deps: Deps = { ...ports, ...allSeamsOf(ports) };
+  const deps: Deps = { ...ports, ...allSeamsOf(ports), ...(writesUsage && { usageFiles: ports }) };
   const close = () => {
     client.destroy();
     archiveClient.destroy();

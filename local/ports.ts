@@ -2,6 +2,5 @@
 
 export { ci } from './ci/identities.ts';
 export { exportPorts as exports } from './exports/queues.ts';
-export { history } from './history/usage-files.ts';
 export { hosts } from './hosts/hosts.ts';
 export { signIn } from './sign-in/hosts.ts';

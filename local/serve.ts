@@ -117,6 +117,7 @@ export async function startServer(
     ...limits,
     metrics,
     logsRequests: !demo,
+    writesUsage: settings.usageFiles,
     graceMs,
     createDemo: demo,
     onProgress: say,

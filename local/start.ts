@@ -78,6 +78,8 @@ interface EmbeddedStackOptions extends Partial<SubjectOptions> {
   readonly adoptedRepos?: readonly AdoptedRepo[];
   /** Webhooks may be on this machine, by plain HTTP: for tests and development. Default: they may not. */
   readonly allowsLoopbackWebhooks?: boolean;
+  /** Each hour of usage is written to the store, too. */
+  readonly writesUsage?: boolean | undefined;
   /** Default: e-mails are logged. */
   readonly mailer?: Mailer;
   /** On the first start: the tenant `demo` with a token (default true). */
@@ -177,6 +179,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
     allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
+    writesUsage: options.writesUsage,
     ...optionsOf(options),
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,

@@ -1,8 +1,10 @@
 import type { CoreDeps } from '../core/ledger/core-deps.ts';
 import { refresh } from '../core/ledger/reconcile-requests.ts';
 import type { FunctionPorts } from '../core/rules/clock-and-log.ts';
-import { allOf, allThose, type Those } from '../core/rules/lists.ts';
+import { allThose, type Those } from '../core/rules/lists.ts';
 import type { NeedsOfAll } from '../core/rules/types.ts';
+import { ScanListing } from '../core/scan/list-objects.ts';
+import { createObjectStore, createTextFiles } from '../core/store/object-store.ts';
 import { storesOf } from '../core/table/stores.ts';
 import { deployed } from '../frame/aws/deployed.ts';
 import { createEventBridge } from '../frame/aws/event-bus.ts';
@@ -10,8 +12,7 @@ import { withInvocation, withMetrics } from '../frame/aws/function.ts';
 import type { EventBus } from '../frame/net/ports.ts';
 import * as beats from '../lists/beats.ts';
 import * as stores from '../lists/stores.ts';
-import { heard, jobQueues, optional, queue, table } from '../parts.ts';
-import * as parts from './needs/refresh.ts';
+import { bucketClient, clock, heard, jobQueues, optional, queue, table } from '../parts.ts';
 
 /** The schedule's target. */
 export function create(
@@ -39,16 +40,24 @@ function eventBus(): EventBus {
   return createEventBridge();
 }
 
+/** Where hours of usage are written: it knows the bucket only if the stage writes some. */
+function usageFiles() {
+  if (optional('LFS_QUOTA_BUCKET') === undefined) return undefined;
+  const client = bucketClient();
+  const [listing, store] = [new ScanListing({ client }), createObjectStore({ client, clock })];
+  return { listing, store, archives: createTextFiles({ client }) };
+}
+
 export function refreshDeps() {
   const tables = table();
   return {
     ...heard(tables),
     eventBus: eventBus(),
+    usageFiles: usageFiles(),
     tokens: stores.tokens(tables),
     ...jobQueues(),
     queue: queue(),
     ...storesOf(allThose(beats, 'stores'), tables),
-    ...allOf(parts, {}),
   };
 }
 

@@ -8,4 +8,3 @@ export { chunkBeat as uploads } from '../subjects/chunks/wake.ts';
 export { exportBeat as exports } from '../subjects/exports/start.ts';
 export { filePartBeat as fileParts } from '../subjects/files/seams.ts';
 export { usageBeat as usage } from '../subjects/history/byte-hours-beat.ts';
-export { usageFileBeat as usageFiles } from '../subjects/history/usage-files.ts';

@@ -415,6 +415,10 @@ export const everySetting = z.strictObject({
     .boolean()
     .default(false)
     .describe("Count changes around the API within minutes, by S3 events. Only with the stack's own bucket."),
+  usageFiles: z
+    .boolean()
+    .default(false)
+    .describe('Write hours of usage as files: docs/saas-builders.md#bill.'),
   logLevel: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']).default('INFO').describe('Lowest log level.'),
   logRetentionDays: z.literal(logRetentionDays).default(30).describe('Days logs are stored.'),
   monitoring: z

@@ -4,5 +4,4 @@
  */
 
 export { identityIssuers } from './ci/identity-issuers.ts';
-export { usageFiles } from './history/usage-files.ts';
 export { gitHosts } from './hosts/git-hosts.ts';

@@ -7,16 +7,20 @@ import type { UsageBody } from './byte-hours-contract.ts';
 import { createDynamoDbCorrections as corrections } from './correction-store.ts';
 import type { ByteHourPorts, UsageHookPorts } from './ports.ts';
 import { finalUntilMs, hourMs, hourName } from './rules/byte-hours.ts';
+import { writeHour } from './usage-files.ts';
+
+/** What hours are sent to. With what the schedule has, so neither waits for the other. */
+type Output = 'USAGE' | 'USAGE_FILES';
 
 /**
- * Until when hours were sent, one item for all tenants, with what the schedule has. With times, it's moved from one to the other,
- * unless somebody else has moved it.
+ * Until when hours were sent, one item for all tenants. With times, it's moved from one to the other, unless somebody else has
+ * moved it.
  *
  * @returns as it is now. undefined: none was ever sent.
  */
-export const sentHoursAs =
-  (sk: string) => (table: Table) => async (moved?: { fromMs: number | undefined; toMs: number }) => {
-    const key = { pk: 'SCHEDULE', sk };
+const sentHours =
+  (table: Table) => async (to: Output, moved?: { fromMs: number | undefined; toMs: number }) => {
+    const key = { pk: 'SCHEDULE', sk: to };
     if (moved) {
       const condition = moved.fromMs === undefined ? absent : '#untilMs = :from';
       const item = { ...key, untilMs: moved.toMs };
@@ -25,9 +29,6 @@ export const sentHoursAs =
     const item = await getItem(table, key);
     return item && Number(item['untilMs']);
   };
-
-export type SentHours = ReturnType<ReturnType<typeof sentHoursAs>>;
-const sentHours = sentHoursAs('USAGE');
 
 /** Records of one message, and what they take at most: a queue takes 256 KiB. */
 const recordsMax = 1000;
@@ -40,42 +41,46 @@ const oldestMs = 30 * 24 * hourMs;
 
 type Deps = Pick<CoreDeps, 'ledger' | 'clock' | 'log'> &
   ByteHourPorts &
-  UsageHookPorts & { readonly sentHours: SentHours };
+  UsageHookPorts & { readonly sentHours: ReturnType<typeof sentHours> };
+
+/** To the webhook, and to files. @returns how many hours were sent to each. */
+async function sendToAll(deps: Deps): Promise<{ usage: number; usageFiles: number }> {
+  const { usageHookIsSet, usageFiles: files } = deps;
+  const usage = await sendHours(deps, 'USAGE', async () => (await usageHookIsSet?.()) && sendHour);
+  const write = files && ((_: Deps, startMs: number) => writeHour({ ...deps, ...files }, startMs));
+  return { usage, usageFiles: await sendHours(deps, 'USAGE_FILES', async () => write) };
+}
 
 /**
  * Sends the hours that became final since it was done last. What dies in between sends an hour again: its records are the same. It
- * begins with the first hour that becomes final after it was set. It never fails.
+ * begins with the first hour that becomes final after the webhook, or the setting of files, was set. It never fails.
  *
- * @returns how many hours were sent.
+ * @param senderOf a falsy one: it isn't set. @returns how many hours were sent.
  */
-export async function sendFinalHours(
-  { clock, log }: Pick<CoreDeps, 'clock' | 'log'>,
-  by: { isSet: () => Promise<boolean>; sent: SentHours; send: (startMs: number) => Promise<void> },
+async function sendHours(
+  deps: Deps,
+  to: Output,
+  senderOf: () => Promise<typeof sendHour | false | undefined>,
 ): Promise<number> {
+  const { sentHours: sent, clock, log } = deps;
   let hours = 0;
   try {
-    if (!(await by.isSet())) return 0;
+    const send = await senderOf();
+    if (!send) return 0;
     const untilMs = finalUntilMs(clock.nowMs());
-    let fromMs = await by.sent();
+    let fromMs = await sent(to);
     const firstMs = fromMs === undefined ? untilMs : Math.max(fromMs, untilMs - oldestMs);
-    if (fromMs === undefined) await by.sent({ fromMs, toMs: untilMs });
+    if (fromMs === undefined) await sent(to, { fromMs, toMs: untilMs });
     for (let startMs = firstMs; startMs < untilMs && hours < hoursAtOnce; startMs += hourMs) {
-      await by.send(startMs);
-      fromMs = await by.sent({ fromMs, toMs: startMs + hourMs });
+      await send(deps, startMs);
+      fromMs = await sent(to, { fromMs, toMs: startMs + hourMs });
       hours += 1;
     }
   } catch (error) {
-    log.warn('hours not sent', { error });
+    log.warn('hours not sent', { to, error });
   }
   return hours;
 }
-
-const sendHours = (deps: Deps): Promise<number> =>
-  sendFinalHours(deps, {
-    isSet: async () => (await deps.usageHookIsSet?.()) ?? false,
-    sent: deps.sentHours,
-    send: (startMs) => sendHour(deps, startMs),
-  });
 
 async function sendHour(deps: Deps, startMs: number): Promise<void> {
   const hour = { fromMs: startMs, toMs: startMs + hourMs, limit: recordsMax };
@@ -107,4 +112,4 @@ async function sendHour(deps: Deps, startMs: number): Promise<void> {
   }
 }
 
-export const usageBeat = { beat: sendHours, stores: { corrections, sentHours } };
+export const usageBeat = { beat: sendToAll, stores: { corrections, sentHours } };

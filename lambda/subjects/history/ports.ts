@@ -11,20 +11,16 @@ export interface ByteHourPorts extends HistoryPorts {
   readonly corrections: Corrections;
 }
 
-/** What whoever sends webhooks has for the operator's. Absent: nobody sends any. */
+/** What whoever sends webhooks has for the operator's (absent: nobody sends any), and where files are put. */
 export interface UsageHookPorts {
   readonly usageHookIsSet?: () => Promise<boolean>;
   readonly webhookQueue?: { send(messages: readonly object[]): Promise<void> };
+  /** Absent: no files are written. */
+  readonly usageFiles?: UsageFiles | undefined;
 }
 
-/** Where files of usage are put. */
 export interface UsageFiles extends Pick<CoreDeps, 'listing' | 'store'> {
   readonly archives: Pick<ArchiveStore, 'put'>;
-}
-
-export interface UsageFilePorts {
-  /** undefined: none are written. */
-  readonly usageFiles?: UsageFiles | undefined;
 }
 
 /** How much was offered for download. */

@@ -6,7 +6,6 @@ export const defaults = {
   adoptedRepos: undefined,
   identityIssuers: undefined,
   gitHosts: undefined,
-  usageFiles: undefined,
   limitContactUrl: undefined,
   storageClasses: undefined,
 };

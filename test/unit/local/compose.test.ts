@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 /** The stack over this store, as if nobody reached its public URL from here. */
-function composed(store: Parameters<typeof embeddedStore>[0]) {
+function composed(store: Parameters<typeof embeddedStore>[0], { writesUsage = false } = {}) {
   return composeEmbedded({
     database: {
       client: createDynamoDb({ region: 'local', credentials }),
@@ -31,6 +31,7 @@ function composed(store: Parameters<typeof embeddedStore>[0]) {
     mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
+    writesUsage,
     adoptedRepos: [],
     adminToken: 'admin',
     clock: systemClock,
@@ -48,6 +49,20 @@ it('tries its own store by the address at which it is here', async () => {
   const { deps, close } = composed({ url, head: () => undefined, serve: () => {} });
   closers.push(close);
   expect(await deps.proveOnlyNew()).toEqual({ kind: 'holds' });
+  await store.stop();
+});
+
+it('writes files of usage to its own store, empty ones too, if that is set', async () => {
+  const store = await StoreFixture.start();
+  const at = { url: store.url, head: () => undefined };
+  const [on, off] = [composed(at, { writesUsage: true }), composed(at)];
+  closers.push(on.close, off.close);
+  expect(off.deps.usageFiles).toBeUndefined();
+  const files = on.deps.usageFiles;
+  for (const text of ['', '{"id":"1"}\n', '{"id":"1"}\n']) {
+    await files?.archives.put('_usage/2026/11/28/07.jsonl', Buffer.from(text));
+    expect((await files?.listing.listPage({ prefix: '_usage/' }))?.totalBytes).toBe(text.length);
+  }
   await store.stop();
 });
 

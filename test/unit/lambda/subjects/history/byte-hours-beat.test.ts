@@ -31,7 +31,8 @@ async function world(names: readonly string[] = ['acme']) {
   };
   let isSet = false;
   const usageHookIsSet = async () => isSet;
-  const beat = () => usageBeat.beat({ ...made.deps, log: log.log, webhookQueue, usageHookIsSet });
+  const beat = async () =>
+    (await usageBeat.beat({ ...made.deps, log: log.log, webhookQueue, usageHookIsSet })).usage;
   const set = () => {
     isSet = true;
   };
@@ -114,6 +115,7 @@ describe('the webhook for usage', () => {
   it('is nothing where nobody sends webhooks', async () => {
     const { made } = await world();
     const { ledger, clock, log, history, corrections, sentHours } = made.deps;
-    expect(await usageBeat.beat({ ledger, clock, log, history, corrections, sentHours })).toBe(0);
+    const deps = { ledger, clock, log, history, corrections, sentHours };
+    expect(await usageBeat.beat(deps)).toEqual({ usage: 0, usageFiles: 0 });
   });
 });

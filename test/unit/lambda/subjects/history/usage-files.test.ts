@@ -3,7 +3,7 @@ import { createTenant } from '../../../../../lambda/frame/access/tenants.ts';
 import { usageBeat } from '../../../../../lambda/subjects/history/byte-hours-beat.ts';
 import { byteHoursOperations } from '../../../../../lambda/subjects/history/byte-hours-routes.ts';
 import { hourMs } from '../../../../../lambda/subjects/history/rules/byte-hours.ts';
-import { fileCharactersMax, usageFileBeat } from '../../../../../lambda/subjects/history/usage-files.ts';
+import { fileCharactersMax } from '../../../../../lambda/subjects/history/usage-files.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { adminToken } from '../../../../support/memory/deps.ts';
@@ -21,7 +21,7 @@ async function world(names: readonly string[] = ['acme', 'zoo']) {
   const log = recordingLog();
   const deps = { ...made.deps, log: log.log };
   const usageFiles = { ...made.deps, archives };
-  const beat = () => usageFileBeat.beat({ ...deps, usageFiles });
+  const beat = async () => (await usageBeat.beat({ ...deps, usageFiles })).usageFiles;
   const keys = () => made.objects.keysBelow('_usage/');
   const text = async (key: string) => Buffer.from((await archives.get(key)) ?? []).toString();
   return { made, deps, archives, log, beat, keys, text };
@@ -87,7 +87,7 @@ describe('files of usage', () => {
       },
     };
     const usageFiles = { ...made.deps, archives: files };
-    expect(await usageFileBeat.beat({ ...at.deps, usageFiles })).toBe(3);
+    expect((await usageBeat.beat({ ...at.deps, usageFiles })).usageFiles).toBe(3);
     expect(put).toEqual(['08.jsonl', '09.jsonl', '10-2.jsonl', '10.jsonl']);
     const parts = await Promise.all(['10', '10-2'].map((name) => text(`_usage/2026/11/28/${name}.jsonl`)));
     for (const part of parts) expect(part.length).toBeLessThan(fileCharactersMax + 1000 * 11_000);
@@ -119,18 +119,32 @@ describe('files of usage', () => {
   );
 
   it('and the webhook have each hour once, whatever the other one fails at', async () => {
-    const { made, deps, archives, beat, keys } = await world();
+    const { made, deps, archives, keys } = await world();
     const sent: unknown[] = [];
-    const webhookQueue = { send: async (messages: readonly object[]) => void sent.push(...messages) };
-    const send = () => usageBeat.beat({ ...deps, webhookQueue, usageHookIsSet: async () => true });
-    await Promise.all([beat(), send()]);
+    let isDown = false;
+    const send = async (messages: readonly object[]) => {
+      if (isDown) throw new Error('The queue is down.');
+      sent.push(...messages);
+    };
+    const usageFiles = { ...made.deps, archives };
+    const usageHookIsSet = async () => true;
+    const both = () => usageBeat.beat({ ...deps, usageFiles, webhookQueue: { send }, usageHookIsSet });
+    expect(await both()).toEqual({ usage: 0, usageFiles: 0 });
     made.nowMs += hourMs;
     archives.before = () => {
       throw new Error('The store is down.');
     };
-    expect([await beat(), await send(), await beat(), await send()]).toEqual([0, 1, 0, 0]);
-    archives.before = () => undefined;
-    expect([await beat(), await send(), sent.length, keys().length]).toEqual([1, 0, 1, 1]);
+    expect([await both(), await both()]).toEqual([
+      { usage: 1, usageFiles: 0 },
+      { usage: 0, usageFiles: 0 },
+    ]);
+    [archives.before, isDown] = [() => undefined, true];
+    expect(await both()).toEqual({ usage: 0, usageFiles: 1 });
+    made.nowMs += hourMs;
+    expect(await both()).toEqual({ usage: 0, usageFiles: 1 });
+    isDown = false;
+    expect(await both()).toEqual({ usage: 1, usageFiles: 0 });
+    expect([sent.length, keys().length]).toEqual([2, 2]);
   });
 
   it('are removed once they are 400 days old, those of a gap too, and nothing else is', async () => {
@@ -158,8 +172,9 @@ describe('files of usage', () => {
 
   it('are none where they are not set', async () => {
     const { made, deps, keys } = await world();
-    expect(await usageFileBeat.beat(deps)).toBe(0);
+    const none = { usage: 0, usageFiles: 0 };
+    expect(await usageBeat.beat(deps)).toEqual(none);
     made.nowMs += day;
-    expect([await usageFileBeat.beat(deps), keys()]).toEqual([0, []]);
+    expect([await usageBeat.beat(deps), keys()]).toEqual([none, []]);
   });
 });

@@ -13,7 +13,7 @@ export function importTests(api: () => Api): void {
     api().manage('POST', `/v1/tenants/${place.own.tenant}/repos`, { repo: place.repo, kind: 'files' });
   const isFound = (place: FilesPlace, objectCount: number) =>
     expect
-      .poll(async () => (await place.counted())?.objectCount, { timeout: 60_000, interval: 500 })
+      .poll(async () => (await place.counted())?.objectCount, { timeout: 240_000, interval: 500 })
       .toBe(objectCount);
 
   describe('what a scan found', () => {

@@ -154,7 +154,7 @@ export class FilesPlace {
             files: (counted?.objectCount ?? -1) - listed.fileCount,
           };
         },
-        { timeout: 60_000, interval: 500 },
+        { timeout: 240_000, interval: 500 },
       )
       .toEqual({ stored: 0, committed: 0, files: 0 });
     return storedBytes;

@@ -78,7 +78,7 @@ export function shownTests(api: () => Api): void {
   const exported = async (body: object) => {
     const { exportId } = bodyOf(await api().manage('POST', path('exports'), body), 202, exportShape);
     const look = async () => bodyOf(await api().manage('GET', path(`exports/${exportId}`)), 200, exportShape);
-    await expect.poll(async () => (await look()).state, { timeout: 60_000 }).toBe('done');
+    await expect.poll(async () => (await look()).state, { timeout: 240_000 }).toBe('done');
     const { archives, named } = await look();
     const [archive] = archives;
     const answer = await fetch(archive?.url ?? '');

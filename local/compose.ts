@@ -83,8 +83,11 @@ export function embeddedStore(
     head,
     discardDamaged,
     takeSpace,
+    leaveSpace,
     ...own
-  }: Pick<RunningStore, 'url' | 'head'> & Partial<RunningStore> & Pick<ObjectStore, 'takeSpace'>,
+  }: Pick<RunningStore, 'url' | 'head'> &
+    Partial<RunningStore> &
+    Pick<ObjectStore, 'takeSpace' | 'leaveSpace'>,
   { bucket, credentials }: { bucket: string; credentials: StoreCredentials },
 ): StackStore {
   return {
@@ -95,6 +98,7 @@ export function embeddedStore(
       head: async (key) => head(key),
       ...(discardDamaged && { discardDamaged }),
       ...(takeSpace && { takeSpace }),
+      ...(leaveSpace && { leaveSpace }),
     },
     ...own,
     bucket,

@@ -17,15 +17,17 @@ export function readDisk(...folders: readonly string[]): DiskLevel {
   return folders.map(levelOf).reduce((fullest, disk) => (share(disk) < share(fullest) ? disk : fullest));
 }
 
+type TakesSpace = Required<Pick<ObjectStore, 'takeSpace' | 'leaveSpace'>>;
+
 /**
  * The space on a store's disk that no upload was promised. What was promised before a restart is forgotten: the disk itself
  * refuses it if need be.
  */
-export function createTakeSpace(
+export function createSpace(
   { folder, head }: { folder: string; head: (key: string) => object | undefined },
   nowMs: () => number,
   diskOf = readDisk,
-): NonNullable<ObjectStore['takeSpace']> {
+): TakesSpace {
   const promised = new Map<string, { readonly bytes: number; readonly untilMs: number }>();
   let promisedBytes = 0;
   let lookAtCount = 10_000;
@@ -45,11 +47,10 @@ export function createTakeSpace(
       readdirSync(uploads).reduce((sum, name) => sum + sizeOf(name), 0),
     );
   };
-  return (asked, untilMs) => {
+  const takeSpace: TakesSpace['takeSpace'] = (asked, untilMs) => {
     const level = diskOf(folder);
     const wanted = asked.map((upload) => {
-      // Chunks are there three times for a while: as they came, as parts, and as the object.
-      const bytes = upload.inChunks ? 3 * upload.sizeBytes : upload.sizeBytes;
+      const bytes = upload.diskBytes;
       return { upload, bytes, moreBytes: () => bytes - (promised.get(upload.key)?.bytes ?? 0) };
     });
     const left = () => level.freeBytes - keptFreeBytes(level) - promisedBytes;
@@ -63,4 +64,5 @@ export function createTakeSpace(
     const freeBytes = Math.max(0, Math.floor(left() + extraBytes));
     return { lacking: lacking.map(({ upload }) => upload), freeBytes };
   };
+  return { takeSpace, leaveSpace: (key) => promise(key) };
 }

@@ -30,7 +30,7 @@ import type { RequestLimits } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { optionsOf, type SubjectOptions } from './options.ts';
 import type { Reach } from './reach.ts';
-import { createTakeSpace, readDisk } from './space.ts';
+import { createSpace, readDisk } from './space.ts';
 import type { DamagedFile } from './store/damage.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
@@ -276,8 +276,8 @@ async function openStore(
   const place = { port: 0, dataDir: folder.storePath, onError, onDamage };
   const store = await startStore({ ...place, bucket, credentials, uploadTime: settings });
   cleanup.add(() => store.close());
-  const takeSpace = createTakeSpace({ ...store, folder: folder.storePath }, systemClock.nowMs, diskOf);
-  return embeddedStore({ ...store, takeSpace }, { bucket, credentials });
+  const space = createSpace({ ...store, folder: folder.storePath }, systemClock.nowMs, diskOf);
+  return embeddedStore({ ...store, ...space }, { bucket, credentials });
 }
 
 /** Without a mail server: whoever runs this reads the e-mails in its log. */

@@ -262,8 +262,8 @@ export type PartPlace = UploadPlace & { readonly partNumber: number };
 
 const openUploadsMax = 1_000;
 const hourMs = 3_600_000;
-/** An upload that is older is aborted. */
-const abandonedAfterMs = 48 * hourMs;
+/** An upload that is older is aborted, as in the bucket that we deploy. */
+const abandonedAfterMs = 8 * 24 * hourMs;
 const recordFile = 'upload.json';
 const idPattern = /^[0-9a-f]{12,}-[0-9a-f-]{36}$/;
 

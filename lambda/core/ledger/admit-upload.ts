@@ -470,14 +470,14 @@ async function issue(
  * out was added to the counter, which the next reconcile corrects.
  */
 function withSpace(
-  { store }: Pick<CoreDeps, 'store'>,
+  { store, way }: Pick<CoreDeps, 'store' | 'way'>,
   input: Pick<Parameters<typeof issue>[1], 'attempt' | 'asked' | 'verdicts' | 'chosen'>,
 ): ReadonlyMap<string, number> {
   const { attempt, asked, verdicts, chosen } = input;
   if (!store.takeSpace) return chosen;
   const uploads = [...chosen].map(([oid, sizeBytes]) => {
     const key = objectKey({ tenant: attempt.tenant, repo: asked.repo, oid });
-    return { oid, key, sizeBytes, inChunks: asked.chunked?.has(oid) ?? false };
+    return { oid, key, diskBytes: asked.chunked?.has(oid) ? way.diskCopies * sizeBytes : sizeBytes };
   });
   const { lacking, freeBytes } = store.takeSpace(uploads, attempt.reservation.lapsedAtMs);
   for (const { oid } of lacking) verdicts.set(oid, { kind: 'no-space', freeBytes });

@@ -5,6 +5,7 @@ import { listTenant } from '../scan/find-stored.ts';
 import { listFolderPages, listPages } from '../store/rules/store.ts';
 import type { CoreDeps } from './core-deps.ts';
 import { heldUntilMs } from './deletes.ts';
+import { isReserved } from './reservations.ts';
 import {
   type Deletion,
   deleteRunMs,
@@ -140,19 +141,10 @@ async function waitForUrls(
   { ledger }: EmptyReposDeps,
   path: { tenant: string; repo: string; closedAtMs: number },
 ): Promise<void> {
-  if (await isClaimed(ledger, path)) return;
+  if (await isReserved(ledger, path)) return;
   const records = await allPages(ledger.emptied(path));
   const emptyFromMs = Math.max(0, ...records.map(({ dueAtMs }) => dueAtMs));
   if (emptyFromMs > 0) await ledger.emptyLater({ ...path, emptyFromMs });
-}
-
-async function isClaimed(
-  ledger: EmptyReposDeps['ledger'],
-  path: { tenant: string; repo: string },
-): Promise<boolean> {
-  for await (const page of ledger.reservationsOf(path))
-    if (page.some(({ entries }) => entries.size > 0)) return true;
-  return false;
 }
 
 /**
@@ -174,7 +166,7 @@ async function openUnlessHeld(
   const { tenant, repo, closedAtMs, untilMs } = input;
   if ((await heldUntilMs(deps, { tenant, repo })) > 0) return 'done';
   // Of files, what is lapsed may still come.
-  if (isOfFiles(input) && (await isClaimed(deps.ledger, { tenant, repo }))) return 'done';
+  if (isOfFiles(input) && (await isReserved(deps.ledger, { tenant, repo }))) return 'done';
   // A second defence: each deletion that `emptyRepo` read has ended, and one that is written since is void once the repo
   // is open.
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';

@@ -30,6 +30,16 @@ export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'cre
   readonly heldUntilMs: number;
 }
 
+/** Whether any reservation of a repo claims an object. @throws {LedgerUnavailableError} */
+export async function isReserved(
+  ledger: Pick<CoreDeps['ledger'], 'reservationsOf'>,
+  path: { tenant: string; repo: string },
+): Promise<boolean> {
+  for await (const page of ledger.reservationsOf(path))
+    if (page.some(({ entries }) => entries.size > 0)) return true;
+  return false;
+}
+
 /**
  * One page of a tenant's reservations, or of those of some repos. Those that hold nothing are left out, so a page can be
  * shorter than asked for: notes that a repo changed, and lapsed ones of which everything was seen.

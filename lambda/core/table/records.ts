@@ -8,6 +8,7 @@ import {
   deleteItem,
   firstItems,
   getItem,
+  newWriteId,
   putItem,
   type Table,
   updateItem,
@@ -60,6 +61,11 @@ export function recordsOf<K, R extends object>(kind: Kind<K, R>) {
     async put(table: Table, record: R & K, { condition = absent, values }: If = {}): Promise<boolean> {
       const item = { ...keyOf(record), ...fields(record) };
       return (await putItem(table, { item, condition, ...(values && { values }) })).ok;
+    },
+    /** Puts a new one that {@link change} changes. If it's there, this is our own retry after a lost answer. */
+    async create(table: Table, record: R & K): Promise<void> {
+      const item = { ...keyOf(record), ...fields(record), writeId: newWriteId() };
+      await putItem(table, { item, condition: absent });
     },
     /** Sets fields. In the condition, their values are `:name`. */
     async set(table: Table, key: K, changed: Fields, when: If = {}): Promise<boolean> {

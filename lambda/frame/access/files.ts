@@ -20,6 +20,14 @@ export async function fileReposOf(
 
 export const headsAtOnce = 32;
 
+/** Whether there's a file, or an empty object whose mark is shown. */
+export function isFile(
+  stored: StoredObject | undefined,
+  isShown: (mark: string) => boolean,
+): stored is StoredObject {
+  return stored !== undefined && (stored.mark === undefined || isShown(stored.mark));
+}
+
 /**
  * Without the empty objects that deleted files leave for a day. A file can be without bytes, too: only the store knows which is which.
  *
@@ -34,8 +42,6 @@ export async function withoutEmptied<T extends { readonly sizeBytes: number }>(
 ): Promise<T[]> {
   const bare = listed.filter(({ sizeBytes }) => sizeBytes === 0);
   const heads = await mapLimited(bare, headsAtOnce, (file) => head(keyOf(file)));
-  const isHidden = (stored: StoredObject | undefined) =>
-    !stored || (stored.mark !== undefined && !isShown(stored.mark));
-  const hidden = new Set(bare.filter((_, at) => isHidden(heads[at])));
+  const hidden = new Set(bare.filter((_, at) => !isFile(heads[at], isShown)));
   return listed.filter((file) => !hidden.has(file));
 }

@@ -1,8 +1,8 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
+import { isReserved } from '../../core/ledger/reservations.ts';
 import {
   isThere,
-  type RepoPath,
   type RepoRecord,
   repoLimitsMax,
   reposMax,
@@ -155,7 +155,7 @@ export async function createRepo(
   if (found && isThere(found) && (!kind || found.createdAtMs !== undefined)) return { kind: 'exists' };
   if (!found && input.tenant.repoCount >= reposMax) return { kind: 'full' };
   // What was pushed a moment ago may have no item yet. Its URLs would replace files.
-  if (kind && (await isReserved(deps, path))) return { kind: 'exists' };
+  if (kind && (await isReserved(deps.ledger, path))) return { kind: 'exists' };
   let { tenant } = input;
   if (limitBytes !== undefined) {
     // Before it takes pushes.
@@ -168,7 +168,7 @@ export async function createRepo(
   if (outcome === 'other-kind' && found && isThere(found)) return { kind: 'exists' };
   if (outcome !== 'done') return { kind: outcome };
   // A push that began before reads the repo once it has reserved, or has done both. A reconcile that has settled it since says so.
-  const isPushed = kind && (await isReserved(deps, path));
+  const isPushed = kind && (await isReserved(deps.ledger, path));
   const record = await deps.ledger.readRepo(path);
   if (kind && (isPushed || (record?.putsUntilMs ?? 0) > 0)) {
     await deps.ledger.dropKind({ ...path, createdAtMs });
@@ -177,12 +177,6 @@ export async function createRepo(
   if (!record)
     throw new Error(`The repo ${path.tenant}/${repo} vanished. An item of a created repo is never removed.`);
   return { kind: 'created', tenant, record };
-}
-
-async function isReserved({ ledger }: Pick<CoreDeps, 'ledger'>, path: RepoPath): Promise<boolean> {
-  for await (const page of ledger.reservationsOf(path))
-    if (page.some(({ entries }) => entries.size > 0)) return true;
-  return false;
 }
 
 /** What a change of a mark comes to, before anything is written. */

@@ -13,6 +13,8 @@ const chunkedWay = (
   bytesMax: chunkedMax(deps.settings),
   takes: (sizeBytes) => isChunked(deps.settings, sizeBytes),
   claimedForMs,
+  // As they came, as parts, and as the object.
+  diskCopies: 3,
   resume: (input) => resumeUploads(deps, input),
   begin: (input) => beginUploads(deps, input),
   remove: (input) => removeUploads(deps, input),

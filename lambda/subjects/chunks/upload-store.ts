@@ -5,7 +5,6 @@ import {
   deleteItem,
   inPartition,
   methodsOn,
-  newWriteId,
   ofKind,
   pagesOf,
   putItem,
@@ -57,7 +56,7 @@ const proofRecords = recordsOf({
 /** Chunked uploads and the proofs of their chunks, in partitions of their own. All throw {@link LedgerUnavailableError}. */
 export function createDynamoDbChunkedUploads(table: Table) {
   return methodsOn(table, {
-    put,
+    put: records.create,
     read: records.read,
     ofObject,
     change,
@@ -72,14 +71,6 @@ export function createDynamoDbChunkedUploads(table: Table) {
 }
 
 export type ChunkedUploads = ReturnType<typeof createDynamoDbChunkedUploads>;
-
-/** Puts a new one. If it exists, this is our own retry after a lost answer. */
-async function put(table: Table, upload: ChunkedUpload): Promise<void> {
-  await putItem(table, {
-    item: { ...records.keyOf(upload), ...records.fields(upload), version: 0, writeId: newWriteId() },
-    condition: absent,
-  });
-}
 
 /** Uploads of an object that are read, at most. Others of so many are not found. */
 const ofObjectMax = 100;

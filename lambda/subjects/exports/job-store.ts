@@ -176,10 +176,7 @@ async function create(
   // A repetition finds the record, or the place that it took.
   if (await records.read(table, job)) return 'created';
   if ((await takePlace(table, job, options)) === 'full') return 'full';
-  await putItem(table, {
-    item: { ...records.keyOf(job), ...exportFields(job), writeId: newWriteId() },
-    condition: absent,
-  });
+  await records.create(table, job);
   return 'created';
 }
 

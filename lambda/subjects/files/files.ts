@@ -5,7 +5,7 @@ import { sumEntries } from '../../core/ledger/rules/reservation.ts';
 import type { RepoPath } from '../../core/ledger/rules/tenant.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { nextPage, pageKeysMax } from '../../core/store/rules/store.ts';
-import { withoutEmptied } from '../../frame/access/files.ts';
+import { isFile, withoutEmptied } from '../../frame/access/files.ts';
 import { beyondPrefix, type TokenRecord } from '../../frame/access/rules/tokens.ts';
 import { endUpload, isGone, type PartDeps } from './parts.ts';
 
@@ -130,7 +130,7 @@ async function oneFile(
   { name, isShown, ...path }: RepoPath & { name: string; isShown: (mark: string) => boolean },
 ) {
   const stored = await store.head(objectKey({ ...path, oid: name }));
-  if (!stored || (stored.mark !== undefined && !isShown(stored.mark))) return undefined;
+  if (!isFile(stored, isShown)) return undefined;
   return { files: [{ name, sizeBytes: stored.sizeBytes, storedMs: stored.lastModifiedMs }], next: null };
 }
 

@@ -1,15 +1,6 @@
 import { sha256Hex } from '../../core/rules/hash.ts';
-import { absent } from '../../core/table/expressions.ts';
 import { recordsOf } from '../../core/table/records.ts';
-import {
-  inPartition,
-  methodsOn,
-  newWriteId,
-  ofKind,
-  pagesOf,
-  putItem,
-  type Table,
-} from '../../core/table/requests.ts';
+import { inPartition, methodsOn, ofKind, pagesOf, type Table } from '../../core/table/requests.ts';
 import { kindKey, timeText } from '../../core/table/table.ts';
 import { type PartUpload, type PartUploadPath, partUploadSchema } from './rules/part-upload.ts';
 
@@ -29,16 +20,17 @@ const records = recordsOf<PartUploadPath, PartUpload>({
 
 /** Uploads of files in parts. All throw {@link LedgerUnavailableError}. */
 export function createDynamoDbPartUploads(table: Table) {
-  return methodsOn(table, { put, read: records.read, change, remove: records.remove, of, dueTenants });
+  return methodsOn(table, {
+    put: records.create,
+    read: records.read,
+    change,
+    remove: records.remove,
+    of,
+    dueTenants,
+  });
 }
 
 export type PartUploads = ReturnType<typeof createDynamoDbPartUploads>;
-
-/** Puts a new one. If it exists, this is our own retry after a lost answer. */
-async function put(table: Table, upload: PartUpload): Promise<void> {
-  const item = { ...records.keyOf(upload), ...records.fields(upload), version: 0, writeId: newWriteId() };
-  await putItem(table, { item, condition: absent });
-}
 
 /** Changes one by a function of it. It answers undefined to leave it. @returns it as it is now. undefined: there's none. */
 async function change(

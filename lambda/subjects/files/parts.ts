@@ -26,7 +26,7 @@ import {
   renewed,
 } from './rules/part-upload.ts';
 
-export type PartDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'settings'> & PartPorts;
+export type PartDeps = Pick<CoreDeps, 'ledger' | 'clock' | 'settings' | 'store'> & PartPorts;
 
 const atOnce = 16;
 const keyOf = ({ tenant, repo, name }: PartUploadPath) => objectKey({ tenant, repo, oid: name });
@@ -98,6 +98,8 @@ export function partsWay(deps: PartDeps, { lifetimeMs }: { lifetimeMs: number })
     ...onePutEach,
     sent,
     claimedForMs,
+    // As parts, and as the file.
+    diskCopies: 2,
     async resume(input) {
       const outcomes = new Map<string, Ticket | Crowded>();
       await forEachLimited(inParts(input), atOnce, async ([name, sizeBytes]) => {
@@ -175,7 +177,7 @@ export async function partsBody(
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function completeUpload(
-  deps: PartDeps & Pick<CoreDeps, 'store'>,
+  deps: PartDeps,
   path: PartUploadPath,
 ): Promise<'done' | 'taken' | readonly number[]> {
   const { partUploads, archives, ledger, store, clock } = deps;
@@ -231,7 +233,7 @@ export async function completeUpload(
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function endUpload(
-  { partUploads, archives, ledger, clock, settings }: PartDeps,
+  { partUploads, archives, ledger, clock, settings, store }: PartDeps,
   path: PartUploadPath,
   state: 'stored' | 'ended' = 'ended',
 ): Promise<PartUpload | undefined> {
@@ -241,6 +243,7 @@ export async function endUpload(
   if (!ended) return undefined;
   // It stops parts on their way, and whoever would still make it the file.
   await archives.abort(multipartOf(ended));
+  store.leaveSpace?.(keyOf(ended));
   const { tenant, repo, name: oid, upload: reservationId } = ended;
   const endedMs = clock.nowMs() + 2 * settings.clockSkewMs;
   await ledger.endChunked({ tenant, repo, reservationId, oid, isGone: isGone(ended), endedMs });

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTakeSpace, readDisk } from '../../../local/space.ts';
+import { createSpace, readDisk } from '../../../local/space.ts';
 import { useTempFolders } from '../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
@@ -17,7 +17,8 @@ describe('the space for uploads', () => {
   let folder: string;
   let stored: Set<string>;
   let looks: number;
-  let take: (sizes: Record<string, number>, inChunks?: boolean) => { lacking: string[]; freeBytes: number };
+  let take: (sizes: Record<string, number>) => { lacking: string[]; freeBytes: number };
+  let leave: (key: string) => void;
 
   beforeEach(() => {
     freeBytes = 33 * mb;
@@ -30,14 +31,15 @@ describe('the space for uploads', () => {
       looks += 1;
       return stored.has(key) ? {} : undefined;
     };
-    const takeSpace = createTakeSpace(
+    const space = createSpace(
       { folder, head },
       () => nowMs,
       () => ({ folder, freeBytes, sizeBytes }),
     );
-    take = (sizes, inChunks = false) => {
-      const uploads = Object.entries(sizes).map(([key, bytes]) => ({ key, sizeBytes: bytes, inChunks }));
-      const { lacking, ...rest } = takeSpace(uploads, untilMs);
+    leave = space.leaveSpace;
+    take = (sizes) => {
+      const uploads = Object.entries(sizes).map(([key, diskBytes]) => ({ key, diskBytes }));
+      const { lacking, ...rest } = space.takeSpace(uploads, untilMs);
       return { lacking: lacking.map(({ key }) => key), ...rest };
     };
   });
@@ -72,9 +74,12 @@ describe('the space for uploads', () => {
     rmSync(file);
   });
 
-  it('is taken three times by what comes in chunks', () => {
-    expect(take({ a: 11 * mb }, true).lacking).toEqual(['a']);
-    expect(take({ a: 10 * mb }, true)).toEqual({ lacking: [], freeBytes: 0 });
+  it('is free again once an upload has ended', () => {
+    expect(take({ a: 30 * mb }).freeBytes).toBe(0);
+    leave('b');
+    leave('a');
+    leave('a');
+    expect(take({ b: 29 * mb })).toEqual({ lacking: [], freeBytes: mb });
   });
 
   it('is told without a look at all promises while there is enough', () => {

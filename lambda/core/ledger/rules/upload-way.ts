@@ -39,6 +39,8 @@ export interface UploadWay {
   readonly takes: (sizeBytes: number) => boolean;
   /** So long a reservation of such objects is live, unless `endChunked` ends it. */
   readonly claimedForMs: number;
+  /** How often bytes that go it lie on the store's disk for a while. */
+  readonly diskCopies: number;
   /** Beside the question what is stored. What was begun before goes on: it counts already. */
   readonly resume: (input: WayInput) => Promise<ReadonlyMap<string, Ticket | Crowded>>;
   /** Once it is counted, and before its reservation is issued. `isFull`: none may be issued. */
@@ -54,6 +56,7 @@ export const onePutEach: UploadWay = {
   bytesMax: 0,
   takes: () => false,
   claimedForMs: 0,
+  diskCopies: 1,
   resume: async () => new Map(),
   begin: async () => ({ tickets: new Map(), isFull: false }),
   remove: async () => undefined,

@@ -52,10 +52,12 @@ export interface ObjectStore {
    *
    * @returns those that it has no space for, and how much is left.
    */
-  takeSpace?<T extends { key: string; sizeBytes: number; inChunks: boolean }>(
+  takeSpace?<T extends { key: string; diskBytes: number }>(
     uploads: readonly T[],
     untilMs: number,
   ): { readonly lacking: readonly T[]; readonly freeBytes: number };
+  /** Keeps none any more for an upload that has ended without an object. */
+  leaveSpace?(key: string): void;
 }
 
 export interface SignUploadInput {

@@ -46,7 +46,7 @@ export const exports = {
   kept: [
     {
       what: 'an export a week after its archive is removed',
-      by: ['lambda/subjects/exports/job-store.ts create'],
+      by: ['lambda/subjects/exports/job-store.ts exportFields'],
       async write({ table, client, tenant, atMs, second, day }) {
         const jobs = createDynamoDbExportJobs(table);
         const made = newExportJob({

@@ -132,7 +132,9 @@ async function sendAll(url: string): Promise<void> {
     },
   } satisfies Record<
     // What only the store in this process has sends nothing.
-    keyof ObjectListing | Exclude<keyof ObjectStore, 'discardDamaged' | 'takeSpace'> | keyof UrlSigner,
+    | keyof ObjectListing
+    | Exclude<keyof ObjectStore, 'discardDamaged' | 'takeSpace' | 'leaveSpace'>
+    | keyof UrlSigner,
     () => Promise<unknown>
   >;
   const ofFiles = {

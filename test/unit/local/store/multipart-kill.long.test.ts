@@ -111,7 +111,7 @@ test('after a kill an object of parts is there whole or not at all, and its uplo
     const query = { 'list-type': '2' };
     const listing = await store.send({ method: 'GET', path: `/${bucket}`, query });
     const open = await store.send({ method: 'GET', path: `/${bucket}`, query: { uploads: '' } });
-    // An upload whose id was never heard of stays for two days.
+    // An upload whose id was never heard of stays for eight days.
     const unheard = [...open.body.toString().matchAll(/<UploadId>(.+?)</g)].map(([, id = '']) => id);
     expect((await readdir(path.join(dataDir, 'multipart'))).sort()).toEqual(unheard.sort());
     expect(listing.body.toString().match(/<Contents>/g)?.length ?? 0).toBeLessThanOrEqual(next);

@@ -74,8 +74,8 @@ describe('a batch of uploads', () => {
       const [reservation] = world.reservations;
       expect([...(reservation?.entries.keys() ?? [])]).toEqual([first]);
       const sizes = [
-        { oid: first, key: `${tenant}/app/${first}`, sizeBytes: 10, inChunks: false },
-        { oid: second, key: `${tenant}/app/${second}`, sizeBytes: 20, inChunks: false },
+        { oid: first, key: `${tenant}/app/${first}`, diskBytes: 10 },
+        { oid: second, key: `${tenant}/app/${second}`, diskBytes: 20 },
       ];
       expect(takeSpace.mock.calls).toEqual([[sizes, reservation?.lapsedAtMs]]);
     });

@@ -85,6 +85,22 @@ const counted = async () => {
 const shown = ({ parts = [] }: UploadBody) => parts.map((part) => part.stored ?? typeof part.url);
 
 describe('a file above what one PUT can carry', () => {
+  it('takes space of a disk twice, as parts and as the file, until it has ended', async () => {
+    const calls: unknown[] = [];
+    Object.assign(deps.store, {
+      takeSpace: (uploads: readonly object[]) => {
+        calls.push(...uploads);
+        return { lacking: [], freeBytes: 0 };
+      },
+      leaveSpace: (key: string) => calls.push(key),
+    });
+    const key = objectKey({ tenant, repo, oid: 'film' });
+    const upload = await one();
+    expect(calls.splice(0)).toEqual([{ oid: 'film', key, diskBytes: 2 * bytes }]);
+    await cancel(upload);
+    expect(calls).toEqual([key]);
+  });
+
   it('that took days is deleted as one that has just arrived: a store may date it when it was begun', async () => {
     const begunMs = stack.nowMs;
     let upload = await one();

@@ -33,7 +33,7 @@ for ((seed = first; seed < first + seeds / ${#focuses[@]}; seed += piece)); do
 done | xargs -n 2 -P "$(nproc)" bash -c 'simulated "$@"' simulated || status=1
 TZ=Asia/Kathmandu NIGHTLY=true FC_SEED="$first" npx vitest run --project unit --project long || status=1
 npm run -s without -- --all || status=1
-for name in kills soak; do
+for name in kills subjects/files/kills soak; do
   NIGHTLY=true npx vitest run --project embedded "test/embedded/$name.test.ts" || status=1
 done
 { .ci/engines.sh install && .ci/engines.sh run -- .ci/served.sh; } || status=1

@@ -5,6 +5,7 @@ import { create as management } from '../../../../../lambda/functions/management
 import { create as files } from '../../../../../lambda/subjects/files/handler.ts';
 import type { Deps } from '../../../../../local/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
+import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 
@@ -97,6 +98,17 @@ describe('the files API', () => {
     expect(await ask(uploads, body, { key: 'k' })).toEqual(one);
     expect(await ask(uploads, { ...body, lifetimeSeconds: 60 }, { key: 'k' })).toMatchObject({ status: 422 });
     expect((await ask(uploads, body))['uploadId']).not.toBe(one['uploadId']);
+  });
+
+  it('sends above 5 GiB in parts, also with a SHA-256 if the client knows of parts', async () => {
+    await newRepo();
+    const file = { name: 'a', bytes: 5 * 1024 ** 3 + 1, sha256: 'a'.repeat(64) };
+    expect(await ask(uploads, { files: [file] })).toMatchObject({ status: 422, code: 'invalid-body' });
+    const provesParts = async () => true;
+    const archives = new MemoryArchiveStore({ objects });
+    const proven = { deps: { provesParts, archives } as Partial<Deps> };
+    const { uploads: told } = await ask(uploads, { files: [{ ...file, inParts: true }] }, proven);
+    expect(told).toMatchObject([{ state: 'upload', parts: expect.any(Array) }]);
   });
 
   it('deletes an empty object that should be gone, by name or prefix, and shows none', async () => {

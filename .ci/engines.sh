@@ -35,7 +35,7 @@ install() {
 # Metadata is kept in a separate folder: not every file system of a CI machine has extended attributes.
 versitygw() {
   ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_KEY" \
-    exec "$versitygw_bin" --quiet --port "127.0.0.1:$1" posix --sidecar "$work/sidecar" "$work/objects"
+    exec "$versitygw_bin" --quiet --port "127.0.0.1:$1" posix --sidecar "$work/sidecar" --versioning-dir "$work/versions" "$work/objects"
 }
 
 # Each of its parts has ports of its own, and none tells anybody of it.
@@ -84,7 +84,7 @@ provide() {
   trap 'exit 130' INT
   trap 'exit 143' TERM
   work="$(mktemp -d)"
-  mkdir "$work/objects" "$work/sidecar"
+  mkdir "$work/objects" "$work/sidecar" "$work/versions"
   local dynamodb_port s3_port
   dynamodb_port="$(free_port)"
   (cd "$work" && exec java "-Djava.library.path=$dynamodb_jars" -cp "$dynamodb_jars/*" \

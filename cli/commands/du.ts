@@ -1,12 +1,13 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { defaultSettings } from '../../lambda/core/rules/settings.ts';
-import { choice, flag, type OptionsOf, option } from '../command.ts';
+import { choice, flag, given, type OptionsOf, option } from '../command.ts';
 import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
 import type { ScanIdentity } from '../du/checkpoint.ts';
 import type { DuCount, DuTarget } from '../du/count.ts';
 import { type Grouping, groupings } from '../du/groups.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
 import type { Saving } from '../du/run.ts';
+import type { Unfinished } from '../du/unfinished.ts';
 import { costOfHistory, formatCost } from '../du-git/cost.ts';
 import { formatPaths } from '../du-git/report.ts';
 import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
@@ -46,7 +47,7 @@ export function registerDu(program: Command, context: CliContext): void {
 
 /** @throws {UsageError} for options of both, or of neither. */
 function refuseMixture(url: string | undefined, options: DuOptions & DuGitOptions): void {
-  const given = Object.keys(options);
+  const given = Object.keys(options).filter((name) => name !== 'signRequest' || !options.signRequest);
   if (options.git) {
     if (url !== undefined) throw new UsageError('Use either --git or an s3:// URL.');
     const fitting = options.cost ? costOptions : gitModeOptions;
@@ -66,8 +67,8 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   const saving = savingOf(url, options);
   const price = requestPrice(options, scan.endpoint);
   const line = new ProgressLine(context, (sums) => dollarsOf(sums, price), options.hint);
-  const print = (count: DuCount) => {
-    const report = { scan, count, requestPrice: price, top: options.top ?? topDefault };
+  const print = (count: DuCount, unfinished?: Unfinished) => {
+    const report = { scan, count, unfinished, requestPrice: price, top: options.top ?? topDefault };
     const view = { ...viewOf(context), drawBlocks: canDrawBlocks(context.env) };
     context.out(options.json ? `${JSON.stringify(jsonReport(report))}\n` : formatReport(report, view));
   };
@@ -93,6 +94,7 @@ const bucketOptions = {
   endpoint: option(...endpointOption),
   region: option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)'),
   json: flag('--json', 'print one JSON object'),
+  all: flag('--all', 'also old versions, delete markers and unfinished uploads: all that is billed'),
   byPrefix: flag('--by-prefix', 'also total each folder, without extra requests'),
   by: option(
     '--by <kinds>',
@@ -115,6 +117,9 @@ const bucketOptions = {
     `with --resume: interval of saves (default: ${defaultSaveSeconds})`,
     parseDecimal({ above: 0 }),
   ),
+  csv: option('--csv <file>', 'also write a row for each key to a new file'),
+  signRequest: given<boolean>(new Option('--no-sign-request', 'without credentials, for a public bucket')),
+  requestPayer: flag('--request-payer', 'pay for the requests to a requester-pays bucket'),
   maxRate: option(
     '--max-rate <requests>',
     'maximum requests per second (default: what the store accepts)',
@@ -136,6 +141,8 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
   const { strategy = 'probe', hint } = options;
   if (hint !== undefined && options.strategy !== undefined)
     throw new UsageError('Use only one of --hint and --strategy.');
+  if (options.all && (options.by || options.csv)) throw new UsageError('Use --all without --by and --csv.');
+  if (options.csv && options.resume) throw new UsageError('Use only one of --csv and --resume.');
   const { endpoint = null, region } = storePlaceOf(options, context);
   return {
     scan: {
@@ -144,11 +151,15 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
       order: strategy === 'sequential' || strategy === 'fixed-sixteen' ? strategy : 'parallel',
       folders: foldersOf(options),
       ...(options.by && { by: options.by }),
+      ...(options.all && { all: true }),
     },
     region,
     strategy: hint === undefined ? { kind: strategy } : { kind: 'hint', objects: hint },
     concurrency: options.concurrency ?? defaultSettings.scanConcurrency,
     rateMax: options.maxRate,
+    csv: options.csv,
+    isUnsigned: !options.signRequest,
+    isPayer: options.requestPayer === true,
   };
 }
 
@@ -170,9 +181,11 @@ function savingOf(url: string, options: DuOptions): Saving | undefined {
     if (saveEvery !== undefined) throw new UsageError('--save-every needs --resume FILE.');
     return undefined;
   }
-  const words = Object.entries(options).flatMap(([option, value]) =>
+  const { signRequest, ...others } = options;
+  const words = Object.entries(others).flatMap(([option, value]) =>
     value === true ? [flagOf(option)] : [flagOf(option), String(value)],
   );
+  if (!signRequest) words.push('--no-sign-request');
   return {
     name,
     everyMs: (saveEvery ?? defaultSaveSeconds) * 1000,

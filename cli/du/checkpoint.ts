@@ -13,8 +13,8 @@ import { groupings } from './groups.ts';
 /** The file of `du --resume`: what a scan has counted, and what is left of it. */
 
 const format = 'lfs-quota du';
-/** Raised when an older version could not read, or would misread, what is written: 2 has groups, 3 its pages' order. */
-const version = 3;
+/** Raised when an older version could not read, or would misread, what is written: 2 has groups, 3 its pages' order, 4 versions. */
+const version = 4;
 
 const count = z.number().int().nonnegative();
 const bytes = z.string().regex(/^\d+$/);
@@ -31,6 +31,8 @@ const checkpointSchema = z.strictObject({
     order: z.enum(['parallel', 'fixed-sixteen', 'sequential']),
     folders: z.strictObject({ depth: count, top: count }).nullable(),
     by: z.array(z.enum(groupings)).readonly().exactOptional(),
+    /** With all versions, of which the only groups are the kinds. */
+    all: z.literal(true).exactOptional(),
   }),
   beganMs: count,
   savedMs: count,
@@ -189,9 +191,9 @@ export class ReplacedFileError extends CliError {
 
 function writeCheckpoint(checkpoint: Checkpoint): string {
   const body = JSON.stringify(checkpoint);
-  const least = checkpoint.groups === undefined ? 1 : 2;
   const { listed, seams } = checkpoint.rest ?? {};
-  return `{"format":"${format}","version":${listed || seams ? version : least},"sha256":"${sha256Hex(body)}","checkpoint":${body}}\n`;
+  const least = listed || seams ? 3 : checkpoint.groups === undefined ? 1 : 2;
+  return `{"format":"${format}","version":${checkpoint.scan.all ? version : least},"sha256":"${sha256Hex(body)}","checkpoint":${body}}\n`;
 }
 
 /** @throws {CliError} when it is no checkpoint of this scan, or not as it was written. */
@@ -223,7 +225,7 @@ function readCheckpoint(text: string, { name, scan }: { name: string; scan: Scan
 }
 
 /** What a scan is, for a person. If two have the same words, one can continue the other. */
-function wordsOf({ bucket, prefix, endpoint, order, folders, by }: ScanIdentity): string[] {
+function wordsOf({ bucket, prefix, endpoint, order, folders, by, all }: ScanIdentity): string[] {
   return [
     `of s3://${bucket}/${prefix === '' ? '' : `${prefix}*`}`,
     `at ${endpoint ?? 'AWS'}`,
@@ -232,6 +234,7 @@ function wordsOf({ bucket, prefix, endpoint, order, folders, by }: ScanIdentity)
       ? 'without --by-prefix'
       : `with --by-prefix --depth ${folders.depth} --top ${folders.top}`,
     by === undefined ? 'without --by' : `with --by ${by.join(',')}`,
+    all ? 'with --all' : 'without --all',
   ];
 }
 

@@ -8,12 +8,16 @@ import type {
   ScanRest,
   ScanStrategy,
 } from '../../lambda/core/scan/rules/scan-plan.ts';
+import { ArchiveClient } from '../../lambda/core/store/archive-client.ts';
 import { BucketClient } from '../../lambda/core/store/bucket-client.ts';
 import { systemClock } from '../../lambda/frame/aws/clock-and-ids.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
+import { KeyRows } from './csv.ts';
 import { type Folder, type FolderResult, FolderSums, folderFrom, foldersOfPart } from './folders.ts';
 import { GroupSums } from './groups.ts';
 import { Pace, PacedListing } from './paced-listing.ts';
+import { countUnfinished, type Unfinished } from './unfinished.ts';
+import { VersionListing } from './versions.ts';
 
 export interface DuTarget {
   readonly scan: ScanIdentity;
@@ -23,6 +27,12 @@ export interface DuTarget {
   readonly concurrency: number;
   /** Most requests a second; undefined: no limit. */
   readonly rateMax: number | undefined;
+  /** A file for a row of each key. undefined: none is written. */
+  readonly csv: string | undefined;
+  /** Without credentials. */
+  readonly isUnsigned: boolean;
+  /** Whoever asks pays for the requests. */
+  readonly isPayer: boolean;
 }
 
 type Traffic = Pick<Checkpoint, 'requests' | 'failed' | 'throttled'>;
@@ -72,26 +82,40 @@ export async function countBelow(input: {
   });
   const pace = new Pace({ rateMax: target.rateMax });
   // Attempts are made one by one, so that each waits for its turn.
-  const listing = new PacedListing({ listing: new ScanListing({ client, retry: { attemptsMax: 1 } }), pace });
+  const versions = target.scan.all ? openVersions(target) : undefined;
+  const once = versions
+    ? new VersionListing(versions)
+    : new ScanListing({ client, retry: { attemptsMax: 1 } });
+  const listing = new PacedListing({ listing: once, pace });
   const traffic = () => ({ requests: listing.requests, throttled: listing.throttled, failed });
   const tally = new Tally({ scan: target.scan, found, traffic, nowMs });
   const drain = () => listing.drain();
   stop.addEventListener('abort', drain);
   const log = { warn: input.onWarning };
   const { by = [] } = target.scan;
+  const rows = target.csv === undefined ? undefined : new KeyRows(target.csv);
   const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings, log });
   try {
     const scanning = scan.scan({
       prefix: target.scan.prefix,
       concurrency: target.concurrency,
       ...beginning(target, found),
-      reads: { readsTimes: by.includes('age'), readsClasses: by.includes('class') },
+      reads: {
+        readsTimes: by.includes('age') || rows !== undefined,
+        readsClasses: by.includes('class') || rows !== undefined,
+      },
       stop,
       onBegin: (restOf) => {
         tally.restOf = restOf;
       },
-      onPart: (part) => tally.add(part),
-      onRestart: () => tally.begin(undefined),
+      onPart: (part) => {
+        tally.add(part);
+        rows?.add(part);
+      },
+      onRestart: () => {
+        tally.begin(undefined);
+        rows?.begin();
+      },
       onPage: ({ share }) => input.onProgress(() => ({ sums: tally.sums, share, slowedTo: pace.slowedTo })),
     });
     input.onBegin(() => tally.checkpoint());
@@ -103,6 +127,8 @@ export async function countBelow(input: {
   } finally {
     stop.removeEventListener('abort', drain);
     client.destroy();
+    versions?.destroy();
+    rows?.close();
   }
 }
 
@@ -118,18 +144,33 @@ export function countOf({ bytes, savedMs, folders, groups, scan, rest: _, ...num
   };
 }
 
-function openClient(target: DuTarget, onAnswer: (status: number) => void): BucketClient {
-  const { scan, region, concurrency } = target;
-  const { bucket, endpoint } = scan;
-  return new BucketClient({
+function placeOf({ scan: { bucket, endpoint }, region, isUnsigned, isPayer }: DuTarget) {
+  return {
     bucket,
     region,
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),
     credentials: defaultCredentials(region),
-    socketsMax: concurrency,
     followsRegion: endpoint === null,
-    onAnswer,
-  });
+    isUnsigned,
+    ...(isPayer && { headers: { 'x-amz-request-payer': 'requester' } }),
+  };
+}
+
+const openClient = (target: DuTarget, onAnswer: (status: number) => void) =>
+  new BucketClient({ ...placeOf(target), socketsMax: target.concurrency, onAnswer });
+
+/** A page is asked for once: {@link PacedListing} asks again. */
+const openVersions = (target: DuTarget) =>
+  new ArchiveClient(placeOf(target), { attemptsMax: 1, answerMs: 20_000 });
+
+/** Unfinished uploads below what is counted. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+export async function unfinishedBelow(target: DuTarget): Promise<Unfinished> {
+  const client = new ArchiveClient(placeOf(target));
+  try {
+    return await countUnfinished(client, target.scan.prefix);
+  } finally {
+    client.destroy();
+  }
 }
 
 /** How the scan begins, or goes on: then it knows best itself how many keys to expect. */
@@ -183,7 +224,7 @@ class Tally {
     if (scan.folders !== null) this.folders = new FolderSums({ top: scan.folders.top, kept: found?.folders });
     // Ages count from the first process, so that an object stays in its group.
     const fromMs = this.#input.found?.beganMs ?? this.#startedMs;
-    this.groups = (scan.by ?? []).map(
+    this.groups = (scan.all ? (['kind'] as const) : (scan.by ?? [])).map(
       (by, index) => new GroupSums({ by, nowMs: fromMs }, found?.groups?.[index]),
     );
   }
@@ -236,7 +277,9 @@ class Tally {
       bytes: String(bytes),
       rest: ranges.length === 0 ? null : { ranges: [...ranges], objectsExpected, ...order },
       folders: this.folders?.keep(ranges) ?? null,
-      ...(this.#input.scan.by && { groups: this.groups.map((sums) => sums.keep()) }),
+      ...((this.#input.scan.by ?? this.#input.scan.all) && {
+        groups: this.groups.map((sums) => sums.keep()),
+      }),
     };
   }
 }

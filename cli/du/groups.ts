@@ -1,10 +1,22 @@
+import { z } from 'zod';
 import { dayMs, yearMs } from '../../lambda/core/rules/dates.ts';
+import { parseJson } from '../../lambda/core/rules/text.ts';
 import type { CountedPart } from '../../lambda/core/scan/rules/scan-plan.ts';
 import { type Folder, type FolderSum, folderFrom, type KeptFolder, keptOf, largestOf } from './folders.ts';
 
 /** What `du --by` can group objects by. */
 export const groupings = ['age', 'suffix', 'class', 'size'] as const;
 export type Grouping = (typeof groupings)[number];
+/** `du --all` groups versions by what they are. */
+type AnyGrouping = Grouping | 'kind';
+
+/** What a version of a key can be. */
+export const kinds = ['current', 'old versions', 'delete markers'] as const;
+
+const count = z.number();
+/** Versions of a key and their bytes, in the order of {@link kinds}. */
+export const sumsSchema = z.tuple([count, count, count, count, count, count]);
+export type Sums = z.output<typeof sumsSchema>;
 
 type Steps = readonly (readonly [below: number, group: string])[];
 const unknown = 'unknown';
@@ -51,11 +63,11 @@ const groupsMax = 10_000;
 
 /** Sums by one grouping, in bounded memory. The name of a group is its `folder`. */
 export class GroupSums {
-  readonly #input: { readonly by: Grouping; readonly nowMs: number };
+  readonly #input: { readonly by: AnyGrouping; readonly nowMs: number };
   readonly #sums = new Map<string, FolderSum>();
 
   /** @param input.nowMs from which ages count. @param kept what an earlier process had. */
-  constructor(input: { by: Grouping; nowMs: number }, kept: readonly KeptFolder[] = []) {
+  constructor(input: { by: AnyGrouping; nowMs: number }, kept: readonly KeptFolder[] = []) {
     this.#input = input;
     for (const { folder, ...sum } of kept.map(folderFrom)) this.#sums.set(folder, sum);
   }
@@ -64,13 +76,19 @@ export class GroupSums {
     const { by, nowMs } = this.#input;
     // Numbers, as long as they are of one page.
     const found = new Map<string, { objects: number; bytes: number }>();
-    for (let index = 0; index < keyCount; index += 1) {
-      const group = groupOf(by, page, { index, nowMs });
+    const note = (group: string, objects: number, bytes: number) => {
       const sum = found.get(group);
-      if (sum === undefined) found.set(group, { objects: 1, bytes: page.sizeAt(index) });
+      if (sum === undefined) found.set(group, { objects, bytes });
       else {
-        sum.objects += 1;
-        sum.bytes += page.sizeAt(index);
+        sum.objects += objects;
+        sum.bytes += bytes;
+      }
+    };
+    for (let index = 0; index < keyCount; index += 1) {
+      if (by !== 'kind') note(groupOf(by, page, { index, nowMs }), 1, page.sizeAt(index));
+      else {
+        const sums = sumsSchema.parse(parseJson(page.storageClassAt?.(index) ?? ''));
+        for (const [at, kind] of kinds.entries()) note(kind, sums[2 * at] ?? 0, sums[2 * at + 1] ?? 0);
       }
     }
     for (const [name, { objects, bytes }] of found) {

@@ -14,11 +14,14 @@ import type { View } from '../terminal.ts';
 import type { ScanIdentity } from './checkpoint.ts';
 import type { DuCount, DuProgress, DuSums } from './count.ts';
 import type { Folder, FolderSum } from './folders.ts';
-import { type Grouping, shownGroups } from './groups.ts';
+import { type Grouping, kinds, shownGroups } from './groups.ts';
+import type { Unfinished } from './unfinished.ts';
 
 interface DuReport {
   readonly scan: ScanIdentity;
   readonly count: DuCount;
+  /** undefined: they weren't counted. */
+  readonly unfinished?: Unfinished | undefined;
   /** Dollars for a request; undefined: nobody knows. */
   readonly requestPrice: number | undefined;
   /** Suffixes and classes that are shown. */
@@ -35,17 +38,20 @@ export function dollarsOf(
 
 /** For people. */
 export function formatReport(report: DuReport, view: View & { readonly drawBlocks: boolean }): string {
-  const { scan, count, requestPrice } = report;
-  const { bytes, objects, requests, throttled, runs, beganMs, activeMs } = count;
+  const { scan, count, requestPrice, unfinished } = report;
+  const { objects, throttled, runs, beganMs, activeMs } = count;
+  const bytes = billedBytes(report);
   const exact = bytes >= 1024n ? ` (${bytes.toLocaleString('en-US')} bytes)` : '';
-  const dollars = dollarsOf(count, requestPrice);
+  const requests = count.requests + (unfinished?.requests ?? 0);
+  const dollars = dollarsOf({ ...count, requests }, requestPrice);
   const price = dollars === undefined ? '' : ` (${formatDollars(dollars)})`;
   const lines = [
-    `${formatBytes(Number(bytes))}${exact} in ${formatObjects(objects)}, ` +
+    `${formatBytes(Number(bytes))}${exact} ${scan.all ? 'billed' : `in ${formatObjects(objects)}`}, ` +
       `scanned with ${formatRequests(requests)}${price} in ${(activeMs / 1000).toFixed(1)} s` +
       (runs === 1 ? '' : `, in ${runs} runs since ${new Date(beganMs).toISOString()}`),
   ];
   if (throttled > 0) lines.push(`The store asked ${formatCounted(throttled, 'time')} to slow down.`);
+  if (!scan.all) lines.push('Without old versions and unfinished uploads: --all counts them.');
   const folders = foldersIn({ scan, count });
   const options = { allBytes: bytes, view };
   const bar = view.drawBlocks ? '█' : '#';
@@ -57,7 +63,26 @@ export function formatReport(report: DuReport, view: View & { readonly drawBlock
     ),
   );
   const byFolder = folders === undefined ? [] : [tableOf('FOLDER', folderRows(folders), options)];
-  return [`${lines.join('\n')}\n`, ...byFolder, ...byGroup].join('\n');
+  const byKind = scan.all ? [tableOf('KIND', kindRows(report), { ...options, bar })] : [];
+  return [`${lines.join('\n')}\n`, ...byKind, ...byFolder, ...byGroup].join('\n');
+}
+
+/** Of versions, and of the parts of unfinished uploads. */
+const billedBytes = ({ count, unfinished }: Pick<DuReport, 'count' | 'unfinished'>) =>
+  count.bytes + (unfinished?.bytes ?? 0n);
+
+const kindIn = ({ count }: Pick<DuReport, 'count'>, kind: (typeof kinds)[number]): FolderSum =>
+  count.groups[0]?.find(({ folder }) => folder === kind) ?? { objects: 0, bytes: 0n };
+
+function kindRows(report: DuReport): Row[] {
+  const { unfinished } = report;
+  const rows = kinds.map((kind): Row => [kind, kindIn(report, kind)]);
+  if (!unfinished) return rows;
+  const { uploads, bytes, isWhole } = unfinished;
+  return [
+    ...rows,
+    [isWhole ? 'unfinished uploads' : 'unfinished uploads, at least', { objects: uploads, bytes }],
+  ];
 }
 
 type Folders = Readonly<NonNullable<ReturnType<typeof foldersIn>>>;
@@ -109,8 +134,9 @@ function tableOf(
 
 /** For programs. Bytes beyond 2^53 − 1 are text: most of them would round such a number. */
 export function jsonReport(report: DuReport) {
-  const { scan, count, requestPrice } = report;
-  const { objects, requests, failed, throttled, runs, beganMs, endedMs, activeMs } = count;
+  const { scan, count, requestPrice, unfinished } = report;
+  const { objects, failed, throttled, runs, beganMs, endedMs, activeMs } = count;
+  const requests = count.requests + (unfinished?.requests ?? 0);
   const { bucket, prefix } = scan;
   const folders = foldersIn({ scan, count });
   return {
@@ -121,11 +147,20 @@ export function jsonReport(report: DuReport) {
     requests,
     failed,
     throttled,
-    dollars: dollarsOf(count, requestPrice) ?? null,
+    dollars: dollarsOf({ ...count, requests }, requestPrice) ?? null,
     seconds: activeMs / 1000,
     runs,
     began: new Date(beganMs).toISOString(),
     ended: new Date(endedMs).toISOString(),
+    ...(scan.all && {
+      billedBytes: exactNumber(billedBytes(report)),
+      current: exactSum(kindIn(report, 'current')),
+      oldVersions: exactSum(kindIn(report, 'old versions')),
+      deleteMarkers: kindIn(report, 'delete markers').objects,
+      unfinished: unfinished
+        ? { uploads: unfinished.uploads, bytes: exactNumber(unfinished.bytes), isWhole: unfinished.isWhole }
+        : null,
+    }),
     ...(folders !== undefined && {
       folders: {
         ...folders,
@@ -139,6 +174,7 @@ export function jsonReport(report: DuReport) {
   };
 }
 
+const exactSum = ({ objects, bytes }: FolderSum) => ({ objects, bytes: exactNumber(bytes) });
 const exact = ({ folder: group, objects, bytes }: Folder) => ({ group, objects, bytes: exactNumber(bytes) });
 
 /** The folders with the names that are shown, and all others together; undefined: the count has none. */

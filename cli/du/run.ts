@@ -2,9 +2,17 @@ import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { formatObjects } from '../render.ts';
 import { CheckpointFile, ReplacedFileError } from './checkpoint.ts';
-import { countBelow, countOf, type DuCount, type DuProgress, type DuTarget } from './count.ts';
+import {
+  countBelow,
+  countOf,
+  type DuCount,
+  type DuProgress,
+  type DuTarget,
+  unfinishedBelow,
+} from './count.ts';
 import type { ProgressLine } from './report.ts';
 import { explainStoreError } from './store-errors.ts';
+import type { Unfinished } from './unfinished.ts';
 
 /** The line is redrawn so often, although no page arrives. */
 const redrawMs = 1_000;
@@ -12,7 +20,7 @@ const redrawMs = 1_000;
 interface RunInput {
   readonly context: CliContext;
   readonly line: ProgressLine;
-  readonly print: (count: DuCount) => void;
+  readonly print: (count: DuCount, unfinished?: Unfinished) => void;
   readonly saving: Saving | undefined;
 }
 
@@ -22,12 +30,12 @@ interface RunInput {
  * @throws {CliError} when it was stopped, or cannot go on. With a file, what was counted is saved then.
  */
 export async function runDu(target: DuTarget, input: RunInput): Promise<void> {
-  const { context, print, saving } = input;
+  const { context, saving } = input;
   const file = saving && (await CheckpointFile.open(saving.name, target.scan));
   try {
     const found = file?.found;
     if (found?.rest === null) {
-      print(countOf(found));
+      await printAll(target, countOf(found), input);
       context.err(
         `${saving?.name} is finished: this was scanned on ${new Date(found.savedMs).toISOString()}. ` +
           'Delete the file to scan again.\n',
@@ -39,6 +47,24 @@ export async function runDu(target: DuTarget, input: RunInput): Promise<void> {
     await count(target, { ...input, file });
   } finally {
     await file?.close();
+  }
+}
+
+/** @throws {CliError} after the rest, when unfinished uploads can't be counted. */
+async function printAll(target: DuTarget, count: DuCount, { print }: RunInput): Promise<void> {
+  if (!target.scan.all) return print(count);
+  try {
+    print(count, await unfinishedBelow(target));
+  } catch (error) {
+    print(count);
+    const explained = explainStoreError(error, placeOf(target));
+    if (!(explained instanceof CliError)) throw explained;
+    const needed = 's3:ListBucketMultipartUploads and s3:ListMultipartUploadParts';
+    throw new CliError(`Unfinished uploads weren't counted. ${explained.message}`, {
+      hint: `They need ${needed}.`,
+      failure: explained.failure,
+      cause: error,
+    });
   }
 }
 
@@ -73,7 +99,7 @@ async function count(
         },
       }),
     );
-    if (isDone) input.print(count);
+    if (isDone) await printAll(target, count, input);
     await file?.end();
     if (isDone) return;
     const message = `Stopped after ${formatObjects(count.objects)}.`;
@@ -97,19 +123,20 @@ function failureHandler(context: CliContext, stop: AbortController): (error: unk
   };
 }
 
+const placeOf = ({ scan, region }: DuTarget) => ({
+  bucket: scan.bucket,
+  endpoint: scan.endpoint ?? undefined,
+  region,
+  slower: '--concurrency 8',
+  ...(scan.all && { permission: 's3:ListBucketVersions' }),
+});
+
 /** The error to show when a count has ended early. */
 async function explainEnd(
   error: unknown,
   { target, file, goOn }: { target: DuTarget; file: CheckpointFile | undefined; goOn: string },
 ): Promise<unknown> {
-  const { scan, region } = target;
-  const place = {
-    bucket: scan.bucket,
-    endpoint: scan.endpoint ?? undefined,
-    region,
-    slower: '--concurrency 8',
-  };
-  const explained = explainStoreError(error, place);
+  const explained = explainStoreError(error, placeOf(target));
   if (file === undefined || !(explained instanceof CliError) || explained === error) return explained;
   const { message, hint, ...kept } = explained;
   try {

@@ -16,6 +16,8 @@ export interface StoreTarget {
   readonly region: string;
   /** An option that sends fewer requests at a time. Omitted: the command has none. */
   readonly slower?: string;
+  /** What the credentials need. Omitted: to list objects. */
+  readonly permission?: string;
 }
 
 const checkIt = ({ endpointOption = '--endpoint' }: StoreTarget) =>
@@ -60,7 +62,7 @@ function explainOutage(error: Error, target: StoreTarget): Explanation {
 }
 
 function explainRefusal(answer: unknown, target: StoreTarget): Explanation {
-  const { bucket, endpointOption = '--endpoint', region } = target;
+  const { bucket, endpointOption = '--endpoint', region, permission = 's3:ListBucket' } = target;
   const store = storeOf(target);
   // No request was sent: the SDK found no credentials to sign it.
   if (!(answer instanceof StoreAnswerError)) {
@@ -83,7 +85,7 @@ function explainRefusal(answer: unknown, target: StoreTarget): Explanation {
   if (name === 'RequestTimeTooSkewed')
     return [`The clock of ${store} differs too much from this machine's.`, 'Sync both clocks by NTP.'];
   if (status === 403) {
-    const hint = 'They need s3:ListBucket. Check the name too: a missing bucket can look the same.';
+    const hint = `They need ${permission}. Check the name too: a missing bucket can look the same.`;
     return [`These credentials can't list ${bucket}.`, hint, 'unauthorized'];
   }
   if (status === 301) return [`The bucket ${bucket} isn't in ${region}.`, 'Pass its region with --region.'];

@@ -33,7 +33,16 @@ function storeErrorOf(thrown: unknown): unknown {
 /** A bucket, and how to reach it. */
 export type ArchiveSettings = Pick<
   S3Settings,
-  'bucket' | 'region' | 'endpoint' | 'forcePathStyle' | 'credentials' | 'timeoutFactor' | 'random'
+  | 'bucket'
+  | 'region'
+  | 'endpoint'
+  | 'forcePathStyle'
+  | 'credentials'
+  | 'timeoutFactor'
+  | 'followsRegion'
+  | 'headers'
+  | 'isUnsigned'
+  | 'random'
 >;
 
 /** Long, because a store may take minutes to copy a GiB, or to join 10,000 parts. */
@@ -71,7 +80,7 @@ export class ArchiveClient {
   /** @param limits replaces some of them. */
   constructor(settings: ArchiveSettings, limits: Partial<ArchiveLimits> = {}) {
     const { bucket, region, endpoint, forcePathStyle = false, credentials, random } = settings;
-    const { timeoutFactor = 1 } = settings;
+    const { timeoutFactor = 1, followsRegion = false, headers = {}, isUnsigned = false } = settings;
     const all = { ...defaultLimits, ...limits };
     const { connectMs, answerMs, callMs } = all;
     this.bucket = bucket;
@@ -81,6 +90,8 @@ export class ArchiveClient {
       region,
       ...(endpoint !== undefined && { endpoint }),
       forcePathStyle,
+      followRegionRedirects: followsRegion,
+      ...(isUnsigned && { signer: { sign: async (request) => request } }),
       // Without an end, the SDK would keep the first ones for ever.
       credentials: async () => {
         const { sessionToken, ...keys } = await credentials();
@@ -100,6 +111,13 @@ export class ArchiveClient {
       // With it, the SDK opens a connection for each upload, and closes it.
       expectContinueHeader: false,
     });
+    this.#client.middlewareStack.add(
+      (next) => (args) => {
+        Object.assign((args.request as { headers: object }).headers, headers);
+        return next(args);
+      },
+      { step: 'build' },
+    );
   }
 
   /** Closes the connections that are kept alive. */

@@ -180,6 +180,10 @@ export interface S3Settings extends BucketPlace {
   readonly timeoutFactor?: number;
   /** Follow AWS's redirects to the bucket's region. */
   readonly followsRegion?: boolean;
+  /** Headers of each request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sends without a signature, as to a bucket that anybody may read. No credentials are asked for. */
+  readonly isUnsigned?: boolean;
   /** Hears the status of every answer, retries included. */
   readonly onAnswer?: (status: number) => void;
   /** From 0 to 1: spreads retries. */
@@ -265,7 +269,7 @@ export class BucketClient {
   async #attempts<T>(call: StoreCall<T>, stop: AbortSignal | undefined): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       // Their reader has retries of its own, so its failure ends the call.
-      const credentials = await this.#settings.credentials();
+      const credentials = this.#settings.isUnsigned ? undefined : await this.#settings.credentials();
       stop?.throwIfAborted();
       const place = this.#place;
       try {
@@ -285,23 +289,24 @@ export class BucketClient {
 
   #attempt<T>(
     call: StoreCall<T>,
-    by: { credentials: AwsCredentials; place: Place; stop: AbortSignal | undefined },
+    by: { credentials: AwsCredentials | undefined; place: Place; stop: AbortSignal | undefined },
   ): Promise<T> {
-    const { method, key, query = {}, headers = {}, body, limits, readerOf } = call;
+    const { method, key, query = {}, body, limits, readerOf } = call;
+    const headers = { ...this.#settings.headers, ...call.headers };
     const { credentials, stop } = by;
     const { region, address } = by.place;
     const path = `${address.path}/${key === undefined ? '' : escapePath(key)}`;
     const search = searchOf(query);
     const { host, origin } = address;
     const signedAtMs = Date.now();
-    const own = { method, host, path, query: search, headers, credentials, region, signedAtMs };
+    const own = { method, host, path, query: search, headers, region, signedAtMs };
     const toSign = body === undefined ? own : { ...own, bodySha256: hash('sha256', body, 'hex') };
     return this.#exchange.send({
       request: {
         method,
         origin,
         path: search === '' ? path : `${path}?${search}`,
-        headers: this.#sign(toSign),
+        headers: credentials ? this.#sign({ ...toSign, credentials }) : { ...headers, host },
         ...(body !== undefined && { body }),
       },
       limits,

@@ -112,7 +112,8 @@ function further(before: string | undefined, next: string | undefined): string |
   return next;
 }
 
-function keyOf(text: string, { EncodingType }: { EncodingType?: string | undefined }): string {
+/** A key as a page of the SDK has it. @throws {MalformedAnswerError} */
+export function keyOf(text: string, { EncodingType }: { EncodingType?: string | undefined }): string {
   if (EncodingType !== 'url') return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

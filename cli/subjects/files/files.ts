@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import path from 'node:path';
+import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { fileNameFault } from '../../../lambda/frame/access/rules/file-names.ts';
@@ -42,6 +44,13 @@ interface LocalFile {
   /** When it was last written, or got its name, by the clock here. */
   readonly changedMs: number;
 }
+
+/** What the parts of a file are known by: where it is, and when it was last changed. */
+export function versionOf({ path: at, changedMs }: Pick<LocalFile, 'path' | 'changedMs'>): string {
+  return `${sha256Hex(`${hostname()}\n${path.resolve(at)}`).slice(0, 32)} ${changedMs}`;
+}
+
+const placeIn = (version = '') => version.split(' ', 1)[0];
 
 /**
  * The files at paths, those of folders too, each with its name.
@@ -179,24 +188,34 @@ async function request(
   batch: readonly Omit<Offered, 'upload'>[],
   { client, place }: Putting,
 ): Promise<readonly Upload[]> {
-  const files = batch.map(({ file: { name, bytes }, sha256 }) => ({ name, bytes, sha256, inParts: true }));
+  const files = batch.map(({ file, sha256 }) => {
+    const { name, bytes } = file;
+    return { name, bytes, sha256, inParts: true, version: versionOf(file) };
+  });
   const asking = { params: { ...place }, body: { files, lifetimeSeconds }, requestKey: randomUUID() };
   return (await client.askAgain(deps, 'requestUploads', asking)).body.uploads;
 }
 
 async function renew(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
-  [offered.upload = offered.upload] = await request(deps, [offered], putting);
+  const [upload = offered.upload] = await request(deps, [offered], putting);
+  requireOwn(offered.file, upload);
+  offered.upload = upload;
+}
+
+/** Parts of two files would be one. @throws {RefusedError} */
+function requireOwn(file: LocalFile, { name, parts, version }: Upload): void {
+  if (parts && placeIn(version) !== placeIn(versionOf(file)))
+    throw new RefusedError(`Another file is being uploaded as ${name}. Use another name.`);
 }
 
 /** What breaks off in parts is continued by another call, what can't be is canceled. @throws {TransferError} @throws {CliError} */
 async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
   const { file } = offered;
-  const { parts, startedAt = '' } = offered.upload;
+  const { parts, version } = offered.upload;
   if (!parts) return send(deps, offered, putting);
+  requireOwn(file, offered.upload);
   try {
-    // Its time is in whole seconds.
-    if (parts.some(({ stored }) => stored) && file.changedMs >= Date.parse(startedAt) + 1000)
-      throw new RefusedError('It changed after its upload started.');
+    if (version !== versionOf(file)) throw new RefusedError('It changed after its upload started.');
     await transferEach(deps, {
       atOnce: putsAtOnce,
       failuresMax: 1,

@@ -83,8 +83,9 @@ async function* filesAt(
 ): AsyncGenerator<LocalFile> {
   const found = await stat(at).catch((cause) => throwUnreadable(at, cause));
   const { size: bytes, ctimeMs: changedMs } = found;
-  if (found.isFile()) yield { path: at, name: (prefix + name).normalize('NFC'), bytes, changedMs };
-  if (!found.isDirectory()) return;
+  if (found.isFile()) return yield { path: at, name: (prefix + name).normalize('NFC'), bytes, changedMs };
+  if (!found.isDirectory())
+    throw new UsageError(`${at} is neither a file nor a folder. Store its bytes in a file first.`);
   const inside = name === '' ? prefix : `${prefix}${name}/`;
   for (const entry of await readdir(at, { withFileTypes: true }).catch((cause) =>
     throwUnreadable(at, cause),
@@ -383,12 +384,17 @@ const getCommand = actionCommand({
     const place = await placeOf(client, context, options);
     const list = { route: 'listFiles', params: { ...place }, query: { prefix }, items: 'files' } as const;
     const listed = prefix === undefined ? [] : await allItems(client, list);
+    const outcomes: Outcome[] = [];
     const names = new Set([...(operands.names ?? []), ...listed.map(({ name }) => name)]);
     for (const name of names) {
       const fault = fileNameFault(name);
-      if (fault !== undefined) throw new UsageError(`${name}: a name must be ${fault}.`);
+      if (fault === undefined) continue;
+      const why = `${name}: a name must be ${fault}.`;
+      if (operands.names?.includes(name)) throw new UsageError(why);
+      // Others may have put it into the bucket. It's in nobody's way.
+      names.delete(name);
+      outcomes.push({ name, state: 'failed', why });
     }
-    const outcomes: Outcome[] = [];
     const onOutcome = (outcome: Outcome) => outcomes.push(outcome);
     const getting = { client, place, output, isForced, nowMs: context.nowMs, onOutcome };
     const shown = { isQuiet: isJson, totalBytes: 0, file: output, goOn: continues, incomplete };

@@ -176,6 +176,10 @@ describe('files', () => {
       code: 1,
       err: expect.stringContaining('(ENOENT)'),
     });
+    expect(await files('put', '/dev/null')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('/dev/null is neither a file nor a folder'),
+    });
     expect(await files('get', '../x')).toMatchObject({ code: 2 });
     expect(await files('get')).toMatchObject({ code: 2 });
     await run('repo', 'create', tenant, 'game');

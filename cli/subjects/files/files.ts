@@ -239,12 +239,27 @@ async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): 
   }
 }
 
-/** Has the server make the parts the file, or say what is in the way. @throws {CliError} @throws {TransferError} */
-async function confirm(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+/** Joined before a server was asked so often that it counts as down: three minutes of a slow disk. */
+const joinedBytes = 4 * 1024 ** 3;
+
+/**
+ * Has the server make the parts the file, or say what is in the way. A store may join them for longer than a server lets anybody
+ * wait. So it's asked on while it answers, as long as that may take. @throws {CliError} @throws {TransferError}
+ */
+async function confirm(
+  deps: DownloadDeps,
+  offered: Offered,
+  putting: Putting,
+  toJoinBytes = offered.file.bytes,
+): Promise<void> {
   const params = { ...putting.place, uploadId: offered.upload.uploadId ?? '' };
   const confirming = { params, body: { name: offered.file.name } };
   await putting.client.askAgain(deps, 'confirmUpload', confirming).catch(async (error: unknown) => {
-    if (!(error instanceof CliError) || error.failure === 'unavailable') throw error;
+    if (!(error instanceof CliError)) throw error;
+    if (error.failure === 'unavailable') {
+      if (error.cause !== undefined || toJoinBytes <= 0) throw error;
+      return confirm(deps, offered, putting, toJoinBytes - joinedBytes);
+    }
     await renew(deps, offered, putting);
     if (offered.upload.state === 'upload') throw new TransferError(error.message);
   });

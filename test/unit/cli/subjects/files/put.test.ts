@@ -56,7 +56,9 @@ async function put(says: {
     const answer = answers[Math.min(isApi ? asked.length : puts, answers.length) - 1] ?? 'broken';
     if (answer === 'broken') return request.socket.destroy();
     if (!isApi && answer.status === 200) stored.push(body);
-    const text = JSON.stringify(answer.body ?? '').replaceAll('http://STORE', url).replace('VERSION', version);
+    const text = JSON.stringify(answer.body ?? '')
+      .replaceAll('http://STORE', url)
+      .replace('VERSION', version);
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers }).end(text);
   });
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
@@ -178,6 +180,14 @@ describe('files put of a file in parts', () => {
     );
   });
 
+  it('asks on while the store joins the parts, and not for ever', async () => {
+    const busy = Array.from({ length: 7 }, () => problem(503, 'storage-unavailable'));
+    const late = await put({ api: [parts([1, 3]), ...busy, confirmed], store: [done] });
+    expect([late.code, stateIn(late.out), late.asked.length]).toEqual([0, 'uploaded', 9]);
+    const never = await put({ api: [parts([1, 3]), problem(503, 'storage-unavailable')], store: [done] });
+    expect([never.code, never.asked.length]).toEqual([6, 13]);
+  });
+
   it('sends what is missing, and a part that broke off again', async () => {
     const result = await put({ api: [parts([1, 3]), confirmed], store: ['broken', { status: 503 }, done] });
     expect([result.code, result.stored, result.puts]).toEqual([0, [content.slice(8, 16)], 3]);
@@ -225,17 +235,17 @@ describe('files put of a file in parts', () => {
     expect([result.code, result.puts, linesOf(result).at(-1)]).toEqual([1, 0, cancels]);
   });
 
-  it.each([
-    'of another 1',
-    undefined,
-  ])('leaves an upload alone that is another file, also if it begins while the own one is sent', async (version) => {
-    const another = parts([1], { version });
-    const result = await put({ api: [another], store: [done] });
-    expect([result.code, result.puts, linesOf(result)]).toEqual([1, 0, ['POST uploads']]);
-    expect(why(result)).toContain('Another file is being uploaded as a.txt.');
-    const late = await put({ api: [parts([1, 3]), another, canceled], store: [{ status: 403 }] });
-    expect([late.code, late.puts]).toEqual([1, 1]);
-  });
+  it.each(['of another 1', undefined])(
+    'leaves an upload alone that is another file, also if it begins while the own one is sent',
+    async (version) => {
+      const another = parts([1], { version });
+      const result = await put({ api: [another], store: [done] });
+      expect([result.code, result.puts, linesOf(result)]).toEqual([1, 0, ['POST uploads']]);
+      expect(why(result)).toContain('Another file is being uploaded as a.txt.');
+      const late = await put({ api: [parts([1, 3]), another, canceled], store: [{ status: 403 }] });
+      expect([late.code, late.puts]).toEqual([1, 1]);
+    },
+  );
 
   it('keeps it to be continued if the store is out of reach', async () => {
     const result = await put({ api: [parts([1, 3])], store: ['broken'] });

@@ -1,6 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import { uploadingRepos } from '../../core/ledger/reservations.ts';
 import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
+import { uploadingRepos } from '../../core/ledger/reservations.ts';
 import {
   isThere,
   pointBefore,

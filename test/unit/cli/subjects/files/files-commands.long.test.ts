@@ -136,10 +136,16 @@ describe('files', () => {
     made('first/x/y', 1);
     made('second/x', 1);
     const first = await files('get', '--prefix', '', '--output', at('first'), '--json');
-    expect(first).toMatchObject({ code: 1, err: expect.stringContaining(`x: ${at('first/x')} is a folder here`) });
+    expect(first).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`x: ${at('first/x')} is a folder here`),
+    });
     expect(statesIn(first.out)).toEqual({ x: 'failed', 'x/y': 'exists', z: 'downloaded' });
     const second = await files('get', '--prefix', '', '--output', at('second'), '--json');
-    expect(second).toMatchObject({ code: 1, err: expect.stringContaining(`${at('second/x')} can't be a folder`) });
+    expect(second).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${at('second/x')} can't be a folder`),
+    });
     expect(statesIn(second.out)).toEqual({ x: 'exists', 'x/y': 'failed', z: 'downloaded' });
     expect(readdirSync(at('first')).toSorted()).toEqual(['x', 'z']);
   });

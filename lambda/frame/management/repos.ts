@@ -172,8 +172,8 @@ async function isUncounted(
   const isKnown = record && (record.closedAtMs !== null || isThere(record));
   if (isKnown || !(await hasKeys(deps.listing, repoPrefix(path)))) return undefined;
   await requestOrLog(deps, { tenant: path.tenant, reason: 'import', full: true });
-  const detail = `${path.tenant}/${path.repo} has objects that are being counted. Retry in a minute.`;
-  return problem('usage-checking', detail, { 'retry-after': '60' });
+  const detail = `${path.tenant}/${path.repo} has objects that are being counted.`;
+  return problem('usage-checking', detail, { 'retry-after': '10' });
 }
 
 /** What all say of each of many repos. undefined: nothing. */

@@ -17,7 +17,7 @@ afterEach(() => {
 
 it('names that others put into the bucket, and no file can have, keep no file from its download', async () => {
   const asked: string[] = [];
-  server = createServer(async (request, response) => {
+  server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     let text = '';
     for await (const piece of request) text += String(piece);
     const { url = '', method } = request;

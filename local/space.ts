@@ -1,4 +1,4 @@
-import { readdirSync, statfsSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ObjectStore } from '../lambda/core/store/rules/store.ts';
 import { type DiskLevel, keptFreeBytes } from '../lambda/frame/gauges/rules/disk.ts';
@@ -36,16 +36,28 @@ export function createSpace(
     if (by) promised.set(key, by);
     else promised.delete(key);
   };
-  const uploads = join(folder, 'uploads');
-  const sizeOf = (name: string) => statSync(join(uploads, name), { throwIfNoEntry: false })?.size ?? 0;
+  const [uploads, multipart] = [join(folder, 'uploads'), join(folder, 'multipart')];
+  const bytesIn = (at: string) =>
+    readdirSync(at).reduce(
+      (sum, name) => sum + (statSync(join(at, name), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+  /** Of an upload in parts. What ends meanwhile has none. */
+  const partBytes = (id: string) => {
+    try {
+      const record = readFileSync(join(multipart, id, 'upload.json'));
+      const bytes = promised.get(JSON.parse(String(record)).key)?.bytes ?? 0;
+      return Math.min(bytes, bytesIn(join(multipart, id)) - record.length);
+    } catch {
+      return 0;
+    }
+  };
   /** Goes through all promises, so it's for when there's too little space, or there are twice as many. */
   const arrivedBytes = () => {
     for (const [key, { untilMs }] of promised) if (untilMs < nowMs() || head(key)) promise(key);
     lookAtCount = Math.max(10_000, 2 * promised.size);
-    return Math.min(
-      promisedBytes,
-      readdirSync(uploads).reduce((sum, name) => sum + sizeOf(name), 0),
-    );
+    const inParts = readdirSync(multipart).reduce((sum, id) => sum + partBytes(id), 0);
+    return Math.min(promisedBytes, bytesIn(uploads) + inParts);
   };
   const takeSpace: TakesSpace['takeSpace'] = (asked, untilMs) => {
     const level = diskOf(folder);

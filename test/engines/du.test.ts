@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import {
   CreateBucketCommand,
   CreateMultipartUploadCommand,
@@ -9,8 +11,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { commandLine } from '../support/child-stack.ts';
 import { Random } from '../support/random.ts';
-import { cli } from '../unit/cli/harness.ts';
 import { describeOn } from './engine.ts';
 import { engineCredentials, versitygw } from './s3.ts';
 
@@ -24,8 +26,6 @@ describeOn(versitygw, (endpoint) => {
   const unfinished = { uploads: 0, bytes: 0 };
 
   beforeAll(async () => {
-    process.env['AWS_ACCESS_KEY_ID'] = credentials.accessKeyId;
-    process.env['AWS_SECRET_ACCESS_KEY'] = credentials.secretAccessKey;
     await client.send(new CreateBucketCommand({ Bucket }));
     const VersioningConfiguration = { Status: 'Enabled' } as const;
     await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }));
@@ -57,18 +57,18 @@ describeOn(versitygw, (endpoint) => {
       }
     }
   }, 120_000);
-  afterAll(() => {
-    delete process.env['AWS_ACCESS_KEY_ID'];
-    delete process.env['AWS_SECRET_ACCESS_KEY'];
-    client.destroy();
-  });
+  afterAll(() => client.destroy());
 
   it.each(['probe', 'sixteen', 'sequential'])('du --all is exact, from %s', async (strategy) => {
-    const { code, out, err } = await cli(
-      ['du', `s3://${Bucket}`, '--all', '--json', '--endpoint', endpoint, '--strategy', strategy],
-      { now: Date.now },
+    const args = ['du', `s3://${Bucket}`, '--all', '--json', '--endpoint', endpoint, '--strategy', strategy];
+    const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = credentials;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', commandLine, ...args],
+      {
+        env: { ...process.env, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY },
+      },
     );
-    expect([code, err]).toEqual([0, '']);
     const keys = [...model.values()];
     const sum = (sizes: (number | 'marker' | undefined)[]) => {
       const stored = sizes.filter((size) => typeof size === 'number');
@@ -76,7 +76,7 @@ describeOn(versitygw, (endpoint) => {
     };
     const current = sum(keys.map((versions) => versions.at(-1)));
     const oldVersions = sum(keys.flatMap((versions) => versions.slice(0, -1)));
-    expect(JSON.parse(out)).toMatchObject({
+    expect(JSON.parse(stdout)).toMatchObject({
       objects: model.size,
       current,
       oldVersions,

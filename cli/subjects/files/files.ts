@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import path from 'node:path';
+import { sha256Hex } from '../../../lambda/core/rules/hash.ts';
 import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
 import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { fileNameFault } from '../../../lambda/frame/access/rules/file-names.ts';
@@ -43,6 +45,13 @@ interface LocalFile {
   readonly changedMs: number;
 }
 
+/** What the parts of a file are known by: where it is, and when it was last changed. */
+export function versionOf({ path: at, changedMs }: Pick<LocalFile, 'path' | 'changedMs'>): string {
+  return `${sha256Hex(`${hostname()}\n${path.resolve(at)}`).slice(0, 32)} ${changedMs}`;
+}
+
+const placeIn = (version = '') => version.split(' ', 1)[0];
+
 /**
  * The files at paths, those of folders too, each with its name.
  *
@@ -74,8 +83,9 @@ async function* filesAt(
 ): AsyncGenerator<LocalFile> {
   const found = await stat(at).catch((cause) => throwUnreadable(at, cause));
   const { size: bytes, ctimeMs: changedMs } = found;
-  if (found.isFile()) yield { path: at, name: (prefix + name).normalize('NFC'), bytes, changedMs };
-  if (!found.isDirectory()) return;
+  if (found.isFile()) return yield { path: at, name: (prefix + name).normalize('NFC'), bytes, changedMs };
+  if (!found.isDirectory())
+    throw new UsageError(`${at} is neither a file nor a folder. Store its bytes in a file first.`);
   const inside = name === '' ? prefix : `${prefix}${name}/`;
   for (const entry of await readdir(at, { withFileTypes: true }).catch((cause) =>
     throwUnreadable(at, cause),
@@ -179,24 +189,34 @@ async function request(
   batch: readonly Omit<Offered, 'upload'>[],
   { client, place }: Putting,
 ): Promise<readonly Upload[]> {
-  const files = batch.map(({ file: { name, bytes }, sha256 }) => ({ name, bytes, sha256, inParts: true }));
+  const files = batch.map(({ file, sha256 }) => {
+    const { name, bytes } = file;
+    return { name, bytes, sha256, inParts: true, version: versionOf(file) };
+  });
   const asking = { params: { ...place }, body: { files, lifetimeSeconds }, requestKey: randomUUID() };
   return (await client.askAgain(deps, 'requestUploads', asking)).body.uploads;
 }
 
 async function renew(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
-  [offered.upload = offered.upload] = await request(deps, [offered], putting);
+  const [upload = offered.upload] = await request(deps, [offered], putting);
+  requireOwn(offered.file, upload);
+  offered.upload = upload;
+}
+
+/** Parts of two files would be one. @throws {RefusedError} */
+function requireOwn(file: LocalFile, { name, parts, version }: Upload): void {
+  if (parts && placeIn(version) !== placeIn(versionOf(file)))
+    throw new RefusedError(`Another file is being uploaded as ${name}. Use another name.`);
 }
 
 /** What breaks off in parts is continued by another call, what can't be is canceled. @throws {TransferError} @throws {CliError} */
 async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
   const { file } = offered;
-  const { parts, startedAt = '' } = offered.upload;
+  const { parts, version } = offered.upload;
   if (!parts) return send(deps, offered, putting);
+  requireOwn(file, offered.upload);
   try {
-    // Its time is in whole seconds.
-    if (parts.some(({ stored }) => stored) && file.changedMs >= Date.parse(startedAt) + 1000)
-      throw new RefusedError('It changed after its upload started.');
+    if (version !== versionOf(file)) throw new RefusedError('It changed after its upload started.');
     await transferEach(deps, {
       atOnce: putsAtOnce,
       failuresMax: 1,
@@ -219,12 +239,27 @@ async function putFile(deps: DownloadDeps, offered: Offered, putting: Putting): 
   }
 }
 
-/** Has the server make the parts the file, or say what is in the way. @throws {CliError} @throws {TransferError} */
-async function confirm(deps: DownloadDeps, offered: Offered, putting: Putting): Promise<void> {
+/** Joined before a server was asked so often that it counts as down: three minutes of a slow disk. */
+const joinedBytes = 4 * 1024 ** 3;
+
+/**
+ * Has the server make the parts the file, or say what is in the way. A store may join them for longer than a server lets anybody
+ * wait. So it's asked on while it answers, as long as that may take. @throws {CliError} @throws {TransferError}
+ */
+async function confirm(
+  deps: DownloadDeps,
+  offered: Offered,
+  putting: Putting,
+  toJoinBytes = offered.file.bytes,
+): Promise<void> {
   const params = { ...putting.place, uploadId: offered.upload.uploadId ?? '' };
   const confirming = { params, body: { name: offered.file.name } };
   await putting.client.askAgain(deps, 'confirmUpload', confirming).catch(async (error: unknown) => {
-    if (!(error instanceof CliError) || error.failure === 'unavailable') throw error;
+    if (!(error instanceof CliError)) throw error;
+    if (error.failure === 'unavailable') {
+      if (error.cause !== undefined || toJoinBytes <= 0) throw error;
+      return confirm(deps, offered, putting, toJoinBytes - joinedBytes);
+    }
     await renew(deps, offered, putting);
     if (offered.upload.state === 'upload') throw new TransferError(error.message);
   });
@@ -364,12 +399,17 @@ const getCommand = actionCommand({
     const place = await placeOf(client, context, options);
     const list = { route: 'listFiles', params: { ...place }, query: { prefix }, items: 'files' } as const;
     const listed = prefix === undefined ? [] : await allItems(client, list);
+    const outcomes: Outcome[] = [];
     const names = new Set([...(operands.names ?? []), ...listed.map(({ name }) => name)]);
     for (const name of names) {
       const fault = fileNameFault(name);
-      if (fault !== undefined) throw new UsageError(`${name}: a name must be ${fault}.`);
+      if (fault === undefined) continue;
+      const why = `${name}: a name must be ${fault}.`;
+      if (operands.names?.includes(name)) throw new UsageError(why);
+      // Others may have put it into the bucket. It's in nobody's way.
+      names.delete(name);
+      outcomes.push({ name, state: 'failed', why });
     }
-    const outcomes: Outcome[] = [];
     const onOutcome = (outcome: Outcome) => outcomes.push(outcome);
     const getting = { client, place, output, isForced, nowMs: context.nowMs, onOutcome };
     const shown = { isQuiet: isJson, totalBytes: 0, file: output, goOn: continues, incomplete };

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { filesPerRequest } from '../../../lambda/subjects/files/contract.ts';
+import { errorCode } from '../../../local/system/durable-file.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { transferEach } from '../../at-once.ts';
 import { downloadFile, giveName } from '../../download-file.ts';
@@ -50,7 +51,8 @@ async function* offers(
   getting: Getting,
 ): AsyncGenerator<Download> {
   const { output, isForced, onTotal, onOutcome } = getting;
-  const here = new Set(names.filter((name) => !isForced && existsSync(path.join(output, name))));
+  const isHere = (file: string) => existsSync(file) && !isFolder(file);
+  const here = new Set(names.filter((name) => !isForced && isHere(path.join(output, name))));
   for (const name of here) onOutcome({ name, state: 'exists' });
   const wanted = names.filter((name) => !here.has(name));
   for (let at = 0; at < wanted.length; at += filesPerRequest) {
@@ -71,6 +73,20 @@ async function request(
   return answer.body.downloads.map((download, index) => ({ ...download, name: names[index] ?? '' }));
 }
 
+const isFolder = (file: string) => statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** Makes the folder of a file, or says why it can't be there: a store can have `a` and `a/b`. @throws what the disk fails with. */
+async function inTheWay(file: string): Promise<string | undefined> {
+  const folder = path.dirname(file);
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    if (!['EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
+    return `${folder} can't be a folder here`;
+  }
+  return isFolder(file) ? `${file} is a folder here` : undefined;
+}
+
 /** @throws {TransferError} what the last attempt failed with. @throws what the disk fails with. */
 async function getFile(
   deps: DownloadDeps,
@@ -81,7 +97,8 @@ async function getFile(
   if (state !== 'download') return { state, why: state === 'missing' ? 'not found' : 'deleted' };
   let download = first;
   const file = path.join(getting.output, name);
-  await mkdir(path.dirname(file), { recursive: true });
+  const why = await inTheWay(file);
+  if (why !== undefined) return { state: 'failed', why };
   // What another call has left may be of another file that had this name.
   const part = `${file}.${randomUUID().slice(0, 8)}.part`;
   const fetched = await downloadFile(deps, {

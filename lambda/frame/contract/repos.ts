@@ -164,7 +164,15 @@ export function repoContractWith<const P extends readonly RepoFields[]>(parts: P
           headers: { Location: 'Path of the repo.' },
         },
       },
-      problems: ['repo-exists', 'wrong-kind', 'store-cannot', 'repo-closed', 'repos-full', 'limits-full'],
+      problems: [
+        'repo-exists',
+        'wrong-kind',
+        'store-cannot',
+        'usage-checking',
+        'repo-closed',
+        'repos-full',
+        'limits-full',
+      ],
     },
     'GET /v1/tenants/{tenant}/repos/{repo}': {
       id: 'getRepo',

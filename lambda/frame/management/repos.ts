@@ -1,4 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
+import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
 import { uploadingRepos } from '../../core/ledger/reservations.ts';
 import {
   isThere,
@@ -14,6 +15,7 @@ import { mapLimited } from '../../core/rules/async.ts';
 import { dayOf } from '../../core/rules/dates.ts';
 import { compareKeys, repoPrefix } from '../../core/rules/names.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
+import { hasKeys } from '../../core/store/rules/store.ts';
 import type { AuditTrail } from '../access/audit.ts';
 import { createRepo, findRepo, limitRepo } from '../access/repos.ts';
 import { json, pathRepo, type Refusal, receivedAtMs } from '../api/http.ts';
@@ -147,17 +149,31 @@ const flaws = {
 
 /** Why a repo can't be of files, whatever else is so. */
 async function cantHaveFiles(
-  { proveOnlyNew, adoptedRepos }: Pick<Needs, 'proveOnlyNew' | 'adoptedRepos'>,
+  deps: Pick<CoreDeps, 'ledger' | 'listing' | 'queue' | 'log'> & Pick<Needs, 'proveOnlyNew' | 'adoptedRepos'>,
   path: RepoPath,
 ): Promise<Refusal | undefined> {
+  const { proveOnlyNew, adoptedRepos } = deps;
   if (adoptedRepos.at(repoPrefix(path)))
     return problem('wrong-kind', `${path.tenant}/${path.repo} is an adopted repo: those are for Git LFS.`);
   const { kind } = await proveOnlyNew();
-  if (kind === 'holds') return undefined;
+  if (kind === 'holds') return isUncounted(deps, path);
   return problem(
     'store-cannot',
     `The object store ${flaws[kind]}, so it can't have repos of files. Git LFS works. Test the store: lfs-quota doctor.`,
   );
+}
+
+/** What others have put there counts before the first upload, or uploads exceed the limit. It's counted then. */
+async function isUncounted(
+  deps: Pick<CoreDeps, 'ledger' | 'listing' | 'queue' | 'log'>,
+  path: RepoPath,
+): Promise<Refusal | undefined> {
+  const record = await deps.ledger.readRepo(path);
+  const isKnown = record && (record.closedAtMs !== null || isThere(record));
+  if (isKnown || !(await hasKeys(deps.listing, repoPrefix(path)))) return undefined;
+  await requestOrLog(deps, { tenant: path.tenant, reason: 'import', full: true });
+  const detail = `${path.tenant}/${path.repo} has objects that are being counted.`;
+  return problem('usage-checking', detail, { 'retry-after': '10' });
 }
 
 /** What all say of each of many repos. undefined: nothing. */

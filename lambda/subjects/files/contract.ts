@@ -65,6 +65,11 @@ const uploadsBody = z
           .boolean()
           .optional()
           .describe('You can send parts: from 100 MiB on, get them. With sha256: only above 5 GiB.'),
+        version: z
+          .string()
+          .max(100)
+          .optional()
+          .describe('Of a file in parts: any text that other bytes never have, such as its hash.'),
       }),
     ),
     lifetimeSeconds,
@@ -85,7 +90,7 @@ const uploadSchema = z
     state: z
       .enum(['upload', 'stored', 'name-taken', 'over-limit', 'no-space'])
       .describe(
-        "upload: PUT it. stored: it's there, with this SHA-256. name-taken: something else is, or was within about a day, or is sent in parts. over-limit: it doesn't fit. no-space: the server's disk is full.",
+        "upload: PUT it. stored: it's there, with this SHA-256 or version. name-taken: something else is, or was within about a day, or is sent in parts. over-limit: it doesn't fit. no-space: the server's disk is full.",
       ),
     url: z.string().optional(),
     headers: z.record(z.string(), z.string()).optional().describe('Send these unchanged.'),
@@ -95,6 +100,10 @@ const uploadSchema = z
       .describe('In place of a URL: PUT each to its own, then confirm. Request it again for fresh URLs.'),
     uploadId: z.string().optional().describe('Of a file in parts: confirms and cancels it.'),
     startedAt: time.optional().describe('If your file changed since, cancel: stored parts are old.'),
+    version: z
+      .string()
+      .optional()
+      .describe('As first requested. If yours is another, cancel, or use another name.'),
     expiresAt: time.optional(),
     storedBytes: bytes.optional().describe('Of what has the name.'),
     limit: z.enum(['tenant', 'repo']).optional().describe('The limit that is too low.'),

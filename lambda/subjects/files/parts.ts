@@ -89,7 +89,10 @@ export type PartsWay = UploadWay & { readonly sent: ReadonlyMap<string, SentFile
  * How the files of one request go that are uploaded in parts. Of a name, one upload goes on at a time, because none has a hash: what
  * another maker sends must not get between.
  */
-export function partsWay(deps: PartDeps, { lifetimeMs }: { lifetimeMs: number }): PartsWay {
+export function partsWay(
+  deps: PartDeps,
+  { lifetimeMs, versions }: { lifetimeMs: number; versions?: ReadonlyMap<string, string | undefined> },
+): PartsWay {
   const { partUploads, archives, settings } = deps;
   const sent = new Map<string, SentFile>();
   const inParts = ({ objects, chunked }: WayInput) => [...objects].filter(([name]) => chunked?.has(name));
@@ -124,6 +127,7 @@ export function partsWay(deps: PartDeps, { lifetimeMs }: { lifetimeMs: number })
           sizeBytes,
           partBytes: partBytesOf(settings, sizeBytes),
           madeBy,
+          madeOf: versions?.get(name),
           state: 'open' as const,
           mayBeStored: false,
           createdAtMs: nowMs,
@@ -237,13 +241,15 @@ export async function endUpload(
   path: PartUploadPath,
   state: 'stored' | 'ended' = 'ended',
 ): Promise<PartUpload | undefined> {
-  const ended = await partUploads.change(path, (now) =>
-    now.state === 'open' ? { ...now, state } : undefined,
-  );
+  let endsNow = false;
+  const ended = await partUploads.change(path, (now) => {
+    endsNow = now.state === 'open';
+    return endsNow ? { ...now, state } : undefined;
+  });
   if (!ended) return undefined;
   // It stops parts on their way, and whoever would still make it the file.
   await archives.abort(multipartOf(ended));
-  store.leaveSpace?.(keyOf(ended));
+  if (endsNow) store.leaveSpace?.(keyOf(ended));
   const { tenant, repo, name: oid, upload: reservationId } = ended;
   const endedMs = clock.nowMs() + 2 * settings.clockSkewMs;
   await ledger.endChunked({ tenant, repo, reservationId, oid, isGone: isGone(ended), endedMs });

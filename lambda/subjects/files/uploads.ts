@@ -65,7 +65,10 @@ export async function requestUploads(
 async function admitFiles(deps: UploadDeps, asked: Asked): Promise<UploadsOutcome> {
   const { tenant, record, token, files, lifetimeMs } = asked;
   const { repo, storageClass = tenant.storageClass } = record;
-  const way = partsWay(deps, { lifetimeMs });
+  const way = partsWay(deps, {
+    lifetimeMs,
+    versions: new Map(files.map(({ name, version }) => [name, version])),
+  });
   const chunked = new Set(files.filter((file) => isInParts(deps.settings, file)).map(({ name }) => name));
   // Its URLs work for as long, from a moment later on.
   const expiresAt = iso(deps.clock.nowMs() + lifetimeMs);
@@ -101,7 +104,7 @@ const bodyOf = (uploads: UploadBody[], uploadId: string | null = null): UploadsB
 type File = UploadsRequest['files'][number];
 
 async function said(
-  deps: Pick<UploadDeps, 'store' | 'signer' | 'clock'>,
+  deps: Pick<UploadDeps, 'store' | 'signer' | 'clock' | 'partUploads'>,
   input: { asked: Asked; file: File; verdict: UploadVerdict; expiresAt: string; sent: PartsWay['sent'] },
 ): Promise<Omit<UploadBody, 'name'>> {
   const { asked, file, verdict, expiresAt, sent } = input;
@@ -135,6 +138,7 @@ async function said(
         state: 'upload',
         uploadId: verdict.upload,
         startedAt: iso(found.upload.createdAtMs),
+        version: found.upload.madeOf,
         parts: await partsBody(deps, found, asked.lifetimeMs),
         expiresAt,
       };
@@ -144,11 +148,28 @@ async function said(
   }
 }
 
-/** A name and a size say nothing of the bytes: only a SHA-256 that the store has verified does. */
-async function isSame({ store }: Pick<UploadDeps, 'store'>, { tenant, record }: Asked, file: File) {
-  if (file.sha256 === undefined) return false;
-  const found = await store.head(objectKey({ tenant: tenant.tenant, repo: record.repo, oid: file.name }));
-  return found?.sha256 === file.sha256 && found.mark === undefined;
+/**
+ * A name and a size say nothing of the bytes: only a SHA-256 that the store has verified does, and for some hours that its maker has
+ * sent this version in parts.
+ */
+async function isSame(
+  { store, partUploads }: Pick<UploadDeps, 'store' | 'partUploads'>,
+  { tenant: { tenant }, record: { repo }, token }: Asked,
+  { name, bytes, sha256, version }: File,
+) {
+  const madeBy = token ? makerOf(token) : '';
+  const sent = version === undefined ? [] : await partUploads.of({ tenant, repo, name });
+  const isSent = sent.some(
+    (each) =>
+      each.state === 'stored' &&
+      each.sizeBytes === bytes &&
+      each.madeBy === madeBy &&
+      each.madeOf === version,
+  );
+  if (isSent) return true;
+  if (sha256 === undefined) return false;
+  const found = await store.head(objectKey({ tenant, repo, oid: name }));
+  return found?.sha256 === sha256 && found.mark === undefined;
 }
 
 /** What is kept of an answer: URLs are signed again. */

@@ -69,6 +69,11 @@ async function sendHours(
     if (!send) return 0;
     const untilMs = finalUntilMs(clock.nowMs());
     let fromMs = await sent(to);
+    if (fromMs !== undefined && fromMs > untilMs + hourMs) {
+      // A clock was ahead. What it sent wasn't final, and it left out what was.
+      log.warn('hours sent ahead of time: those of a day are sent again', { to, untilMs: fromMs });
+      fromMs = await sent(to, { fromMs, toMs: untilMs - hoursAtOnce * hourMs });
+    }
     const firstMs = fromMs === undefined ? untilMs : Math.max(fromMs, untilMs - oldestMs);
     if (fromMs === undefined) await sent(to, { fromMs, toMs: untilMs });
     for (let startMs = firstMs; startMs < untilMs && hours < hoursAtOnce; startMs += hourMs) {

@@ -26,6 +26,7 @@ describe('the space for uploads', () => {
     stored = new Set();
     folder = tempFolder();
     mkdirSync(join(folder, 'uploads'));
+    mkdirSync(join(folder, 'multipart'));
     looks = 0;
     const head = (key: string) => {
       looks += 1;
@@ -55,6 +56,19 @@ describe('the space for uploads', () => {
     stored.add('a');
     freeBytes -= 20 * mb;
     expect(take({ b: 10 * mb })).toEqual({ lacking: [], freeBytes: 0 });
+  });
+
+  it('is not kept twice for the parts of a file that have arrived', () => {
+    take({ film: 20 * mb, other: 2 * mb });
+    for (const [id, key] of Object.entries({ one: 'film', two: 'of an upload of before' })) {
+      mkdirSync(join(folder, 'multipart', id), { recursive: true });
+      writeFileSync(join(folder, 'multipart', id, 'upload.json'), JSON.stringify({ id, key }));
+      writeFileSync(join(folder, 'multipart', id, '00001'), Buffer.alloc(8 * mb));
+    }
+    freeBytes -= 16 * mb;
+    expect(take({ a: 1 }).freeBytes).toBe(0);
+    freeBytes += 3 * mb;
+    expect(take({ a: 3 * mb })).toEqual({ lacking: [], freeBytes: 0 });
   });
 
   it('is promised until the upload can no longer come', () => {

@@ -19,6 +19,8 @@ export const partUploadSchema = z.object({
   partBytes: z.number(),
   /** See `makerOf` of reservations. */
   madeBy: z.string(),
+  /** What its maker calls these bytes. */
+  madeOf: z.string().optional(),
   state: z.enum(['open', 'stored', 'ended']),
   /** The store was asked to make it the file. Nobody knows whether it has, or will. */
   mayBeStored: z.boolean(),

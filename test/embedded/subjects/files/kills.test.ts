@@ -71,7 +71,8 @@ class Client {
     });
     const { status, text } = await server.manage('POST', `${files}/uploads`, { files: wanted });
     // At the limit, a reconcile is to find out whether it fits.
-    if (status === 429) return void (this.#known.refused += 1);
+    if (status === 429) this.#known.refused += 1;
+    if (status === 429) return;
     if (status !== 200) return void strange.push(`uploads: ${status} ${text}`);
     const { uploads, uploadId } = JSON.parse(text) as { uploads: Upload[]; uploadId: string | null };
     const some = this.#random.pick(['all', 'all', 'all', 'cancel', 'cancel']);

@@ -130,6 +130,26 @@ describe('files', () => {
     expect(readFileSync(at('got/a')).equals(content)).toBe(true);
   });
 
+  it('stay away from a folder of their name, and from what would be their folder, and keep no other from its place', async () => {
+    made('a', 10);
+    for (const name of ['x', 'x/y', 'z']) await files('put', at('a'), '--as', name);
+    made('first/x/y', 1);
+    made('second/x', 1);
+    const first = await files('get', '--prefix', '', '--output', at('first'), '--json');
+    expect(first).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`x: ${at('first/x')} is a folder here`),
+    });
+    expect(statesIn(first.out)).toEqual({ x: 'failed', 'x/y': 'exists', z: 'downloaded' });
+    const second = await files('get', '--prefix', '', '--output', at('second'), '--json');
+    expect(second).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${at('second/x')} can't be a folder`),
+    });
+    expect(statesIn(second.out)).toEqual({ x: 'exists', 'x/y': 'failed', z: 'downloaded' });
+    expect(readdirSync(at('first')).toSorted()).toEqual(['x', 'z']);
+  });
+
   it('of an upload that was stopped are continued', async () => {
     for (let index = 0; index < 40; index += 1) made(`many/${index}`, 20_000);
     let interrupt = () => {};
@@ -175,6 +195,10 @@ describe('files', () => {
     expect(await files('put', at('none'))).toMatchObject({
       code: 1,
       err: expect.stringContaining('(ENOENT)'),
+    });
+    expect(await files('put', '/dev/null')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('/dev/null is neither a file nor a folder'),
     });
     expect(await files('get', '../x')).toMatchObject({ code: 2 });
     expect(await files('get')).toMatchObject({ code: 2 });

@@ -40,6 +40,7 @@ async function put(says: {
   const stored: string[] = [];
   const paused: number[] = [];
   let puts = 0;
+  let version = '';
   const file = join(tempFolder(), 'a.txt');
   writeFileSync(file, content);
   server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
@@ -49,12 +50,15 @@ async function put(says: {
     const key = request.headers['idempotency-key']?.toString();
     if (isApi) asked.push({ key, body: body === '' ? undefined : JSON.parse(body), line });
     else says.onPut?.(file);
+    version = /"version":"([^"]*)"/.exec(body)?.[1] ?? version;
     if (!isApi) puts += 1;
     const answers = isApi ? says.api : says.store;
     const answer = answers[Math.min(isApi ? asked.length : puts, answers.length) - 1] ?? 'broken';
     if (answer === 'broken') return request.socket.destroy();
     if (!isApi && answer.status === 200) stored.push(body);
-    const text = JSON.stringify(answer.body ?? '').replaceAll('http://STORE', url);
+    const text = JSON.stringify(answer.body ?? '')
+      .replaceAll('http://STORE', url)
+      .replace('VERSION', version);
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers }).end(text);
   });
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
@@ -87,7 +91,7 @@ describe('files put', () => {
     });
     expect([code, stateIn(out)]).toEqual([0, 'uploaded']);
     expect(asked[0]?.body).toEqual({
-      files: [{ name: 'a.txt', bytes: content.length, sha256, inParts: true }],
+      files: [{ name: 'a.txt', bytes: content.length, sha256, inParts: true, version: expect.any(String) }],
       lifetimeSeconds: 1800,
     });
     expect(new Set(asked.map(({ key }) => key)).size).toBe(1);
@@ -145,14 +149,14 @@ describe('files put', () => {
 
 describe('files put of a file in parts', () => {
   const uploadId = '0'.repeat(32);
-  const startedAt = '2999-01-01T00:00:00Z';
   const bytesOf = [8, 8, content.length - 16];
   /** @param stored numbers of those that are there. */
   const parts = (stored: readonly number[], more: object = {}) =>
     said({
       state: 'upload',
       uploadId,
-      startedAt,
+      startedAt: '2001-01-01T00:00:00Z',
+      version: 'VERSION',
       parts: bytesOf.map((bytes, at) => ({
         number: at + 1,
         bytes,
@@ -174,6 +178,14 @@ describe('files put of a file in parts', () => {
     expect(result.stored.toSorted()).toEqual(
       [content.slice(0, 8), content.slice(8, 16), content.slice(16)].toSorted(),
     );
+  });
+
+  it('asks on while the store joins the parts, and not for ever', async () => {
+    const busy = Array.from({ length: 7 }, () => problem(503, 'storage-unavailable'));
+    const late = await put({ api: [parts([1, 3]), ...busy, confirmed], store: [done] });
+    expect([late.code, stateIn(late.out), late.asked.length]).toEqual([0, 'uploaded', 9]);
+    const never = await put({ api: [parts([1, 3]), problem(503, 'storage-unavailable')], store: [done] });
+    expect([never.code, never.asked.length]).toEqual([6, 13]);
   });
 
   it('sends what is missing, and a part that broke off again', async () => {
@@ -218,12 +230,22 @@ describe('files put of a file in parts', () => {
     expect(why(result)).toContain('It changed while it was uploaded. Its upload is canceled');
   });
 
-  it('cancels an upload that is older than the file, if parts are there', async () => {
-    const old = { startedAt: '2001-01-01T00:00:00Z' };
-    const result = await put({ api: [parts([2], old), canceled], store: [done] });
+  it('cancels an upload of what the file was before', async () => {
+    const result = await put({ api: [parts([2], { version: 'VERSION0' }), canceled], store: [done] });
     expect([result.code, result.puts, linesOf(result).at(-1)]).toEqual([1, 0, cancels]);
-    expect((await put({ api: [parts([], old), confirmed], store: [done] })).code).toBe(0);
   });
+
+  it.each(['of another 1', undefined])(
+    'leaves an upload alone that is another file, also if it begins while the own one is sent',
+    async (version) => {
+      const another = parts([1], { version });
+      const result = await put({ api: [another], store: [done] });
+      expect([result.code, result.puts, linesOf(result)]).toEqual([1, 0, ['POST uploads']]);
+      expect(why(result)).toContain('Another file is being uploaded as a.txt.');
+      const late = await put({ api: [parts([1, 3]), another, canceled], store: [{ status: 403 }] });
+      expect([late.code, late.puts]).toEqual([1, 1]);
+    },
+  );
 
   it('keeps it to be continued if the store is out of reach', async () => {
     const result = await put({ api: [parts([1, 3])], store: ['broken'] });

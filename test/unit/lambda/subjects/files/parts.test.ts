@@ -178,6 +178,27 @@ describe('a file above what one PUT can carry', () => {
     expect(await one('film', { key: 'k', token })).toMatchObject({ state: 'name-taken', storedBytes: bytes });
   });
 
+  it('is stored for who has sent this version of it, for some hours, and for nobody else', async () => {
+    const token = tokenRecord('a', { tenant });
+    const ask = async (version: string | undefined, who = token, size = bytes) =>
+      (await request([{ name: 'film', bytes: size, version }], { token: who }))[0] as UploadBody;
+    const upload = await ask('1');
+    await send(upload, [1, 2, 3]);
+    expect(await ask('2')).toMatchObject({ uploadId: upload.uploadId, version: '1' });
+    expect(await complete(upload)).toBe('done');
+    expect(await ask('1')).toEqual({ name: 'film', state: 'stored' });
+    for (const other of [
+      await ask('2'),
+      await ask(undefined),
+      await ask('1', tokenRecord('b', { tenant })),
+      await ask('1', token, bytes + 1),
+    ])
+      expect(other.state).toBe('name-taken');
+    stack.nowMs += day;
+    await stack.consume();
+    expect((await ask('1')).state).toBe('name-taken');
+  });
+
   it('frees its space at once if it is canceled, and its parts come to nothing', async () => {
     const upload = await one();
     await send(upload, [1, 2]);

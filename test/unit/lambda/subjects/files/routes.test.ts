@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { reconcile } from '../../../../../lambda/core/ledger/reconcile.ts';
 import { AdoptedRepos } from '../../../../../lambda/core/store/rules/adopted-repos.ts';
 import { StoreRefusedError } from '../../../../../lambda/core/store/rules/store.ts';
 import { create as management } from '../../../../../lambda/functions/management.ts';
@@ -77,6 +78,14 @@ describe('the files API', () => {
     const createRepo: Deps['ledger']['createRepo'] = async () => 'other-kind';
     const late = await newRepo({ ledger: { ...deps.ledger, createRepo } });
     expect(late).toMatchObject({ status: 409, code: 'wrong-kind', detail: expect.stringMatching(/a day/) });
+  });
+
+  it('has none where others have put objects before these are counted', async () => {
+    objects.put(`${tenant}/media/a`, 5);
+    expect(await newRepo()).toMatchObject({ status: 429, code: 'usage-checking' });
+    expect(await deps.ledger.readRepo({ tenant, repo: 'media' })).toBeUndefined();
+    await reconcile(deps, { tenant, full: true });
+    expect(await newRepo()).toMatchObject({ status: 201, kind: 'files', storedBytes: 5 });
   });
 
   it('answers a request again by its key though the first answer was lost, and when both come at once', async () => {

@@ -170,6 +170,25 @@ describe('files of usage', () => {
     expect(stays.flatMap((key) => made.objects.keysBelow(key))).toEqual(stays);
   });
 
+  it('are right again for a day, and go on, once a clock is that was years ahead', async () => {
+    const { made, beat, keys, log } = await world();
+    await beat();
+    made.nowMs += 3 * hourMs;
+    await beat();
+    const nowMs = made.nowMs;
+    made.nowMs += 500 * day;
+    expect(await beat()).toBe(24);
+    made.nowMs = nowMs + hourMs;
+    expect([await beat(), await beat()]).toEqual([24, 0]);
+    expect(log.entries).toMatchObject([
+      { message: 'hours sent ahead of time: those of a day are sent again' },
+    ]);
+    made.nowMs += hourMs;
+    expect(await beat()).toBe(1);
+    const ofThatTime = keys().filter((key) => key < '_usage/2027');
+    expect([ofThatTime.length, ofThatTime.at(-1)]).toEqual([25, '_usage/2026/11/28/12.jsonl']);
+  });
+
   it('are none where they are not set', async () => {
     const { made, deps, keys } = await world();
     const none = { usage: 0, usageFiles: 0 };

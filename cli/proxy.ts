@@ -11,6 +11,10 @@ export const credentialCure = `nginx: proxy_set_header Authorization $http_autho
 export const addressWarning =
   'All clients share one rate limit. nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; serve: --trust-proxy';
 
+/** Why a proxy isn't tested, and what might be wrong. @param links where links lead to. */
+export const otherUrl = (asked: string, links: string) =>
+  `not tested: links have ${links}. To use ${asked}, pass it to serve as --public-url. nginx: proxy_set_header Host $http_host;`;
+
 /** What to do about a transfer that failed. @param error what it says. */
 export function transferCure(error: string): string {
   if (error.includes(' 413')) return `A proxy limits bodies. ${bodies} ${see}`;

@@ -16,7 +16,7 @@ import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
 import { readOptions } from './options.ts';
 import { openProbes } from './probes.ts';
-import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './reach.ts';
+import { readCorsOrigins, readPublicUrls, readTrustedProxies } from './reach.ts';
 import { createSmtpMailer } from './smtp.ts';
 import { startEmbeddedStack } from './start.ts';
 import { StartupError } from './system/durable-file.ts';
@@ -31,6 +31,7 @@ export interface ServeSettings {
   /** Where `/live`, `/ready` and `/metrics` are served. Absent: nowhere. */
   readonly listenMetrics?: string;
   readonly data: string;
+  /** With commas. Links have the requested one, or else the first. */
   readonly publicUrl?: string;
   /** A tenant to begin with, without a public URL. */
   readonly demo?: boolean;
@@ -88,9 +89,9 @@ export async function startServer(
   const { env, write, say = () => {}, copiesParts = null } = parts;
   const { trustProxy, corsOrigins, demo = false } = settings;
   if (settings.data.trim() === '') throw new StartupError('--data takes a folder, not an empty name.');
-  const publicUrl = demo && !settings.publicUrl ? undefined : readPublicUrl(settings.publicUrl ?? '');
+  const publicUrls = demo && !settings.publicUrl ? undefined : readPublicUrls(settings.publicUrl ?? '');
   const reach = {
-    publicUrl,
+    publicUrls,
     ...(trustProxy && { trusts: readTrustedProxies(trustProxy) }),
     ...(corsOrigins && { pagesOf: readCorsOrigins(corsOrigins) }),
   };
@@ -134,7 +135,7 @@ export async function startServer(
     welcome: ({ showsTokens }) => [
       ...welcomeLines(stack, { showsTokens: showsTokens && demo }),
       ...(probes ? [`metrics on port ${probes.port}`] : []),
-      ...(publicUrl ? [`listening on port ${stack.port}`] : []),
+      ...(publicUrls ? [`listening on port ${stack.port}`] : []),
       `ready ${stack.url}`,
     ],
     async close() {

@@ -13,7 +13,7 @@ import { askBatch, type BatchAction, type LfsObject, ownRepo, type RepoPlace } f
 import { putObject, RefusedError, read, sendAgain } from '../move/put.ts';
 import { verifyObject } from '../move/relay.ts';
 import { parseRepo, parseTenant } from '../options.ts';
-import { addressWarning, credentialCure, transferCure, uploadWarnings } from '../proxy.ts';
+import { addressWarning, credentialCure, otherUrl, transferCure, uploadWarnings } from '../proxy.ts';
 import { formatUntil } from '../render.ts';
 import { clientFor, openClient } from '../server.ts';
 import { printable } from '../terminal.ts';
@@ -200,12 +200,13 @@ class CheckedPush {
     const { object, upload, verify } = await runStep('batch', () => this.#offerUpload(size));
     const { oid, sizeBytes } = object;
     const says = formatBytes(sizeBytes);
-    const { origin } = new URL(this.#pusher.client.baseUrl);
-    const isHere = ({ href }: BatchAction) => new URL(href).origin === origin;
-    this.#isServe = isHere(upload);
+    const { baseUrl } = this.#pusher.client;
+    const isHere = ({ href }: BatchAction) => href.startsWith(`${baseUrl}/`);
+    this.#isServe = new URL(upload.href).pathname.includes('/_objects/');
     await runStep('proxy', async () => {
       // A proxy isn't asked by who asks the server itself, on its machine: its URLs have another origin.
-      if (!isHere(verify ?? upload)) return { says: 'not asked: clients use another URL' };
+      const link = verify ?? upload;
+      if (!isHere(link)) return { says: otherUrl(baseUrl, new URL(link.href).origin) };
       const ofAddress = arrived.includes('x-forwarded-for') ? [] : [addressWarning];
       const probe = async () => (this.#isServe ? uploadWarnings(upload, stop) : []);
       const ofUploads = await this.#pusher.client.busy.during(() => 'testing the proxy', probe);

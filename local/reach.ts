@@ -10,6 +10,10 @@ export interface Reach {
    * only this machine reaches it.
    */
   readonly publicUrls?: readonly [URL, ...URL[]] | undefined;
+  /** What URLs of objects begin with, whichever name was requested. Default: that name. */
+  readonly objectsUrl?: string | undefined;
+  /** The largest upload. Default: S3's. */
+  readonly uploadBytesMax?: number | undefined;
   /** Proxies whose `X-Forwarded-For` is believed. Default: none. */
   readonly trusts?: BlockList | undefined;
   /** Origins whose pages may call the API. Default: none but its own. */
@@ -90,7 +94,7 @@ export function clientAddress(
 /** Header of `/health`. */
 export const arrivedHeader = 'lfs-quota-arrived';
 
-/** Which headers a proxy passes on, for `check`. undefined: there is none. @param port on which the request came. */
+/** Which headers a proxy passes on, and what it must, for `check`. undefined: there is none. @param port on which the request came. */
 export function arrivedText(
   reach: Reach,
   port: number,
@@ -99,7 +103,10 @@ export function arrivedText(
   const { protocol, port: askedPort } = originOf(reach, { host: headers.host, port });
   if (protocol === 'http' && askedPort === String(port)) return undefined;
   const isBelieved = headers['x-forwarded-for'] && isProxy(reach, plainAddress(`${socket.remoteAddress}`));
-  return [headers.authorization && 'authorization', isBelieved && 'x-forwarded-for'].filter(Boolean).join();
+  const uploads = reach.uploadBytesMax && `uploads=${reach.uploadBytesMax}`;
+  return [headers.authorization && 'authorization', isBelieved && 'x-forwarded-for', uploads]
+    .filter(Boolean)
+    .join();
 }
 
 /** Without the port that some proxies add, and in one spelling. IPv4 as such, though a socket for both families shows it as IPv6. */
@@ -123,16 +130,25 @@ export function readPublicUrls(text: string): [URL, ...URL[]] {
   return [readPublicUrl(first), ...others.map((each) => readPublicUrl(each))];
 }
 
+/** @param text such as `https://objects.example.com`. @throws {StartupError} */
+export function readObjectsUrl(text: string): string {
+  const url = readPublicUrl(text, '--objects-url');
+  if (url.pathname === '/') return url.origin;
+  throw new StartupError(
+    `--objects-url must be like https://objects.example.com, without a path, not '${text}'.`,
+  );
+}
+
 /** @throws {StartupError} */
-function readPublicUrl(text: string): URL {
+function readPublicUrl(text: string, option = '--public-url'): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:\/\/[^/?#@]+(\/[\w.~-]+)*\/?$/.test(url.href))
     throw new StartupError(
-      `--public-url must be like https://lfs.example.com, or https://example.com/lfs, not '${text}'.`,
+      `${option} must be like https://lfs.example.com, or https://example.com/lfs, not '${text}'.`,
     );
   if (url.protocol === 'http:' && loopbackHost(url.host) === undefined)
     throw new StartupError(
-      `--public-url ${url.origin} must start with https://: tokens would be sent in the clear. Put a TLS proxy before lfs-quota.`,
+      `${option} ${url.origin} must start with https://: tokens would be sent in the clear. Put a TLS proxy before lfs-quota.`,
     );
   return url;
 }

@@ -177,7 +177,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     database,
     store,
     url: new URL(first.url).origin,
-    objectsUrl: () => (asked.getStore() ?? first).url,
+    objectsUrl: () => reach.objectsUrl ?? (asked.getStore() ?? first).url,
     ...delivery.queues,
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { isTenantName } from '../../lambda/core/rules/names.ts';
 import { releaseText } from '../../lambda/core/rules/release.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { arrivedHeader } from '../../local/reach.ts';
 import type { ApiClient } from '../api-client.ts';
@@ -208,7 +209,8 @@ class CheckedPush {
       const link = verify ?? upload;
       if (!isHere(link)) return { says: otherUrl(baseUrl, new URL(link.href).origin) };
       const ofAddress = arrived.includes('x-forwarded-for') ? [] : [addressWarning];
-      const probe = async () => (this.#isServe ? uploadWarnings(upload, stop) : []);
+      const sizeBytes = Number(/uploads=(\d+)/.exec(arrived)?.[1] ?? defaultSettings.objectBytesMax);
+      const probe = async () => (this.#isServe ? uploadWarnings(upload, { sizeBytes, stop }) : []);
       const ofUploads = await this.#pusher.client.busy.during(() => 'testing the proxy', probe);
       return { says: 'fine', warnings: [...ofAddress, ...ofUploads] };
     });
@@ -301,8 +303,9 @@ class CheckedPush {
     await sending.catch((error: unknown) => {
       if (!(error instanceof TransferError)) throw error;
       const usual = error.message.includes(' server ') ? readLogs : testStore;
+      const ofObjects = host === new URL(this.#pusher.client.baseUrl).host ? undefined : host;
       throw new CliError(`${host}: ${error.message}`, {
-        hint: this.#isServe ? transferCure(error.message) : usual,
+        hint: this.#isServe ? transferCure(error.message, ofObjects) : usual,
         failure: error instanceof RefusedError ? 'failed' : 'unavailable',
       });
     });

@@ -113,6 +113,12 @@ describe('what a proxy passes on', () => {
       request('127.0.0.1', '192.0.2.7'),
       'authorization',
     ],
+    [
+      'where uploads have a limit',
+      { publicUrls, trusts, uploadBytesMax: 90 },
+      request('10.1.2.3', '192.0.2.7'),
+      'authorization,x-forwarded-for,uploads=90',
+    ],
     ['without a public URL', {}, request('127.0.0.1'), undefined],
     [
       'where the server itself is reached',

@@ -61,6 +61,18 @@ export function pausingSigner(signer: UrlSigner, turns: Pick<Turns, 'pauseAfter'
   };
 }
 
+/** One whose URLs have the name that was requested: `from` is replaced, for which they are signed. */
+export function namingSigner(signer: UrlSigner, from: string, to: () => string): UrlSigner {
+  const named = <S extends { readonly href: string }>(signed: S): S => ({
+    ...signed,
+    href: to() + signed.href.slice(from.length),
+  });
+  return {
+    signUpload: async (input) => named(await signer.signUpload(input)),
+    signDownload: async (input) => named(await signer.signDownload(input)),
+  };
+}
+
 /** The store that holds the objects. */
 export interface StackStore
   extends Required<Pick<S3Settings, 'bucket' | 'region' | 'endpoint' | 'forcePathStyle' | 'credentials'>> {
@@ -126,8 +138,10 @@ type Given = Queues &
 interface ComposeInput extends Given {
   readonly database: Pick<Database, 'client' | 'tableName'> & Pick<Deps, 'disk'>;
   readonly store: StackStore;
-  /** What clients call this server. */
+  /** The origin that URLs of its own store are signed for. */
   readonly url: string;
+  /** What these URLs begin with. Default: that origin. */
+  readonly objectsUrl?: () => string;
   /** Webhooks may be on this machine, by plain HTTP. */
   readonly allowsLoopbackWebhooks: boolean;
   /** Each hour of usage, to the store. */
@@ -145,6 +159,7 @@ export function composeEmbedded({
   database,
   store,
   url,
+  objectsUrl = () => url,
   allowsLoopbackWebhooks: allowsLoopback,
   writesUsage,
   adminToken,
@@ -162,6 +177,9 @@ export function composeEmbedded({
   const requests = createObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
+  const signer = serve
+    ? namingSigner(createUrlSigner({ ...place, endpoint: url }), url, objectsUrl)
+    : createUrlSigner(place);
   const ofSubjects = { ...given, adminSha256, exportsAs };
   const ports: Omit<Deps, keyof ReturnType<typeof allSeamsOf>> = {
     ...storesOn({ client: database.client, tableName: database.tableName }),
@@ -186,10 +204,7 @@ export function composeEmbedded({
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(createArchiveStore({ client: archiveClient }), adoptedRepos),
     storageClasses,
-    signer: pausingSigner(
-      adoptedSigner(createUrlSigner({ ...place, ...(serve && { endpoint: url }) }), adoptedRepos),
-      turns,
-    ),
+    signer: pausingSigner(adoptedSigner(signer, adoptedRepos), turns),
     storeProbe: createStoreProbe(
       { listing: new ScanListing({ client, retry: { attemptsMax: 2 } }), clock },
       { kind, endpoint: place.endpoint, bucket: place.bucket, ...(damage && { damage }) },
@@ -206,6 +221,15 @@ export function composeEmbedded({
 
 /** Loopback is fast: what counts is when the page is there. */
 const quality = 4;
+
+/** The console below a path: its page alone names that. */
+function belowPath({ page, assets }: PackedConsole, path: string): PackedConsole {
+  const text = Buffer.from(page.bodies.identity, 'base64')
+    .toString()
+    .replaceAll('"/assets/', `"${path}/assets/`);
+  const identity = Buffer.from(text).toString('base64');
+  return { assets, page: { ...page, etag: page.etag + path, bodies: { identity } } };
+}
 
 /** The console: packed beside the bundle, or in a checkout built from its source when somebody first opens it. */
 function consoleFiles(): ConsoleFiles {
@@ -234,11 +258,19 @@ function made<H extends Readonly<Record<string, (deps: D) => R>>, D, R>(all: H, 
   >;
 }
 
-/** @param publicUrl where e-mails lead to. */
-export function createFunctions(deps: Deps, { publicUrl = '' } = {}): Functions {
+/** @param publicUrl where e-mails lead to. @param askedPath that of the URL that was requested. */
+export function createFunctions(
+  deps: Deps,
+  { publicUrl = '', askedPath = () => '' }: { publicUrl?: string; askedPath?: () => string } = {},
+): Functions {
   const { notFound, ...rest } = httpHandlers;
+  const files = consoleFiles();
+  const read = async () => {
+    const [packed, path] = [await files.read(), askedPath()];
+    return path === '' ? packed : belowPath(packed, path);
+  };
   return {
-    http: { ...made(rest, { ...deps, files: consoleFiles() }), notFound: notFound(routeKeys, unmatched) },
+    http: { ...made(rest, { ...deps, files: { read } }), notFound: notFound(routeKeys, unmatched) },
     refresh: refresh(deps),
     consumers: { ...made(creators(subjectQueues), { ...deps, publicUrl }), reconciles: reconcile(deps) },
     async resume(queues, isAlone) {

@@ -1,3 +1,4 @@
+import type { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
@@ -9,7 +10,16 @@ import { Bodies, drain } from './bodies.ts';
 import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';
 import type { RequestLimits } from './limits.ts';
-import { arrivedHeader, arrivedText, clientAddress, originOf, pageHeaders, type Reach } from './reach.ts';
+import {
+  arrivedHeader,
+  arrivedText,
+  below,
+  clientAddress,
+  type Origin,
+  originOf,
+  pageHeaders,
+  type Reach,
+} from './reach.ts';
 import type { ConnectionLimits } from './system/connections.ts';
 import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
@@ -36,6 +46,8 @@ export interface HttpFrontOptions {
     readonly bucket: string;
     readonly serve?: (message: IncomingMessage, response: ServerResponse) => void;
   };
+  /** By which URL the request came that a function works for. */
+  readonly asked?: Pick<AsyncLocalStorage<Origin>, 'run'>;
   /** Default: no limit. */
   readonly limits?: Pick<RequestLimits, 'retryAfterSeconds' | 'enter'> | undefined;
   readonly connections?: ConnectionLimits | undefined;
@@ -85,6 +97,9 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
   let closing = false;
   const bodies = new Bodies();
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { url: target, headers } = incoming;
+    const origin = originOf(options.reach ?? {}, { host: headers.host, port, target });
+    incoming.url = below(origin.path, target) ?? target;
     const sourceIp = clientOf(options, incoming);
     const ofStore = isOfStore(options, incoming);
     const served: Served = { requestId: randomUUID(), function: 'limits' };
@@ -102,9 +117,8 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       served.function = defaultRouteFunction;
       return send(outgoing, { statusCode: 204, headers: {}, body: Buffer.alloc(0) }, closing);
     }
-    void answer(options, port, { incoming, served, sourceIp, bodies }).then((response) =>
-      send(outgoing, response, closing),
-    );
+    const request = { incoming, origin, served, sourceIp, bodies };
+    void answer(options, port, request).then((response) => send(outgoing, response, closing));
   };
   // A site has 48 bits of IPv6, and as many clients in them as it likes.
   const siteOf = (message: IncomingMessage) => networkOf(clientOf(options, message), 3);
@@ -149,16 +163,16 @@ function isOfStore({ objects }: HttpFrontOptions, { url = '' }: IncomingMessage)
 }
 
 /**
- * Passes a request by a presigned URL on to the store, as the URL was signed: whatever a proxy made of `Host`. Git may add
- * the credentials of this server, since the URL has its name.
+ * Passes a request by a presigned URL on to the store, as the URL was signed: for the first name, whichever it came by, and
+ * whatever a proxy made of `Host`. Git may add the credentials of this server, since the URL has its name.
  */
 function serveObject(
   { objects, reach = {} }: HttpFrontOptions,
   port: number,
   { incoming, outgoing, closing }: { incoming: IncomingMessage; outgoing: ServerResponse; closing: boolean },
 ): void {
-  const { authorization: _ofGit, host, ...headers } = incoming.headers;
-  incoming.headers = { ...headers, host: originOf(reach, { host, port }).host };
+  const { authorization: _ofGit, ...headers } = incoming.headers;
+  incoming.headers = { ...headers, host: originOf(reach, { host: undefined, port }).host };
   if (closing) outgoing.setHeader('connection', 'close');
   objects?.serve?.(incoming, outgoing);
 }
@@ -177,16 +191,17 @@ async function answer(
   port: number,
   {
     incoming,
+    origin,
     served,
     sourceIp,
     bodies,
-  }: { incoming: IncomingMessage; served: Served; sourceIp: string; bodies: Bodies },
+  }: { incoming: IncomingMessage; origin: Origin; served: Served; sourceIp: string; bodies: Bodies },
 ): Promise<Answer | undefined> {
   const { reach = {} } = options;
   const { requestId } = served;
   const { method = 'GET' } = incoming;
   const { path } = splitTarget(incoming.url);
-  const { authorization, cookie, host } = incoming.headers;
+  const { authorization, cookie } = incoming.headers;
   const credential = authorization ?? cookie;
   // It touches nothing, and proxies ask it before they pass on a request.
   const isHealth = path === '/health';
@@ -207,14 +222,15 @@ async function answer(
     const request = {
       incoming,
       requestId,
-      origin: originOf(reach, { host, port }),
+      origin,
       body: received.body,
       sourceIp,
       receivedAtMs: options.clock.nowMs(),
     };
     const event = toEvent(request, match);
+    const run = () => invoke(options, name, event);
     const response = await options.turns.during({ bodyBytes: received.body.length }, () =>
-      invoke(options, name, event),
+      options.asked ? options.asked.run(origin, run) : run(),
     );
     const arrived = isHealth ? arrivedText(reach, port, incoming) : undefined;
     const own = { 'apigw-requestid': requestId, ...(arrived !== undefined && { [arrivedHeader]: arrived }) };

@@ -76,7 +76,8 @@ function requestContext(input: {
     },
     requestId: request.requestId,
     routeKey: input.routeKey,
-    stage: '$default',
+    // What AWS has before its paths, too: links have it.
+    stage: request.origin.path.slice(1) || '$default',
     time: commonLogTime(request.receivedAtMs),
     timeEpoch: request.receivedAtMs,
   };

@@ -5,29 +5,62 @@ import { StartupError } from './system/durable-file.ts';
 
 /** Where clients reach this server, and whose word on them counts. */
 export interface Reach {
-  /** Decides host and scheme of links and cookies, whatever `Host` says. undefined: only this machine reaches it. */
-  readonly publicUrl?: URL | undefined;
+  /**
+   * Decide host, scheme and path of links: by the one that `Host` names, or else the first. What `Host` says gets into no link. Absent:
+   * only this machine reaches it.
+   */
+  readonly publicUrls?: readonly [URL, ...URL[]] | undefined;
+  /** What URLs of objects begin with, whichever name was requested. Default: that name. */
+  readonly objectsUrl?: string | undefined;
+  /** The largest upload. Default: S3's. */
+  readonly uploadBytesMax?: number | undefined;
   /** Proxies whose `X-Forwarded-For` is believed. Default: none. */
   readonly trusts?: BlockList | undefined;
   /** Origins whose pages may call the API. Default: none but its own. */
   readonly pagesOf?: ReadonlySet<string> | undefined;
 }
 
-/** An origin, as a request's event has it. */
+/** The URL of this server that a request came by, as its event has it. */
 export interface Origin {
+  /** All of it, without a slash at its end. */
+  readonly url: string;
   readonly host: string;
   readonly port: string;
   readonly protocol: 'http' | 'https';
+  /** What its paths here follow, such as `/lfs`, or nothing. */
+  readonly path: string;
 }
 
-/** @param request.port on which it came, of no matter with a public URL. */
-export function originOf({ publicUrl }: Reach, request: { host: string | undefined; port: number }): Origin {
-  if (!publicUrl) {
+/** @param request.port on which it came, of no matter with a public URL. @param request.target its path and query. */
+export function originOf(
+  { publicUrls }: Reach,
+  request: { host: string | undefined; port: number; target?: string | undefined },
+): Origin {
+  if (!publicUrls) {
     const host = loopbackHost(request.host) ?? `127.0.0.1:${request.port}`;
-    return { host, port: String(request.port), protocol: 'http' };
+    return { url: `http://${host}`, host, port: String(request.port), protocol: 'http', path: '' };
   }
-  const protocol = publicUrl.protocol === 'https:' ? 'https' : 'http';
-  return { host: publicUrl.host, port: publicUrl.port || (protocol === 'https' ? '443' : '80'), protocol };
+  const named = publicUrls.map(partsOf).filter((url) => isNamed(url, request.host));
+  const asked = named.find(({ path }) => below(path, request.target) !== undefined);
+  return asked ?? named[0] ?? partsOf(publicUrls[0]);
+}
+
+function partsOf(url: URL): Origin {
+  const protocol = url.protocol === 'https:' ? 'https' : 'http';
+  const [port, path] = [url.port || (protocol === 'https' ? '443' : '80'), url.pathname.replace(/\/$/, '')];
+  return { url: url.origin + path, host: url.host, port, protocol, path };
+}
+
+/** Whether a Host header names it. Some name the usual port, too. */
+function isNamed({ protocol, host }: Origin, said = ''): boolean {
+  const text = `${protocol}://${said}`;
+  return URL.canParse(text) && new URL(text).host === host;
+}
+
+/** What follows a path in a request's target. undefined: it isn't below, as proxies ask for `/health`. */
+export function below(path: string, target = '/'): string | undefined {
+  const rest = target.slice(path.length);
+  return target.startsWith(path) && /^([/?]|$)/.test(rest) ? rest : undefined;
 }
 
 /**
@@ -61,16 +94,19 @@ export function clientAddress(
 /** Header of `/health`. */
 export const arrivedHeader = 'lfs-quota-arrived';
 
-/** Which headers a proxy passes on, for `check`. undefined: there is none. @param port on which the request came. */
+/** Which headers a proxy passes on, and what it must, for `check`. undefined: there is none. @param port on which the request came. */
 export function arrivedText(
-  { publicUrl, trusts }: Reach,
+  reach: Reach,
   port: number,
   { headers, socket }: IncomingMessage,
 ): string | undefined {
-  if (!publicUrl || publicUrl.origin === `http://${publicUrl.hostname}:${port}`) return undefined;
-  const isBelieved =
-    headers['x-forwarded-for'] && isProxy({ trusts }, plainAddress(`${socket.remoteAddress}`));
-  return [headers.authorization && 'authorization', isBelieved && 'x-forwarded-for'].filter(Boolean).join();
+  const { protocol, port: askedPort } = originOf(reach, { host: headers.host, port });
+  if (protocol === 'http' && askedPort === String(port)) return undefined;
+  const isBelieved = headers['x-forwarded-for'] && isProxy(reach, plainAddress(`${socket.remoteAddress}`));
+  const uploads = reach.uploadBytesMax && `uploads=${reach.uploadBytesMax}`;
+  return [headers.authorization && 'authorization', isBelieved && 'x-forwarded-for', uploads]
+    .filter(Boolean)
+    .join();
 }
 
 /** Without the port that some proxies add, and in one spelling. IPv4 as such, though a socket for both families shows it as IPv6. */
@@ -86,19 +122,33 @@ function isProxy({ trusts }: Reach, address: string): boolean {
   return version !== 0 && trusts?.check(address, version === 6 ? 'ipv6' : 'ipv4') === true;
 }
 
-/** @param text such as `https://lfs.example.com`. @throws {StartupError} */
-export function readPublicUrl(text: string): URL {
+/** @param text URLs with commas, such as `https://lfs.example.com,https://example.com/lfs`. @throws {StartupError} */
+export function readPublicUrls(text: string): [URL, ...URL[]] {
   if (text === '')
     throw new StartupError('Pass --public-url, the URL that clients use, such as https://lfs.example.com.');
+  const [first = '', ...others] = text.split(',').map((each) => each.trim());
+  return [readPublicUrl(first), ...others.map((each) => readPublicUrl(each))];
+}
+
+/** @param text such as `https://objects.example.com`. @throws {StartupError} */
+export function readObjectsUrl(text: string): string {
+  const url = readPublicUrl(text, '--objects-url');
+  if (url.pathname === '/') return url.origin;
+  throw new StartupError(
+    `--objects-url must be like https://objects.example.com, without a path, not '${text}'.`,
+  );
+}
+
+/** @throws {StartupError} */
+function readPublicUrl(text: string, option = '--public-url'): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
-  if (!isOrigin)
+  if (!url || !/^https?:\/\/[^/?#@]+(\/[\w.~-]+)*\/?$/.test(url.href))
     throw new StartupError(
-      `--public-url must be like https://lfs.example.com, without a path, not '${text}'.`,
+      `${option} must be like https://lfs.example.com, or https://example.com/lfs, not '${text}'.`,
     );
   if (url.protocol === 'http:' && loopbackHost(url.host) === undefined)
     throw new StartupError(
-      `--public-url ${url.origin} must start with https://: tokens would be sent in the clear. Put a TLS proxy before lfs-quota.`,
+      `${option} ${url.origin} must start with https://: tokens would be sent in the clear. Put a TLS proxy before lfs-quota.`,
     );
   return url;
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lambda/core/rules/clock-and-log.ts';
-import type { Settings } from '../lambda/core/rules/settings.ts';
+import { defaultSettings, type Settings } from '../lambda/core/rules/settings.ts';
+import { parseSize } from '../lambda/core/rules/sizes.ts';
 import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/core/store/rules/adopted-repos.ts';
 import {
   type StorageClass,
@@ -16,7 +17,7 @@ import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
 import { readOptions } from './options.ts';
 import { openProbes } from './probes.ts';
-import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './reach.ts';
+import { readCorsOrigins, readObjectsUrl, readPublicUrls, readTrustedProxies } from './reach.ts';
 import { createSmtpMailer } from './smtp.ts';
 import { startEmbeddedStack } from './start.ts';
 import { StartupError } from './system/durable-file.ts';
@@ -31,7 +32,12 @@ export interface ServeSettings {
   /** Where `/live`, `/ready` and `/metrics` are served. Absent: nowhere. */
   readonly listenMetrics?: string;
   readonly data: string;
+  /** With commas. Links have the requested one, or else the first. */
   readonly publicUrl?: string;
+  /** What URLs of objects begin with. Absent: the public URL. */
+  readonly objectsUrl?: string;
+  /** The largest body that gets through a proxy, such as `90MB`. Absent: any. */
+  readonly chunksFrom?: string;
   /** A tenant to begin with, without a public URL. */
   readonly demo?: boolean;
   readonly store?: string;
@@ -88,9 +94,12 @@ export async function startServer(
   const { env, write, say = () => {}, copiesParts = null } = parts;
   const { trustProxy, corsOrigins, demo = false } = settings;
   if (settings.data.trim() === '') throw new StartupError('--data takes a folder, not an empty name.');
-  const publicUrl = demo && !settings.publicUrl ? undefined : readPublicUrl(settings.publicUrl ?? '');
+  const publicUrls = demo && !settings.publicUrl ? undefined : readPublicUrls(settings.publicUrl ?? '');
+  const chunkSettings = readChunksFrom(settings.chunksFrom);
   const reach = {
-    publicUrl,
+    publicUrls,
+    uploadBytesMax: chunkSettings.objectBytesMax,
+    ...(settings.objectsUrl && { objectsUrl: readObjectsUrl(settings.objectsUrl) }),
     ...(trustProxy && { trusts: readTrustedProxies(trustProxy) }),
     ...(corsOrigins && { pagesOf: readCorsOrigins(corsOrigins) }),
   };
@@ -107,7 +116,7 @@ export async function startServer(
   const stack = await startEmbeddedStack({
     ...readAddress('--listen', settings.listen),
     ...outsiders,
-    settings: gcSettings,
+    settings: { ...gcSettings, ...chunkSettings },
     dataDir: settings.data,
     adminToken: env['LFS_QUOTA_ADMIN_TOKEN'],
     reach,
@@ -134,7 +143,7 @@ export async function startServer(
     welcome: ({ showsTokens }) => [
       ...welcomeLines(stack, { showsTokens: showsTokens && demo }),
       ...(probes ? [`metrics on port ${probes.port}`] : []),
-      ...(publicUrl ? [`listening on port ${stack.port}`] : []),
+      ...(publicUrls ? [`listening on port ${stack.port}`] : []),
       `ready ${stack.url}`,
     ],
     async close() {
@@ -188,13 +197,31 @@ function readGcWatch(text: string | undefined): Partial<Settings> {
   return { gcWatchMs: Number(text) * 60_000 };
 }
 
+const mib = 1024 ** 2;
+
+/** Larger files go up in chunks that fit, from the transfer agent alone. @throws {StartupError} */
+export function readChunksFrom(text: string | undefined): Partial<Settings> {
+  if (!text) return {};
+  const size = parseSize(text);
+  const objectBytesMax = 'bytes' in size ? size.bytes : 0;
+  if (objectBytesMax < 5 * mib || objectBytesMax > defaultSettings.objectBytesMax)
+    throw new StartupError(`--chunks-from takes a size from 5MiB to 5GiB, such as 90MB, not '${text}'.`);
+  const chunkBytes = Math.min(defaultSettings.chunkBytes, objectBytesMax - (objectBytesMax % mib));
+  // A file of more than 10,000 would have larger ones.
+  return { objectBytesMax, chunkBytes, chunkedBytesMax: 10_000 * chunkBytes };
+}
+
 /** @returns undefined for the one in the data folder. */
 function readStore(
-  { store, bucket, region, storageClasses }: ServeSettings,
+  { store, bucket, region, storageClasses, objectsUrl }: ServeSettings,
   { env, copiesParts }: { env: Environment; copiesParts: boolean | null },
 ): StackStore | undefined {
   if (!store && !bucket) return undefined;
   if (!store || !bucket) throw new StartupError('--store and --bucket go together: set both, or neither.');
+  if (objectsUrl)
+    throw new StartupError(
+      '--objects-url is for objects in the data folder. With --store, clients use its URLs.',
+    );
   const credentials = readCredentials(env);
   const endpoint = readEndpoint('--store', store, 'https://s3.eu-central-1.amazonaws.com');
   return {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { join, resolve } from 'node:path';
 import type { Invocations, Log } from '../lambda/core/rules/clock-and-log.ts';
 import { demoTenant } from '../lambda/core/rules/names.ts';
@@ -29,7 +30,7 @@ import {
 import type { RequestLimits } from './limits.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { optionsOf, type SubjectOptions } from './options.ts';
-import type { Reach } from './reach.ts';
+import { type Origin, originOf, type Reach } from './reach.ts';
 import { createSpace, readDisk } from './space.ts';
 import type { DamagedFile } from './store/damage.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
@@ -148,7 +149,7 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
 }
 
 async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
-  const { onProgress = () => {}, createDemo: createsDemo = true, metrics } = options;
+  const { onProgress = () => {}, createDemo: createsDemo = true, metrics, reach = {} } = options;
   const graceLeftMs = countdown(options.graceMs ?? usualGraceMs);
   const invocations = createInvocations();
   const log = createInvocationLog(options.log ?? silentLog, invocations);
@@ -165,16 +166,18 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
   const store = options.store ?? (await openStore(options, { folder, credentials, settings, log, cleanup }));
-  const front = await openFront(options, { functions: functions.promise, log, turns, objects: store });
+  const asked = new AsyncLocalStorage<Origin>();
+  const front = await openFront(options, { functions: functions.promise, log, turns, asked, objects: store });
   cleanup.add(() => front.close(0));
-  const url = options.reach?.publicUrl?.origin ?? `http://127.0.0.1:${front.port}`;
+  const first = originOf(reach, { host: undefined, port: front.port });
   onProgress(`object store ${store.endpoint}`);
 
   const delivery = deliveryOf(options, { table: database, log, invocations });
   const { deps, close } = composeEmbedded({
     database,
     store,
-    url,
+    url: new URL(first.url).origin,
+    objectsUrl: () => reach.objectsUrl ?? (asked.getStore() ?? first).url,
     ...delivery.queues,
     queueGauges: delivery.gauges,
     mailer: options.mailer ?? loggingMailer(log),
@@ -194,13 +197,13 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   metrics?.watch({ ...deps, isShared: options.table !== undefined });
 
   await requireFreeNames(deps, { createsDemo });
-  await startBackground(delivery, { deps, url, cleanup, graceLeftMs });
-  const demo = createsDemo ? await ensureDemo(deps, { folder: folder.path, apiUrl: url }) : undefined;
-  functions.resolve(createFunctions(deps).http);
+  await startBackground(delivery, { deps, url: first.url, cleanup, graceLeftMs });
+  const demo = createsDemo ? await ensureDemo(deps, { folder: folder.path, apiUrl: first.url }) : undefined;
+  functions.resolve(createFunctions(deps, { askedPath: () => asked.getStore()?.path ?? '' }).http);
 
   let closed: Promise<void> | undefined;
   return {
-    url,
+    url: first.url,
     port: front.port,
     storeUrl: store.endpoint,
     dataPath: folder.path,
@@ -250,7 +253,7 @@ function deliveryOf(
 
 function openFront(
   { port, host = '127.0.0.1', reach = {}, limits, connections, metrics, logsRequests }: EmbeddedStackOptions,
-  parts: Pick<HttpFrontOptions, 'functions' | 'log' | 'turns' | 'objects'>,
+  parts: Pick<HttpFrontOptions, 'functions' | 'log' | 'turns' | 'asked' | 'objects'>,
 ): Promise<HttpFront> {
   const onAnswered = (request: AnsweredRequest) => {
     metrics?.answered(request);

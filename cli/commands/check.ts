@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { isTenantName } from '../../lambda/core/rules/names.ts';
 import { releaseText } from '../../lambda/core/rules/release.ts';
+import { defaultSettings } from '../../lambda/core/rules/settings.ts';
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import { arrivedHeader } from '../../local/reach.ts';
 import type { ApiClient } from '../api-client.ts';
@@ -13,7 +14,7 @@ import { askBatch, type BatchAction, type LfsObject, ownRepo, type RepoPlace } f
 import { putObject, RefusedError, read, sendAgain } from '../move/put.ts';
 import { verifyObject } from '../move/relay.ts';
 import { parseRepo, parseTenant } from '../options.ts';
-import { addressWarning, credentialCure, transferCure, uploadWarnings } from '../proxy.ts';
+import { addressWarning, credentialCure, otherUrl, transferCure, uploadWarnings } from '../proxy.ts';
 import { formatUntil } from '../render.ts';
 import { clientFor, openClient } from '../server.ts';
 import { printable } from '../terminal.ts';
@@ -200,14 +201,16 @@ class CheckedPush {
     const { object, upload, verify } = await runStep('batch', () => this.#offerUpload(size));
     const { oid, sizeBytes } = object;
     const says = formatBytes(sizeBytes);
-    const { origin } = new URL(this.#pusher.client.baseUrl);
-    const isHere = ({ href }: BatchAction) => new URL(href).origin === origin;
-    this.#isServe = isHere(upload);
+    const { baseUrl } = this.#pusher.client;
+    const isHere = ({ href }: BatchAction) => href.startsWith(`${baseUrl}/`);
+    this.#isServe = new URL(upload.href).pathname.includes('/_objects/');
     await runStep('proxy', async () => {
       // A proxy isn't asked by who asks the server itself, on its machine: its URLs have another origin.
-      if (!isHere(verify ?? upload)) return { says: 'not asked: clients use another URL' };
+      const link = verify ?? upload;
+      if (!isHere(link)) return { says: otherUrl(baseUrl, new URL(link.href).origin) };
       const ofAddress = arrived.includes('x-forwarded-for') ? [] : [addressWarning];
-      const probe = async () => (this.#isServe ? uploadWarnings(upload, stop) : []);
+      const sizeBytes = Number(/uploads=(\d+)/.exec(arrived)?.[1] ?? defaultSettings.objectBytesMax);
+      const probe = async () => (this.#isServe ? uploadWarnings(upload, { sizeBytes, stop }) : []);
       const ofUploads = await this.#pusher.client.busy.during(() => 'testing the proxy', probe);
       return { says: 'fine', warnings: [...ofAddress, ...ofUploads] };
     });
@@ -300,8 +303,9 @@ class CheckedPush {
     await sending.catch((error: unknown) => {
       if (!(error instanceof TransferError)) throw error;
       const usual = error.message.includes(' server ') ? readLogs : testStore;
+      const ofObjects = host === new URL(this.#pusher.client.baseUrl).host ? undefined : host;
       throw new CliError(`${host}: ${error.message}`, {
-        hint: this.#isServe ? transferCure(error.message) : usual,
+        hint: this.#isServe ? transferCure(error.message, ofObjects) : usual,
         failure: error instanceof RefusedError ? 'failed' : 'unavailable',
       });
     });

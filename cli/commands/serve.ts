@@ -36,7 +36,15 @@ export function registerServe(program: Command, context: CliContext): void {
       'where it listens; a port: on 127.0.0.1',
     ).default('127.0.0.1:8787'),
     fromEnv('--data <dir>', 'LFS_QUOTA_DATA', 'data folder').makeOptionMandatory(),
-    fromEnv('--public-url <url>', 'LFS_QUOTA_PUBLIC_URL', 'what clients call it'),
+    fromEnv('--public-url <url>', 'LFS_QUOTA_PUBLIC_URL', 'what clients call it; repeatable').argParser(
+      (url: string, before?: string) => [before, url].filter(Boolean).join(),
+    ),
+    fromEnv('--objects-url <url>', 'LFS_QUOTA_OBJECTS_URL', 'another name, for uploads and downloads'),
+    fromEnv(
+      '--chunks-from <size>',
+      'LFS_QUOTA_CHUNKS_FROM',
+      'largest upload a proxy passes; above: in chunks',
+    ),
     new Option('--demo', 'try it: a tenant demo, for this machine only, without TLS').implies(demoSettings),
     fromEnv('--store <url>', 'LFS_QUOTA_STORE', 'S3-compatible store (default: in the data folder)'),
     fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'bucket in that store'),

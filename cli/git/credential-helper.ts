@@ -14,6 +14,8 @@ const call = 'auth git-credential';
 /** Our lines, of any install: Node and the command line move. Others' calls are the same. git reads it, too. */
 const ownLine = `lfs-quota(\\.js)?'? ${call}$`;
 const helperOf = (baseUrl: string) => `credential.${baseUrl}.helper`;
+/** git-lfs names no path without it, and a helper of a server below a path isn't asked. */
+const pathOf = (baseUrl: string) => `credential.${baseUrl}.useHttpPath`;
 
 /** git with the settings of this user, wherever they are. @throws {CliError} */
 const gitOf =
@@ -53,6 +55,7 @@ export async function setHelper(baseUrl: string, user: User, config = ['config',
   await git(...config, '--replace-all', helperOf(baseUrl), '');
   const self = shellWords(user.self ?? [user.program]);
   await git(...config, '--add', helperOf(baseUrl), `!${self} ${call}`);
+  if (new URL(baseUrl).pathname !== '/') await git(...config, pathOf(baseUrl), 'true');
 }
 
 /** Whether git asks this command line about a server, here or everywhere. */
@@ -70,6 +73,7 @@ export async function unsetHelper(baseUrl: string, user: User): Promise<void> {
   // The empty one is of others, if there are any.
   const which = others.join('') === '' ? [] : [ownLine];
   await git('config', '--global', '--unset-all', helperOf(baseUrl), ...which);
+  await git('config', '--global', '--unset-all', pathOf(baseUrl)).catch(() => '');
 }
 
 /** What is said if git lacks what downloads large files. */

@@ -27,7 +27,7 @@ export function packConsole({ quality = 11 }: { quality?: number } = {}): Packed
   // --unicodes=U+0020-007E,U+00A0,U+00B7,U+2013,U+2026,U+2191,U+2193,U+2212
   const font = readFileSync(`${folder}fonts/instrument-sans.woff2`);
   const fontName = named('instrument-sans', 'woff2', font);
-  const style = styleSheet().replaceAll('instrument-sans.woff2', `/assets/${fontName}`);
+  const style = styleSheet().replaceAll('instrument-sans.woff2', fontName);
   const styleName = named('style', 'css', style);
   const { scripts, entry, needed } = bundledScripts();
   const page = pageOf({ fontName, styleName, scriptName: entry, needed });

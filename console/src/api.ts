@@ -4,6 +4,9 @@ import { requestLine } from '../../cli/routes.ts';
 
 /** Requests to the API of the same origin, in the name of whoever has signed in. */
 
+/** Of this server, without a slash at its end: it can be below a path of its host, where its scripts are in `/assets/`. */
+export const serverUrl = new URL('..', import.meta.url).href.slice(0, -1);
+
 /** Longer than the gateway waits for a function. */
 const requestTimeoutMs = 35_000;
 
@@ -39,7 +42,7 @@ export async function ask<R extends Route>(route: R, asked: Asked<R>): Promise<O
   const { query, body, etag, token, requestKey } = asked;
   const { method, path } = requestLine(route, asked, query);
   try {
-    const response = await fetch(path, {
+    const response = await fetch(serverUrl + path, {
       method,
       cache: 'no-store',
       signal: AbortSignal.timeout(requestTimeoutMs),

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Settings } from '../../lambda/core/rules/settings.ts';
+import { readPublicUrls } from '../../local/reach.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, type TestTenant } from '../blackbox/api.ts';
 import { objectOf, push } from '../blackbox/lfs.ts';
+import { freePort } from '../support/free-port.ts';
 import type { GitHost } from '../support/git-host.ts';
 import { type LoggedEntry, recordingLog } from '../support/recording-log.ts';
 
@@ -40,16 +42,21 @@ export async function startConsole({
   settings = {},
   queueTiming = { quietMs: 200, quietMaxMs: 500, spacingMs: 200 },
   gitHosts = [],
+  path = '',
 }: {
   settings?: Partial<Settings>;
   queueTiming?: Parameters<typeof startEmbeddedStack>[0]['queueTiming'];
   gitHosts?: readonly GitHost[];
+  /** Of its URL. */
+  path?: string;
 } = {}): Promise<ConsoleFixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-console-'));
   const { log, entries: logged } = recordingLog();
   const trusted = { gitHosts };
+  const port = path === '' ? 0 : await freePort();
   const stack = await startEmbeddedStack({
-    port: 0,
+    port,
+    ...(path && { reach: { publicUrls: readPublicUrls(`http://127.0.0.1:${port}${path}`) } }),
     dataDir,
     adminToken,
     ...(queueTiming && { queueTiming }),

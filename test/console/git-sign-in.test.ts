@@ -9,7 +9,8 @@ import { signIn } from './sign-in.ts';
 const people = { ada: { id: 1, login: 'ada' }, mallory: { id: 2, login: 'mallory' } };
 const refusal = "Couldn't sign you in.";
 
-describeInBrowser('signing in with a git host', (launch) => {
+/** @param below the path of the server. */
+const signInAt = (below: string) => (launch: () => Promise<Browser>) => {
   let browser: Browser;
   let fixture: ConsoleFixture;
   let forge: Awaited<ReturnType<typeof startStandInHost>>;
@@ -21,7 +22,10 @@ describeInBrowser('signing in with a git host', (launch) => {
 
   beforeAll(async () => {
     forge = await startStandInHost();
-    [browser, fixture] = await Promise.all([launch(), startConsole({ gitHosts: [forge.withSignIn] })]);
+    [browser, fixture] = await Promise.all([
+      launch(),
+      startConsole({ gitHosts: [forge.withSignIn], path: below }),
+    ]);
     forge.host.organization({ id: 42, name: 'acme-games', people: { ada: 'owner' } });
     const path = '/v1/tenants/northlight/organizations';
     expectStatus(await fixture.api.manage('PUT', path, { host: 'forge', organizationId: '42' }), 200);
@@ -166,4 +170,7 @@ describeInBrowser('signing in with a git host', (launch) => {
       await expectRefused();
     });
   });
-});
+};
+
+describeInBrowser('signing in with a git host', signInAt(''));
+describeInBrowser('signing in with a git host below a path', signInAt('/a/lfs'));

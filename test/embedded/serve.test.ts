@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
@@ -66,6 +67,33 @@ async function startServer(
   return server;
 }
 
+interface Action {
+  readonly href: string;
+  readonly header?: Record<string, string>;
+}
+
+/** Asks the server itself, with the name that a proxy would pass on. */
+async function send(
+  port: number,
+  host: string,
+  path: string,
+  { method = 'GET', headers = {}, body = '' }: { method?: string; headers?: object | ''; body?: string } = {},
+) {
+  const length = body && { 'content-length': String(body.length) };
+  const asked = request({
+    host: '127.0.0.1',
+    port,
+    method,
+    path,
+    headers: { ...(headers || {}), ...length, host },
+  });
+  asked.end(body);
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of answer) text += String(chunk);
+  return { status: answer.statusCode, headers: answer.headers, body: text };
+}
+
 async function manage(url: string, path: string, body: object): Promise<Record<string, unknown>> {
   const answer = await fetch(`${url}/v1/tenants${path}`, {
     method: 'POST',
@@ -130,6 +158,68 @@ describe('a server behind a proxy', () => {
     // Git adds the credentials that it has for this server. The bytes are others than the name says.
     const headers = { ...header, authorization: `Bearer ${token}` };
     expect((await fetch(href, { method: 'PUT', headers, body: 'abc' })).status).toBe(400);
+  });
+
+  it("has links of the name and path that was requested, and of no name that it isn't given", async () => {
+    const proxy = await openProxy();
+    const second = 'https://git.example.org/lfs';
+    const server = await startServer(proxy, tempFolder(), { flags: ['--public-url', second] });
+    const port = Number(/^listening on port (\d+)$/m.exec(server.output.out)?.[1]);
+    const { token } = await newPlace(proxy.url);
+    const first = new URL(proxy.url).host;
+    const batch = async (host: string, path: string, operation: string, content: string) => {
+      const oid = createHash('sha256').update(content).digest('hex');
+      const { body } = await send(port, host, `${path}/demo/art/info/lfs/objects/batch`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          accept: 'application/vnd.git-lfs+json',
+          'content-type': 'application/vnd.git-lfs+json',
+          'x-forwarded-host': 'evil.example',
+        },
+        body: JSON.stringify({ operation, objects: [{ oid, size: content.length }] }),
+      });
+      return JSON.parse(body).objects[0].actions as Record<string, Action>;
+    };
+    const follow = (action: Action | undefined, host: string, more: object) => {
+      const { pathname, search } = new URL(action?.href ?? '');
+      return send(port, host, pathname + search, { headers: { ...action?.header }, ...more });
+    };
+    for (const [host, path, base] of [
+      ['git.example.org', '/lfs', second],
+      ['git.example.org:443', '/lfs', second],
+      ['git.example.org', '', second],
+      [first, '', proxy.url],
+      ['evil.example', '', proxy.url],
+      ['git.example.org.evil.example', '', proxy.url],
+    ] as const) {
+      const content = `by ${host}${path}`;
+      const { upload, verify } = await batch(host, path, 'upload', content);
+      expect(upload?.href.startsWith(`${base}/_objects/demo/art/`)).toBe(true);
+      expect(verify?.href).toBe(`${base}/demo/art.git/info/lfs/verify`);
+      expect(await follow(upload, host, { method: 'PUT', body: content })).toMatchObject({ status: 200 });
+      // The signature is for the server, whichever of its names a URL has.
+      const { download } = await batch(host, path, 'download', content);
+      for (const by of base === second ? [host] : [host, first, 'git.example.org'])
+        expect(await follow(download, by, {})).toMatchObject({ status: 200, body: content });
+    }
+    for (const [host, path] of [
+      ['git.example.org', '/lfs'],
+      [first, ''],
+    ] as const)
+      for (const place of [path, `${path}/`, `${path}/sign-in/github`]) {
+        const page = await send(port, host, place, { headers: path && { 'accept-encoding': 'br' } });
+        const assets = [...page.body.matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, asset = '']) => asset);
+        expect(assets.length).toBeGreaterThan(2);
+        for (const asset of assets) {
+          expect(asset.startsWith(`${path}/assets/`)).toBe(true);
+          expect((await send(port, host, asset)).status).toBe(200);
+        }
+        const { etag = '' } = page.headers;
+        expect((await send(port, host, place, { headers: { 'if-none-match': etag } })).status).toBe(304);
+      }
+    const described = await send(port, 'git.example.org', '/lfs/openapi.json');
+    expect(JSON.parse(described.body).servers).toMatchObject([{ url: second }]);
   });
 
   it('stores elsewhere with the credentials of its environment', async () => {

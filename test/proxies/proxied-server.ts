@@ -20,6 +20,10 @@ export interface ProxyKind {
   readonly program: 'nginx' | 'caddy';
   /** What it's configured with. @param ports of the proxy, and of the server behind it. */
   readonly config: (ports: { proxy: number; server: number }) => string;
+  /** Of the public URL. Default: none. */
+  readonly path?: string;
+  /** More flags of the server. */
+  readonly flags?: (ports: { proxy: number; server: number }) => readonly string[];
 }
 
 const packaged = (name: string) => readFileSync(new URL(`../../packaging/${name}`, import.meta.url), 'utf8');
@@ -53,20 +57,26 @@ export class ProxiedServer {
   readonly #program: string;
   readonly #folder: string;
   readonly #ports: { proxy: number; server: number };
+  readonly #flags: readonly string[];
   #server: ChildProcess | undefined;
   #proxy: ChildProcess | undefined;
 
   /** @param program of the command line, as it is packed. */
-  private constructor(program: string, folder: string, ports: { proxy: number; server: number }) {
+  private constructor(
+    program: string,
+    folder: string,
+    { proxy: { path = '', flags }, ports }: { proxy: ProxyKind; ports: { proxy: number; server: number } },
+  ) {
     this.#program = program;
     this.#folder = folder;
     this.#ports = ports;
-    this.url = `http://127.0.0.1:${ports.proxy}`;
+    this.#flags = flags?.(ports) ?? [];
+    this.url = `http://127.0.0.1:${ports.proxy}${path}`;
   }
 
   static async start(program: string, folder: string, proxy: ProxyKind): Promise<ProxiedServer> {
     const ports = { proxy: await freePort(), server: await freePort() };
-    const made = new ProxiedServer(program, folder, ports);
+    const made = new ProxiedServer(program, folder, { proxy, ports });
     await Promise.all([made.startServer(), made.#startProxy(proxy)]);
     return made;
   }
@@ -74,7 +84,7 @@ export class ProxiedServer {
   async startServer(): Promise<void> {
     const { server } = this.#ports;
     const place = ['--data', join(this.#folder, 'data'), '--listen', `127.0.0.1:${server}`];
-    const reach = ['--public-url', this.url, '--trust-proxy', '127.0.0.1'];
+    const reach = ['--public-url', this.url, '--trust-proxy', '127.0.0.1', ...this.#flags];
     this.#server = spawned(process.execPath, [this.#program, 'serve', ...place, ...reach], {
       env: { ...environment(), HOME: this.#folder, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },
       stdio: 'ignore',
@@ -138,7 +148,7 @@ export class ProxiedServer {
     const env = {
       ...environment(),
       HOME: folder,
-      LFS_QUOTA_HOST: this.url,
+      LFS_QUOTA_HOST: new URL(this.url).origin,
       LFS_QUOTA_SERVER: `127.0.0.1:${this.#ports.server}`,
     };
     this.#proxy = spawned(program, args, { env, stdio: 'ignore' });

@@ -8,9 +8,11 @@ import { packedInto } from '../support/child-stack.ts';
 import { describeWith } from '../support/describe-with.ts';
 import { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, readFiles } from '../support/payload.ts';
+import { gitEnvironment, run } from '../support/process.ts';
 import { nginx, ProxiedServer, type ProxyKind, shippedCaddy, shippedNginx } from './proxied-server.ts';
 
 const megabyte = 1_000_000;
+const pushMsMax = 300_000;
 const made = mkdtempSync(join(tmpdir(), 'lfs-quota-proxies-'));
 let program = '';
 beforeAll(async () => {
@@ -31,7 +33,7 @@ function usePlace(proxy: ProxyKind) {
     const server = await ProxiedServer.start(program, mkdtempSync(join(made, 'server-')), proxy);
     place.server = server;
     const token = await server.newTenant();
-    const user = await GitUser.create({ url: server.url, token });
+    const user = await GitUser.create({ url: server.url, token }, pushMsMax);
     const remote = await user.createRemote('game');
     const lfsUrl = `${server.url}/acme/game/info/lfs`;
     const workTree = await user.createWorkTree('work', { remote, lfsUrl });
@@ -50,6 +52,24 @@ function usePlace(proxy: ProxyKind) {
     check: (...args: string[]) => place.server.cli('check', '--tenant', 'acme', ...args),
   };
 }
+
+/** An nginx whose name is another app's, too. */
+const sharedNginx: ProxyKind = {
+  ...nginx(
+    `client_max_body_size 0; proxy_request_buffering off; proxy_set_header Host $http_host;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    location / { return 404; } location /a/lfs/ { proxy_pass SERVER; }`,
+  ),
+  path: '/a/lfs',
+};
+
+const limited = (flags?: ProxyKind['flags']): ProxyKind => ({
+  ...nginx(
+    `client_max_body_size 100m; proxy_request_buffering off; proxy_max_temp_file_size 0;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; location / { proxy_pass SERVER; }`,
+  ),
+  ...(flags && { flags }),
+});
 
 const programs = ['nginx', 'caddy', 'git-lfs'] as const;
 const find = (name: string) =>
@@ -118,6 +138,104 @@ describeWith(
         const ended = await check('--size', '2MiB');
         expect(ended).toMatchObject({ code, err: expect.stringContaining(hint) });
         for (const line of says) expect(ended.out).toMatch(line);
+      });
+    });
+
+    describe.each([
+      { name: 'nginx', proxy: sharedNginx },
+      { name: 'Caddy', proxy: { ...shippedCaddy, path: '/a/lfs' } },
+    ])('$name that leads a path to it', ({ proxy }) => {
+      const { place, push, check } = usePlace(proxy);
+
+      it('passes check, and plain git-lfs', async () => {
+        const { code, out, err } = await check('--size', '3MiB');
+        expect({ code, err }).toEqual({ code: 0, err: '' });
+        expect(out).toContain(`\n${place.server.url} works.\n`);
+        expect(await push('below', 3 * megabyte)).toMatchObject({ code: 0 });
+        await place.user.git(place.user.home, 'clone', '--quiet', place.remote, 'clone');
+        expect((await readFiles(join(place.user.home, 'clone'))).get('below.bin')?.length).toBe(3 * megabyte);
+      });
+
+      it('lets git use the login of the command line, there alone', async () => {
+        const { server, remote, token } = place;
+        const ada = await GitUser.create();
+        await ada.git(ada.home, 'config', '--global', 'credential.helper', '!false');
+        const call = async (cwd: string, ...args: string[]) => {
+          const piped = ['-c', 'printf %s "$INPUT" | "$@"', 'sh', process.execPath, program, ...args];
+          const env = { ...gitEnvironment(ada.home), INPUT: token };
+          const ended = await run('sh', piped, { cwd, env, timeoutMs: 60_000 });
+          expect(ended.code, ended.err).toBe(0);
+          return ended.out;
+        };
+        expect(await call(ada.home, 'login', server.url)).toContain('git     uses this login');
+        await ada.git(ada.home, 'clone', '--quiet', remote, 'clone');
+        const clone = join(ada.home, 'clone');
+        await ada.commitFiles(clone, new Map([['login.bin', bytesOf(server.url, 10_000)]]), 'By the login');
+        await ada.git(clone, 'push', '--quiet', 'origin', 'HEAD');
+        await call(clone, 'connect', 'acme', 'game');
+        await ada.commitFiles(clone, new Map([['more.bin', bytesOf('more', 10_000)]]), 'By the clone');
+        await ada.git(clone, 'push', '--quiet', 'origin', 'HEAD');
+        expect(await call(clone, 'repo', 'show')).toContain('game');
+        const asked = `url=${new URL(server.url).origin}/other/app`;
+        expect((await ada.paste(ada.home, [`echo ${asked} | git credential fill`])).out).not.toContain(
+          'lfsq_',
+        );
+        await call(ada.home, 'logout', server.url);
+        const kept = await ada.git(ada.home, 'config', '--global', '--list');
+        expect(kept.out).not.toContain(server.url);
+      });
+    });
+
+    describe('nginx that limits bodies to 100 MB', () => {
+      const { check } = usePlace(limited());
+
+      it('is named by check, with the way around it', async () => {
+        const { code, out } = await check('--size', '3MiB');
+        expect(code).toBe(0);
+        expect(out).toMatch(/^warn {2}proxy .* 5 GiB got 413\. .*docs\/proxies\.md#below-a-proxys-limit$/m);
+      });
+    });
+
+    describe('nginx that limits bodies to 100 MB, and --objects-url', () => {
+      const { place, push, check } = usePlace(
+        limited(({ server }) => ['--objects-url', `http://127.0.0.1:${server}`]),
+      );
+
+      it('passes a push and a clone of 300 MB by plain git-lfs, and check', async () => {
+        const { code, out, err } = await check('--size', '120MB');
+        expect({ code, err }).toEqual({ code: 0, err: '' });
+        expect(out).toMatch(/^ok {4}proxy {5}fine$/m);
+        expect(await push('large', 300 * megabyte)).toMatchObject({ code: 0 });
+        await place.user.git(place.user.home, 'clone', '--quiet', place.remote, 'clone');
+        expect(digests(await readFiles(join(place.user.home, 'clone')))).toEqual(
+          digests(new Map([['large.bin', bytesOf('large', 300 * megabyte)]])),
+        );
+      });
+    });
+
+    describe('nginx that limits bodies to 100 MB, and --chunks-from', () => {
+      const { place, push, check } = usePlace(limited(() => ['--chunks-from', '90MB']));
+
+      it('passes check, and a push of 300 MB by the agent alone', async () => {
+        const { code, out, err } = await check();
+        expect({ code, err }).toEqual({ code: 0, err: '' });
+        expect(out).toMatch(/^ok {4}proxy {5}fine$/m);
+        const { user, workTree, server, token, remote } = place;
+        const plain = await push('large', 300 * megabyte);
+        expect(plain).toMatchObject({ code: 1, err: expect.stringContaining('lfs-quota connect acme game') });
+        const env = { ...gitEnvironment(user.home), LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: token };
+        const args = [program, 'connect', 'acme', 'game'];
+        const connected = await run(process.execPath, args, { cwd: workTree, env, timeoutMs: 60_000 });
+        expect(connected.code, connected.err).toBe(0);
+        expect(await user.tryGit(workTree, ['push', 'origin', 'HEAD'])).toMatchObject({ code: 0 });
+        expect(await push('next', 89 * megabyte)).toMatchObject({ code: 0 });
+        await user.git(user.home, 'clone', '--quiet', remote, 'clone');
+        const cloned = await readFiles(join(user.home, 'clone'));
+        for (const [name, size] of [
+          ['large', 300],
+          ['next', 89],
+        ] as const)
+          expect(cloned.get(`${name}.bin`)?.equals(bytesOf(name, size * megabyte)), name).toBe(true);
       });
     });
 

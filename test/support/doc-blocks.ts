@@ -72,6 +72,11 @@ export const notRun: readonly NotRun[] = [
     why: 'needs that server: test/embedded/serve.test.ts and backups.test.ts have one',
   },
   {
+    page: 'docs/proxies.md',
+    block: /^/,
+    why: 'needs a proxy: test/proxies has some',
+  },
+  {
     page: 'docs/serve.md',
     block: /docker /m,
     why: 'needs Docker: the lane `image` builds the image and runs it',

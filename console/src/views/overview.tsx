@@ -4,7 +4,7 @@ import type { SubscriptionBody } from '../../../lambda/contract.ts';
 import { repoPattern } from '../../../lambda/core/rules/names.ts';
 import type { ReservationBody } from '../../../lambda/frame/contract/reservations.ts';
 import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
-import type { Listed } from '../api.ts';
+import { type Listed, serverUrl } from '../api.ts';
 import { progressOf, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
 import { storeLines, trackLines, urlLine } from '../git-lines.ts';
 import { noticeOf, type Refusal } from '../notices.ts';
@@ -253,7 +253,7 @@ function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: boolean }
   const [way, setWay] = useState<(typeof ways)[number]>('git');
   const isName = repoPattern.test(name);
   const repo = isName ? name : 'my-repo';
-  const line = way === 'git' ? urlLine(location.origin, tenant, repo) : `lfs-quota connect ${tenant} ${repo}`;
+  const line = way === 'git' ? urlLine(serverUrl, tenant, repo) : `lfs-quota connect ${tenant} ${repo}`;
   const access = formatAddress(tenantAddress(tenant, 'access'));
   return (
     <>

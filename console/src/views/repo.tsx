@@ -2,6 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { formatAge } from '../../../cli/render.ts';
 import type { SubscriptionBody } from '../../../lambda/contract.ts';
 import { capitalized, formatAddress, isTabOf, repoAddress, repoTabs, tenantAddress } from '../address.ts';
+import { serverUrl } from '../api.ts';
 import { growthText } from '../figures.ts';
 import { go } from '../navigation.ts';
 import { Button, Card, Code, inOrder, Problem, Title } from '../parts.tsx';
@@ -145,7 +146,7 @@ function Clone({ tenant, name }: { tenant: string; name: string }) {
       <p>When Git asks for a password, paste your token. If .lfsconfig is missing, commit it once:</p>
       <Code
         name="the configuration"
-        text={`git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${name}/info/lfs\ngit add .lfsconfig`}
+        text={`git config -f .lfsconfig lfs.url ${serverUrl}/${tenant}/${name}/info/lfs\ngit add .lfsconfig`}
       />
     </>
   );

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { readTrustedProxies } from '../../../local/reach.ts';
+import { type Reach, readTrustedProxies } from '../../../local/reach.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../local/start.ts';
 import { cli, startServer } from './harness.ts';
 
@@ -35,6 +35,7 @@ const proxy = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) =>
   onward.on('error', () => outgoing.destroy());
   incoming.pipe(onward);
 });
+const reach: { -readonly [N in keyof Reach]: Reach[N] } = {};
 beforeAll(async () => {
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const publicUrl = new URL(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
@@ -42,7 +43,7 @@ beforeAll(async () => {
     port: 0,
     dataDir,
     createDemo: false,
-    reach: { publicUrl, trusts: readTrustedProxies('127.0.0.1') },
+    reach: Object.assign(reach, { publicUrls: [publicUrl], trusts: readTrustedProxies('127.0.0.1') }),
   });
 });
 afterAll(async () => {
@@ -54,6 +55,8 @@ afterAll(async () => {
 afterEach(() => {
   vi.restoreAllMocks();
   change = undefined;
+  reach.objectsUrl = undefined;
+  reach.uploadBytesMax = undefined;
 });
 
 /** Asks as the operator does. */
@@ -308,7 +311,9 @@ describe('check', () => {
     const { code, out } = await cli(['check', '--tenant', await tenantWith(), '--size', '1MiB'], { env });
     expect({ code, out }).toEqual({
       code: 0,
-      out: expect.stringContaining('ok    proxy     not asked: clients use another URL\n'),
+      out: expect.stringMatching(
+        /^ok {4}proxy {5}not tested: links have http:.*To use http:.* --public-url\./m,
+      ),
     });
     expect(out).toContain(`\n${direct} works.\n`);
   });
@@ -363,6 +368,34 @@ describe('check', () => {
         if (code !== 0) expect(ended.out).not.toContain('works');
       },
     );
+  });
+
+  it('sends what the server lets through a proxy that limits bodies', async () => {
+    reach.uploadBytesMax = 90e6;
+    const sizes = new Set<unknown>();
+    change = ({ method, path, headers }) => {
+      if (method === 'PUT' && path.includes(zeros)) sizes.add(headers['content-length']);
+      return undefined;
+    };
+    const { code, out } = await check(await tokenOf(await tenantWith(), 'manage'), '--size', '1MiB');
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('ok    proxy     fine\n') });
+    expect([...sizes]).toEqual(['90000000']);
+  });
+
+  it('names an --objects-url that leads elsewhere', async () => {
+    const other = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
+      if (incoming.url?.includes(zeros)) return void incoming.socket.destroy();
+      incoming.resume().once('end', () => outgoing.writeHead(404).end());
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    reach.objectsUrl = `http://${host}`;
+    const ended = await check(await tokenOf(await tenantWith(), 'manage'), '--size', '1MiB');
+    other.closeAllConnections();
+    other.close();
+    expect(ended.code).toBe(1);
+    expect(ended.out).toMatch(new RegExp(`^FAIL {2}upload {4}${host}: The store returned 404`, 'm'));
+    expect(ended.err).toContain(`Does ${host}, of --objects-url, lead to this server`);
   });
 
   it('stops at Ctrl-C, and cleans up', async () => {

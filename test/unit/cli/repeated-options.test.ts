@@ -31,6 +31,7 @@ describe('an option that is passed twice', () => {
       'token create --repo',
       'rule create --match',
       'rule create --repo',
+      'serve --public-url',
       'serve --git-host',
       'serve --issuer',
     ]);

@@ -13,6 +13,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'docs/deploy.md', most: 2070, isForUsers: true },
   { page: 'docs/costs.md', most: 950, isForUsers: true },
   { page: 'docs/serve.md', most: 1100, isForUsers: true },
+  { page: 'docs/proxies.md', most: 450, isForUsers: true },
   { page: 'docs/runbook.md', most: 2530, isForUsers: true },
   { page: 'docs/migrate.md', most: 1400, isForUsers: true },
   { page: 'docs/limits.md', most: 240 },

@@ -19,7 +19,7 @@ import {
   openHttpFront,
 } from '../../../local/front.ts';
 import { RequestLimits } from '../../../local/limits.ts';
-import { readTrustedProxies } from '../../../local/reach.ts';
+import { readPublicUrls, readTrustedProxies } from '../../../local/reach.ts';
 import { letTakeTime } from '../../../local/system/connections.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
@@ -604,7 +604,7 @@ describe('connections', () => {
 
   it('for /health have no limit, and say what a proxy passes on', async () => {
     const reach = {
-      publicUrl: new URL('https://lfs.example.com'),
+      publicUrls: readPublicUrls('https://lfs.example.com'),
       trusts: readTrustedProxies('127.0.0.1'),
     };
     const { front } = await setUp(undefined, { limits: new RequestLimits(0.1), reach });

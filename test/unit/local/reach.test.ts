@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import {
   arrivedText,
+  below,
   clientAddress,
   originOf,
   readCorsOrigins,
-  readPublicUrl,
+  readPublicUrls,
   readTrustedProxies,
 } from '../../../local/reach.ts';
 import { StartupError } from '../../../local/system/durable-file.ts';
@@ -18,38 +19,74 @@ describe('where links lead', () => {
     ['127.0.0.1.evil.example', '127.0.0.1:8787'],
     [undefined, '127.0.0.1:8787'],
   ])('on this machine, with the Host %s, is %s', (host, expected) => {
-    expect(originOf({}, { host, port: 8787 })).toEqual({ host: expected, port: '8787', protocol: 'http' });
+    expect(originOf({}, { host, port: 8787 })).toEqual({
+      url: `http://${expected}`,
+      host: expected,
+      port: '8787',
+      protocol: 'http',
+      path: '',
+    });
   });
 
   it('is the public URL, whatever Host says', () => {
-    const publicUrl = readPublicUrl('https://lfs.example.com');
-    for (const host of ['evil.example', 'localhost', undefined])
-      expect(originOf({ publicUrl }, { host, port: 8787 })).toEqual({
+    const publicUrls = readPublicUrls('https://lfs.example.com');
+    for (const host of ['evil.example', 'localhost', 'lfs.example.com@evil.example', '', '[', undefined])
+      expect(originOf({ publicUrls }, { host, port: 8787 })).toEqual({
+        url: 'https://lfs.example.com',
         host: 'lfs.example.com',
         port: '443',
         protocol: 'https',
+        path: '',
       });
-    const other = readPublicUrl('https://lfs.example.com:8443/');
-    expect(originOf({ publicUrl: other }, { host: 'x', port: 1 })).toMatchObject({
+    const other = readPublicUrls('https://lfs.example.com:8443/');
+    expect(originOf({ publicUrls: other }, { host: 'x', port: 1 })).toMatchObject({
       host: 'lfs.example.com:8443',
       port: '8443',
     });
   });
 
   it.each([
+    ['git.example.org', '/acme', 'https://git.example.org/lfs'],
+    ['git.example.org:443', '/lfs/acme', 'https://git.example.org/lfs'],
+    ['GIT.example.org', '/other?a', 'https://git.example.org/other'],
+    ['git.example.org', '/others', 'https://git.example.org/lfs'],
+    ['git.example.org:444', '/lfs', 'https://lfs.example.com'],
+    ['git.example.org.evil.example', '/lfs', 'https://lfs.example.com'],
+    ['127.0.0.1:8787', '/', 'http://127.0.0.1:8787'],
+    ['127.0.0.1', '/', 'https://lfs.example.com'],
+    ['objects.example.com', '/', 'https://lfs.example.com'],
+  ])('of several, is the one that the Host %s names, for the target %s', (host, target, expected) => {
+    const publicUrls = readPublicUrls(
+      'https://lfs.example.com, https://git.example.org/lfs/,https://git.example.org/other,http://127.0.0.1:8787',
+    );
+    expect(originOf({ publicUrls }, { host, port: 8787, target }).url).toBe(expected);
+  });
+
+  it('takes its path off a target, and no other', () => {
+    expect(
+      ['/lfs', '/lfs/a?b', '/lfs?a', '/lfsx', '/', '/x/lfs/'].map((target) => below('/lfs', target)),
+    ).toEqual(['', '/a?b', '?a', undefined, undefined, undefined]);
+    expect(below('', '/a')).toBe('/a');
+  });
+
+  it.each([
     '',
     'lfs.example.com',
     'ftp://lfs.example.com',
-    'https://lfs.example.com/path',
+    'https://lfs.example.com/a b',
+    'https://lfs.example.com//a',
+    'https://lfs.example.com/%61',
+    'https://lfs.example.com,',
+    'https://lfs.example.com#a',
     'https://user@lfs.example.com',
     'https://lfs.example.com?query',
     'http://lfs.example.com',
   ])('can’t be %j', (text) => {
-    expect(() => readPublicUrl(text)).toThrow(StartupError);
+    expect(() => readPublicUrls(text)).toThrow(StartupError);
   });
 
   it('may be plain HTTP on this machine', () => {
-    expect(readPublicUrl('http://127.0.0.1:8787').origin).toBe('http://127.0.0.1:8787');
+    expect(readPublicUrls('http://127.0.0.1:8787')[0].origin).toBe('http://127.0.0.1:8787');
   });
 });
 
@@ -59,26 +96,42 @@ describe('what a proxy passes on', () => {
       headers: { authorization: 'Bearer x', ...(forwarded && { 'x-forwarded-for': forwarded }) },
       socket: { remoteAddress },
     }) as unknown as IncomingMessage;
-  const publicUrl = new URL('https://lfs.example.com');
+  const publicUrls = readPublicUrls('https://lfs.example.com');
   const trusts = readTrustedProxies('10.0.0.0/8');
 
   it.each([
     [
       'of a proxy that is trusted',
-      { publicUrl, trusts },
+      { publicUrls, trusts },
       request('10.1.2.3', '192.0.2.7'),
       'authorization,x-forwarded-for',
     ],
-    ['of one that says nothing', { publicUrl, trusts }, request('10.1.2.3'), 'authorization'],
-    ['of one that is not trusted', { publicUrl, trusts }, request('127.0.0.1', '192.0.2.7'), 'authorization'],
+    ['of one that says nothing', { publicUrls, trusts }, request('10.1.2.3'), 'authorization'],
+    [
+      'of one that is not trusted',
+      { publicUrls, trusts },
+      request('127.0.0.1', '192.0.2.7'),
+      'authorization',
+    ],
+    [
+      'where uploads have a limit',
+      { publicUrls, trusts, uploadBytesMax: 90 },
+      request('10.1.2.3', '192.0.2.7'),
+      'authorization,x-forwarded-for,uploads=90',
+    ],
     ['without a public URL', {}, request('127.0.0.1'), undefined],
     [
       'where the server itself is reached',
-      { publicUrl: new URL('http://localhost:8787') },
+      { publicUrls: readPublicUrls('http://localhost:8787') },
       request('127.0.0.1'),
       undefined,
     ],
-    ['on another port', { publicUrl: new URL('http://localhost:80') }, request('127.0.0.1'), 'authorization'],
+    [
+      'on another port',
+      { publicUrls: readPublicUrls('http://localhost:80') },
+      request('127.0.0.1'),
+      'authorization',
+    ],
   ])('%s, is told', (_, reach, incoming, expected) => {
     expect(arrivedText(reach, 8787, incoming)).toBe(expected);
   });

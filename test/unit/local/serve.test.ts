@@ -1,6 +1,15 @@
 import { expect, it } from 'vitest';
+import { defaultSettings } from '../../../lambda/core/rules/settings.ts';
+import { parseSize } from '../../../lambda/core/rules/sizes.ts';
+import { chunkBytesOf, chunkedMax, isChunked } from '../../../lambda/subjects/chunks/rules/sizes.ts';
 import { RequestLimits } from '../../../local/limits.ts';
-import { readLimits, readOutsiders, type ServeSettings, startServer } from '../../../local/serve.ts';
+import {
+  readChunksFrom,
+  readLimits,
+  readOutsiders,
+  type ServeSettings,
+  startServer,
+} from '../../../local/serve.ts';
 import { StartupError } from '../../../local/system/durable-file.ts';
 
 const usual = {
@@ -23,6 +32,14 @@ it.each<Row>([
   [{ publicUrl: 'http://lfs.example.com' }, {}, /must start with https:/],
   [{ publicUrl: '' }, {}, /^Pass --public-url, the URL that clients use, such as https:/],
   [{ publicUrl: 'lfs.example.com' }, {}, /--public-url must be like .* not 'lfs.example.com'/],
+  [{ publicUrl: 'https://a.example,b.example' }, {}, /--public-url must be like .* not 'b.example'/],
+  [{ objectsUrl: 'https://a.example/b' }, {}, /--objects-url must be like .*without a path, not/],
+  [{ objectsUrl: 'a.example' }, {}, /--objects-url must be like .* not 'a.example'/],
+  [{ objectsUrl: 'http://a.example' }, {}, /--objects-url http:\/\/a.example must start with https:/],
+  [{ objectsUrl: 'https://a.example', store, bucket: 'b' }, credentials, /--objects-url is for .*--store/],
+  ...['90', '0', '4MiB', '6GiB', 'much'].map(
+    (chunksFrom): Row => [{ chunksFrom }, {}, /--chunks-from takes a size from 5MiB to 5GiB/],
+  ),
   [{ listen: 'http' }, {}, /--listen takes an address and a port/],
   [{ listen: '65536' }, {}, /--listen takes an address and a port/],
   [{ gcWatch: '1h' }, {}, /--gc-watch takes a number of minutes/],
@@ -64,6 +81,24 @@ it.each<Row>([
   const starting = startServer({ ...usual, ...settings }, { env, write: () => {} });
   await expect(starting).rejects.toThrow(StartupError);
   await expect(starting).rejects.toThrow(why);
+});
+
+it('has chunks that get through where a file does, whatever their number', () => {
+  for (const text of ['5MiB', '5.5MiB', '90MB', '200MB', '5GiB']) {
+    const settings = { ...defaultSettings, ...readChunksFrom(text) };
+    const { objectBytesMax, chunkBytes } = settings;
+    expect({ bytes: objectBytesMax }).toEqual(parseSize(text));
+    expect(isChunked(settings, objectBytesMax)).toBe(false);
+    const largest = chunkedMax(settings);
+    for (const bytes of [objectBytesMax + 1, largest]) {
+      expect(isChunked(settings, bytes)).toBe(true);
+      expect(chunkBytesOf(settings, bytes)).toBeLessThanOrEqual(objectBytesMax);
+      expect(Math.ceil(bytes / chunkBytesOf(settings, bytes))).toBeLessThanOrEqual(10_000);
+      // What S3 takes as a part.
+      expect(chunkBytes).toBeGreaterThanOrEqual(5 * 1024 ** 2);
+    }
+  }
+  expect(readChunksFrom(undefined)).toEqual({});
 });
 
 it('bounds requests and slow transfers each by its own option', () => {

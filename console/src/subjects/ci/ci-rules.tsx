@@ -1,6 +1,7 @@
 import { formatDuration } from '../../../../cli/render.ts';
 import type { SentTo } from '../../../../cli/routes.ts';
 import type { ExchangeRuleBody } from '../../../../lambda/subjects/ci/contract.ts';
+import { serverUrl } from '../../api.ts';
 import { Button, Card, Code, Problem } from '../../parts.tsx';
 import { change, useRead } from '../../requests.ts';
 import type { SubjectParts } from '../../view-props.ts';
@@ -10,7 +11,7 @@ import { hostOf, isGithub, jobsText } from './jobs-text.ts';
 
 /** What a GitHub job runs before `git lfs pull`, as docs/team-admins.md has it. */
 const workflowOf = (tenant: string) => `permissions: { id-token: write, contents: read }
-env: { LFS: ${location.origin} }
+env: { LFS: ${serverUrl} }
 steps:
   - uses: actions/checkout@v4 # without lfs: true
   - shell: bash

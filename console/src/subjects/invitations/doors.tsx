@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo, SentTo } from '../../../../cli/routes.ts';
 import type { SessionBody } from '../../../../lambda/frame/contract/sessions.ts';
-import { ask } from '../../api.ts';
+import { ask, serverUrl } from '../../api.ts';
 import { trackLines, urlLine } from '../../git-lines.ts';
 import { Alone, Button, Code, Problem } from '../../parts.tsx';
 import { change } from '../../requests.ts';
@@ -83,10 +83,7 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
               If the repository has no .lfsconfig yet, run this in it once.
               {!repo && ' Replace REPO with its name.'}
             </p>
-            <Code
-              name="the configuration"
-              text={`${urlLine(location.origin, tenant, repo)}\n${trackLines}`}
-            />
+            <Code name="the configuration" text={`${urlLine(serverUrl, tenant, repo)}\n${trackLines}`} />
           </li>
         )}
       </ol>

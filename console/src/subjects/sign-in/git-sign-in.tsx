@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { SentTo } from '../../../../cli/routes.ts';
-import { ask } from '../../api.ts';
+import { ask, serverUrl } from '../../api.ts';
 import { Problem } from '../../parts.tsx';
 
 /** Signing in with a git host: the page starts it, and finishes it by its own request when the host sends back. */
 
 /** What a host has sent back. It's taken out of the address at once. @returns what finishes the sign-in by it. */
 function takeArrival(): (() => Promise<void>) | undefined {
-  const host = /^\/sign-in\/([a-z0-9-]+)$/.exec(location.pathname)?.[1];
+  const host = /\/sign-in\/([a-z0-9-]+)$/.exec(location.pathname)?.[1];
   if (host === undefined) return undefined;
   const query = new URLSearchParams(location.search);
-  history.replaceState(null, '', `/${sessionStorage['door'] ?? ''}`);
+  history.replaceState(null, '', `${serverUrl}/${sessionStorage['door'] ?? ''}`);
   sessionStorage.removeItem('door');
   const [code, state, iss] = ['code', 'state', 'iss'].map((name) => query.get(name) ?? '');
   const arrival = { host, code: code ?? '', state: state ?? '', ...(iss && { iss }) };

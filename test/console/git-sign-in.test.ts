@@ -131,7 +131,7 @@ describeInBrowser('signing in with a git host', (launch) => {
   describe('says the same', () => {
     const expectRefused = async () => {
       await page.getByText(refusal).waitFor();
-      expect(await page.getByText(refusal).textContent()).toBe(`${refusal} Retry, or use an access token.`);
+      expect(await page.getByText(refusal).textContent()).toMatch(/ Start again from the console. /);
       expect(await context.cookies()).toEqual([]);
       await expectNothingLeft();
     };

@@ -133,6 +133,7 @@ export const problemHints: Record<string, string> = {
   'tenant-name-reserved': 'Choose another name.',
   'tenant-has-adopted': "Remove the adopted repo from the server's settings first.",
   'tenant-closed': beingDeleted,
+  'tenant-suspended': 'Operators: lfs-quota tenant resume TENANT',
   'repo-exists': 'See it: lfs-quota repo show TENANT REPO. Or choose another name.',
   'repo-closed': beingDeleted,
   'repos-full': 'List them: lfs-quota repo list TENANT',

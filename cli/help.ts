@@ -58,6 +58,11 @@ export const examples: Examples = {
     ['lfs-quota tenant new-repos acme pushed', 'the first push creates it'],
   ],
   'tenant storage-class': [['lfs-quota tenant storage-class acme STANDARD_IA']],
+  'tenant suspend': [
+    ['lfs-quota tenant suspend acme pushes --message https://example.com/overdue', 'its users see this'],
+    ['lfs-quota tenant suspend acme all'],
+  ],
+  'tenant resume': [['lfs-quota tenant resume acme']],
   'repo storage-class': [
     ['lfs-quota repo storage-class acme game GLACIER_IR', 'for new objects of this repo'],
     ['lfs-quota repo storage-class acme game none', "the tenant's"],

@@ -23,6 +23,10 @@ import { storageClassOperand } from './repo.ts';
 type TenantBody = BodyOf<'getTenant'>;
 
 const ofTenant = { tenant: tenantNameOperand };
+const what = choiceOperand('<what>', 'pushes: only uploads; all: downloads and logins, too', [
+  'pushes',
+  'all',
+]);
 const print = (body: TenantBody, { view }: { view: View }) => renderTenant(body, view.nowMs);
 
 const rows: Rows = {
@@ -93,6 +97,26 @@ const rows: Rows = {
     route: 'updateTenant',
     operands: { ...ofTenant, class: storageClassOperand("none: the bucket's own") },
     body: ({ operands }) => ({ storageClass: operands.class === 'none' ? null : operands.class }),
+    print,
+  }),
+  62: routeCommand({
+    name: 'suspend',
+    description: 'Suspend a tenant: its tokens stay, and get 403',
+    route: 'updateTenant',
+    operands: { ...ofTenant, what },
+    options: { message: option('--message <sentence>', 'what its users see, in Git too') },
+    body: ({ operands: { what: suspended }, options: { message } }) => ({
+      suspended,
+      ...(message !== undefined && { suspendedMessage: message }),
+    }),
+    print,
+  }),
+  65: routeCommand({
+    name: 'resume',
+    description: 'Resume a suspended tenant',
+    route: 'updateTenant',
+    operands: ofTenant,
+    body: () => ({ suspended: null }),
     print,
   }),
   90: actionCommand({
@@ -171,11 +195,11 @@ const limitRows = (offered: CliSubject['offered']): Rows => ({
   }),
 });
 
-/** `tenant create|list|show|limit|download-limit|plan|new-repos|storage-class|delete`, and what subjects have. */
+/** `tenant create|list|show|limit|download-limit|plan|new-repos|storage-class|suspend|resume|delete`, and what subjects have. */
 export const tenantCommands = (subjects: readonly CliSubject[]) => {
   const [offered] = subjects.flatMap((subject) => subject.offered ?? []);
   const more = [limitRows(offered), ...subjects.map(({ tenant }) => tenant)];
-  return group('tenant', 'Create, list, change or delete tenants', rowsOf(rows, more));
+  return group('tenant', 'Create, list, change, suspend or delete tenants', rowsOf(rows, more));
 };
 
 function renderTenant(body: TenantBody, nowMs: number): string {
@@ -187,6 +211,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
     ...(body.reposMustExist ? ['repos    must be created before a push'] : []),
     ...(body.storageClass ? [`class    ${body.storageClass} for new objects`] : []),
+    ...(body.suspended ? [`state    suspended (${body.suspended}): ${body.suspendedMessage ?? '-'}`] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;
@@ -229,6 +254,7 @@ function shareTaken({ usage, limitBytes }: TenantBody): string {
   return formatPercent(usage.storedBytes + usage.reservedBytes, limitBytes);
 }
 
-function nameOf({ tenant, deleting }: TenantBody): string {
-  return deleting ? `${tenant} (being deleted)` : tenant;
+function nameOf({ tenant, deleting, suspended }: TenantBody): string {
+  if (deleting) return `${tenant} (being deleted)`;
+  return suspended ? `${tenant} (suspended)` : tenant;
 }

@@ -23,7 +23,6 @@ const messages = {
   ended: "You're signed out: your session or token expired or was revoked.",
   'signed-out': 'Invalid, expired or revoked token.',
   unreachable: "Can't reach the server. Retry in a few seconds.",
-  refused: 'Rejected. Retry.',
   same: 'Retry.',
 } as const;
 
@@ -41,7 +40,7 @@ function SignIn(props: { onSignedIn: (session: SessionBody) => void; hasEnded: b
     const outcome = await ask('POST /v1/session', { token: tokenIn(token) });
     setIsAsking(false);
     if (outcome.kind === 'ok') return onSignedIn(outcome.body);
-    setProblem(messages[outcome.kind]);
+    setProblem(outcome.kind === 'refused' ? outcome.detail : messages[outcome.kind]);
     input.current?.focus();
   };
   return (

@@ -59,7 +59,7 @@ function Tenant(props: Chrome & { tenant: string }) {
       {refusal !== undefined ? (
         <main>
           <Title address={address} />
-          <p class="notice bad">{refusal} Check the URL, or sign in with another token.</p>
+          <p class="notice bad">{refusal}</p>
         </main>
       ) : View && body ? (
         <View {...props} live={live} body={body} />

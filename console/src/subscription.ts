@@ -48,7 +48,8 @@ export function useTenant(tenant: string, asks: Readonly<Record<string, AskBesid
     const outcome = await ask('GET /v1/tenants/{tenant}/subscription', { tenant, etag: etag.current });
     if (outcome.kind === 'signed-out') return null;
     if (outcome.kind === 'refused') {
-      change({ refusal: outcome.detail, body: undefined });
+      const next = outcome.status === 404 ? ' Check the URL, or sign in with another token.' : '';
+      change({ refusal: outcome.detail + next, body: undefined });
       return lostMsMax;
     }
     if (outcome.kind === 'unreachable') {

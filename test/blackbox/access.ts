@@ -385,6 +385,31 @@ function scopeTests(api: () => Api): void {
       },
     );
 
+    it('are nothing in a suspended tenant, but the operator’s', async () => {
+      const set = async (body: object) =>
+        expectStatus(await api().manage('PATCH', `/v1/tenants/${tenant}`, body), 200);
+      const sentence = 'Pay your invoice: https://example.com/pay';
+      await set({ suspended: 'all', suspendedMessage: sentence });
+      try {
+        for (const route of routes) {
+          const caller = callers[`${route.method} ${route.path}`] as Caller;
+          const told = table[caller];
+          const isLfs = route.path.includes('/info/lfs/');
+          for (const who of shownCredentials().filter((each) => /read|manage|person/.test(each))) {
+            const isOut = told[who] !== 'in' || ['all', 'identity', 'session'].includes(caller);
+            if (isOut || (caller === 'anybody' && who.startsWith('session'))) continue;
+            const answer = await ask(route, { tenant }, who);
+            if (isLfs) expectLfsError(answer, 403, new RegExp(`^${tenant} is suspended. ${sentence}`));
+            else expectProblem(answer, 403, new RegExp(`^${tenant} is suspended. ${sentence}`));
+          }
+          if (told.operator === 'in' && !route.path.endsWith('/reconcile'))
+            expect((await ask(route, { tenant }, 'operator')).status, route.path).not.toBe(403);
+        }
+      } finally {
+        await set({ suspended: null });
+      }
+    });
+
     const get = async (what: string, who: Credential) => {
       const answer = await api().as(held[who], 'GET', `/v1/tenants/${tenant}/${what}`);
       return { status: answer.status, text: answer.text };

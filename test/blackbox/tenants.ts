@@ -10,13 +10,27 @@ import {
   bodyOf,
   expectLfsError,
   expectProblem,
+  expectStatus,
   jsonOf,
   newName,
   pageQuery,
 } from './api.ts';
-import { newOid, objectsIn, postBatch } from './lfs.ts';
+import {
+  admitted,
+  ask,
+  newOid,
+  objectOf,
+  objectsIn,
+  pointer,
+  postBatch,
+  postVerify,
+  push,
+  put,
+  serves,
+} from './lfs.ts';
 import type { Subject } from './subject.ts';
 import * as subjects from './subjects.ts';
+import { signIn } from './tokens.ts';
 
 /** The management API's tenants. */
 export function tenantTests(api: () => Api): void {
@@ -131,7 +145,11 @@ export function tenantTests(api: () => Api): void {
     });
 
     it.each([
-      [{}, /limitBytes, downloadLimitBytes, plan, reposMustExist or storageClass/],
+      [{}, /limitBytes, downloadLimitBytes, plan, reposMustExist, storageClass or suspended/],
+      [{ suspended: 'downloads' }, /^suspended: must be pushes, all or null/],
+      [{ suspended: 'all', suspendedMessage: 'x'.repeat(201) }, /^suspendedMessage: /],
+      [{ suspendedMessage: 'Pay.' }, /set suspended to pushes or all/],
+      [{ suspended: null, suspendedMessage: 'Pay.' }, /set suspended to pushes or all/],
       [{ limit: 5 }, /limit/],
       [{ tenant: 'renamed' }, /tenant/],
       [{ plan: '' }, /^plan: /],
@@ -141,6 +159,38 @@ export function tenantTests(api: () => Api): void {
     ])('is not changed by %j', async (change, detail) => {
       const { tenant } = await api().newTenant({ limitBytes: 5 });
       expectProblem(await api().manage('PATCH', `/v1/tenants/${tenant}`, change), 422, detail);
+    });
+
+    it.runIf(serves('lfs'))('takes no pushes while they are suspended, and all else', async () => {
+      const place = await api().newPlace();
+      const [stored, begun] = [objectOf(10), objectOf(20)];
+      await push(api(), place, [stored]);
+      const links = await admitted(api(), place, begun);
+      const at = `/v1/tenants/${place.tenant}`;
+      const set = async (body: object) => jsonOf(await api().manage('PATCH', at, body));
+      const upload = () => postBatch(api(), place, { operation: 'upload', objects: [pointer(objectOf(5))] });
+      const sentence = 'Pay your invoice: https://example.com/pay';
+      const suspended = { suspended: 'pushes', suspendedMessage: sentence };
+      expect(await set(suspended)).toMatchObject(suspended);
+      expectLfsError(
+        await upload(),
+        403,
+        new RegExp(`^Uploads to ${place.tenant} are suspended. ${sentence}$`),
+      );
+      // What was admitted before ends as it would.
+      expectStatus(await put(api(), links.upload, begun.content), 200);
+      expectStatus(await postVerify(api(), links.verify, pointer(begun)), 200);
+      for (const object of [stored, begun])
+        expect(await ask(api(), place, 'download', object)).toHaveProperty('actions.download');
+      await signIn(api(), basic(place.readToken));
+      const shown = await api().as(basic(place.readToken), 'GET', `${at}/subscription`);
+      expect(jsonOf(shown)).toMatchObject(suspended);
+      const { token } = await api().newToken(place.tenant, { scope: 'manage' });
+      expectStatus(await api().as(bearer(token), 'DELETE', `${at}/repos/game/objects/${stored.oid}`), 202);
+      expect(await set({ suspended: 'pushes' })).not.toHaveProperty('suspendedMessage');
+      expectLfsError(await upload(), 403, /Ask the operator of this server.$/);
+      expect(await set({ suspended: null })).not.toHaveProperty('suspended');
+      objectsIn(await upload());
     });
 
     it('is reconciled when that is asked for', async () => {

@@ -472,6 +472,17 @@ export const states: readonly State[] = [
   },
   { name: 'near', token: byManager, prepare: withLimit(1.06), shows: 'At this pace' },
   { name: 'over', token: byManager, prepare: withLimit(0.92), shows: 'Uploads are rejected' },
+  {
+    name: 'suspended',
+    token: byManager,
+    prepare: (page) =>
+      changed(page, subscription, (body) => ({
+        ...body,
+        suspended: 'pushes',
+        suspendedMessage: 'Your invoice is overdue: https://billing.example.com/pay/now/and/push/again',
+      })),
+    shows: 'Uploads are suspended',
+  },
   { name: 'unlimited', token: byReader, prepare: withLimit(null), shows: 'without a limit' },
   {
     name: 'unreachable',

@@ -36,6 +36,8 @@ export function tenantContract(table: OpenTable): void {
         repoLimits: new Map(),
         reposMustExist: false,
         storageClass: null,
+        suspended: null,
+        suspendedMessage: null,
         lookAtMs: null,
         dueAtMs: 9e15,
         closedAtMs: null,

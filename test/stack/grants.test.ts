@@ -22,7 +22,7 @@ const itemKinds: Readonly<Record<string, string>> = {
   'token-items': all('TOKEN#*', 'REQUEST#*', 'AUDIT#*'),
   'sign-in-items': all('LOGIN#*', 'TOKEN#*', 'REQUEST#*', 'INVITATION#*', 'DEVICE#*', 'AUDIT#*'),
   'session-items': all('LOGIN#*', 'TOKEN#*'),
-  'known-tokens': 'TOKEN#*',
+  'known-items': 'TENANT#* and TOKEN#*',
   'token-use': 'TOKEN#*, attributes pk and sk and lastUsedAtMs',
   'upload-items': 'UPLOAD#*',
   'assembled-items': all('UPLOAD#*', 'TENANT#*'),

@@ -9,6 +9,8 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     downloadLimitBytes: null,
     reposMustExist: false,
     storageClass: null,
+    suspended: null,
+    suspendedMessage: null,
     createdAtMs: 0,
     settingsVersion: 0,
     committedBytes: 0,

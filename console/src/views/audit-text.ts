@@ -112,6 +112,7 @@ const things: Readonly<Record<string, string | What>> = {
   'reservations.cancel': ({ after }) => count(after?.['cancelledCount'], 'reservation'),
   webhook: 'the webhook',
   'usage-webhook': 'the webhook for usage',
+  'shared-webhook': 'the webhook for all tenants',
   usage: named('byte-hours', 'of ', 'hour'),
   invitation: named('an invitation', 'for ', 'user'),
   'invitation.accept': 'an invitation',

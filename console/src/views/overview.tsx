@@ -47,6 +47,14 @@ export function Overview(props: ViewProps) {
           ),
         })}
       />
+      {body.suspended && (
+        <div class="notice" role="status">
+          <p class="cut">
+            <strong>{body.suspended === 'all' ? 'Suspended' : 'Uploads are suspended'}.</strong>{' '}
+            {body.suspendedMessage ?? 'Ask the operator of this server.'}
+          </p>
+        </div>
+      )}
       <LimitNotice {...props} />
       <UsageFigures body={body} progress={progress} nowMs={nowMs} />
       {usage !== null && usage.reservedBytes > 0 && (

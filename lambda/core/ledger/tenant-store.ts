@@ -111,6 +111,8 @@ async function updateTenant(
     plan?: string | null;
     reposMustExist?: boolean;
     storageClass?: string | null;
+    suspended?: TenantRecord['suspended'];
+    suspendedMessage?: string | null;
   },
 ): Promise<SettingsOutcome> {
   const given = Object.entries(change);

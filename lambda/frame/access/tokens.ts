@@ -171,8 +171,8 @@ export async function claimToken(
 /** A token that somebody gets who had none. */
 export type GivenToken =
   | { readonly kind: 'created'; readonly token: string; readonly record: TokenRecord }
-  /** The reason is for the log alone: who asks learns nothing of the tenant. */
-  | { readonly kind: 'rejected'; readonly reason: string };
+  /** The reason is for the log alone: who asks learns nothing of the tenant, but why it's suspended if it would have them. */
+  | { readonly kind: 'rejected'; readonly reason: string; readonly suspended?: string };
 
 /** What a claim gives: nothing if its token has ended, or the key made another one. */
 export function givenToken({ clock }: Pick<CoreDeps, 'clock'>, outcome: CreateTokenOnceOutcome): GivenToken {

@@ -130,7 +130,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
     ...when(isIdentity, 'issuer-unavailable'),
     ...when(access === 'session' || access === 'anybody', 'session-ended'),
     ...when(access === 'manager' || access === 'auditor' || access === 'writer', 'scope-too-small'),
-    ...when(!isOpen && access !== 'admin' && access !== 'session', 'beyond-prefix'),
+    ...when(!isOpen && access !== 'admin' && access !== 'session', 'beyond-prefix', 'tenant-suspended'),
     ...when(needsHostCheck(contract), 'sign-in-again'),
     ...when(!isOpen, 'invalid-query'),
     ...when(takesRequestKey, 'invalid-idempotency-key'),
@@ -165,7 +165,7 @@ export function lfsErrorsOf({ access, body, lfsErrors }: RouteContract): [status
     ...lfsErrors,
   };
   if (access === 'tenant') {
-    const repeated = 'A token was rejected several times within a minute.';
+    const repeated = 'A token was rejected several times within a minute, or the tenant is suspended.';
     errors[403] = lfsErrors[403] ? `${lfsErrors[403]} ${repeated}` : repeated;
   }
   return Object.entries(errors).flatMap(([status, when]) => (when === null ? [] : [[status, when]]));

@@ -56,21 +56,22 @@ const nextCursor = stringOrNull.describe('`cursor` of the next page. null: this 
 export const page = <T extends z.core.$ZodLooseShape>(id: string, listed: T) =>
   z.object({ ...listed, nextCursor }).meta({ id });
 
-const textCharactersMax = 100;
-const textRule = `must have 1 to ${textCharactersMax} characters`;
-
-/** Text for people, 1 to 100 characters (code points, as JSON Schema counts them). Two never differ in outer spaces alone. */
-export const text = (description: string) =>
-  z
-    .string()
-    .trim()
-    // Of UTF-16 a character has two units at most. What is longer is not counted.
-    .max(2 * textCharactersMax, { message: textRule, abort: true })
-    .refine((value) => value !== '' && [...value].length <= textCharactersMax, textRule)
-    .refine(isPlainText, "can't have invisible or control characters")
-    .meta({ minLength: 1, maxLength: textCharactersMax, pattern: '\\S' })
-    .nullable()
-    .describe(description);
+/** Text for people, some characters (code points, as JSON Schema counts them). Two never differ in outer spaces alone. */
+export const text = (description: string, charactersMax = 100) => {
+  const rule = `must have 1 to ${charactersMax} characters`;
+  return (
+    z
+      .string()
+      .trim()
+      // Of UTF-16 a character has two units at most. What is longer is not counted.
+      .max(2 * charactersMax, { message: rule, abort: true })
+      .refine((value) => value !== '' && [...value].length <= charactersMax, rule)
+      .refine(isPlainText, "can't have invisible or control characters")
+      .meta({ minLength: 1, maxLength: charactersMax, pattern: '\\S' })
+      .nullable()
+      .describe(description)
+  );
+};
 
 export const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 

@@ -11,6 +11,7 @@ export const problemTypes = {
   unauthorized: { status: 401, title: 'A valid token is needed' },
   'session-ended': { status: 401, title: 'The session has ended' },
   'scope-too-small': { status: 403, title: "The token's scope is too small" },
+  'tenant-suspended': { status: 403, title: 'The tenant is suspended' },
   'sign-in-rejected': { status: 403, title: "You can't sign in" },
   'beyond-prefix': { status: 403, title: "The token's prefix is for other files" },
   'repo-required': { status: 403, title: 'This token needs a repo in the request' },

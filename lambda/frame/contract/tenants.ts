@@ -46,17 +46,33 @@ const createTenantBody = z
   })
   .meta({ id: 'CreateTenant' });
 
+const suspended = z.enum(['pushes', 'all'], 'must be pushes, all or null');
+
 const updateTenantBody = z
   .strictObject({
-    limitBytes: limitBytes.optional(),
-    downloadLimitBytes: downloadLimitBytes.optional(),
-    plan: plan.optional(),
-    reposMustExist: reposMustExist.optional(),
-    storageClass: storageClass("the bucket's own").optional(),
+    limitBytes: limitBytes.exactOptional(),
+    downloadLimitBytes: downloadLimitBytes.exactOptional(),
+    plan: plan.exactOptional(),
+    reposMustExist: reposMustExist.exactOptional(),
+    storageClass: storageClass("the bucket's own").exactOptional(),
+    suspended: suspended
+      .nullable()
+      .exactOptional()
+      .describe(
+        'pushes: uploads get 403. all: downloads, logins and everything else with its tokens, too. URLs that are out work until they expire. null: resumed.',
+      ),
+    suspendedMessage: text(
+      'Your sentence for its users, shown in Git too. Set it together with `suspended`.',
+      200,
+    ).exactOptional(),
   })
   .refine(
     (body) => Object.keys(body).length > 0,
-    'set limitBytes, downloadLimitBytes, plan, reposMustExist or storageClass',
+    'set limitBytes, downloadLimitBytes, plan, reposMustExist, storageClass or suspended',
+  )
+  .refine(
+    (body) => body.suspendedMessage === undefined || body.suspended,
+    'suspendedMessage: set suspended to pushes or all with it',
   )
   .meta({ id: 'UpdateTenant', minProperties: 1 });
 
@@ -95,6 +111,8 @@ const account = {
   downloadLimitBytes: bytesOrNull.describe('Of what is offered for download in a month. null: unlimited.'),
   reposMustExist: z.boolean().describe('Whether you must create a repo before a push.'),
   storageClass: storageClassShown,
+  suspended: suspended.optional().describe('What is suspended. Left out if nothing is.'),
+  suspendedMessage: z.string().optional().describe("The operator's sentence about it, if there is one."),
 };
 
 const tenantSchema = z
@@ -195,8 +213,9 @@ export const tenantContract = {
   },
   'PATCH /v1/tenants/{tenant}': {
     id: 'updateTenant',
-    summary: 'Change the limit or the plan of a tenant',
-    description: "A limit below the usage deletes nothing. It rejects new uploads until there's space.",
+    summary: 'Change a tenant, suspend or resume it',
+    description:
+      "A limit below the usage deletes nothing. It rejects new uploads until there's space. Suspending ends no token.",
     access: 'admin',
     onlyOpen: true,
     action: 'tenant.update',

@@ -2,6 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { isGone, type TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import type { AccessPorts } from '../access/ports.ts';
+import { suspension } from '../access/rules/suspension.ts';
 import {
   beyondPrefix,
   isForRepo,
@@ -25,6 +26,7 @@ import { problem, repoNotFound, tenantNotFound, unauthorized } from '../api/prob
 export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Refusal };
 
 type AdminDeps = Pick<CoreDeps, 'clock'> & Pick<AccessPorts, 'admin' | 'tokens'>;
+type HolderDeps = AdminDeps & Pick<CoreDeps, 'ledger'>;
 
 /** Lets the operator pass. A tenant's token is not looked up here. */
 export async function adminAccess(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<Access<object>> {
@@ -50,12 +52,15 @@ async function isOperator(deps: AdminDeps, event: APIGatewayProxyEventV2): Promi
 }
 
 /** Lets whoever holds a valid token pass, whatever it is for. A session is none: it cannot make another one. */
-export async function holderAccess(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<Access<Holder>> {
+export async function holderAccess(deps: HolderDeps, event: APIGatewayProxyEventV2): Promise<Access<Holder>> {
   const presented = presentedBy(event);
   if (presented?.kind !== 'token') return { ok: false, response: unauthorized() };
   if (await isAdmin(deps, presented.secret)) return { ok: true, token: undefined };
   const token = await findToken(deps, presented.secret);
-  return token ? { ok: true, token } : { ok: false, response: unauthorized() };
+  if (!token) return { ok: false, response: unauthorized() };
+  const tenant = await deps.ledger.readTenant(token.tenant);
+  const response = tenant && suspendedAnswer(tenant, 'all');
+  return response ? { ok: false, response } : { ok: true, token };
 }
 
 /** Lets a session pass, and nothing else. */
@@ -72,7 +77,7 @@ export async function sessionAccess(
 
 /** Lets whoever holds a valid token or a session pass, whatever it is for. */
 export async function anyAccess(
-  deps: AdminDeps,
+  deps: HolderDeps,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<Holder & Partial<HeldSession>>> {
   return presentedBy(event)?.kind === 'session' ? sessionAccess(deps, event) : holderAccess(deps, event);
@@ -243,7 +248,15 @@ export function readableTenant(
   { isAdmin, token, session }: Reader,
 ): Access<{ tenant: TenantRecord } & Reader> {
   const isThere = tenant && (isAdmin ? !isGone(tenant) : tenant.closedAtMs === null);
-  return isThere ? { ok: true, tenant, isAdmin, token, session } : { ok: false, response: tenantNotFound() };
+  if (!isThere) return { ok: false, response: tenantNotFound() };
+  const response = isAdmin ? undefined : suspendedAnswer(tenant, 'all');
+  return response ? { ok: false, response } : { ok: true, tenant, isAdmin, token, session };
+}
+
+/** The answer while a tenant is suspended for this use. undefined: it isn't. */
+export function suspendedAnswer(...asked: Parameters<typeof suspension>): Refusal | undefined {
+  const message = suspension(...asked);
+  return message === undefined ? undefined : problem('tenant-suspended', message);
 }
 
 /** What a request shows to be let in. */

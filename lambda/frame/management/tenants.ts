@@ -77,22 +77,13 @@ export const tenantOperations = operationsFor<Needs>()(tenantContract, {
   'GET /v1/tenants/{tenant}': async (_deps, { tenant }) => json(200, tenantBody(tenant)),
 
   'PATCH /v1/tenants/{tenant}': async (deps, { tenant: read, body, event, trail }) => {
-    const { limitBytes, downloadLimitBytes, plan, reposMustExist, storageClass } = body;
-    const lacking = lacksStorageClass(deps, storageClass);
+    const lacking = lacksStorageClass(deps, body.storageClass);
     if (lacking) return lacking;
-    const outcome = await updateTenant(deps, {
-      tenant: read,
-      beganMs: receivedAtMs(event),
-      change: {
-        ...(limitBytes !== undefined && { limitBytes }),
-        ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
-        ...(plan !== undefined && { plan }),
-        ...(reposMustExist !== undefined && { reposMustExist }),
-        ...(storageClass !== undefined && { storageClass }),
-      },
-    });
+    // A sentence is of one suspension.
+    const change = { ...(body.suspended !== undefined && { suspendedMessage: null }), ...body };
+    const outcome = await updateTenant(deps, { tenant: read, beganMs: receivedAtMs(event), change });
     if (outcome.kind === 'absent') return tenantNotFound();
-    const changed = Object.keys(body) as (keyof typeof body)[];
+    const changed = Object.keys(change) as (keyof typeof change)[];
     const of = (record: TenantRecord) => Object.fromEntries(changed.map((name) => [name, record[name]]));
     trail.was(of(outcome.before));
     trail.became(of(outcome.tenant));
@@ -125,8 +116,12 @@ function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['
 }
 
 const settingsBody = (record: TenantRecord) => {
-  const { tenant, plan, limitBytes, downloadLimitBytes, reposMustExist } = record;
-  return { tenant, plan, limitBytes, downloadLimitBytes, reposMustExist, ...storageClassMark(record) };
+  const { tenant, plan, limitBytes, downloadLimitBytes, reposMustExist, suspended, suspendedMessage } =
+    record;
+  return {
+    ...{ tenant, plan, limitBytes, downloadLimitBytes, reposMustExist, ...storageClassMark(record) },
+    ...(suspended && { suspended, ...(suspendedMessage !== null && { suspendedMessage }) }),
+  };
 };
 
 function tenantBody(tenant: TenantRecord): TenantBody {

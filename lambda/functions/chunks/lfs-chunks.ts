@@ -10,6 +10,7 @@ export function chunksDeps() {
   const [tables, place] = [table(), bucketPlace()];
   return {
     ...common(),
+    ledger: stores.ledger(tables),
     chunkedUploads: chunkedUploads(tables),
     chunkQueue: jobQueue('Chunk'),
     tokens: stores.tokens(tables),

@@ -51,6 +51,7 @@ const setWebhookSchema = webhookSchema
   })
   .meta({ id: 'WebhookWithSecret' });
 
+const sharedTestSchema = z.object({ eventId: z.string() }).meta({ id: 'SharedWebhookTest' });
 const webhookTestSchema = z.object({ tenant: z.string(), eventId: z.string() }).meta({ id: 'WebhookTest' });
 
 export type WebhookBody = z.output<typeof webhookSchema>;
@@ -92,7 +93,13 @@ const removing = {
   problems: ['webhook-not-found'],
 } as const;
 
-/** Where a tenant's alerts go, and the usage of all tenants. */
+const testing = {
+  summary: 'Send a test event, once',
+  description: '`GET …/webhook` shows the result after some seconds.',
+  problems: ['webhook-not-found', 'test-too-soon'],
+} as const;
+
+/** Where a tenant's alerts go, those of all others, and the usage of all tenants. */
 export const webhookContract = {
   'PUT /v1/tenants/{tenant}/webhook': {
     id: 'setWebhook',
@@ -106,6 +113,34 @@ export const webhookContract = {
     summary: 'The webhook, and its last delivery',
     access: 'manager',
     ...showing,
+  },
+  'PUT /v1/webhook': {
+    id: 'setSharedWebhook',
+    summary: 'Set one webhook for all tenants',
+    description: `It gets the alerts of each tenant that has no webhook of its own. \`data.tenant\` has its name. ${signed}`,
+    access: 'admin',
+    action: 'shared-webhook.set',
+    ...setting,
+  },
+  'GET /v1/webhook': {
+    id: 'getSharedWebhook',
+    summary: 'The webhook for all tenants, and its last delivery',
+    access: 'admin',
+    ...showing,
+  },
+  'DELETE /v1/webhook': {
+    id: 'deleteSharedWebhook',
+    summary: 'Delete the webhook for all tenants',
+    access: 'admin',
+    action: 'shared-webhook.delete',
+    ...removing,
+  },
+  'POST /v1/webhook/test': {
+    id: 'testSharedWebhook',
+    ...testing,
+    access: 'admin',
+    action: 'shared-webhook.test',
+    answers: { 202: answer('It will be sent.', sharedTestSchema, { eventId: 'ALL:test-0aB1cD2eF3gH' }) },
   },
   'PUT /v1/usage/webhook': {
     id: 'setUsageWebhook',
@@ -137,8 +172,7 @@ export const webhookContract = {
   },
   'POST /v1/tenants/{tenant}/webhook/test': {
     id: 'testWebhook',
-    summary: 'Send a test event, once',
-    description: '`GET …/webhook` shows the result after some seconds.',
+    ...testing,
     ...managed('webhook.test'),
     answers: {
       202: answer('It will be sent.', webhookTestSchema, {
@@ -146,6 +180,5 @@ export const webhookContract = {
         eventId: 'acme:test-0aB1cD2eF3gH',
       }),
     },
-    problems: ['webhook-not-found', 'test-too-soon'],
   },
 } as const satisfies Contract;

@@ -8,6 +8,7 @@ import type { NetPorts } from '../../frame/net/ports.ts';
 import type { AlertPorts } from './ports.ts';
 import {
   isWebhookUrl,
+  sharedHook,
   usageHook,
   type Webhook,
   type WebhookAttempt,
@@ -49,6 +50,26 @@ async function remove({ webhooks }: Pick<AlertPorts, 'webhooks'>, { tenant, trai
   return (await webhooks.remove(tenant)) === 'removed' ? noContent() : webhookNotFound(tenant);
 }
 
+/** Has a test event sent. @param answer what tells its id. */
+async function test<T>(
+  deps: Parameters<typeof testWebhook>[0],
+  tenant: string,
+  answer: (eventId: string) => T,
+) {
+  const outcome = await testWebhook(deps, tenant);
+  switch (outcome.kind) {
+    case 'queued':
+      return answer(outcome.eventId);
+    case 'too-soon': {
+      const seconds = testRestMs / 1000;
+      const detail = `A test was sent within the last ${seconds} seconds. Wait before you send another.`;
+      return problem('test-too-soon', detail, { 'retry-after': String(seconds) });
+    }
+    case 'absent':
+      return webhookNotFound(tenant);
+  }
+}
+
 // The rest of an address often is a secret of its receiver.
 const askedOf = ({ url, newSecret = false }: { url: string; newSecret?: boolean | undefined }) => ({
   host: hostOf(url),
@@ -56,7 +77,7 @@ const askedOf = ({ url, newSecret = false }: { url: string; newSecret?: boolean 
 });
 
 export const webhookOperations = operationsFor<Needs>()(webhookContract, {
-  /** The one answer that holds a secret, and that for the operator. */
+  /** The one answer that holds a secret, and those for the operator. */
   'PUT /v1/tenants/{tenant}/webhook': {
     askedOf,
     run: (deps, { tenant: { tenant }, body, trail }) => set(deps, { tenant, body, trail }),
@@ -65,26 +86,21 @@ export const webhookOperations = operationsFor<Needs>()(webhookContract, {
     askedOf,
     run: (deps, { body, trail }) => set(deps, { tenant: usageHook, body, trail }),
   },
+  'PUT /v1/webhook': {
+    askedOf,
+    run: (deps, { body, trail }) => set(deps, { tenant: sharedHook, body, trail }),
+  },
   'GET /v1/tenants/{tenant}/webhook': (deps, { tenant: { tenant } }) => show(deps, tenant),
   'GET /v1/usage/webhook': (deps) => show(deps, usageHook),
+  'GET /v1/webhook': (deps) => show(deps, sharedHook),
   'DELETE /v1/tenants/{tenant}/webhook': (deps, { tenant: { tenant }, trail }) =>
     remove(deps, { tenant, trail }),
   'DELETE /v1/usage/webhook': (deps, { trail }) => remove(deps, { tenant: usageHook, trail }),
+  'DELETE /v1/webhook': (deps, { trail }) => remove(deps, { tenant: sharedHook, trail }),
 
-  'POST /v1/tenants/{tenant}/webhook/test': async (deps, { tenant: { tenant } }) => {
-    const outcome = await testWebhook(deps, tenant);
-    switch (outcome.kind) {
-      case 'queued':
-        return json(202, { tenant, eventId: outcome.eventId });
-      case 'too-soon': {
-        const seconds = testRestMs / 1000;
-        const detail = `A test was sent within the last ${seconds} seconds. Wait before you send another.`;
-        return problem('test-too-soon', detail, { 'retry-after': String(seconds) });
-      }
-      case 'absent':
-        return webhookNotFound(tenant);
-    }
-  },
+  'POST /v1/tenants/{tenant}/webhook/test': (deps, { tenant: { tenant } }) =>
+    test(deps, tenant, (eventId) => json(202, { tenant, eventId })),
+  'POST /v1/webhook/test': (deps) => test(deps, sharedHook, (eventId) => json(202, { eventId })),
 });
 
 function hostOf(url: string): string | null {
@@ -92,7 +108,8 @@ function hostOf(url: string): string | null {
 }
 
 function webhookNotFound(tenant: string): Refusal {
-  return problem('webhook-not-found', `${tenant === usageHook ? 'Usage' : tenant} has no webhook.`);
+  const whose = { [usageHook]: 'Usage', [sharedHook]: 'The server' }[tenant] ?? tenant;
+  return problem('webhook-not-found', `${whose} has no webhook.`);
 }
 
 /** Without its secrets. */

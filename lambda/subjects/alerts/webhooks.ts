@@ -7,6 +7,7 @@ import {
   nextDelayMs,
   secretCharacters,
   secretsOf,
+  sharedHook,
   usageEvent,
   usageHook,
   type Webhook,
@@ -70,15 +71,16 @@ export async function testWebhook(
   if (noted !== 'noted') return { kind: noted };
   const id = `${tenant}:test-${ids.random(12)}`;
   const timestamp = new Date(atMs).toISOString();
-  await webhookQueue.send([{ tenant, event: { id, type: 'webhook.test', timestamp, data: { tenant } } }]);
+  const data = { tenant: tenant === sharedHook ? null : tenant };
+  await webhookQueue.send([{ tenant, event: { id, type: 'webhook.test', timestamp, data } }]);
   return { kind: 'queued', eventId: id };
 }
 
 /**
- * Sends an event to the tenant's webhook, as it is now, and notes what became of it.
+ * Sends an event to the tenant's webhook, as it is now, or to that of all without one, and notes what became of it.
  *
  * @param input.attempt the first one is 1.
- * @returns done: it's delivered, given up, or the tenant has no webhook.
+ * @returns done: it's delivered, given up, or there is no webhook.
  * @throws {LedgerUnavailableError} It may have been sent.
  */
 export async function deliverToWebhook(
@@ -89,7 +91,9 @@ export async function deliverToWebhook(
   const { message, attempt } = input;
   const { tenant, event } = message;
   const { id, type, timestamp, data } = event;
-  const webhook = await webhooks.read(tenant);
+  const own = await webhooks.read(tenant);
+  const whose = own || !isTenantName(tenant) || type === 'webhook.test' ? tenant : sharedHook;
+  const webhook = own ?? (whose === tenant ? undefined : await webhooks.read(whose));
   if (!webhook) return 'done';
   const { url } = webhook;
   const atMs = clock.nowMs();
@@ -111,7 +115,7 @@ export async function deliverToWebhook(
   if (isDelivered) log.info('webhook delivered', fields);
   else log.warn('webhook not delivered', { ...fields, failure, givenUp: delayMs === undefined });
   try {
-    await webhooks.noteAttempt({ tenant, url, attempt: made });
+    await webhooks.noteAttempt({ tenant: whose, url, attempt: made });
   } catch (error) {
     // It was sent: a table that does not answer is no reason to send it once more.
     log.warn('webhook attempt not noted', { tenant, eventId: id, error });
@@ -130,7 +134,7 @@ const olderTypes: Readonly<Record<string, string>> = {
 
 /** An alert of a tenant, as queues hold it: that of webhooks has nothing else. */
 export const alertMessage = z.object({
-  tenant: z.string().refine(isTenantName),
+  tenant: z.string().refine((name) => name === sharedHook || isTenantName(name)),
   event: z.object({
     id: z.string().regex(/^[0-9A-Za-z:-]{1,100}$/),
     type: z

@@ -136,6 +136,7 @@ export const lfsChunksContract = {
     },
     lfsErrors: {
       401: null,
+      403: 'The tenant is suspended.',
       404: notFound,
       422: 'The body is invalid, or a chunk is beyond the object.',
       429: null,

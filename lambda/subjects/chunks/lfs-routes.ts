@@ -2,6 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { FunctionPorts } from '../../core/rules/clock-and-log.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
+import { suspension } from '../../frame/access/rules/suspension.ts';
 import { header, pathOid, pathRepo, pathTenant, uploadTokenHeader } from '../../frame/api/http.ts';
 import { lfs, lfsError, wireAction } from '../lfs/http.ts';
 import { lfsOperations } from '../lfs/operations.ts';
@@ -11,7 +12,7 @@ import type { ChunkPorts } from './ports.ts';
 import { type ChunkedUpload, chunkCountOf, runsOf, uploadIdPattern } from './rules/upload.ts';
 import { findUpload, progressOf, serveChunks } from './serve.ts';
 
-export type ChunkDeps = Pick<CoreDeps, 'listing' | 'signer' | 'clock' | 'settings' | 'log'> &
+export type ChunkDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'signer' | 'clock' | 'settings' | 'log'> &
   Pick<AccessPorts, 'tokens'> &
   ChunkPorts &
   FunctionPorts;
@@ -51,6 +52,11 @@ export const lfsChunks = lfsOperations<typeof lfsChunksContract, ChunkDeps, { up
     },
     'POST /{tenant}/{repo}/info/lfs/chunks/{oid}/{upload}': {
       takes: { schema: chunksRequestSchema, wrong: invalidChunks.request },
+      refusal: async ({ ledger }, { upload, refuse }) => {
+        const tenant = await ledger.readTenant(upload.tenant);
+        const message = tenant && suspension(tenant, 'pushes');
+        return message === undefined ? undefined : refuse(403, message);
+      },
       async run(deps, { upload, asked, refuse }) {
         const outcome = await serveChunks(deps, upload, asked);
         if (outcome.kind === 'no-chunk')

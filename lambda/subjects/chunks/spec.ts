@@ -14,7 +14,7 @@ export const chunks = {
       ],
       timeoutSeconds: 25,
       memoryMb: 512,
-      items: [on(['UPLOAD#*'], 'GetItem', 'Query', 'UpdateItem'), on(['TOKEN#*'], 'GetItem')],
+      items: [on(['UPLOAD#*'], 'GetItem', 'Query', 'UpdateItem'), on(['TENANT#*', 'TOKEN#*'], 'GetItem')],
       own: { chunks: ['PutObject'] },
       bucket: ['ListBucket'],
       queues: { chunks: ['send'] },

@@ -13,7 +13,7 @@ import { operatorParent } from '../../frame/access/rules/tokens.ts';
 import { json, type Refusal } from '../../frame/api/http.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../frame/api/problems.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../../frame/contract/fields.ts';
-import { type Reader, refuseBeyondPrefix, seenRepo } from '../../frame/management/access.ts';
+import { type Reader, refuseBeyondPrefix, seenRepo, suspendedAnswer } from '../../frame/management/access.ts';
 import { operationsFor, type RouteDeps, requestKeyReused } from '../../frame/management/operations.ts';
 import { fileContract, type UploadsRequest, uploadIdPattern } from './contract.ts';
 import { type DownloadDeps, requestDownloads } from './downloads.ts';
@@ -33,6 +33,7 @@ export const fileOperations = operationsFor<Needs>()(fileContract, {
     if ('refusal' in found) return found.refusal;
     const { files } = body;
     const refusal =
+      suspendedAnswer(tenant, 'pushes') ??
       wrongFile(deps, files) ??
       (await wrongForStore(deps, { ...found.path, files })) ??
       (await wrongInParts(deps, files));

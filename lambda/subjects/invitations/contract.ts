@@ -171,7 +171,7 @@ export const invitationContract = {
         token: 'lfsq_…',
       }),
     },
-    problems: ['invitation-not-found'],
+    problems: ['invitation-not-found', 'tenant-suspended'],
   },
   'POST /v1/device': {
     id: 'startDevice',

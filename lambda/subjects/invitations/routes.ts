@@ -3,6 +3,7 @@ import type { TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { sameDigest, sha256Hex } from '../../core/rules/hash.ts';
 import { audited } from '../../frame/access/audit.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
+import { suspension } from '../../frame/access/rules/suspension.ts';
 import { lastingTokenId, type TokenRecord, tokenIdOf } from '../../frame/access/rules/tokens.ts';
 import {
   claimToken,
@@ -107,6 +108,8 @@ export async function acceptInvitation(
   ]);
   const reason = refusalOf(found, { accepted, inviter, record });
   if (reason !== undefined) return rejected(reason);
+  const suspended = record && suspension(record, 'all');
+  if (suspended !== undefined) return { kind: 'rejected', reason: 'the tenant is suspended', suspended };
   const claim = (of: NonNullable<InvitationRecord['accepted']>) =>
     claimOf(deps, { found, inviter, of, secret, requestKey });
   if (found.accepted) {
@@ -393,6 +396,7 @@ export const acceptOperations = {
     const outcome = await acceptInvitation(deps, { secret, user, requestKey, requestId });
     if (outcome.kind === 'rejected') {
       deps.log.info('invitation rejected', { reason: outcome.reason });
+      if (outcome.suspended !== undefined) return problem('tenant-suspended', outcome.suspended);
       const detail = 'The link is wrong, used, expired or revoked. Ask for a new invitation.';
       return problem('invitation-not-found', detail);
     }

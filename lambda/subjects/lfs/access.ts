@@ -13,6 +13,7 @@ import type { Clock } from '../../core/rules/clock-and-log.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import { wrongKind } from '../../frame/access/rules/kinds.ts';
+import { suspension } from '../../frame/access/rules/suspension.ts';
 import { beyondPrefix, type Caller } from '../../frame/access/rules/tokens.ts';
 import type { FrontPorts, LoginWay, Upstream } from '../../frame/access/seams.ts';
 import { authenticateToken, noteTokenUse } from '../../frame/access/tokens.ts';
@@ -32,7 +33,7 @@ export interface Granted {
   readonly isRepoKnown: boolean;
   /** Whether it can't become one of files. */
   readonly isOfLfs: boolean;
-  /** Whether a push may bring it into being, or it is there. */
+  /** Whether the tenant takes pushes, and one may bring it into being, or it is there. */
   readonly takesPushes: boolean;
   /** Whether it is not known yet, and the tenant has as many repos as it may have. */
   readonly isOneTooMany: boolean;
@@ -103,11 +104,15 @@ function granted(
   found: Pick<Granted, 'tenant' | 'repo' | 'upstream'> & { repoRecord: RepoRecord | undefined },
 ): LfsAccess {
   const { tenant, repo, repoRecord, upstream } = found;
-  const message = wrongKind(repoRecord, { tenant: tenant.tenant, repo, needed: 'lfs' });
-  if (message !== undefined)
-    return { ok: false, response: lfsError({ statusCode: 409, message, requestId }), isAnybody: false };
+  const refused = (statusCode: number, message: string) =>
+    ({ ok: false, response: lfsError({ statusCode, message, requestId }), isAnybody: false }) as const;
+  const suspended = suspension(tenant, 'all');
+  if (suspended !== undefined) return refused(403, suspended);
+  const wrong = wrongKind(repoRecord, { tenant: tenant.tenant, repo, needed: 'lfs' });
+  if (wrong !== undefined) return refused(409, wrong);
   const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
-  const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
+  const isCreatable = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
+  const takesPushes = isCreatable && tenant.suspended === null;
   const isRepoKnown = repoRecord !== undefined;
   const isOneTooMany = !isRepoKnown && tenant.repoCount >= reposMax;
   const { watch, storageClass = tenant.storageClass } = repoRecord ?? {};

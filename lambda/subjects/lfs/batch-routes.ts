@@ -4,6 +4,7 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { makerOf } from '../../core/ledger/rules/reservation.ts';
 import { crowdedEntries, isThere, reposMax } from '../../core/ledger/rules/tenant.ts';
 import type { AdmitUploadDeps, AdmitUploadOutcome } from '../../core/ledger/upload-batch.ts';
+import { suspension } from '../../frame/access/rules/suspension.ts';
 import { isForRepo, lastingTokenId, mayPush, userOf } from '../../frame/access/rules/tokens.ts';
 import { baseUrl, type Refusal } from '../../frame/api/http.ts';
 import type { Granted, LfsLogin } from './access.ts';
@@ -70,6 +71,8 @@ export async function pushRefusal(
 ): Promise<Refusal | undefined> {
   const { tenant, repo, token, takesPushes, isOneTooMany, refuse } = request;
   if (!mayPush(token, repo)) return refuse(403, readOnly(token.hostUser, 'push'));
+  const suspended = suspension(tenant, 'pushes');
+  if (suspended !== undefined) return refuse(403, suspended);
   const other = await ofOtherCase(deps, request);
   if (other) return other;
   if (!takesPushes) return refuse(404, repoNotCreated(tenant.tenant, repo));

@@ -59,7 +59,7 @@ async function finishHostSignIn(deps: HostSignInDeps, event: APIGatewayProxyEven
       held,
     });
     return outcome.kind === 'rejected'
-      ? rejected(deps, event, outcome.reason)
+      ? rejected(deps, event, outcome.reason, outcome.detail)
       : answerOf(deps, event, outcome);
   } catch (error) {
     if (!(error instanceof GitHostUnavailableError)) throw error;
@@ -95,10 +95,13 @@ function answerOf(
 }
 
 /** The same words whatever the reason is: strangers learn nothing of tenants. */
-function rejected({ log }: Pick<CoreDeps, 'log'>, event: APIGatewayProxyEventV2, reason: string): Response {
+function rejected(
+  { log }: Pick<CoreDeps, 'log'>,
+  event: APIGatewayProxyEventV2,
+  reason: string,
+  detail = 'Start again from the console. If it fails again, ask your admin whether your organization is allowed.',
+): Response {
   log.info('sign-in rejected', { reason });
-  const detail =
-    'Start again from the console. If it fails again, ask your admin whether your organization is allowed.';
   const cookies = [setCookie(event, { use: '-login', value: '', maxAgeMs: 0 })];
   return { ...problem('sign-in-rejected', detail), cookies };
 }

@@ -2,6 +2,7 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { sameDigest, sha256Hex } from '../../core/rules/hash.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import { isInForce } from '../../frame/access/rules/repo-mark.ts';
+import { suspension } from '../../frame/access/rules/suspension.ts';
 import { type SessionRecord, signedInMs, type TokenRecord } from '../../frame/access/rules/tokens.ts';
 import { beginSession, type HeldSession } from '../../frame/access/tokens.ts';
 import type { HostPorts } from '../hosts/ports.ts';
@@ -65,8 +66,8 @@ export type SignInOutcome =
   | { readonly kind: 'choose'; readonly tenants: readonly string[]; readonly next: string }
   /** The session that there is knows the organizations of its holder now. */
   | ({ readonly kind: 'added'; readonly next: string } & HeldSession)
-  /** The reason is for the log alone. */
-  | { readonly kind: 'rejected'; readonly reason: string };
+  /** The reason is for the log alone. @param detail for somebody whom the tenant lets in otherwise. */
+  | { readonly kind: 'rejected'; readonly reason: string; readonly detail?: string };
 
 interface Returned {
   readonly cookie: string;
@@ -162,8 +163,11 @@ async function letIn(deps: SignInDeps, identified: Identified): Promise<SignInOu
   const rights = chosen ? await rightsOf(deps, chosen, identified) : asCollaborator;
   if (!rights) return { kind: 'rejected', reason: 'no tenant lets them in' };
   const { tenant } = rights;
-  if ((await deps.ledger.readTenant(tenant))?.closedAtMs !== null)
-    return { kind: 'rejected', reason: 'the tenant is deleted' };
+  const record = await deps.ledger.readTenant(tenant);
+  if (record?.closedAtMs !== null) return { kind: 'rejected', reason: 'the tenant is deleted' };
+  const suspended = suspension(record, 'all');
+  if (suspended !== undefined)
+    return { kind: 'rejected', reason: 'the tenant is suspended', detail: suspended };
   const started = await startSession(deps, { identity, rights });
   const next = tenant === wanted ? login.next : `#${tenant}`;
   return { kind: 'signed-in', ...started, tenants: tenants.length > 0 ? tenants : [tenant], next };

@@ -240,6 +240,14 @@ const tenantRuns: readonly Run[] = [
   run('tenant new-repos acme never'),
   run('tenant storage-class acme STANDARD_IA', { ...tenant('acme', null), storageClass: 'STANDARD_IA' }),
   run('tenant storage-class acme GLACIER'),
+  run('tenant suspend acme pushes --message Overdue', {
+    ...tenant('acme', null),
+    suspended: 'pushes',
+    suspendedMessage: 'Overdue',
+  }),
+  run('tenant suspend acme'),
+  run('tenant suspend acme downloads'),
+  run('tenant resume acme', tenant('acme', null)),
   run('repo storage-class acme game none', repo('game', { storageClass: 'STANDARD' })),
   ...(
     [

@@ -140,6 +140,9 @@ const written: Readonly<Record<AuditAction, readonly [Partial<AuditEntryBody>, s
   'webhook.test': [{ asked: {} }, 'mira tested the webhook'],
   'usage-webhook.set': [{ asked: {} }, 'mira set the webhook for usage'],
   'usage-webhook.delete': [{ asked: {} }, 'mira deleted the webhook for usage'],
+  'shared-webhook.set': [{ asked: {} }, 'mira set the webhook for all tenants'],
+  'shared-webhook.delete': [{ asked: {} }, 'mira deleted the webhook for all tenants'],
+  'shared-webhook.test': [{ asked: {} }, 'mira tested the webhook for all tenants'],
   'usage.correct': [{ asked: { hour: '2026-11-28T07Z' } }, 'mira corrected byte-hours of 2026-11-28T07Z'],
   'email.add': [{ asked: { address: 'bob@example.com' } }, 'mira added the e-mail address bob@example.com'],
   'email.remove': [

@@ -22,8 +22,10 @@ function takeArrival(): (() => Promise<void>) | undefined {
 /** What came of it: a session for the view that was wanted, a choice of tenants, or a refusal. */
 async function finishSignIn(arrival: SentTo<'POST /v1/sign-in/finish'>): Promise<Return> {
   const outcome = await ask('POST /v1/sign-in/finish', { body: arrival });
-  if (outcome.kind !== 'ok')
-    return { problem: "Couldn't sign you in. Retry, or use an access token.", tenants: [] };
+  if (outcome.kind !== 'ok') {
+    const why = outcome.kind === 'refused' ? outcome.detail : 'Retry, or use an access token.';
+    return { problem: `Couldn't sign you in. ${why}`, tenants: [] };
+  }
   const { tenant, tenants, next } = outcome.body;
   if (tenant === null) return { problem: undefined, tenants };
   if (location.hash === '') history.replaceState(null, '', next);

@@ -153,6 +153,10 @@ export const tenantFields = z.object({
   reposMustExist: z.boolean().default(false),
   /** Of what is uploaded from now on: see `StorageClass`. null: the bucket's own. */
   storageClass: nullable(z.string()),
+  /** What the operator stopped: uploads alone, or all that its users do. */
+  suspended: nullable(z.enum(['pushes', 'all'])),
+  /** What its users are told of that. */
+  suspendedMessage: nullable(z.string()),
   createdAtMs: z.number(),
   /**
    * How often its limits, those of its repos, and its plan were changed. A change names the version that it was made

@@ -139,6 +139,8 @@ export function isWebhookUrl(text: string, { allowsLoopback = false } = {}): boo
 
 /** Whose webhook gets the usage of all tenants: the operator's. No tenant is called so. */
 export const usageHook = 'USAGE';
+/** The same for the webhook that gets the alerts of all tenants without one. */
+export const sharedHook = 'ALL';
 
 /** What each tenant stored in an hour. */
 export const usageEvent = z.object({

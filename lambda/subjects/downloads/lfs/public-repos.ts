@@ -26,7 +26,8 @@ export async function findPublicRepo(
   const [own, link] = await Promise.all([publicReads.find(path), tenantLinks.find(path.tenant)]);
   if (!own && !link?.publicRead) return undefined;
   const [tenant, repo] = await Promise.all([ledger.readTenant(path.tenant), ledger.readRepo(path)]);
-  if (!tenant || tenant.closedAtMs !== null) return undefined;
+  // What the operator says of a suspension is for the tenant's own users.
+  if (!tenant || tenant.closedAtMs !== null || tenant.suspended === 'all') return undefined;
   if (own && isInForce(own, repo)) return { tenant, repo, publicRead: own };
   const publicRead = link && (await publicByLink(deps, { ...path, link, record: repo }));
   return publicRead && { tenant, repo, publicRead };

@@ -122,6 +122,24 @@ function webhookTests(api: () => Api): void {
         expectProblem(await ofUsage(method), 404, /Usage has no/);
     });
 
+    it("for all tenants is the operator's, has a secret of its own, and a test", async () => {
+      const shared = (method: 'GET' | 'PUT' | 'DELETE', body?: object) =>
+        api().manage(method, '/v1/webhook', body);
+      const test = () => api().manage('POST', '/v1/webhook/test');
+      for (const answer of [await shared('GET'), await shared('DELETE'), await test()])
+        expectProblem(answer, 404, /The server has no/);
+      expectProblem(await shared('PUT', { url: 'http://hooks.example.com/' }), 422);
+      expect(bodyOf(await shared('PUT', { url }), 201, withSecret).secret).toMatch(/^whsec_/);
+      expect(bodyOf(await shared('GET'), 200, webhookShape)).toMatchObject({ url });
+      const tested = await test();
+      expect([tested.status, jsonOf(tested)]).toEqual([
+        202,
+        { eventId: expect.stringMatching(/^ALL:test-/) },
+      ]);
+      expectProblem(await test(), 429);
+      expectStatus(await shared('DELETE'), 204);
+    });
+
     it('is removed', async () => {
       const removed = await api().as(bearer(api().target.adminToken), 'DELETE', path());
       expect(removed.status).toBe(204);
@@ -137,6 +155,10 @@ export const alertsSubject: Subject = {
     'PUT /v1/tenants/{tenant}/webhook': 'manager',
     'DELETE /v1/tenants/{tenant}/webhook': 'manager',
     'POST /v1/tenants/{tenant}/webhook/test': 'manager',
+    'GET /v1/webhook': 'operator',
+    'PUT /v1/webhook': 'operator',
+    'DELETE /v1/webhook': 'operator',
+    'POST /v1/webhook/test': 'operator',
     'GET /v1/usage/webhook': 'operator',
     'PUT /v1/usage/webhook': 'operator',
     'DELETE /v1/usage/webhook': 'operator',

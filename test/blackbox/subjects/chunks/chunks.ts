@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Answer, Api } from '../../api.ts';
-import { expectLfsError, jsonOf } from '../../api.ts';
+import { expectLfsError, expectStatus, jsonOf } from '../../api.ts';
 import {
   type Action,
   lfsHeaders,
@@ -109,6 +109,18 @@ function chunkTests(api: () => Api): void {
     // Its chunks still count for it.
     const [again] = objectsIn(await ask(place, [{ oid, size }]));
     expect(again?.error).toMatchObject({ code: 409, message: expect.stringMatching(/Push again after/) });
+  });
+
+  it('get no more URLs while pushes are suspended', async () => {
+    const [{ place, action }] = await uploads();
+    const wanted = { stored: [], wanted: [{ chunk: last, sha256: newOid() }] };
+    const set = (suspended: string | null) =>
+      api().manage('PATCH', `/v1/tenants/${place.tenant}`, { suspended });
+    expectStatus(await set('pushes'), 200);
+    expectLfsError(await call(action, wanted), 403, /^Uploads to .* are suspended/);
+    expectStatus(await call(action), 200);
+    expectStatus(await set(null), 200);
+    expectStatus(await call(action, wanted), 200);
   });
 
   it('are unknown without the token of their upload', async () => {

@@ -137,6 +137,24 @@ export function publicRepoTests(api: () => Api): void {
       }
     });
 
+    it('is none while its tenant is suspended, and says nothing of that', async () => {
+      const own = await api().newPlace();
+      const path = `/v1/tenants/${own.tenant}`;
+      await push(api(), own, [small]);
+      const publicRead = { monthlyLimitBytes: 100_000 };
+      bodyOf(await api().manage('PATCH', `${path}/repos/game`, { publicRead }), 200, repoShape);
+      for (const [suspended, status] of [
+        ['pushes', 200],
+        ['all', 401],
+        [null, 200],
+      ] as const) {
+        const set = await api().manage('PATCH', path, { suspended });
+        expect(set.status, set.text).toBe(200);
+        const { status: told, text } = await ask(own);
+        expect([told, text.includes('suspended')]).toEqual([status, false]);
+      }
+    });
+
     it('keeps all else for those who have a token', async () => {
       const refused = await ask({ repo: 'film' });
       const upload = { operation: 'upload', objects: [pointer(objectOf(10))] };

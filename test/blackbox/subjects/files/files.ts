@@ -363,6 +363,20 @@ function storedTests(api: () => Api): void {
     });
   });
 
+  it('can be downloaded and deleted while uploads are suspended, of which not even the operator gets one', async () => {
+    const other = await FilesPlace.of(api());
+    await other.store('a', sevens(10));
+    const path = `/v1/tenants/${other.own.tenant}`;
+    expectStatus(await api().manage('PATCH', path, { suspended: 'pushes' }), 200);
+    const body = { files: [{ name: 'b', bytes: 1 }] };
+    for (const who of [bearer(other.own.writeToken), bearer(api().target.adminToken)])
+      expectProblem(await other.ask('POST', 'uploads', { body, who }), 403, /^Uploads to .* are suspended/);
+    expectStatus(await other.ask('POST', 'downloads', { body: { files: [{ name: 'a' }] } }), 200);
+    expectStatus(await other.ask('DELETE', 'files?name=a'), 202);
+    expectStatus(await api().manage('PATCH', path, { suspended: null }), 200);
+    expectStatus(await other.ask('POST', 'uploads', { body }), 200);
+  });
+
   it('are deleted by name and by prefix, and audited', async () => {
     const other = await FilesPlace.of(api());
     for (const name of ['x/1', 'x/2', 'y']) await other.store(name, sevens(10));

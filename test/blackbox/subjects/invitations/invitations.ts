@@ -118,6 +118,17 @@ function invitationTests(api: () => Api): void {
       expectProblem(await accept(secret), 404, /^The link is wrong, used, expired or revoked/);
     });
 
+    it('makes no token while its tenant is suspended, and is not used up by that', async () => {
+      const { tenant } = await api().newTenant();
+      const { secret } = await invite(tenant, (await manager(tenant)).headers);
+      const set = (suspended: string | null) => api().manage('PATCH', `/v1/tenants/${tenant}`, { suspended });
+      expectStatus(await set('all'), 200);
+      expectProblem(await accept(secret), 403, new RegExp(`^${tenant} is suspended`));
+      expectProblem(await accept(`${secret.slice(0, -1)}-`), 404);
+      expectStatus(await set(null), 200);
+      bodyOf(await accept(secret), 201, tokenShape);
+    });
+
     it('makes the same token for the same request, and none for another with the link', async () => {
       const { headers } = await manager(own.tenant);
       const { secret } = await invite(own.tenant, headers);

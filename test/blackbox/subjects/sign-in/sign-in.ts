@@ -148,6 +148,15 @@ function signInTests(api: () => Api): void {
       expect(member).toMatchObject({ scope: 'read', user: 'grace-s' });
     });
 
+    it('shows the operator’s sentence to those whom a suspended tenant would let in', async () => {
+      const set = (body: object) => api().manage('PATCH', at(), body);
+      expectStatus(await set({ suspended: 'all', suspendedMessage: 'Pay your invoice.' }), 200);
+      expectProblem(await comeIn(ada), 403, new RegExp(`^${own.tenant} is suspended. Pay your invoice.`));
+      expectProblem(await comeIn(mallory), 403, /^Start again/);
+      expectStatus(await set({ suspended: null }), 200);
+      await sessionOf(ada);
+    });
+
     it('audits what somebody does by their number', async () => {
       const session = await sessionOf(ada);
       const created = await asSession(session, 'POST', `${at()}/tokens`, { scope: 'read' });

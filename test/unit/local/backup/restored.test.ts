@@ -141,6 +141,7 @@ describe('a restored table', () => {
       const beside = fieldsOf('lambda/core/ledger/items.ts', 'tenantItem');
       expect(become('TENANT', [...Object.keys(tenantFields.shape), ...beside])).toEqual({
         ...staying('tenant', 'plan', 'limitBytes', 'downloadLimitBytes', 'reposMustExist', 'storageClass'),
+        ...staying('suspended', 'suspendedMessage'),
         ...staying('createdAtMs', 'committedBytes', 'appliedEpoch', 'confirmedBaseBytes', 'deletedBytes'),
         ...staying('intents', 'storedBytes', 'objectCount', 'scannedAtMs', 'listedObjectCount', 'entryCount'),
         ...staying('entriesCounted', 'repoCount', 'unconfirmed', 'settingsVersion', 'overtakenEpoch'),

@@ -116,6 +116,8 @@ describe('an item', () => {
     settingsVersion: 0,
     reposMustExist: false,
     storageClass: null,
+    suspended: null,
+    suspendedMessage: null,
     repoLimits: new Map(),
   };
   const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: 0 };
@@ -136,6 +138,8 @@ describe('an item', () => {
       lookAtMs: 11,
       reposMustExist: true,
       storageClass: 'STANDARD_IA',
+      suspended: 'all',
+      suspendedMessage: 'Pay.',
     };
     expect(parseTenant({ ...tenantItem, ...more, ...scanned, fullDueAtMs: 19 })).toEqual({
       ...tenant,

@@ -1,6 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { systemIds } from '../../../../../lambda/frame/aws/clock-and-ids.ts';
 import { createInvocations } from '../../../../../lambda/frame/aws/invocation-log.ts';
 import {
+  sharedHook,
   usageHook,
   type WebhookSender,
 } from '../../../../../lambda/subjects/alerts/rules/webhook-delivery.ts';
@@ -83,6 +86,37 @@ it('a message of an older version gets the names of today', () => {
   const event = { type: 'storage.threshold', data: { ...data, threshold: 80, previousThreshold: 0 } };
   expect(alertMessage.parse(old)).toMatchObject({ event });
   expect(alertMessage.parse(old).event.data).not.toHaveProperty('level');
+});
+
+it('an alert of a tenant without a webhook goes to that of all tenants, signed by its secret', async () => {
+  const posted: Parameters<WebhookSender['post']>[0][] = [];
+  const { run, webhooks } = await world(async (input) => {
+    posted.push(input);
+    return { kind: 'answered', status: 200 };
+  });
+  const deps = { ...memoryDeps(), webhooks, ids: systemIds };
+  const other = { ...message, tenant: 'other' };
+  const test = { ...other, event: { ...message.event, type: 'webhook.test' } };
+  expect(await run(other)).toEqual(done);
+  await setWebhook(deps, { tenant: sharedHook, url: 'https://all.example/', isNewSecret: false });
+  expect(await run(other)).toEqual(done);
+  // Its own alone, of which a test is a test.
+  for (const each of [message, test]) expect(await run(each)).toEqual(done);
+  expect(await run({ ...test, tenant: sharedHook })).toEqual(done);
+  const own = (await webhooks.read('acme'))?.url;
+  expect(posted.map(({ url }) => url)).toEqual(['https://all.example/', own, 'https://all.example/']);
+  expect((await webhooks.read(sharedHook))?.last).toMatchObject({ type: 'webhook.test', status: 200 });
+  const secrets = [(await webhooks.read(sharedHook))?.secret, (await webhooks.read('acme'))?.secret];
+  const signed = posted.map(({ headers, body }) => {
+    const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+    return secrets.findIndex((secret = '') => {
+      const sum = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+        .update(text)
+        .digest('base64');
+      return headers['webhook-signature'] === `v1,${sum}`;
+    });
+  });
+  expect(signed).toEqual([0, 1, 0]);
 });
 
 it("the usage of an hour goes to the operator's webhook as it is, and to that of nobody else", async () => {

@@ -67,7 +67,7 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
     if (outcome.kind === 'too-much')
       return problem(
         'gc-running',
-        `Garbage collections of ${tenant} have reachable sets of up to ${formatBytes(setsBytesMax)} together. Retry when another has ended, for an hour or less, or cancel one: lfs-quota gc cancel.`,
+        `Garbage collections of ${tenant} have reachable sets of up to ${formatBytes(setsBytesMax)} together. Retry when another has ended, for an hour or less, or cancel one: lfs-quota gc --cancel.`,
       );
     if (outcome.kind !== 'signed') return notReady(tenant, outcome);
     return json(200, { url: outcome.put.href, headers: outcome.put.header });
@@ -101,14 +101,14 @@ function notReady(tenant: string, outcome: NotReady): Refusal {
         `It's too early: older pushes might still be in progress. Start at ${iso(outcome.fromMs)}: list the refs, scan the clone, then send the reachable set.`,
       );
     case 'running':
-      return problem('gc-running', 'A run is in progress. Wait for it, or cancel it: lfs-quota gc cancel.');
+      return problem('gc-running', 'A run is in progress. Wait for it, or cancel it: lfs-quota gc --cancel.');
   }
 }
 
 function noGc(tenant: string): Refusal {
   return problem(
     'gc-not-found',
-    `That repo of ${tenant} has no open garbage collection. Run first: lfs-quota gc open`,
+    `That repo of ${tenant} has no open garbage collection. Run first: lfs-quota gc`,
   );
 }
 

@@ -142,7 +142,7 @@ async function collectGarbage(client: ApiClient, { operands: params, options, co
   );
   const run = async (dryRun: boolean) => {
     const { force = false, olderThan: minAgeDays } = options;
-    const body = { reachableSet: history.named, dryRun, force, minAgeDays };
+    const body = { reachableSet: history.named, dryRun, force, minAgeDays, rule: history.rule };
     const started = await client.ask('runGc', { params, body });
     return wait ? waitForRun(asking) : started;
   };
@@ -211,6 +211,7 @@ interface History {
   readonly tips: AtTips;
   /** undefined: there is no rule. */
   readonly ruled: Ruled | undefined;
+  readonly rule: { readonly days: number; readonly versions: number } | undefined;
 }
 
 async function readHistory(
@@ -251,7 +252,7 @@ async function readHistory(
   );
   if (ruled?.future) context.err(futureText(ruled.future));
   const named = { objects: bytes.length / prefixBytes, sha256: sha256Hex(bytes) };
-  return { bytes, named, tips, ruled };
+  return { bytes, named, tips, ruled, rule: hasRule ? rule : undefined };
 }
 
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);

@@ -76,7 +76,7 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': async (deps, { tenant: { tenant }, body, event }) => {
     const repo = pathRepo(event);
     if (repo === undefined) return noGc(tenant);
-    const { reachableSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault } = body;
+    const { reachableSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault, rule } = body;
     const outcome = await startRun(deps, {
       tenant,
       repo,
@@ -85,6 +85,7 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
       isDryRun: dryRun,
       isForced: force,
       minAgeMs: minAgeDays * day,
+      ...(rule && { rule: `${rule.days}/${rule.versions}` }),
     });
     if (outcome.kind !== 'started') return notReady(tenant, outcome);
     return json(202, await gcBody(deps, { tenant, gc: outcome.gc }));

@@ -76,6 +76,7 @@ describe('gc by a rule', () => {
    */
   async function collector(stored: readonly string[], { busy = 0, change = {} } = {}) {
     const asked: string[] = [];
+    const rules: unknown[] = [];
     let [isFound, isDone, left] = [false, false, busy];
     const isKept = (content: string) => set.toString('hex').includes(oidOf(content).slice(0, 16));
     server = await startServer((request) => {
@@ -98,6 +99,7 @@ describe('gc by a rule', () => {
       }
       if (asked.at(-1) === 'POST run') {
         isFound = true;
+        rules.push((request.body as { rule?: object }).rule);
         isDone = (request.body as { dryRun: boolean }).dryRun === false;
       } else if (asked.at(-1) === 'POST gc') {
         if (isDone && left-- > 0)
@@ -134,7 +136,7 @@ describe('gc by a rule', () => {
     });
     const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
     const gc = (...args: string[]) => cli(['gc', 'acme', 'game', '--clone', clone, ...args], { env });
-    return { gc, asked, isKept };
+    return { gc, asked, rules, isKept };
   }
 
   const all = ['hero 1', 'hero 2', 'hero 3', 'hero 4', 'hud', 'build 1', 'build 2', 'of no commit'];
@@ -188,9 +190,11 @@ describe('gc by a rule', () => {
   });
 
   it('shows it before it deletes, and opens the next one once this one has ended', async () => {
-    const { gc, asked } = await collector(all, { busy: 2 });
+    const { gc, asked, rules } = await collector(all, { busy: 2 });
     const { code, out } = await gc('--keep-versions', '2', '--delete');
     expect(code).toBe(0);
+    const rule = { days: 30, versions: 2 };
+    expect(rules).toEqual([rule, rule]);
     expect(out).toMatch(/Builds\/.*acme\/game: done.*acme\/game: watching/s);
     expect(asked).toEqual([...scanned, ...scanned.slice(2), 'POST gc', 'POST gc', 'POST gc']);
   });

@@ -170,6 +170,8 @@ interface Row<O extends Operands, P extends Options> {
   readonly operands?: O;
   /** Its tenant and repo are never those of the clone: it can't be undone. */
   readonly isExplicit?: true;
+  /** No help has it. */
+  readonly isHidden?: true;
   readonly options?: P;
   /** Adds the options that alike commands share. */
   readonly base?: (command: Command) => Command;
@@ -200,9 +202,9 @@ export function actionCommand<
   O extends Operands = Record<never, never>,
   P extends Options = Record<never, never>,
 >(row: Action<O, P>): Register {
-  const { name, base = withApiOptions, wanted, run } = row;
+  const { name, base = withApiOptions, isHidden = false, wanted, run } = row;
   return (parent, context) => {
-    const command = add(base(parent.command(name)), row);
+    const command = add(base(parent.command(name, { hidden: isHidden })), row);
     command.action(async (...args: unknown[]) => {
       const { options, operands, clone } = await givenOf(row, { command, args, context });
       const client = await openClient(options, context, wanted);

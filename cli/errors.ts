@@ -22,11 +22,17 @@ export class CliError extends Error {
   readonly hint: string;
   /** By which the exit code is chosen. */
   readonly failure: Failure;
+  /** Of the API's problem, if it is one. */
+  readonly code: string | undefined;
 
   /** @param options.failure without it, that of the cause. */
-  constructor(message: string, options: { hint: string; failure?: Failure; cause?: unknown }) {
+  constructor(
+    message: string,
+    options: { hint: string; failure?: Failure; code?: string | undefined; cause?: unknown },
+  ) {
     super(message, { cause: options.cause });
     this.hint = options.hint;
+    this.code = options.code;
     this.failure = options.failure ?? (options.cause instanceof CliError ? options.cause.failure : 'failed');
   }
 }
@@ -71,6 +77,7 @@ export function refusalError(refusal: Refusal): CliError {
   return new CliError(message, {
     hint: withNames(hint, request.path),
     failure: failureFor(status, reason !== undefined),
+    code,
   });
 }
 

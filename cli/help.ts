@@ -7,12 +7,18 @@ export interface CalledCommand {
   readonly command: Command;
 }
 
-/** All commands of the command line but `help`, in their order. Groups do nothing, and are left out. */
+/** All commands of the command line but `help`, in their order. Groups and what is hidden are left out. */
 export function commandsOf(program: Command, before: readonly string[] = []): CalledCommand[] {
-  return program.commands.flatMap((command) => {
+  return shownOf(program).flatMap((command) => {
     const words = [...before, command.name()];
-    return command.commands.length > 0 ? commandsOf(command, words) : [{ words: words.join(' '), command }];
+    return shownOf(command).length > 0 ? commandsOf(command, words) : [{ words: words.join(' '), command }];
   });
+}
+
+/** The commands of a group that its help has. */
+export function shownOf(group: Command): Command[] {
+  const visible = group.createHelp().visibleCommands(group);
+  return group.commands.filter((command) => visible.includes(command));
 }
 
 /** A command line that works as it stands, and what it is good for if that is not plain. */

@@ -82,6 +82,8 @@ export function buildProgram(context: CliContext): Command {
       getErrHelpWidth: () => terminalWidth(context, 'err') ?? helpWidthDefault,
     })
     .showHelpAfterError('Add --help to see how the command is used.')
+    // `gc` has some that its older commands have, too.
+    .enablePositionalOptions()
     .exitOverride();
   for (const [place, register] of Object.entries(commands)) {
     program.commandsGroup(headings[Math.floor(Number(place) / 100) - 1] ?? '');

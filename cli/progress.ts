@@ -161,7 +161,7 @@ export function listenForInterrupt(context: Pick<CliContext, 'onInterrupt' | 'sl
   };
 }
 
-const pollMs = 2_000;
+export const pollMs = 2_000;
 /** Polls in a row that fail: what is waited for may take hours, and a connection breaks now and then. */
 const failedPollsMax = 5;
 

@@ -1,5 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
 import type { CliContext } from '../context.ts';
+import { shownOf } from '../help.ts';
 
 /** What the shell may offer for a value: these words, files, folders, or nothing. */
 type Offer = readonly string[] | 'files' | 'folders' | 'nothing';
@@ -36,7 +37,7 @@ export function offeredCommands(command: Command, words: readonly string[] = [])
         isLast: operand.variadic,
       })),
     },
-    ...command.commands.flatMap((each) => offeredCommands(each, [...words, each.name()])),
+    ...shownOf(command).flatMap((each) => offeredCommands(each, [...words, each.name()])),
   ];
 }
 

@@ -73,7 +73,7 @@ export function registerServe(program: Command, context: CliContext): void {
     new Option('--issuer <kind,issuer,jwks>', 'issuer of CI identity tokens; repeatable').argParser(collect),
     new Option('--adopt <file>', "repos in another LFS server's layout"),
     new Option('--cors-origins <list>', 'origins of web pages that can call the API, with commas'),
-    new Option('--gc-watch <minutes>', 'shortest time from "gc open" to "gc run" (default: 1440)'),
+    new Option('--gc-watch <minutes>', 'shortest time from the first "gc" to a delete (default: 1440)'),
     new Option('--usage-files', 'also write each hour of usage to _usage/ in the store'),
     new Option('--loopback-webhooks', 'allow webhooks to this machine, by plain HTTP'),
   ];

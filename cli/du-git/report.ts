@@ -74,7 +74,7 @@ function notesOf({ files, inNoCommit, others, notStoredCount }: UsageByPath, pla
     !hasPaths && 'This clone has no commits with LFS files. Fetch them, or pass another clone with --clone.',
     hasPaths &&
       inNoCommit.objectCount > 0 &&
-      `Not referenced in this clone: ${sumText(inNoCommit)}. To delete unreferenced objects: lfs-quota gc open ${place}`,
+      `Not referenced in this clone: ${sumText(inNoCommit)}. To delete unreferenced objects: lfs-quota gc ${place}`,
     others.objectCount > 0 && `Keys that aren't LFS objects: ${sumText(others)}.`,
     notStoredCount > 0 &&
       `Referenced, but not stored: ${formatObjects(notStoredCount)}. To push them: git lfs push --all origin`,

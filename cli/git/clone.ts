@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../errors.ts';
-import { gitLines, gitText, scanPointers, startGit, writeLines } from './git.ts';
+import { gitAnswers, gitText, scanPointers } from './git.ts';
 
 /** Refs that an error names. */
 const namedMax = 3;
 
-interface RemoteRef {
+export interface RemoteRef {
   readonly name: string;
   readonly commit: string;
 }
@@ -14,10 +14,10 @@ interface RemoteRef {
 /**
  * Looks whether a clone has all that its remotes have: nothing cut off, nothing left out, nothing replaced, and every ref.
  *
- * @returns what the refs of the remotes point to.
+ * @returns the refs of the remotes, and what they point to.
  * @throws {CliError} that says what to do.
  */
-export async function checkClone(clone: string, remotes: readonly string[]): Promise<string[]> {
+export async function checkClone(clone: string, remotes: readonly string[]): Promise<RemoteRef[]> {
   const folder = path.resolve(clone, await gitText(clone, ['rev-parse', '--git-common-dir']));
   await refuseHalves(clone, folder);
   const refs: RemoteRef[] = [];
@@ -33,7 +33,7 @@ export async function checkClone(clone: string, remotes: readonly string[]): Pro
         .join('\n'),
     });
   }
-  return refs.map(({ commit }) => commit);
+  return refs;
 }
 
 async function refuseHalves(clone: string, folder: string): Promise<void> {
@@ -62,20 +62,20 @@ async function remoteRefs(clone: string, remote: string): Promise<RemoteRef[]> {
 }
 
 async function missingOf(clone: string, refs: readonly RemoteRef[]): Promise<RemoteRef[]> {
-  const git = startGit(clone, ['cat-file', '--batch-check=%(objectname)']);
   const absent = new Set<string>();
-  const writing = writeLines(
-    git,
-    refs.map(({ commit }) => commit),
-  );
-  for await (const line of gitLines(git)) if (line.endsWith(' missing')) absent.add(line.split(' ')[0] ?? '');
-  await writing;
+  const commits = refs.map(({ commit }) => commit);
+  for await (const line of gitAnswers(clone, ['cat-file', '--batch-check=%(objectname)'], commits))
+    if (line.endsWith(' missing')) absent.add(line.split(' ')[0] ?? '');
   return refs.filter(({ commit }) => absent.has(commit));
 }
+
+export type Pointers = ReadonlyMap<string, readonly string[]>;
 
 interface ScannedClone {
   /** The oids to which some commit, index, stash or reflog points. */
   readonly oids: ReadonlySet<string>;
+  /** Object of git → the oids that are in it. */
+  readonly pointers: Pointers;
   /** Objects of git that were looked at. */
   readonly objectCount: number;
 }
@@ -84,20 +84,26 @@ interface ScannedClone {
  * Finds the LFS objects to which anything in a clone points: commits of all refs, reflogs and indexes, and those of the
  * remote's refs. Every file of less than 1,024 bytes with a line `oid sha256:` counts as a pointer, wherever it lies.
  *
- * @param input.commits beside what the clone's own refs have.
+ * @param input.refs beside the clone's own.
  * @param input.onProgress called now and then, with the number of objects of git so far.
  * @throws {CliError} if something is missing in the clone.
  */
 export async function scanClone(
   clone: string,
-  { commits, onProgress }: { commits: readonly string[]; onProgress?: (objectCount: number) => void },
+  { refs, onProgress }: { refs: readonly RemoteRef[]; onProgress?: (objectCount: number) => void },
 ): Promise<ScannedClone> {
   const oids = new Set<string>();
+  const pointers = new Map<string, string[]>();
   const objectCount = await scanPointers(clone, {
     list: ['--all', '--reflog', '--indexed-objects'],
-    commits: new Set(commits),
-    onPointer: (oid) => oids.add(oid),
+    commits: new Set(refs.map(({ commit }) => commit)),
+    onPointer: (oid, { object }) => {
+      oids.add(oid);
+      const inObject = pointers.get(object);
+      if (inObject) inObject.push(oid);
+      else pointers.set(object, [oid]);
+    },
     onProgress,
   });
-  return { oids, objectCount };
+  return { oids, pointers, objectCount };
 }

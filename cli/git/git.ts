@@ -27,7 +27,7 @@ interface GitProcess {
  * @param clone its folder.
  * @param env of the user whose git it is.
  */
-export function startGit(clone: string, args: readonly string[], env: Env = process.env): GitProcess {
+function startGit(clone: string, args: readonly string[], env: Env = process.env): GitProcess {
   const child = spawn('git', ['-C', clone, '-c', 'core.quotePath=false', ...args], {
     env: { ...env, GIT_NO_REPLACE_OBJECTS: '1', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -95,7 +95,7 @@ export async function gitSetting(clone: string, which: readonly string[]): Promi
 }
 
 /** The lines that a git command prints, as they come. @throws {CliError} */
-export async function* gitLines(git: GitProcess): AsyncGenerator<string> {
+async function* gitLines(git: GitProcess): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of git.stdout.setEncoding('utf8')) {
     const lines = (rest + piece).split('\n');
@@ -106,8 +106,21 @@ export async function* gitLines(git: GitProcess): AsyncGenerator<string> {
   await git.ended;
 }
 
+/** What a git command prints for lines, as it comes. @throws {CliError} */
+export async function* gitAnswers(
+  clone: string,
+  args: readonly string[],
+  lines: Iterable<string>,
+): AsyncGenerator<string> {
+  const git = startGit(clone, args);
+  // Both at a time: a pipe holds little.
+  const writing = writeLines(git, lines);
+  yield* gitLines(git);
+  await writing;
+}
+
 /** Writes lines to a git command, and ends its input. */
-export async function writeLines(
+async function writeLines(
   { stdin }: Pick<GitProcess, 'stdin'>,
   lines: AsyncIterable<string> | Iterable<string>,
 ): Promise<void> {

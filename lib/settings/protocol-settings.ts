@@ -178,7 +178,7 @@ const rows = {
     'gcWatchMs',
     hour,
     [1, 168],
-    'Shortest time from `gc open` to `gc run`. Every push must finish within it.',
+    'Shortest time from the first `gc` to a delete. Every push must finish within it.',
     { min: 'a push that started before must have moved its branch by then' },
   ),
   hostUserKeptMinutes: row(

@@ -118,10 +118,12 @@ export function watchContract(table: OpenTable): void {
       const path = { tenant, repo: 'app' };
       const many = Array.from({ length: 120 }, (_, index) => index.toString(16).padStart(64, '0'));
       await ledger.noteGone({ ...path, oids: [oid('a'), ...many], atMs: 100 });
-      await ledger.noteGone({ ...path, oids: [oid('a')], atMs: 200 });
-      const gone = await ledger.goneOf({ ...path, oids: [oid('a'), oid('b'), ...many] });
-      expect(gone.size).toBe(121);
-      expect([gone.get(oid('a')), gone.get(many[7] ?? '')]).toEqual([200, 100]);
+      await ledger.noteGone({ ...path, oids: [oid('a'), oid('c')], atMs: 200, rule: '30/3' });
+      await ledger.noteGone({ ...path, oids: [oid('c')], atMs: 300 });
+      const gone = await ledger.goneOf({ ...path, oids: [oid('a'), oid('b'), oid('c'), ...many] });
+      expect(gone.size).toBe(122);
+      const [a, c, one] = [oid('a'), oid('c'), many[7] ?? ''].map((each) => gone.get(each));
+      expect([a, c, one]).toEqual([{ atMs: 200, rule: '30/3' }, { atMs: 300 }, { atMs: 100 }]);
       expect(await ledger.goneOf({ tenant, repo: 'other', oids: [oid('a')] })).toEqual(new Map());
       expect(await ledger.goneOf({ ...path, oids: [] })).toEqual(new Map());
     });

@@ -289,7 +289,7 @@ export async function runDeletion(
   if (!lost) return { kind: 'unanswered' };
   let removal: Removal | undefined;
   // Before they go: whoever misses one is told why. In a closed repo nobody asks.
-  if (!input.isClosed) await ledger.noteGone({ tenant, repo, oids: [...going.keys()], atMs: clock.nowMs() });
+  if (!input.isClosed) await noteGone(deps, { tenant, deletion: claim.deletion, going });
   if (going.size + lost.size > 0) {
     // A run that died may have deleted some of them.
     const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
@@ -325,6 +325,15 @@ export async function runDeletion(
   });
   return { kind: 'ended', heldCount: left.size, isWaiting: young.size > 0, gone: going };
 }
+
+const noteGone = (
+  { ledger, clock }: DeletionDeps,
+  input: { tenant: string; deletion: Deletion; going: ReadonlyMap<string, number> },
+) => {
+  const { repo, sweep } = input.deletion;
+  const [oids, atMs] = [[...input.going.keys()], clock.nowMs()];
+  return ledger.noteGone({ tenant: input.tenant, repo, oids, atMs, rule: sweep?.rule });
+};
 
 const nothingLeft: DeletionRun = { kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined };
 

@@ -8,7 +8,13 @@ import { neverScanned } from './repo-store.ts';
 import type { RepoPath } from './rules/tenant.ts';
 import { type SeenNote, seenSchema, type Watch } from './rules/watch.ts';
 
-const goneItem = z.object({ oid: z.string(), goneAtMs: z.number() });
+const goneItem = z.object({ oid: z.string(), goneAtMs: z.number(), rule: z.string().optional() });
+
+/** When an object was deleted, and by which rule of a gc run, as `DAYS/VERSIONS`, if by any. */
+export interface Gone {
+  readonly atMs: number;
+  readonly rule?: string;
+}
 
 /** Beside the tenant's partition, which takes the writes of its counter. */
 const seenPartition = (tenant: string, watchId: string) => `SEEN#${tenant}#${watchId}`;
@@ -24,7 +30,7 @@ const hour = 60 * 60 * 1000;
 /** What batches noted is kept for so long after the watch's time: the table may remove it then. */
 const seenKeptMs = 24 * hour;
 /** Somebody who checks out an old commit within this time is told what became of its objects. */
-const goneKeptMs = 90 * 24 * hour;
+const goneKeptMs = 400 * 24 * hour;
 const writesAtOnce = 16;
 
 /** The watch on a repo's item, what batches note meanwhile, and what is gone. */
@@ -107,27 +113,32 @@ async function* seen(
 /** Notes that objects are deleted, or with `emptiedName` that a repo was emptied. */
 async function noteGone(
   table: Table,
-  input: RepoPath & { oids: readonly string[]; atMs: number },
+  input: RepoPath & { oids: readonly string[]; atMs: number; rule?: string | undefined },
 ): Promise<void> {
-  const { oids, atMs } = input;
+  const { oids, atMs, rule } = input;
   const expires = expiring(atMs + goneKeptMs);
   await forEachLimited(oids, writesAtOnce, async (oid) => {
     await updateItem(table, {
       key: goneKey({ ...input, oid }),
-      change: [setting({ oid, goneAtMs: atMs, ...expires })],
+      change: [
+        setting({ oid, goneAtMs: atMs, rule, ...expires }),
+        ...(rule === undefined ? [removing('rule')] : []),
+      ],
     });
   });
 }
 
-/** Which of these objects were deleted, and when for the last time. Some weeks later that is forgotten. */
+/** Which of these objects were deleted, and when for the last time. A year later that is forgotten. */
 async function goneOf(
   table: Table,
   input: RepoPath & { oids: readonly string[] },
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, Gone>> {
   const items = await batchGet(
     table,
     input.oids.map((oid) => goneKey({ ...input, oid })),
   );
   const found = items.map((item) => goneItem.parse(item));
-  return new Map(found.map(({ oid, goneAtMs }) => [oid, goneAtMs]));
+  return new Map(
+    found.map(({ oid, goneAtMs, rule }) => [oid, { atMs: goneAtMs, ...(rule !== undefined && { rule }) }]),
+  );
 }

@@ -31,6 +31,10 @@ const reachableSet = {
 
 const reachableSetBody = z.strictObject(reachableSet).meta({ id: 'ReachableSet' });
 
+const rule = z
+  .strictObject({ days: z.int().min(0).max(9999), versions: z.int().min(0).max(999_999) })
+  .meta({ id: 'GcRule' });
+
 const gcRunBody = z
   .strictObject({
     reachableSet: z.strictObject(reachableSet).describe('As it was uploaded.'),
@@ -45,6 +49,9 @@ const gcRunBody = z
       .max(minAgeDaysMax)
       .optional()
       .meta({ default: minAgeDaysDefault, description: 'Keep objects stored within this many days.' }),
+    rule: rule
+      .optional()
+      .describe('The rule that the reachable set was made by: downloads of what it frees show it.'),
   })
   .meta({ id: 'GcRun' });
 

@@ -67,7 +67,7 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
     if (outcome.kind === 'too-much')
       return problem(
         'gc-running',
-        `Garbage collections of ${tenant} have reachable sets of up to ${formatBytes(setsBytesMax)} together. Retry when another has ended, for an hour or less, or cancel one: lfs-quota gc cancel.`,
+        `Garbage collections of ${tenant} have reachable sets of up to ${formatBytes(setsBytesMax)} together. Retry when another has ended, for an hour or less, or cancel one: lfs-quota gc --cancel.`,
       );
     if (outcome.kind !== 'signed') return notReady(tenant, outcome);
     return json(200, { url: outcome.put.href, headers: outcome.put.header });
@@ -76,7 +76,7 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': async (deps, { tenant: { tenant }, body, event }) => {
     const repo = pathRepo(event);
     if (repo === undefined) return noGc(tenant);
-    const { reachableSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault } = body;
+    const { reachableSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault, rule } = body;
     const outcome = await startRun(deps, {
       tenant,
       repo,
@@ -85,6 +85,7 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
       isDryRun: dryRun,
       isForced: force,
       minAgeMs: minAgeDays * day,
+      ...(rule && { rule: `${rule.days}/${rule.versions}` }),
     });
     if (outcome.kind !== 'started') return notReady(tenant, outcome);
     return json(202, await gcBody(deps, { tenant, gc: outcome.gc }));
@@ -101,14 +102,14 @@ function notReady(tenant: string, outcome: NotReady): Refusal {
         `It's too early: older pushes might still be in progress. Start at ${iso(outcome.fromMs)}: list the refs, scan the clone, then send the reachable set.`,
       );
     case 'running':
-      return problem('gc-running', 'A run is in progress. Wait for it, or cancel it: lfs-quota gc cancel.');
+      return problem('gc-running', 'A run is in progress. Wait for it, or cancel it: lfs-quota gc --cancel.');
   }
 }
 
 function noGc(tenant: string): Refusal {
   return problem(
     'gc-not-found',
-    `That repo of ${tenant} has no open garbage collection. Run first: lfs-quota gc open`,
+    `That repo of ${tenant} has no open garbage collection. Run first: lfs-quota gc`,
   );
 }
 

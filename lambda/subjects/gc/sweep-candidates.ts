@@ -43,6 +43,7 @@ const waitMs = 2_000;
 interface Sweeping {
   readonly tenant: string;
   readonly selection: Selection;
+  readonly rule: string | undefined;
   readonly watchId: string;
   readonly bounds: Bounds;
   /** What batches named up to now, since the candidates were chosen. */
@@ -66,7 +67,7 @@ export async function sweepCandidates(
   { tenant, gc: before, untilMs }: { tenant: string; gc: Gc; untilMs: number },
 ): Promise<Gc | 'unfinished' | 'uncounted' | 'waiting'> {
   const { clock, settings } = deps;
-  const { repo, watch, selection } = before;
+  const { repo, run, watch, selection } = before;
   if (!selection) throw new Error('A gc run that has selected nothing deletes nothing.');
   let gc = await putGc(deps, {
     tenant,
@@ -84,7 +85,8 @@ export async function sweepCandidates(
   if (!seen) return endFailed(deps, { tenant, gc, failure: tooManyNames });
   const seenFromMs = seenAgainFromMs(settings, readAtMs);
   const bounds = watch.hasPrefixes ? usualBounds : olderBounds;
-  const sweeping: Sweeping = { tenant, selection, watchId, bounds, seen, seenFromMs, untilMs };
+  const { rule } = run ?? {};
+  const sweeping: Sweeping = { tenant, selection, rule, watchId, bounds, seen, seenFromMs, untilMs };
   while (gc.progress.file < selection.files) {
     const { file } = gc.progress;
     const next = await sweepFile(deps, { ...sweeping, gc, file });
@@ -162,7 +164,8 @@ async function sweepPiece(
   if (typeof others === 'string') return others;
   const before = others.find((deletion) => deletion.id === id);
   const objects = new Map(left.map(({ oid, sizeBytes }) => [oid, sizeBytes]));
-  const sweep = { watchId, seenFromMs: input.seenFromMs };
+  const { rule, seenFromMs } = input;
+  const sweep = { watchId, seenFromMs, ...(rule !== undefined && { rule }) };
   const deletion = before ?? newDeletion({ id, repo, objects, dueAtMs: clock.nowMs(), sweep });
   if (!before) await ledger.putDeletion({ tenant, deletion });
   // It was run before, and has ended.

@@ -241,7 +241,7 @@ function downloadAnswer(object: { oid: string; size: number }, verdict: Download
     case 'missing':
       return refused(object, 404, verdict.message ?? objectNotFound);
     case 'gone':
-      return refused(object, 410, objectDeleted({ oid: object.oid, atMs: verdict.atMs }));
+      return refused(object, 410, objectDeleted({ ...verdict, oid: object.oid }));
     case 'size-conflict':
       return sizeConflict(object, verdict.storedBytes);
   }

@@ -1,6 +1,7 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { emptiedName } from '../../core/ledger/rules/deletion.ts';
 import type { RepoPath, TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import type { Gone } from '../../core/ledger/watch-store.ts';
 import { LedgerUnavailableError } from '../../core/rules/errors.ts';
 import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { type FindStoredDeps, findStored, type Question, remembering } from '../../core/scan/find-stored.ts';
@@ -9,7 +10,7 @@ import type { FrontPorts, Upstream } from '../../frame/access/seams.ts';
 import type { DownloadVerdict, LfsPorts, OfferDownloadOutcome, UpstreamVerdict } from './seams.ts';
 
 /**
- * Which of the objects that the store does not have were deleted, and when.
+ * Which of the objects that the store does not have were deleted, when, and by which rule.
  *
  * @returns undefined: the ledger does not say.
  * @param input.oids if there are none, nothing is asked.
@@ -17,12 +18,12 @@ import type { DownloadVerdict, LfsPorts, OfferDownloadOutcome, UpstreamVerdict }
 export async function findGone(
   { ledger, log }: Pick<CoreDeps, 'ledger' | 'log'>,
   input: RepoPath & { oids: readonly string[] },
-): Promise<ReadonlyMap<string, number> | undefined> {
+): Promise<ReadonlyMap<string, Gone> | undefined> {
   if (input.oids.length === 0) return new Map();
   try {
     const found = await ledger.goneOf({ ...input, oids: [...input.oids, emptiedName] });
-    const emptiedAtMs = found.get(emptiedName) ?? 0;
-    return new Map([...found].filter(([, goneAtMs]) => goneAtMs > emptiedAtMs));
+    const emptiedAtMs = found.get(emptiedName)?.atMs ?? 0;
+    return new Map([...found].filter(([, { atMs }]) => atMs > emptiedAtMs));
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
     log.warn("can't tell why objects are missing", { tenant: input.tenant, repo: input.repo });
@@ -77,7 +78,7 @@ export interface FoundDownloads {
   /** oid → stored bytes. */
   readonly stored: ReadonlyMap<string, number>;
   /** oid → when it was deleted. undefined: the ledger does not say. */
-  readonly gone: ReadonlyMap<string, number> | undefined;
+  readonly gone: ReadonlyMap<string, Gone> | undefined;
   /** oid → URL, of what is stored with the bytes that were asked for. */
   readonly signed: ReadonlyMap<string, SignedRequest>;
 }
@@ -170,8 +171,8 @@ function verdictOf(oid: string, found: FoundDownloads & { expiresInMs: number })
   if (get) return { kind: 'download', get, expiresInMs };
   const storedBytes = stored.get(oid);
   if (storedBytes !== undefined) return { kind: 'size-conflict', storedBytes };
-  const goneAtMs = gone?.get(oid);
-  return goneAtMs === undefined ? { kind: 'missing' } : { kind: 'gone', atMs: goneAtMs };
+  const deleted = gone?.get(oid);
+  return deleted ? { kind: 'gone', ...deleted } : { kind: 'missing' };
 }
 
 const sumOf = ({ signed, stored }: FoundDownloads) =>

@@ -175,12 +175,17 @@ export const fileOf = (oid: string) => `File: git lfs ls-files -al | grep ${oid.
 /** 404 for a download. */
 export const objectNotFound = 'Object not found. Run git lfs push --all origin in a clone that has it.';
 
-/** 410 for a download of what was deleted here. */
-export function objectDeleted({ oid, atMs }: { oid: string; atMs: number }): string {
+/** 410 for a download of what was deleted here. @param input.rule of a gc run: `DAYS/VERSIONS`. */
+export function objectDeleted({ oid, atMs, rule }: { oid: string; atMs: number; rule?: string }): string {
   const day = new Date(atMs).toISOString().slice(0, 10);
+  const [days, versions] = rule?.split('/') ?? [];
+  const what =
+    rule === undefined
+      ? `Deleted on ${day} by an admin or gc.`
+      : `Freed on ${day} (${days} days, ${versions} versions).`;
   return (
-    `Deleted on ${day} by garbage collection or an admin. ` +
-    `To restore: git lfs push --object-id origin ${oid}, from a clone that has it.`
+    `${what} To restore: git lfs push --object-id origin ${oid}, from a clone that has it. ` +
+    'To go without: git -c lfs.skipdownloaderrors=true checkout COMMIT'
   );
 }
 

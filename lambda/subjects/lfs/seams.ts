@@ -1,4 +1,5 @@
 import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
+import type { Gone } from '../../core/ledger/watch-store.ts';
 import type { SignedRequest } from '../../core/store/rules/store.ts';
 import type { OverLimit, Upstream } from '../../frame/access/seams.ts';
 
@@ -15,7 +16,7 @@ export type DownloadVerdict =
   | { readonly kind: 'download'; readonly get: SignedRequest; readonly expiresInMs: number }
   | UpstreamVerdict
   /** It was deleted here. */
-  | { readonly kind: 'gone'; readonly atMs: number }
+  | ({ readonly kind: 'gone' } & Gone)
   | { readonly kind: 'size-conflict'; readonly storedBytes: number };
 
 /** What is said of one that is missing here. */

@@ -441,7 +441,7 @@ describe('a clone', () => {
     ['lock list', '/v1/tenants/acme/repos/game/locks?limit=1000'],
     ['token show 0f1e2d3c4b5a6978', '/v1/tenants/acme/tokens/0f1e2d3c4b5a6978'],
     ['invite', '/v1/tenants/acme/invitations'],
-    ['gc status', '/v1/tenants/acme/repos/game/gc'],
+    ['gc --cancel', '/v1/tenants/acme/repos/game/gc'],
   ])('is what %s is asked for', async (line, path) => {
     await cli(line.split(' '), { env: env(), folder: home });
     expect(server.asked.at(-1)?.path).toBe(path);

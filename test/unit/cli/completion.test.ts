@@ -106,7 +106,7 @@ describeWith(shell('bash'), () => {
     ],
     [['usage', ''], []],
     [['token', 'create', '--label', 'li'], []],
-    [['gc', 'run', 'acme', 'game', '--clone', 'a'], ['a folder']],
+    [['gc', 'acme', 'game', '--clone', 'a'], ['a folder']],
   ];
   it('completes values, names of folders, and nothing that only a server knows', () => {
     const offered = inBash(...examples.map(([words]) => words));

@@ -7,7 +7,7 @@ export type Run = CliRun;
 type Change = NonNullable<Run['answers']>[number];
 
 /** Commands that ask more than the API: a store, a clone, a shell. */
-const elsewhere = /^(connect|du|doctor|completion|export local|gc run|files (put|get))/;
+const elsewhere = /^(connect|du|doctor|completion|export local|files (put|get))/;
 /** Of an example, what would go on until something changes, and files. */
 const endless = / --(watch|wait|output \S+)/g;
 const asks = /^(tenant|repo|object|lock|files) delete |^(tenant|repo) (download-)?limit |^repo public /;
@@ -840,6 +840,9 @@ const ofLists = {
     run('scan cancel acme footage', { state: 'paused', progress: null }),
   ],
   gc: [
+    run('gc acme game --cancel', { state: 'cancelled', endedAt: '2026-11-21T05:00:00Z' }),
+    run('gc open acme game'),
+    run('gc cancel acme game --json'),
     gcStatus({ mayRun: false, snapshotFrom: '2026-11-21T06:00:00Z', run: null, found: null }),
     gcStatus({ run: null, found: null }),
     gcStatus({ found: { ...found, isMoreThanHalf: true } }),

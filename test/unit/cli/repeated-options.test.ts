@@ -25,7 +25,8 @@ describe('an option that is passed twice', () => {
         .map(({ long }) => `${words} ${long}`),
     );
     expect(gathering).toEqual([
-      'gc run --remote',
+      'gc --remote',
+      'gc --only',
       'du --by',
       'invite --repo',
       'token create --repo',

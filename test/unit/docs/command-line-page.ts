@@ -1,6 +1,6 @@
 import { Command, type Option } from 'commander';
 import { exitCodes } from '../../../cli/errors.ts';
-import { type CalledCommand, commandsOf } from '../../../cli/help.ts';
+import { type CalledCommand, commandsOf, shownOf } from '../../../cli/help.ts';
 import { withServiceOptions } from '../../../cli/options.ts';
 
 /** Options of nearly every command: the page has them once. */
@@ -14,7 +14,7 @@ export function commandLinePage(program: Command): string {
     const name = command.name();
     const group = command.helpGroup();
     const isFirst = program.commands[index - 1]?.helpGroup() !== group;
-    const inside = command.commands.length > 0 ? commandsOf(command, [name]) : [{ words: name, command }];
+    const inside = shownOf(command).length > 0 ? commandsOf(command, [name]) : [{ words: name, command }];
     return [
       ...(isFirst ? [`## ${group.replace(':', '')}`, ''] : []),
       `### ${name}`,

@@ -27,7 +27,7 @@ function Gc({ tenant, repo: { repo }, nowMs }: RepoProps) {
     read();
   };
   const step = body ? gcStep(body) : 0;
-  const run = `lfs-quota gc run ${tenant} ${repo} --clone ${repo}.git`;
+  const run = `lfs-quota gc ${tenant} ${repo} --clone ${repo}.git`;
   return (
     <Card title="Garbage collection">
       <p>Deletes objects that no branch or tag references. It takes about a day.</p>

@@ -30,6 +30,8 @@ export const sweepSchema = z.object({
   watchId: z.string(),
   /** What batches have named since then is not deleted. All that they named before was looked at. */
   seenFromMs: z.number(),
+  /** Of the run's rule, for whoever misses what it freed: `DAYS/VERSIONS`. Absent: it has none. */
+  rule: z.string().optional(),
 });
 
 /** What one batch names. */

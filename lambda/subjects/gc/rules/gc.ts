@@ -83,6 +83,8 @@ const run = z.object({
   isForced: z.boolean(),
   /** What was stored within this time is kept. */
   minAgeMs: z.number(),
+  /** By which the clone's history was cut: `DAYS/VERSIONS`. Absent: it wasn't, or an older version asked. */
+  rule: z.string().optional(),
 });
 export type GcRun = Frozen<z.output<typeof run>>;
 

@@ -44,6 +44,8 @@ const runMaxMs = 30 * 60 * minute;
 export interface GcMutant extends Mutant {
   /** The clone is looked at before the watch is opened. */
   readonly isSnapshotFirst?: boolean;
+  /** The rule overlooks a branch. */
+  readonly forgetsTip?: boolean;
 }
 
 /** What happened. */
@@ -61,7 +63,8 @@ interface GcCoverage {
 
 /**
  * A history of a repo: people push, force-push and delete refs, and name old content again, while somebody cleans up twice.
- * What a ref needs must be there at any time: when a push moves it, and whenever something is deleted.
+ * I9: what a ref needs is there at any time, when a push moves it, and whenever something is deleted. Nothing that a tip needs
+ * at the run, and nothing named since the watch began, is deleted. What refs had before is what a rule frees.
  *
  * @throws {Violation}
  */
@@ -307,9 +310,10 @@ class History {
     }
   }
 
-  /** What a clone of all refs needs now. The deletion of everything else is asked for now. */
+  /** What the tips of a clone need now, by the strictest rule. The deletion of everything else is asked for now. */
   #snapshot(): ReadonlySet<number> {
-    const keep = new Set([...this.#refs.values()].flatMap((objects) => [...objects]));
+    const tips = [...this.#refs.values()].slice(this.#mutant.forgetsTip ? 1 : 0);
+    const keep = new Set(tips.flatMap((objects) => [...objects]));
     const { invariants, scheduler } = this.#tenant;
     for (let object = 0; object < objectCount; object += 1)
       if (!keep.has(object)) invariants.requestDeletion({ repo, oid: oidName(object) }, scheduler.nowMs);

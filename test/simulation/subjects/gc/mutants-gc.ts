@@ -140,6 +140,7 @@ const notKept = withSlowNotes((ledger) =>
 
 export const gcMutants: readonly { name: string; mutant: GcMutant; seeds: number }[] = [
   { name: 'a gc run without a watch', mutant: noWatch, seeds: 10 },
+  { name: 'a rule that overlooks a branch', mutant: { forgetsTip: true }, seeds: 10 },
   { name: 'a snapshot before the watch', mutant: { isSnapshotFirst: true }, seeds: 10 },
   { name: 'what was seen, read before the mark', mutant: seenBeforeMark, seeds: 60 },
   { name: 'what is named, noted after deletions were read', mutant: notedAfterDeletions, seeds: 60 },

@@ -112,7 +112,7 @@ describe('du --git', () => {
     });
     const { out } = await du();
     expect(out).toContain('Not referenced in this clone: 500 B in 1 object. ');
-    expect(out).toContain(': lfs-quota gc open acme game\n');
+    expect(out).toContain(': lfs-quota gc acme game\n');
     expect(out).toContain("Keys that aren't LFS objects: 70 B in 2 objects.\n");
     expect(out).toContain('Referenced, but not stored: 3 objects. To push them: git lfs push --all origin\n');
   });
@@ -150,7 +150,7 @@ describe('du --git', () => {
     expect((await json(...args)).inNoCommit).toEqual({ bytes: 10_000, objectCount: 4 });
     const { out } = await du(...args);
     expect(out).toContain('This clone has no commits with LFS files. Fetch them, or pass another clone');
-    expect(out).not.toContain('gc open');
+    expect(out).not.toContain('lfs-quota gc');
   });
 
   it.each([

@@ -29,7 +29,7 @@ describe('a clone', () => {
     git(work, 'commit', '-qm', name);
   };
   const scan = async (clone: string) =>
-    (await scanClone(clone, { commits: await checkClone(clone, ['origin']) })).oids;
+    (await scanClone(clone, { refs: await checkClone(clone, ['origin']) })).oids;
   const mirror = (...args: string[]) => {
     const clone = join(home, 'mirror.git');
     git(home, 'clone', '-q', '--mirror', ...args, `file://${server}`, clone);
@@ -97,9 +97,9 @@ describe('a clone', () => {
     git(work, 'commit', '-qm', 'Many');
     git(work, 'push', '-q', 'origin', 'main');
     const counts: number[] = [];
-    const commits = await checkClone(work, ['origin']);
+    const refs = await checkClone(work, ['origin']);
     const { oids, objectCount } = await scanClone(work, {
-      commits,
+      refs,
       onProgress: (count) => counts.push(count),
     });
     expect(oids.size).toBe(1_502);
@@ -156,7 +156,9 @@ describe('a clone', () => {
   it('that lacks an object is refused, and the scan ends', async () => {
     const blob = git(work, 'rev-parse', 'HEAD:second.bin');
     rmSync(join(work, '.git', 'objects', blob.slice(0, 2), blob.slice(2)));
-    await expect(scanClone(work, { commits: [] })).rejects.toThrow(/lacks the object|failed/);
-    await expect(scanClone(work, { commits: ['0'.repeat(39)] })).rejects.toThrow('failed');
+    await expect(scanClone(work, { refs: [] })).rejects.toThrow(/lacks the object|failed/);
+    await expect(
+      scanClone(work, { refs: [{ name: 'refs/heads/none', commit: '0'.repeat(39) }] }),
+    ).rejects.toThrow('failed');
   });
 });

@@ -47,7 +47,7 @@ describe('gc run --delete', () => {
     const { code, err } = await cli(['gc', 'run', 'acme', 'game', '--clone', clone, '--delete'], { env });
     expect(code).toBe(1);
     expect(err).toContain(`error: ${message}\n`);
-    expect(err).toContain('Open another one, and run it a day later: lfs-quota gc open acme game\n');
+    expect(err).toContain('Open another one, and run it a day later: lfs-quota gc acme game\n');
   });
 
   it.each([

@@ -96,7 +96,7 @@ describe('an object that is marked for deletion', () => {
     await world.consume();
     expect(await world.keys()).toEqual([`art/${oid}`, `game/${two}`]);
     const gone = await world.ledger.goneOf({ ...path, oids: [oid, two] });
-    expect(gone).toEqual(new Map([[oid, world.nowMs]]));
+    expect(gone).toEqual(new Map([[oid, { atMs: world.nowMs }]]));
     expect(await world.record()).toMatchObject({
       scanned: { storedBytes: 30, objectCount: 2 },
       committedBytes: 30,

@@ -372,7 +372,9 @@ describe('a deletion of a gc run', () => {
     await named(b, 999);
     expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map([[b, 2]]) });
     expect(await world.keys()).toEqual([`${repo}/${a}`]);
-    expect(await world.ledger.goneOf({ tenant, repo, oids: [a, b] })).toEqual(new Map([[b, world.nowMs]]));
+    expect(await world.ledger.goneOf({ tenant, repo, oids: [a, b] })).toEqual(
+      new Map([[b, { atMs: world.nowMs }]]),
+    );
   });
 
   it.each([
@@ -462,6 +464,6 @@ describe('a deletion of a gc run', () => {
       throw new Error('The run dies.');
     };
     await expect(runIt(await world.mark({ [a]: 1 }))).rejects.toThrow('The run dies.');
-    expect(await world.ledger.goneOf({ tenant, repo, oids: [a] })).toEqual(new Map([[a, beganMs]]));
+    expect(await world.ledger.goneOf({ tenant, repo, oids: [a] })).toEqual(new Map([[a, { atMs: beganMs }]]));
   });
 });

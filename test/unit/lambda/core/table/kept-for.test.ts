@@ -77,13 +77,13 @@ const rows: readonly KeptRow[] = [
     },
   },
   {
-    what: 'what a gc run says of each object that is gone, 90 days later',
+    what: 'what a gc run says of each object that is gone, 400 days later',
     by: ['lambda/core/ledger/watch-store.ts noteGone'],
     async write() {
       const oids = Array.from({ length: 33 }, (_, index) => `oid${index}`);
       await createDynamoDbLedger(table).noteGone({ tenant, repo: 'app', oids, atMs });
       const pk = expect.stringMatching(/^GONE#acme#.*app/);
-      return oids.map((sk) => ({ pk, sk, end: second + 90 * day }));
+      return oids.map((sk) => ({ pk, sk, end: second + 400 * day }));
     },
   },
   {

@@ -51,7 +51,7 @@ describe('what is missing', () => {
     expect(await find()).toEqual(new Map());
     // A gc run of the repo that has its name now tells as before.
     await world.ledger.noteGone({ ...path, oids: [oidOf(2)], atMs: world.nowMs });
-    expect(await find()).toEqual(new Map([[oidOf(2), world.nowMs]]));
+    expect(await find()).toEqual(new Map([[oidOf(2), { atMs: world.nowMs }]]));
   });
 
   it('is only missing if the ledger does not say why', async () => {

@@ -134,7 +134,7 @@ describe('a run', () => {
   it('leaves nothing behind: no files, no watch, nothing due, exact numbers', async () => {
     const world = await GcWorld.with([0, 1, 2, 3]);
     await world.opened();
-    await world.run([0, 1]);
+    await world.run([0, 1], { rule: '30/3' });
     expect(await world.files()).toHaveLength(1);
     await world.consume();
     expect(await world.files()).toEqual([]);
@@ -144,8 +144,8 @@ describe('a run', () => {
     expect(await world.stored()).toEqual([0, 1]);
     expect(await world.ledger.goneOf({ ...path, oids: [oidAt(0), oidAt(2), oidAt(3)] })).toEqual(
       new Map([
-        [oidAt(2), world.nowMs],
-        [oidAt(3), world.nowMs],
+        [oidAt(2), { atMs: world.nowMs, rule: '30/3' }],
+        [oidAt(3), { atMs: world.nowMs, rule: '30/3' }],
       ]),
     );
   });

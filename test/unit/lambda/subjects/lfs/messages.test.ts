@@ -71,6 +71,7 @@ const texts = [
   messages.tooManyRepos('acme', 100_000),
   messages.objectNotFound,
   messages.objectDeleted({ oid: 'ab'.repeat(32), atMs: nowMs }),
+  messages.objectDeleted({ oid: 'ab'.repeat(32), atMs: nowMs, rule: '30/3' }),
   messages.sizeMismatch(10, 12),
   messages.uploadMissing,
   messages.chunksNeeded({ bytes: 12 * 1024 ** 3, putBytesMax: 5 * 1024 ** 3, place: 'acme game' }),

@@ -199,7 +199,7 @@ describe('the API', () => {
     );
     const total = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);
     expect(total).toBe(16 * 100 + 13 * 50 + (routes.length - 16 - 12) * 10);
-    expect(total).toBe(2_940);
+    expect(total).toBe(2_980);
   });
 
   it('can be reached by IPv6, also by its own domain', () => {

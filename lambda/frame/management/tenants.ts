@@ -119,7 +119,12 @@ const settingsBody = (record: TenantRecord) => {
   const { tenant, plan, limitBytes, downloadLimitBytes, reposMustExist, suspended, suspendedMessage } =
     record;
   return {
-    ...{ tenant, plan, limitBytes, downloadLimitBytes, reposMustExist, ...storageClassMark(record) },
+    tenant,
+    plan,
+    limitBytes,
+    downloadLimitBytes,
+    reposMustExist,
+    ...storageClassMark(record),
     ...(suspended && { suspended, ...(suspendedMessage !== null && { suspendedMessage }) }),
   };
 };

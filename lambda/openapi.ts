@@ -89,6 +89,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   reader: anyToken,
   asker: anyToken,
   writer: anyToken,
+  collector: anyToken,
   holder: anyToken,
   anybody: [...anyToken, ...session],
   session,

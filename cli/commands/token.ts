@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { tokenIdOf, tokenScopes } from '../../lambda/frame/access/rules/tokens.ts';
+import { grantScopes, tokenIdOf } from '../../lambda/frame/access/rules/tokens.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import {
@@ -35,8 +35,8 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
       scope: required(
         choice(
           '--scope <scope>',
-          'read: clone, pull; write: also push; manage: also tokens, deletes, reconciles',
-          tokenScopes,
+          'read: pull; write: also push; gc: also gc; manage: also tokens and deletes',
+          grantScopes,
         ),
       ),
       label: option('--label <text>', 'purpose of the token'),

@@ -63,7 +63,12 @@ export function forecastNote({ fullOn, reason }: ForecastBody): string {
   return reason === null ? '' : noForecast[reason];
 }
 
-export const scopeText = { read: 'read', write: 'read and write', manage: 'manage' } as const;
+export const scopeText = {
+  read: 'read',
+  write: 'read and write',
+  gc: 'read, write, gc',
+  manage: 'manage',
+} as const;
 
 /** What people call a token. Who accepted an invitation says more than its id, which is the token's label. */
 export const tokenName = ({ label, user, tokenId }: Pick<SessionBody, 'label' | 'user' | 'tokenId'>) =>

@@ -202,27 +202,46 @@ const credentials = [
   'cookie: manage',
   // Of a git host, who may push to what the repo is linked to.
   'person',
+  'gc',
 ] as const;
 type Credential = (typeof credentials)[number];
 
 /** What each caller is told. `in`: let in, whatever comes of the request. */
 const table: Readonly<Record<Caller, Readonly<Record<Credential, 'in' | number>>>> = {
-  all: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
-  git: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 404, 401, 401, 401, 401, 401, 'in'),
+  all: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  git: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 404, 401, 401, 401, 401, 401, 'in', 'in'),
   // A 404 would make a clone never look for locks again.
-  locks: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 403, 401, 401, 401, 401, 401, 'in'),
-  verify: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401),
-  chunks: rowOf(404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404),
+  locks: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 403, 401, 401, 401, 401, 401, 'in', 'in'),
+  verify: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401),
+  chunks: rowOf(404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404, 404),
   // A token is no identity. A body without one is refused before anything is looked at.
-  identity: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  identity: rowOf(
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+    'in',
+  ),
   // A session makes no other one.
-  holder: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 403, 'in', 401, 401, 401, 401, 401, 401),
-  anybody: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401, 401),
-  session: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 'in', 'in', 'in', 'in', 401, 401),
-  reader: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 403, 404, 'in', 'in', 'in', 404, 401, 401),
-  writer: rowOf(401, 401, 'in', 403, 'in', 'in', 'in', 403, 404, 'in', 403, 'in', 404, 401, 401),
-  manager: rowOf(401, 401, 'in', 403, 403, 'in', 403, 403, 404, 'in', 403, 'in', 404, 401, 401),
-  operator: rowOf(401, 401, 'in', 401, 401, 401, 401, 401, 401, 'in', 401, 401, 401, 401, 401),
+  holder: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 403, 'in', 401, 401, 401, 401, 401, 401, 'in'),
+  anybody: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401, 401, 'in'),
+  session: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 'in', 'in', 'in', 'in', 401, 401, 401),
+  reader: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 403, 404, 'in', 'in', 'in', 404, 401, 401, 'in'),
+  writer: rowOf(401, 401, 'in', 403, 'in', 'in', 'in', 403, 404, 'in', 403, 'in', 404, 401, 401, 'in'),
+  collector: rowOf(401, 401, 'in', 403, 403, 'in', 403, 403, 404, 'in', 403, 'in', 404, 401, 401, 'in'),
+  manager: rowOf(401, 401, 'in', 403, 403, 'in', 403, 403, 404, 'in', 403, 'in', 404, 401, 401, 403),
+  operator: rowOf(401, 401, 'in', 401, 401, 401, 401, 401, 401, 'in', 401, 401, 401, 401, 401, 401),
 };
 
 function rowOf(...cells: ('in' | number)[]): Record<Credential, 'in' | number> {
@@ -269,6 +288,7 @@ function scopeTests(api: () => Api): void {
       held.manage = await made(tenant, { scope: 'manage' });
       held['one repo'] = await made(tenant, { scope: 'write', repos: ['game'] });
       held.prefix = await made(tenant, { scope: 'write', prefix: 'users/7/' });
+      held.gc = await made(tenant, { scope: 'gc' });
       held.foreign = await made(foreign.tenant, { scope: 'manage' });
       for (const who of ['operator', 'read', 'manage', 'foreign'] as const)
         held[`session: ${who}`] = await signIn(api(), held[who]);

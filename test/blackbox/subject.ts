@@ -38,7 +38,8 @@ interface AdoptedPlace {
  * Who may call each route. `all`: without credentials. `git`, `locks`: any token of the tenant. `verify`: the token of a
  * verify action. `chunks`: that of an action for a chunked upload. `identity`: who has an identity token. `holder`: any valid token. `anybody`: the same, or a session.
  * `session`: a session alone. `reader`: any token of the tenant, and the operator. `writer`: one that can push to the
- * repo, and the operator. `manager`: one with the scope manage, and the operator.
+ * repo, and the operator. `collector`: one with the scope
+ * gc or manage, and the operator. `manager`: one with the scope manage, and the operator.
  */
 export type Caller =
   | 'all'
@@ -52,5 +53,6 @@ export type Caller =
   | 'session'
   | 'reader'
   | 'writer'
+  | 'collector'
   | 'manager'
   | 'operator';

@@ -54,7 +54,9 @@ const ruleCommands = group('rule', 'Let CI jobs log in without a stored secret',
       match: required(
         option('--match <claim=value>', 'required claim; repeatable, also for one claim', eachMatch),
       ),
-      scope: required(choice('--scope <scope>', 'read: clone and pull; write: also push', ['read', 'write'])),
+      scope: required(
+        choice('--scope <scope>', 'read: pull; write: also push; gc: also gc', ['read', 'write', 'gc']),
+      ),
       repo: option('--repo <repo>', 'only for this repo; repeatable (default: all)', eachRepo),
       expires: option(
         '--expires <time>',

@@ -23,7 +23,7 @@ import { checkClone, scanClone } from '../../git/clone.ts';
 import { type AtTips, keepByRule, type Ruled, readTips } from '../../git/keep-rule.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { objectPages } from '../../list-pages.ts';
-import { collect, managerToken } from '../../options.ts';
+import { collect } from '../../options.ts';
 import { pollMs, WaitLine, waitUntilEnded } from '../../progress.ts';
 import { formatAge, formatCount, formatObjects, formatSum, formatUntil, shellWords } from '../../render.ts';
 import { renderTable } from '../../table.ts';
@@ -90,7 +90,7 @@ const gcCommand = {
   description: 'Free unneeded objects, and old versions by a rule',
   operands: ofRepo,
   options: gcOptions,
-  wanted: managerToken,
+  wanted: 'the admin token, or one of the tenant with the scope gc or manage',
 };
 
 /** `gc`, and what it was in the release before. */

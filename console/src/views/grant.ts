@@ -4,7 +4,7 @@ import type { Field, Values } from './form.tsx';
 /** What somebody may do, of which repos and for how long: of a token, and of an invitation. */
 type Grant = Values<'scope' | 'repos' | 'seconds'>;
 
-export type Scope = keyof typeof scopeText;
+export type Scope = Exclude<keyof typeof scopeText, 'gc'>;
 
 export const usualGrant: Grant = { scope: 'write', repos: '', seconds: '7776000' };
 
@@ -15,7 +15,10 @@ const lifetimes = [
   ['', 'Never'],
 ] as const;
 
-export const scopeField = { name: 'scope', label: 'Scope', options: Object.entries(scopeText) } as const;
+/** The command line makes those for gc. */
+const scopes = Object.entries(scopeText).filter(([scope]) => scope !== 'gc');
+
+export const scopeField = { name: 'scope', label: 'Scope', options: scopes } as const;
 
 /** @param options.mayNever whether it may never expire. */
 export function grantFields(

@@ -95,6 +95,7 @@ export interface TokenGrant {
   readonly prefix?: string | undefined;
   /** Repos that it can push to although its scope is `read`. */
   readonly writeRepos?: readonly string[];
+  readonly mayGc?: true;
   /** The rule that it is given by. It's worth nothing once that is deleted. */
   readonly ruleId?: string;
   /** How long it is valid. Without it: until it is revoked. */
@@ -200,6 +201,7 @@ async function putToken(
     repos = null,
     prefix,
     writeRepos,
+    mayGc,
     ruleId,
     lifetimeMs = null,
   } = grant;
@@ -213,6 +215,7 @@ async function putToken(
     repos,
     ...(prefix !== undefined && { prefix }),
     ...(writeRepos !== undefined && { writeRepos }),
+    ...(mayGc && { mayGc }),
     ...(ruleId !== undefined && { ruleId }),
     createdAtMs,
     expiresAtMs: lifetimeMs === null ? null : createdAtMs + lifetimeMs,

@@ -16,6 +16,8 @@ export type AccessKind =
   | 'asker'
   /** The operator's token, or one of the tenant that can push to the repo of the path. */
   | 'writer'
+  /** The same, if it may collect garbage. */
+  | 'collector'
   /** Any valid token: the operator's, or of any tenant. */
   | 'holder'
   /** The same, or a session of the console. */
@@ -101,7 +103,7 @@ export interface RouteContract {
  What a
  * writer uploads is as little audited as what git-lfs pushes.
  */
-type AuditedAccess = 'admin' | 'manager' | 'auditor' | 'reader';
+type AuditedAccess = 'admin' | 'manager' | 'collector' | 'auditor' | 'reader';
 type Audit =
   | { readonly access: AuditedAccess | 'writer'; readonly action: AuditAction }
   | { readonly access: Exclude<AccessKind, AuditedAccess>; readonly action?: never };
@@ -129,7 +131,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
     ...when(access !== 'anyone', 'two-logins', 'unauthorized'),
     ...when(isIdentity, 'issuer-unavailable'),
     ...when(access === 'session' || access === 'anybody', 'session-ended'),
-    ...when(access === 'manager' || access === 'auditor' || access === 'writer', 'scope-too-small'),
+    ...when(['manager', 'auditor', 'writer', 'collector'].includes(access), 'scope-too-small'),
     ...when(!isOpen && access !== 'admin' && access !== 'session', 'beyond-prefix', 'tenant-suspended'),
     ...when(needsHostCheck(contract), 'sign-in-again'),
     ...when(!isOpen, 'invalid-query'),

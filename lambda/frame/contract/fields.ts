@@ -3,7 +3,7 @@ import { repoNamed, repoPattern } from '../../core/rules/names.ts';
 import { isPlainText } from '../../core/rules/text.ts';
 import { storageClasses } from '../../core/store/rules/storage-class.ts';
 import { fileNameBytesMax, isFilePrefix } from '../access/rules/file-names.ts';
-import { tokenScopes } from '../access/rules/tokens.ts';
+import { grantScopes, tokenScopes } from '../access/rules/tokens.ts';
 
 /**
  * Fields that several requests and answers of the management API have. Handlers answer by the schemas of their
@@ -26,6 +26,7 @@ export const namesOrNull = names.nullable();
 export const onlyTrue = z.literal(true).optional();
 
 export const scope = z.enum(tokenScopes);
+export const grantScope = z.enum(grantScopes);
 
 const repoRule = 'must be the name of a repo';
 

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { answer, type Contract } from './contract.ts';
-import { names, namesOrNull, scope, stringOrNull, time, timeOrNull } from './fields.ts';
+import { grantScope, names, namesOrNull, stringOrNull, time, timeOrNull } from './fields.ts';
 
 const sessionSchema = z
   .object({
     kind: z.enum(['operator', 'tenant']).describe("The token's owner: the operator or a tenant."),
     tenant: stringOrNull.describe('null: the operator.'),
     tokenId: stringOrNull,
-    scope: scope.nullable().describe('null: the operator.'),
+    scope: grantScope.nullable().describe('null: the operator.'),
     label: stringOrNull,
     user: stringOrNull,
     repos: namesOrNull.describe('Its repos. null: all.'),

@@ -3,10 +3,10 @@ import { repoPattern } from '../../core/rules/names.ts';
 import { answer, type Contract, managed } from './contract.ts';
 import {
   filePrefix,
+  grantScope,
   namesOrNull,
   page,
   pageQuery,
-  scope,
   stringOrNull,
   text,
   time,
@@ -55,8 +55,8 @@ export const manageWithRepos = {
 
 export const createTokenBody = z
   .strictObject({
-    scope: scope.describe(
-      "read: clone and pull. write: also push. manage: also tokens, deletes and reconciles, but not the tenant's limit.",
+    scope: grantScope.describe(
+      "read: clone and pull. write: also push. gc: also garbage collection, without force. manage: also tokens, deletes and reconciles, but not the tenant's limit.",
     ),
     label: text('Its purpose.').optional(),
     user: text('Its user, such as a name or e-mail address: the owner of locks.').optional(),
@@ -82,7 +82,7 @@ export const createTokenBody = z
 const tokenSchema = z
   .object({
     tokenId: z.string().describe("Identifies the token in lists. It isn't a secret."),
-    scope,
+    scope: grantScope,
     label: stringOrNull,
     user: stringOrNull.describe('Its user. null: none was set.'),
     repos: namesOrNull.describe('Its repos. null: all.'),

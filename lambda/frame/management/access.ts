@@ -6,6 +6,7 @@ import { suspension } from '../access/rules/suspension.ts';
 import {
   beyondPrefix,
   isForRepo,
+  mayCollect,
   mayPush,
   type SessionRecord,
   type TokenRecord,
@@ -113,20 +114,27 @@ export async function managerAccess(
   return ifManager(await readerAccess(deps, event));
 }
 
-/** Lets the operator, and the tokens that can push to the repo of the path, pass. */
-export async function writerAccess(
-  deps: ReaderDeps,
-  event: APIGatewayProxyEventV2,
-): Promise<Access<{ tenant: TenantRecord } & Reader>> {
-  const access = await readerAccess(deps, event);
-  if (!access.ok || !access.token) return access;
-  const repo = pathRepo(event);
-  const { tenant } = access.tenant;
-  if (repo === undefined || !isForRepo(access.token, repo))
-    return { ok: false, response: repoNotFound(tenant) };
-  const detail = `This requires a token with the write or manage scope for ${tenant}/${repo}.`;
-  return mayPush(access.token, repo) ? access : { ok: false, response: problem('scope-too-small', detail) };
-}
+/** Lets the operator, and the tokens that may do something with the repo of the path, pass. @param scope the least. */
+const repoAccess =
+  (may: (token: TokenRecord, repo: string) => boolean, scope: string) =>
+  async (
+    deps: ReaderDeps,
+    event: APIGatewayProxyEventV2,
+  ): Promise<Access<{ tenant: TenantRecord } & Reader>> => {
+    const access = await readerAccess(deps, event);
+    if (!access.ok || !access.token) return access;
+    const repo = pathRepo(event);
+    const { tenant } = access.tenant;
+    if (repo === undefined || !isForRepo(access.token, repo))
+      return { ok: false, response: repoNotFound(tenant) };
+    const detail = `This requires a token with the ${scope} or manage scope for ${tenant}/${repo}.`;
+    return may(access.token, repo) ? access : { ok: false, response: problem('scope-too-small', detail) };
+  };
+
+/** Those that can push to it. */
+export const writerAccess = repoAccess(mayPush, 'write');
+/** Those that may collect its garbage. */
+export const collectorAccess = repoAccess(mayCollect, 'gc');
 
 /** Whether they administer the tenant, and so may know of its other tokens. */
 export function isManager({ isAdmin, token }: Reader): boolean {

@@ -1,5 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
-import { hostCheckMs, type SessionRecord } from '../access/rules/tokens.ts';
+import { hostCheckMs, type SessionRecord, scopeOf } from '../access/rules/tokens.ts';
 import { beginSession, endSession, type Holder } from '../access/tokens.ts';
 import { json, noContent } from '../api/http.ts';
 import { iso } from '../contract/fields.ts';
@@ -41,7 +41,7 @@ function sessionBody(
     kind: token ? 'tenant' : 'operator',
     tenant: token?.tenant ?? null,
     tokenId: token?.tokenId ?? null,
-    scope: token?.scope ?? null,
+    scope: token ? scopeOf(token) : null,
     label: token?.label ?? null,
     user: token?.user ?? null,
     repos: token?.repos ? [...token.repos] : null,

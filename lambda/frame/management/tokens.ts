@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { AccessPorts } from '../access/ports.ts';
-import { isListed, type TokenRecord } from '../access/rules/tokens.ts';
+import { isListed, rightsOf, scopeOf, type TokenRecord } from '../access/rules/tokens.ts';
 import { createToken, createTokenOnce } from '../access/tokens.ts';
 import { json, noContent, type Refusal } from '../api/http.ts';
 import { problem } from '../api/problems.ts';
@@ -34,7 +34,7 @@ export const tokenOperations = operationsFor<Needs>()(tokenContract, {
   ) => {
     const { scope, label = null, user = null, repos = null, prefix, expiresInSeconds = null } = body;
     const lifetimeMs = expiresInSeconds === null ? null : expiresInSeconds * 1000;
-    const grant = { tenant, scope, label, user, repos, prefix, lifetimeMs };
+    const grant = { tenant, ...rightsOf(scope), label, user, repos, prefix, lifetimeMs };
     const outcome =
       requestKey === undefined
         ? { kind: 'created' as const, ...(await createToken(deps, grant)) }
@@ -85,10 +85,10 @@ function tokenNotFound(tenant: string): Refusal {
 }
 
 export function tokenBody(token: TokenRecord): TokenBody {
-  const { tokenId, scope, label, user, repos, prefix, createdAtMs, expiresAtMs, lastUsedAtMs } = token;
+  const { tokenId, label, user, repos, prefix, createdAtMs, expiresAtMs, lastUsedAtMs } = token;
   return {
     tokenId,
-    scope,
+    scope: scopeOf(token),
     label,
     user,
     repos: repos && [...repos],

@@ -55,6 +55,8 @@ const ttlSecondsMax = 12 * 60 * 60;
 const ttlRule = `must be a whole number of seconds from ${ttlSecondsMin} to ${ttlSecondsMax} (12 hours)`;
 export const ttlSecondsDefault = 3600;
 
+const ciScope = z.enum(['read', 'write', 'gc']);
+
 export const createRuleBody = z
   .strictObject({
     issuer: z
@@ -68,7 +70,7 @@ export const createRuleBody = z
     ).describe(
       'Claim → its required value, or a list of accepted values. All claims must match exactly; `ref` can end in `*`. GitHub: `repository_id` or `repository_owner_id` is required. GitLab: `project_id` or `namespace_id`. To push, GitHub also requires `ref` (before a `*`: `refs/heads/` or `refs/tags/` and one more character) or `environment`. GitLab requires `ref_path`, or `ref` with `ref_type=branch` or `ref_protected=true`, or `environment` with `environment_protected=true` or `ref_protected=true`.',
     ),
-    scope: z.enum(['read', 'write']),
+    scope: ciScope,
     repos: tokenRepos.nullable().optional().describe('Repos of its tokens. null: all of the tenant.'),
     ttlSeconds: z
       .int(ttlRule)
@@ -84,7 +86,7 @@ const exchangeRuleSchema = z
     ruleId: z.string(),
     issuer: z.string(),
     match: z.record(z.string(), names),
-    scope: z.enum(['read', 'write']),
+    scope: ciScope,
     repos: namesOrNull.describe('null: all.'),
     ttlSeconds: z.int().min(1),
     createdAt: time,
@@ -106,7 +108,7 @@ const exchangedTokenSchema = z
     tenant: z.string(),
     token: z.string().describe("The secret, returned once. It isn't stored."),
     tokenId: z.string(),
-    scope: z.enum(['read', 'write']),
+    scope: ciScope,
     repos: namesOrNull.describe('Its repos. null: all.'),
     expiresAt: time,
   })

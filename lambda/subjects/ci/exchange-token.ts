@@ -3,6 +3,7 @@ import { sha256Hex } from '../../core/rules/hash.ts';
 import { plainText } from '../../core/rules/text.ts';
 import { audited } from '../../frame/access/audit.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
+import { scopeOf } from '../../frame/access/rules/tokens.ts';
 import { claimToken, type GivenToken, givenToken, givenVerdict } from '../../frame/access/tokens.ts';
 import type { CiPorts } from './ports.ts';
 import { bestRule } from './rules/identities.ts';
@@ -45,10 +46,11 @@ export async function exchangeToken(
     const isThere = record?.closedAtMs === null;
     return { kind: 'rejected', reason: isThere ? 'no rule lets it in' : "the tenant doesn't exist" };
   }
-  const { scope, repos, lifetimeMs } = rule;
+  const { scope, mayGc, repos, lifetimeMs } = rule;
   const grant = {
     tenant,
     scope,
+    ...(mayGc && { mayGc }),
     repos,
     lifetimeMs,
     user: nameOf(identity.claims['sub']),
@@ -70,7 +72,7 @@ export async function exchangeToken(
     run: async (trail) => {
       const created = await claim.create();
       const { tokenId, expiresAtMs } = created.record;
-      trail.became({ tokenId, scope, repos, user: grant.user, expiresAtMs });
+      trail.became({ tokenId, scope: scopeOf(rule), repos, user: grant.user, expiresAtMs });
       return givenToken(deps, created);
     },
     verdictOf: givenVerdict,

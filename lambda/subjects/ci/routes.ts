@@ -1,6 +1,6 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { sha256Hex } from '../../core/rules/hash.ts';
-import type { TokenRecord } from '../../frame/access/rules/tokens.ts';
+import { rightsOf, scopeOf, type TokenRecord } from '../../frame/access/rules/tokens.ts';
 import { json, noContent } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
@@ -24,7 +24,7 @@ export const exchangeOperations = operationsFor<Needs>()(exchangeContract, {
   },
 
   'POST /v1/tenants/{tenant}/exchange-rules': async (deps, { tenant: { tenant }, body, trail }) => {
-    const { scope, repos = null, ttlSeconds = ttlSecondsDefault } = body;
+    const { repos = null, ttlSeconds = ttlSecondsDefault } = body;
     const issuer = deps.issuers.find((each) => each.issuer === body.issuer);
     if (!issuer) {
       const known = deps.issuers.map((each) => each.issuer).join(', ') || 'none';
@@ -36,7 +36,8 @@ export const exchangeOperations = operationsFor<Needs>()(exchangeContract, {
         typeof values === 'string' ? [values] : values,
       ]),
     );
-    const wrong = wrongRule({ match, scope }, issuer);
+    const rights = rightsOf(body.scope);
+    const wrong = wrongRule({ match, ...rights }, issuer);
     if (wrong) return problem('invalid-body', `match: ${wrong}.`);
     if ((await deps.exchangeRules.list(tenant)).length >= exchangeRulesMax)
       return problem('rules-full', `${tenant} has ${exchangeRulesMax} rules, the maximum. Delete one first.`);
@@ -45,7 +46,7 @@ export const exchangeOperations = operationsFor<Needs>()(exchangeContract, {
       tenant,
       issuer: issuer.issuer,
       match,
-      scope,
+      ...rights,
       repos,
       lifetimeMs: ttlSeconds * 1000,
       createdAtMs: deps.clock.nowMs(),
@@ -73,12 +74,12 @@ export const exchangeOperations = operationsFor<Needs>()(exchangeContract, {
 
 /** @param issuers those of the stage. */
 function exchangeRuleBody(rule: ExchangeRule, issuers: readonly IdentityIssuer[]): ExchangeRuleBody {
-  const { id, issuer, match, scope, repos, lifetimeMs, createdAtMs } = rule;
+  const { id, issuer, match, repos, lifetimeMs, createdAtMs } = rule;
   return {
     ruleId: id,
     issuer,
     match: Object.fromEntries(Object.entries(match).map(([claim, values]) => [claim, [...values]])),
-    scope,
+    scope: scopeOf(rule),
     repos: repos && [...repos],
     ttlSeconds: lifetimeMs / 1000,
     createdAt: iso(createdAtMs),
@@ -93,12 +94,13 @@ function warningOf(rule: ExchangeRule, issuers: readonly IdentityIssuer[]): stri
 }
 
 export function exchangedTokenBody(token: string, record: TokenRecord): ExchangedTokenBody {
-  const { tenant, tokenId, scope, repos, expiresAtMs } = record;
+  const { tenant, tokenId, repos, expiresAtMs } = record;
+  const scope = scopeOf(record);
   return {
     tenant,
     token,
     tokenId,
-    scope: scope === 'read' ? 'read' : 'write',
+    scope: scope === 'manage' ? 'write' : scope,
     repos: repos && [...repos],
     expiresAt: iso(expiresAtMs ?? record.createdAtMs),
   };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { oidPattern } from '../../core/rules/names.ts';
 import { prefixBytes, prefixesMax } from '../../core/rules/prefix-set.ts';
+import type { AuditAction } from '../../frame/access/rules/audit.ts';
 import { answer, type Contract, managed } from '../../frame/contract/contract.ts';
 import { bytes, count, time, timeOrNull } from '../../frame/contract/fields.ts';
 import { oid } from '../../frame/contract/objects.ts';
@@ -39,10 +40,10 @@ const gcRunBody = z
   .strictObject({
     reachableSet: z.strictObject(reachableSet).describe('As it was uploaded.'),
     dryRun: z.boolean().optional().meta({ default: true, description: 'Only show what would be deleted.' }),
-    force: z
-      .boolean()
-      .optional()
-      .meta({ default: false, description: "Delete even if it's more than half of the bytes." }),
+    force: z.boolean().optional().meta({
+      default: false,
+      description: "Delete even if it's more than half of the bytes. The scope gc can't.",
+    }),
     minAgeDays: z
       .int()
       .min(0)
@@ -154,22 +155,26 @@ const found = {
   lists: [{ url: 'https://…' }],
 };
 
+/** What who may collect garbage can change. */
+const collecting = <A extends AuditAction>(action: A) =>
+  ({ ...managed(action), access: 'collector' }) as const;
+
 export const gcContract = {
   'GET /v1/tenants/{tenant}/repos/{repo}/gc': {
     id: 'getGc',
     summary: 'The current or last garbage collection of a repo',
     description:
       'Each response has new URLs for the lists of candidates: up to 100, with 10,000 objects each.',
-    access: 'manager',
+    access: 'collector',
     answers: { 200: answer('Garbage collection.', gcSchema, { ...opened, mayRun: true, run, found }) },
-    problems: ['gc-not-found'],
+    problems: ['repo-not-found', 'gc-not-found'],
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/gc': {
     id: 'openGc',
     summary: 'Open garbage collection: from now on, pushes protect their objects',
     description:
       'If one is open, it stays. Wait until `snapshotFrom`. Then list the refs, scan a full clone, send the reachable set, and start a run. `lfs-quota gc` does all of it.',
-    ...managed('gc.open'),
+    ...collecting('gc.open'),
     body: { schema: openGcBody, example: {} },
     answers: { 201: answer('It is open.', gcSchema, opened) },
     problems: ['repo-not-found', 'wrong-kind', 'gc-ending'],
@@ -179,7 +184,7 @@ export const gcContract = {
     summary: 'Cancel garbage collection',
     description:
       "Objects that aren't deleted yet stay, except up to 1,000 that are being deleted at this moment.",
-    access: 'manager',
+    access: 'collector',
     action: 'gc.cancel',
     answers: {
       200: answer("Garbage collection's new state.", gcSchema, {
@@ -188,14 +193,14 @@ export const gcContract = {
         endedAt: '2026-11-21T05:10:00Z',
       }),
     },
-    problems: ['gc-not-found', 'gc-running'],
+    problems: ['repo-not-found', 'gc-not-found', 'gc-running'],
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': {
     id: 'signReachableSet',
     summary: 'A URL to send a reachable set to',
     description:
       'A reachable set is a file with the first 8 bytes of each oid that a commit references. The URL signs its length and SHA-256.',
-    ...managed('gc.reachable-set'),
+    ...collecting('gc.reachable-set'),
     body: { schema: reachableSetBody, example: { objects: 2900, sha256 } },
     answers: {
       200: answer('The URL.', signedReachableSetSchema, {
@@ -203,13 +208,13 @@ export const gcContract = {
         headers: { 'x-amz-checksum-sha256': '47DEQpj8HBSa…' },
       }),
     },
-    problems: ['gc-not-found', 'gc-too-early', 'gc-running'],
+    problems: ['repo-not-found', 'gc-not-found', 'gc-too-early', 'gc-running'],
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': {
     id: 'runGc',
     summary: 'Find unreferenced objects, and optionally delete them',
     description: 'A dry run by default. After it, you can run again.',
-    ...managed('gc.run'),
+    ...collecting('gc.run'),
     body: {
       schema: gcRunBody,
       example: { reachableSet: { objects: 2900, sha256 }, dryRun: true, minAgeDays: 7 },
@@ -221,6 +226,6 @@ export const gcContract = {
         run,
       }),
     },
-    problems: ['gc-not-found', 'gc-too-early', 'gc-running'],
+    problems: ['repo-not-found', 'gc-not-found', 'gc-too-early', 'gc-running'],
   },
 } as const satisfies Contract;

@@ -3,6 +3,7 @@ import { formatBytes } from '../../core/rules/sizes.ts';
 import { json, pathRepo, type Refusal } from '../../frame/api/http.ts';
 import { problem, repoNotFound } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
+import { isManager } from '../../frame/management/access.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
 import { day, type GcBody, gcContract, minAgeDaysDefault } from './contract.ts';
 import { cancelGc, type NotReady, openGc, readGc, signReachableSet, startRun } from './gc.ts';
@@ -73,9 +74,15 @@ export const gcOperations = operationsFor<Needs>()(gcContract, {
     return json(200, { url: outcome.put.href, headers: outcome.put.header });
   },
 
-  'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': async (deps, { tenant: { tenant }, body, event }) => {
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': async (
+    deps,
+    { tenant: { tenant }, body, event, ...reader },
+  ) => {
     const repo = pathRepo(event);
     if (repo === undefined) return noGc(tenant);
+    // A stolen job frees no more than half.
+    if (body.force && !isManager(reader))
+      return problem('scope-too-small', 'force requires the admin token, or one with the manage scope.');
     const { reachableSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault, rule } = body;
     const outcome = await startRun(deps, {
       tenant,

@@ -86,7 +86,7 @@ describeWith(shell('bash'), () => {
   const examples: [words: string[], offered: string[]][] = [
     [
       ['token', 'create', 'acme', '--scope', ''],
-      ['read', 'write', 'manage'],
+      ['read', 'write', 'gc', 'manage'],
     ],
     [['token', 'create', '--scope', 'm'], ['manage']],
     [
@@ -142,7 +142,7 @@ describeWith(shell('fish'), () => {
   const examples: [line: string, offered: string[]][] = [
     ['lfs-quota ten', ['tenant']],
     ['lfs-quota tenant d', ['delete', 'download-limit']],
-    ['lfs-quota token create acme --scope ', ['manage', 'read', 'write']],
+    ['lfs-quota token create acme --scope ', ['gc', 'manage', 'read', 'write']],
     ['lfs-quota export start --repo list --format=', ['--format=tar', '--format=zip']],
     ['lfs-quota tenant new-repos acme ', ['created', 'pushed']],
     ['lfs-quota usage acme --wa', ['--watch']],

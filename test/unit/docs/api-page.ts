@@ -11,6 +11,7 @@ const who: Readonly<Record<AccessKind, string>> = {
   reader: 'read',
   asker: 'read',
   writer: 'write',
+  collector: 'gc',
   holder: 'any token',
   anybody: 'any token, session',
   session: 'session',

@@ -8,6 +8,21 @@ import { nameOfHostUser } from './host-user.ts';
 export const tokenScopes = ['read', 'write', 'manage'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
+/** What is asked for, and shown: `gc` is `write`, and may also collect garbage. */
+export const grantScopes = ['read', 'write', 'gc', 'manage'] as const;
+
+/** A scope as it is stored. A version that doesn't know `gc` reads it as `write`. */
+export const rightsOf = <S extends (typeof grantScopes)[number]>(
+  scope: S,
+): { scope: Exclude<S, 'gc'> | 'write'; mayGc?: true } => ({
+  scope: (scope === 'gc' ? 'write' : scope) as Exclude<S, 'gc'> | 'write',
+  ...(scope === 'gc' && { mayGc: true as const }),
+});
+
+/** A stored scope, as it is shown. */
+export const scopeOf = <S extends TokenScope>({ scope, mayGc }: { scope: S; mayGc?: true | undefined }) =>
+  mayGc ? ('gc' as const) : scope;
+
 export const tokenSchema = z.object({
   /** Public: identifies the token in lists, and to revoke it. */
   tokenId: z.string(),
@@ -28,6 +43,8 @@ export const tokenSchema = z.object({
   parentId: z.string().optional(),
   /** Repos that it can push to although its scope is `read`. */
   writeRepos: z.array(z.string()).optional(),
+  /** With the scope `write`: garbage collection, never of more than half. */
+  mayGc: z.literal(true).optional(),
   /** Who signed in with a git host. Nobody has the secret of such a token: only sessions stand below it. */
   hostUser: z.object({ id: z.string(), login: z.string() }).optional(),
   /** By what they may. */
@@ -72,6 +89,10 @@ export function mayPush(
 ): boolean {
   return scope !== 'read' || writeRepos?.includes(repo) === true;
 }
+
+/** Whether a token may collect garbage of a repo that it is for. */
+export const mayCollect = ({ scope, mayGc }: Pick<TokenRecord, 'scope' | 'mayGc'>) =>
+  scope === 'manage' || mayGc === true;
 
 /**
  * Why a token with a prefix may not do what is asked. undefined: it may, or has none.

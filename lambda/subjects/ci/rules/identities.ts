@@ -67,6 +67,8 @@ export const ruleSchema = z.object({
   /** Claim → the values of which it must have one. All claims must match. A `ref` may end in `*`. */
   match: z.record(z.string(), z.array(z.string())),
   scope: z.enum(['read', 'write']),
+  /** Its tokens may collect garbage. */
+  mayGc: z.literal(true).optional(),
   /** null: all repos of the tenant. */
   repos: nullable(z.array(z.string())),
   /** How long a token is valid that it gives. */
@@ -161,7 +163,8 @@ export function bestRule(
   rules: readonly ExchangeRule[],
   identity: { issuer: string; claims: Claims },
 ): ExchangeRule | undefined {
-  const rank = (rule: ExchangeRule) => (rule.scope === 'write' ? 0 : 2) + (rule.repos === null ? 0 : 1);
+  const rank = (rule: ExchangeRule) =>
+    (rule.mayGc ? -2 : rule.scope === 'write' ? 0 : 2) + (rule.repos === null ? 0 : 1);
   const [best] = rules
     .filter((rule) => letsIn(rule, identity))
     .sort((a, b) => rank(a) - rank(b) || a.createdAtMs - b.createdAtMs || compareKeys(a.id, b.id));

@@ -98,6 +98,17 @@ function gcTests(api: () => Api): void {
     expectCode(answer, [403, 'scope-too-small']);
   });
 
+  it('is for tokens with the scope gc, but not by force', async () => {
+    const { token } = await api().newToken(tenant, { scope: 'gc', repos: ['game'] });
+    const as = (method: string, path: string, body?: object) => api().as(basic(token), method, path, body);
+    expect(read(await as('GET', pathOf()), 200)).toMatchObject({ state: 'watching' });
+    const forced = await as('POST', `${pathOf()}/run`, { reachableSet, force: true });
+    expectCode(forced, [403, 'scope-too-small']);
+    expectCode(await as('POST', `${pathOf()}/run`, { reachableSet }), [409, 'gc-too-early']);
+    expectCode(await as('GET', pathOf('other')), [404, 'repo-not-found']);
+    expectCode(await as('GET', `/v1/tenants/${tenant}/tokens`), [403, 'scope-too-small']);
+  });
+
   it('lets pushes go on meanwhile', async () => {
     const more = objectOf(20);
     await push(api(), { ...own, repo: 'game' }, [more]);
@@ -117,11 +128,11 @@ function gcTests(api: () => Api): void {
 /** All that the suite asks of this subject. */
 export const gcSubject: Subject = {
   callers: {
-    'GET /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
-    'POST /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
-    'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
-    'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'manager',
-    'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'manager',
+    'GET /v1/tenants/{tenant}/repos/{repo}/gc': 'collector',
+    'POST /v1/tenants/{tenant}/repos/{repo}/gc': 'collector',
+    'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': 'collector',
+    'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'collector',
+    'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'collector',
   },
   tests: (api) => {
     describe('gc runs', () => gcTests(api));

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { examples } from '../../../../../cli/program.ts';
+import { rightsOf } from '../../../../../lambda/frame/access/rules/tokens.ts';
 import { createRuleBody } from '../../../../../lambda/subjects/ci/contract.ts';
 import { publicIssuers, wrongRule } from '../../../../../lambda/subjects/ci/rules/identities.ts';
 import { exampleAnswer } from '../../api-examples.ts';
@@ -19,6 +20,6 @@ it.each(examples['rule create']?.map(([line]) => line) ?? [])(
     const match = Object.fromEntries(
       Object.entries(rule.match).map(([entry, values]) => [entry, [values].flat()]),
     );
-    expect(wrongRule({ ...rule, match }, issuer)).toBe(undefined);
+    expect(wrongRule({ ...rightsOf(rule.scope), match }, issuer)).toBe(undefined);
   },
 );

@@ -88,7 +88,8 @@ describe('a user of a git host', () => {
     const all: [string, RouteContract][] = Object.entries(contract);
     const asked = all.filter(([, each]) => needsHostCheck(each)).map(([route]) => route);
     const changing = all.filter(
-      ([route, { access }]) => ['manager', 'reader', 'writer'].includes(access) && !route.startsWith('GET '),
+      ([route, { access }]) =>
+        ['manager', 'reader', 'writer', 'collector'].includes(access) && !route.startsWith('GET '),
     );
     expect(asked).toEqual(changing.map(([route]) => route));
     expect(asked).toEqual(

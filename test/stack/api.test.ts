@@ -160,6 +160,7 @@ describe('the API', () => {
       'GET /openapi.json': other,
       'POST /v1/tenants/{tenant}/exchange': other,
       'POST /v1/invitations/accept': other,
+      'POST /v1/console-links/open': other,
       'POST /v1/device': other,
       'GET /sign-in/{host}': other,
       'GET /v1/sign-in': other,

@@ -116,6 +116,7 @@ const things: Readonly<Record<string, string | What>> = {
   usage: named('byte-hours', 'of ', 'hour'),
   invitation: named('an invitation', 'for ', 'user'),
   'invitation.accept': 'an invitation',
+  'console-link': 'a console link',
   'device.approve': named('a command line', 'on ', 'machine'),
   organization: named('the organization', '', 'name', 'organizationId'),
   'user.end': named('the user', '', 'user', 'hostUser'),

@@ -60,6 +60,35 @@ const acceptBody = z
   })
   .meta({ id: 'AcceptInvitation' });
 
+export const consoleLinkSecondsDefault = 300;
+const linkSecondsRule = 'must be 60 to 3600 seconds';
+
+const createConsoleLinkBody = z
+  .strictObject({
+    scope,
+    user: text('User of the session, shown in the audit log.').optional(),
+    expiresInSeconds: z
+      .int(linkSecondsRule)
+      .min(60, linkSecondsRule)
+      .max(3600, linkSecondsRule)
+      .optional()
+      .meta({ default: consoleLinkSecondsDefault, description: 'How long the link works.' }),
+  })
+  .meta({ id: 'CreateConsoleLink' });
+
+const consoleLinkSchema = z
+  .object({
+    scope,
+    user: stringOrNull,
+    expiresAt: time.describe('When the link expires.'),
+    link: z
+      .string()
+      .describe('The one-time link, returned once. Its secret never reaches a log or a Referer.'),
+  })
+  .meta({ id: 'ConsoleLink' });
+
+const openConsoleBody = acceptBody.pick({ secret: true }).meta({ id: 'OpenConsole' });
+
 const startDeviceBody = z
   .strictObject({ machine: text('User and machine, shown before the approval.').unwrap() })
   .meta({ id: 'StartDevice' });
@@ -172,6 +201,39 @@ export const invitationContract = {
       }),
     },
     problems: ['invitation-not-found', 'tenant-suspended'],
+  },
+  'POST /v1/tenants/{tenant}/console-links': {
+    id: 'createConsoleLink',
+    summary: 'Create a one-time link into the console',
+    description:
+      'For a button of your app. The first to open it is signed in, for up to 12 hours. To end that, revoke its token, which is labeled `console link …`.',
+    access: 'admin',
+    onlyOpen: true,
+    action: 'console-link.create',
+    body: { schema: createConsoleLinkBody, example: { scope: 'manage', user: 'ada' } },
+    answers: {
+      201: answer('The link.', consoleLinkSchema, {
+        scope: 'manage',
+        user: 'ada',
+        expiresAt: '2026-11-21T05:05:00Z',
+        link: 'https://lfs.example.com/#_open/acme.lfsi_…',
+      }),
+    },
+    problems: ['invitations-full'],
+  },
+  'POST /v1/console-links/open': {
+    id: 'openConsole',
+    summary: 'Open the console by its one-time link',
+    description:
+      'Only for the console: it sets its session cookie. A wrong, used or expired link always gets the same 404.',
+    access: 'anyone',
+    body: { schema: openConsoleBody, bytesMax: strangerBodyBytesMax, example: { secret: 'acme.lfsi_…' } },
+    answers: {
+      200: answer('A session has started.', z.object({ tenant: z.string() }).meta({ id: 'OpenedConsole' }), {
+        tenant: 'acme',
+      }),
+    },
+    problems: ['link-not-found', 'tenant-suspended'],
   },
   'POST /v1/device': {
     id: 'startDevice',

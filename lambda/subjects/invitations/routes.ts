@@ -4,9 +4,17 @@ import { sameDigest, sha256Hex } from '../../core/rules/hash.ts';
 import { audited } from '../../frame/access/audit.ts';
 import type { AccessPorts } from '../../frame/access/ports.ts';
 import { suspension } from '../../frame/access/rules/suspension.ts';
-import { lastingTokenId, type TokenRecord, tokenIdOf } from '../../frame/access/rules/tokens.ts';
 import {
+  lastingTokenId,
+  type SessionRecord,
+  sessionLifetimeMs,
+  type TokenRecord,
+  tokenIdOf,
+} from '../../frame/access/rules/tokens.ts';
+import {
+  beginSession,
   claimToken,
+  createToken,
   type GivenToken,
   givenToken,
   givenVerdict,
@@ -15,7 +23,7 @@ import {
 import { baseUrl, json, noContent } from '../../frame/api/http.ts';
 import { problem } from '../../frame/api/problems.ts';
 import { iso } from '../../frame/contract/fields.ts';
-import { isManager } from '../../frame/management/access.ts';
+import { isFromConsole, isManager, setCookie } from '../../frame/management/access.ts';
 import {
   jsonBody,
   type Operation,
@@ -24,7 +32,12 @@ import {
   readRequestKey,
 } from '../../frame/management/operations.ts';
 import { tokenBody } from '../../frame/management/tokens.ts';
-import { type InvitationBody, invitationContract, invitedSecondsDefault } from './contract.ts';
+import {
+  consoleLinkSecondsDefault,
+  type InvitationBody,
+  invitationContract,
+  invitedSecondsDefault,
+} from './contract.ts';
 import type { InvitationPorts } from './ports.ts';
 import {
   acceptedAgainMs,
@@ -42,7 +55,7 @@ import {
   userCodeFrom,
 } from './rules/invitations.ts';
 
-type Invited = Pick<InvitationRecord, 'tenant' | 'scope' | 'repos' | 'user' | 'lifetimeMs'>;
+type Invited = Pick<InvitationRecord, 'tenant' | 'scope' | 'repos' | 'user' | 'lifetimeMs' | 'opensConsole'>;
 
 /** Who invites. @param token undefined: the operator. */
 type Inviter = { readonly token: TokenRecord | undefined };
@@ -53,10 +66,10 @@ type InviteOutcome =
   /** The tenant has as many as it can. */
   | { readonly kind: 'full' };
 
-/** Makes an invitation to a tenant that exists. @throws {LedgerUnavailableError} */
+/** Makes an invitation to a tenant that exists. @param input.linkMs how long its link works. @throws {LedgerUnavailableError} */
 export async function invite(
   deps: Pick<CoreDeps, 'ids' | 'clock'> & Pick<InvitationPorts, 'invitations'>,
-  { token, ...invited }: Invited & Inviter,
+  { token, linkMs = invitationLifetimeMs, ...invited }: Invited & Inviter & { linkMs?: number },
 ): Promise<InviteOutcome> {
   const secret = `${invited.tenant}.lfsi_${deps.ids.random(secretLength)}`;
   const createdAtMs = deps.clock.nowMs();
@@ -67,7 +80,7 @@ export async function invite(
     inviterId: token?.tokenId ?? null,
     inviter: token?.user ?? token?.label ?? null,
     createdAtMs,
-    expiresAtMs: createdAtMs + invitationLifetimeMs,
+    expiresAtMs: createdAtMs + linkMs,
   };
   const outcome = await deps.invitations.put(record);
   return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
@@ -92,9 +105,8 @@ export async function acceptInvitation(
   input: { secret: string; user: string | null; requestKey: string | undefined; requestId: string },
 ): Promise<GivenToken> {
   const { secret, requestId } = input;
-  const key = parseInvitation(secret);
-  const found = key && (await deps.invitations.find(key));
-  if (!found || !sameDigest(found.secretSha256, sha256Hex(secret))) return rejected('unknown');
+  const found = await findBySecret(deps, secret);
+  if (!found || found.opensConsole) return rejected('unknown');
   const requestKey = input.requestKey ?? deps.ids.random(secretLength);
   const accepted = {
     atMs: deps.clock.nowMs(),
@@ -139,6 +151,61 @@ export async function acceptInvitation(
       return givenToken(deps, outcome);
     },
     verdictOf: givenVerdict,
+  });
+}
+
+async function findBySecret({ invitations }: Pick<InvitationPorts, 'invitations'>, secret: string) {
+  const key = parseInvitation(secret);
+  const found = key && (await invitations.find(key));
+  return found && sameDigest(found.secretSha256, sha256Hex(secret)) ? found : undefined;
+}
+
+type OpenConsoleOutcome =
+  | {
+      readonly kind: 'opened';
+      readonly tenant: string;
+      readonly value: string;
+      readonly session: SessionRecord;
+    }
+  | Extract<GivenToken, { kind: 'rejected' }>;
+
+/**
+ * Lets whoever has the secret of a console link into the console, once: with a token whose secret nobody has, which ends with
+ * its session.
+ *
+ * @throws {LedgerUnavailableError | AuditUnavailableError} Then it may be used up.
+ */
+export async function openConsole(
+  deps: AcceptDeps & Pick<AccessPorts, 'admin'>,
+  { secret, requestId }: { secret: string; requestId: string },
+): Promise<OpenConsoleOutcome> {
+  const found = await findBySecret(deps, secret);
+  if (!found?.opensConsole) return rejected('unknown');
+  const { tenant, scope, repos, user, lifetimeMs, invitationId } = found;
+  const keySha256 = sha256Hex(deps.ids.random(secretLength));
+  const accepted = { atMs: deps.clock.nowMs(), keySha256, user };
+  const record = await deps.ledger.readTenant(tenant);
+  const reason = refusalOf(found, { accepted, inviter: undefined, record });
+  if (reason !== undefined) return rejected(reason);
+  const suspended = record && suspension(record, 'all');
+  if (suspended !== undefined) return { ...rejected('the tenant is suspended'), suspended };
+  return audited(deps, {
+    action: {
+      tenant,
+      requestId,
+      by: { kind: 'identity', tokenId: null, name: user },
+      action: 'console-link.open',
+    },
+    run: async (trail): Promise<OpenConsoleOutcome> => {
+      const now = await deps.invitations.accept({ ...found, accepted });
+      if (now?.accepted?.keySha256 !== keySha256) return rejected('used');
+      const label = `console link ${invitationId}`;
+      const { record: token } = await createToken(deps, { tenant, scope, repos, user, label, lifetimeMs });
+      trail.became({ tokenId: token.tokenId, scope, user });
+      return { kind: 'opened', tenant, ...(await beginSession(deps, { token })) };
+    },
+    verdictOf: ({ kind }) =>
+      kind === 'opened' ? { outcome: 'succeeded' } : { outcome: 'denied', reason: 'unauthorized' },
   });
 }
 
@@ -302,7 +369,7 @@ export const invitationOperations = operationsFor<Needs>()(invitationContract, {
   'GET /v1/tenants/{tenant}/invitations': async (deps, { tenant: { tenant } }) => {
     const nowMs = deps.clock.nowMs();
     const open = (await deps.invitations.list(tenant)).filter(
-      (each) => !each.accepted && isKept(each, nowMs),
+      (each) => !each.accepted && !each.opensConsole && isKept(each, nowMs),
     );
     return json(200, { invitations: open.map(invitationBody) });
   },
@@ -315,11 +382,21 @@ export const invitationOperations = operationsFor<Needs>()(invitationContract, {
     const { scope = 'write', repos = null, user = null, expiresInSeconds = invitedSecondsDefault } = body;
     const lifetimeMs = expiresInSeconds * 1000;
     const outcome = await invite(deps, { tenant, scope, repos, user, lifetimeMs, token });
-    if (outcome.kind === 'full')
-      return problem('invitations-full', `${tenant} has the maximum of open invitations. Revoke one first.`);
+    if (outcome.kind === 'full') return invitationsFull(tenant);
     const shown = invitationBody(outcome.record);
     trail.became(shown);
     return json(201, { ...shown, link: `${baseUrl(event, deps.publicUrl)}/#_join/${outcome.secret}` });
+  },
+
+  'POST /v1/tenants/{tenant}/console-links': async (deps, { tenant: { tenant }, body, event, trail }) => {
+    const { scope, user = null, expiresInSeconds = consoleLinkSecondsDefault } = body;
+    const rights = { tenant, scope, repos: null, user, lifetimeMs: sessionLifetimeMs, token: undefined };
+    const linkMs = expiresInSeconds * 1000;
+    const outcome = await invite(deps, { ...rights, linkMs, opensConsole: true });
+    if (outcome.kind === 'full') return invitationsFull(tenant);
+    const shown = { scope, user, expiresAt: iso(outcome.record.expiresAtMs) };
+    trail.became(shown);
+    return json(201, { ...shown, link: `${baseUrl(event, deps.publicUrl)}/#_open/${outcome.secret}` });
   },
 
   'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': async (
@@ -375,10 +452,13 @@ export const invitationOperations = operationsFor<Needs>()(invitationContract, {
   },
 });
 
+const invitationsFull = (tenant: string) =>
+  problem('invitations-full', `${tenant} has the maximum of open invitations. Revoke one first.`);
+
 /** A command line asks so often whether it's approved. */
 const intervalSeconds = 5;
 
-type AcceptNeeds = Parameters<typeof acceptInvitation>[0] &
+type AcceptNeeds = Parameters<typeof openConsole>[0] &
   Parameters<typeof startDevice>[0] &
   Pick<CoreDeps, 'settings'>;
 
@@ -403,6 +483,29 @@ export const acceptOperations = {
     const { token, record } = outcome;
     deps.log.info('invitation accepted', { tenant: record.tenant, tokenId: record.tokenId });
     return json(201, { ...tokenBody(record), tenant: record.tenant, token });
+  },
+
+  /** A page of somebody else must not sign a browser in. */
+  'POST /v1/console-links/open': async (deps, event) => {
+    const decoded = jsonBody(deps, event, invitationContract['POST /v1/console-links/open'].body);
+    if (!decoded.ok) return decoded.response;
+    const { requestId } = event.requestContext;
+    const outcome: OpenConsoleOutcome = isFromConsole(event)
+      ? await openConsole(deps, { ...decoded.body, requestId })
+      : rejected("the request isn't from the console");
+    if (outcome.kind === 'rejected') {
+      deps.log.info('console link rejected', { reason: outcome.reason });
+      const { suspended } = outcome;
+      if (suspended !== undefined) return problem('tenant-suspended', suspended);
+      return problem(
+        'link-not-found',
+        'The link is wrong, used or expired. Open the console from your app again.',
+      );
+    }
+    const { tenant, value, session } = outcome;
+    deps.log.info('console link opened', { tenant, tokenId: session.parentId });
+    const maxAgeMs = session.expiresAtMs - session.createdAtMs;
+    return { ...json(200, { tenant }), cookies: [setCookie(event, { value, maxAgeMs })] };
   },
 
   'POST /v1/device': async (deps, event) => {

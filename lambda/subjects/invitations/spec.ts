@@ -9,10 +9,11 @@ export const invitations = {
         'POST /v1/tenants/{tenant}/invitations',
         'DELETE /v1/tenants/{tenant}/invitations/{invitationId}',
         'POST /v1/tenants/{tenant}/device',
+        'POST /v1/tenants/{tenant}/console-links',
       ],
     },
     signIn: {
-      routes: ['POST /v1/invitations/accept', 'POST /v1/device'],
+      routes: ['POST /v1/invitations/accept', 'POST /v1/console-links/open', 'POST /v1/device'],
       items: [on(['INVITATION#*', 'DEVICE#*'], 'PutItem', 'UpdateItem')],
     },
   },

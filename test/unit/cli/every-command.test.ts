@@ -471,6 +471,8 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'DELETE /v1/usage/webhook': 'The same.',
   'POST /v1/invitations/accept': 'join',
   'POST /v1/device': 'login',
+  'POST /v1/tenants/{tenant}/console-links': 'For the operator’s app (docs/saas-builders.md).',
+  'POST /v1/console-links/open': 'The console.',
   'POST /v1/tenants/{tenant}/device': 'The console: whoever approves a code sees the machine first.',
   'POST /v1/session': 'A session is a browser with a cookie. The command line sends its token each time.',
   'DELETE /v1/session': 'The same.',

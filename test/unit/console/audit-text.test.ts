@@ -83,6 +83,14 @@ const written: Readonly<Record<AuditAction, readonly [Partial<AuditEntryBody>, s
     { by: { kind: 'identity', tokenId: null, name: 'bob' }, after: { user: 'bob', scope: 'read' } },
     'bob accepted an invitation | read',
   ],
+  'console-link.create': [
+    { asked: { user: 'bob' }, after: { user: 'bob', scope: 'read' } },
+    'mira created a console link | read',
+  ],
+  'console-link.open': [
+    { by: { kind: 'identity', tokenId: null, name: 'bob' }, after: { user: 'bob', scope: 'read' } },
+    'bob opened a console link | read',
+  ],
   'device.approve': [
     { asked: { userCode: 'BCDF-GHJK' }, after: { machine: 'bob@laptop', scope: 'write' } },
     'mira approved a command line on bob@laptop | read and write',

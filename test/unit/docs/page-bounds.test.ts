@@ -8,7 +8,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'docs/git-users.md', most: 1500, isForUsers: true },
   { page: 'docs/large-files.md', most: 350, isForUsers: true },
   { page: 'docs/team-admins.md', most: 2700, isForUsers: true },
-  { page: 'docs/saas-builders.md', most: 1800, isForUsers: true },
+  { page: 'docs/saas-builders.md', most: 1850, isForUsers: true },
   { page: 'docs/limit-uploads.md', most: 1080, isForUsers: true },
   { page: 'docs/deploy.md', most: 2070, isForUsers: true },
   { page: 'docs/costs.md', most: 950, isForUsers: true },

@@ -99,6 +99,26 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
   );
 }
 
+/** Signs in by the one-time link of an app. The address loses it before. */
+export function Open() {
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    const secret = location.hash.slice('#_open/'.length);
+    const show = (hash: string) => history.replaceState(null, '', hash);
+    show('#_open/');
+    const then = ({ tenant }: { tenant: string }) => {
+      show(`#${tenant}`);
+      location.reload();
+    };
+    void change('POST /v1/console-links/open', { body: { secret } }, then).then(setProblem);
+  }, []);
+  return (
+    <Alone title="Console">
+      <Problem text={problem} />
+    </Alone>
+  );
+}
+
 const approval = 'POST /v1/tenants/{tenant}/device';
 type Approved = AnswerTo<typeof approval>;
 

@@ -8,7 +8,7 @@ import type { SubjectParts, ViewProps } from '../../view-props.ts';
 import { useDialog } from '../../views/dialog.tsx';
 import { grantBody, grantFields, usualGrant } from '../../views/grant.ts';
 import { Line } from '../../views/table.tsx';
-import { Device, Join } from './doors.tsx';
+import { Device, Join, Open } from './doors.tsx';
 
 /** One-time links by which somebody gets a token. */
 function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: readonly string[] }) {
@@ -70,5 +70,5 @@ function Invitations({ tenant, repos, nowMs }: ViewProps & { repos: readonly str
 
 export const invitations: SubjectParts = {
   access: { 20: Invitations },
-  doors: { join: Join, device: Device },
+  doors: { join: Join, open: Open, device: Device },
 };

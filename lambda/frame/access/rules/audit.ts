@@ -19,6 +19,8 @@ export const auditActions = [
   'invitation.create',
   'invitation.revoke',
   'invitation.accept',
+  'console-link.create',
+  'console-link.open',
   'device.approve',
   'organization.allow',
   'organization.remove',

@@ -37,6 +37,8 @@ export const invitationSchema = z.object({
   inviter: nullable(z.string()),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
+  /** The link lets somebody into the console, and gives nobody a token. */
+  opensConsole: z.literal(true).exactOptional(),
   /** Absent: it's open. The SHA-256 is of the request's key: only the same request can be repeated. */
   accepted: z.object({ atMs: z.number(), keySha256: z.string(), user: nullable(z.string()) }).exactOptional(),
 });
@@ -52,8 +54,8 @@ export function parseInvitation(secret: string): { tenant: string; invitationId:
 }
 
 /** Whether an invitation can still be accepted, or its acceptance repeated. */
-export function isKept({ accepted, expiresAtMs }: InvitationRecord, nowMs: number): boolean {
-  return nowMs < (accepted ? accepted.atMs + acceptedAgainMs : expiresAtMs);
+export function isKept({ accepted, expiresAtMs, opensConsole }: InvitationRecord, nowMs: number): boolean {
+  return nowMs < (accepted ? accepted.atMs + (opensConsole ? 0 : acceptedAgainMs) : expiresAtMs);
 }
 
 /** When an inviter's token ends, and with it what it made. Somebody who signed in signs in again: nothing of theirs ends with that. */

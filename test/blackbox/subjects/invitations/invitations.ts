@@ -26,6 +26,12 @@ const invitationShape = z.strictObject({
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),
 });
+const linkShape = z.strictObject({
+  scope,
+  user: z.string().nullable(),
+  expiresAt: z.iso.datetime(),
+  link: z.string(),
+});
 const newInvitationShape = invitationShape.extend({ link: z.string() });
 const tokenShape = z.strictObject({
   tenant: z.string(),
@@ -92,6 +98,75 @@ function invitationTests(api: () => Api): void {
     const shape = z.strictObject({ invitations: z.array(invitationShape) });
     return bodyOf(await api().manage('GET', invitationsOf(tenant)), 200, shape).invitations;
   };
+
+  describe('a console link', () => {
+    let own: TestTenant;
+    const from = { 'lfs-quota-console': '1' };
+    const path = (tenant = own.tenant) => `/v1/tenants/${tenant}/console-links`;
+    const create = async (body: object) => {
+      const made = bodyOf(await api().manage('POST', path(), body), 201, linkShape);
+      return { ...made, secret: made.link.split('/#_open/')[1] ?? '' };
+    };
+    const enter = (secret: string, headers: Record<string, string> = from) =>
+      open('/v1/console-links/open', { secret }, headers);
+    beforeAll(async () => {
+      own = await api().newTenant();
+    });
+
+    it('signs in whoever opens it first, with its scope, in its tenant', async () => {
+      const { secret, ...shown } = await create({ scope: 'read', user: 'ada' });
+      expect(shown).toMatchObject({ scope: 'read', user: 'ada' });
+      expect(secondsUntil(shown.expiresAt)).toBeGreaterThan(290);
+      expect(secondsUntil(shown.expiresAt)).toBeLessThanOrEqual(300);
+      expect(await listed(own.tenant)).toEqual([]);
+      // A page of somebody else can't, and doesn't use it up. Nor does it make a token.
+      expectProblem(await enter(secret, {}), 404);
+      expectProblem(await enter(secret, { ...from, 'sec-fetch-site': 'cross-site' }), 404);
+      expectProblem(await accept(secret), 404);
+      const answers = await Promise.all([1, 2, 3, 4].map(() => enter(secret)));
+      const [opened, ...others] = answers.sort((a, b) => a.status - b.status);
+      if (!opened) throw new Error('nothing was asked');
+      expect([opened.status, jsonOf(opened)]).toEqual([200, { tenant: own.tenant }]);
+      for (const answer of others) expectProblem(answer, 404, /^The link is wrong, used or expired/);
+      const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+      const as = { ...from, cookie };
+      const whose = jsonOf(await api().as(as, 'GET', '/v1/session'));
+      expect(whose).toMatchObject({ tenant: own.tenant, scope: 'read', user: 'ada' });
+      expectStatus(await api().as(as, 'GET', `/v1/tenants/${own.tenant}/subscription`), 200);
+      expectProblem(await api().as(as, 'POST', invitationsOf(own.tenant), {}), 403);
+      const actions = z.object({ entries: z.array(z.object({ action: z.string(), outcome: z.string() })) });
+      const audit = await api().manage('GET', `/v1/tenants/${own.tenant}/audit`);
+      for (const action of ['console-link.create', 'console-link.open'])
+        expect(bodyOf(audit, 200, actions).entries).toContainEqual({ action, outcome: 'succeeded' });
+      expect(audit.text).not.toContain(secret);
+      const { tokenId } = z.object({ tokenId: z.string() }).parse(whose);
+      expectStatus(await api().manage('DELETE', `/v1/tenants/${own.tenant}/tokens/${tokenId}`), 204);
+      expectProblem(await api().as(as, 'GET', '/v1/session'), 401);
+    });
+
+    it('is no invitation, and an invitation is none', async () => {
+      const { secret } = await invite(own.tenant, (await manager(own.tenant)).headers);
+      expectProblem(await enter(secret), 404);
+      bodyOf(await accept(secret), 201, tokenShape);
+    });
+
+    it('needs a scope, and works for a minute to an hour', async () => {
+      for (const body of [{}, { scope: 'admin' }, { scope: 'read', expiresInSeconds: 59 }])
+        expectProblem(await api().manage('POST', path(), body), 422);
+      expectProblem(await api().manage('POST', path(), { scope: 'read', expiresInSeconds: 3601 }), 422);
+      expectProblem(await api().manage('POST', path('absent-tenant'), { scope: 'read' }), 404);
+    });
+
+    it('of a suspended tenant opens nothing, and is not used up', async () => {
+      const { secret } = await create({ scope: 'manage' });
+      const set = (suspended: string | null) =>
+        api().manage('PATCH', `/v1/tenants/${own.tenant}`, { suspended });
+      expectStatus(await set('all'), 200);
+      expectProblem(await enter(secret), 403, /is suspended/);
+      expectStatus(await set(null), 200);
+      expectStatus(await enter(secret), 200);
+    });
+  });
 
   describe('an invitation', () => {
     let own: TestTenant;
@@ -405,6 +480,8 @@ export const invitationsSubject: Subject = {
     'POST /v1/tenants/{tenant}/device': 'reader',
     'POST /v1/invitations/accept': 'all',
     'POST /v1/device': 'all',
+    'POST /v1/tenants/{tenant}/console-links': 'operator',
+    'POST /v1/console-links/open': 'all',
   },
   tests: invitationTests,
 };

@@ -126,6 +126,8 @@ describeWithGitLfs('the pages, as they stand: a fresh clone, and an empty home',
         .replaceAll('--from https://github.com/acme/game.git', `--from ${stack.url}/acme/old.git`)
         .replaceAll('hooks.example.com', 'hooks.invalid')
         .replaceAll('/tmp/lfs-quota-demo', join(home, 'demo'))
+        // It opens the watch. This one is over at once, and then it needs the clone that the next block makes.
+        .replaceAll(/^lfs-quota gc acme game$/gm, '$& || true')
         .replaceAll('lfsq_…', token)
         // A reader has a terminal, and pastes the token there.
         .replaceAll(

@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { reconcile } from '../../../../../lambda/core/ledger/reconcile.ts';
-import { recordStoreEvents, steerScan } from '../../../../../lambda/core/ledger/reconcile-requests.ts';
+import {
+  decodeStoreEvents,
+  recordStoreEvents,
+  steerScan,
+} from '../../../../../lambda/core/ledger/reconcile-requests.ts';
 import type { StoreChange } from '../../../../../lambda/core/ledger/rules/reservation.ts';
 import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { defaultSettings } from '../../../../../lambda/core/rules/settings.ts';
@@ -39,6 +43,39 @@ async function scanned(): Promise<MemoryStack> {
   world.nowMs += minute;
   return world;
 }
+
+describe('a message of the store', () => {
+  const record = (eventName: string, key: string, size?: number) => ({
+    eventName,
+    eventTime: '2026-11-30T10:00:00.000Z',
+    s3: { object: { key, size } },
+  });
+  const decode = (message: object, keyOf: (key: string) => string | undefined = (key) => key) =>
+    decodeStoreEvents(JSON.stringify(message), keyOf);
+
+  it('says what came and went in which repos', () => {
+    const where = { tenant: 'acme', repo: 'app', atMs: Date.parse('2026-11-30T10:00:00Z') };
+    const Records = [
+      record('ObjectCreated:Put', 'acme/app/a+b%2B', 7),
+      record('ObjectCreated:Copy', 'acme/app/c'),
+      record('ObjectRemoved:Delete', 'acme/app/d', 9),
+      record('ObjectCreated:Put', 'nowhere', 1),
+      record('ObjectCreated:Put', 'hidden/app/e', 1),
+    ];
+    const keyOf = (key: string) => (key.startsWith('hidden/') ? undefined : key);
+    expect(decode({ Records }, keyOf)).toEqual([
+      { ...where, name: 'a b+', kind: 'created', sizeBytes: 7 },
+      { ...where, name: 'c', kind: 'created', sizeBytes: 0 },
+      { ...where, name: 'd', kind: 'removed' },
+    ]);
+  });
+
+  it('that is a test says nothing, and what is no message is an error', () => {
+    expect(decode({ Event: 's3:TestEvent' })).toEqual([]);
+    expect(() => decode({ Event: 'other' })).toThrow();
+    expect(() => decode({ Records: [record('ObjectCreated:Put', '%', 1)] })).toThrow(URIError);
+  });
+});
 
 describe('an event of the store', () => {
   it('for an object that did not come through the API has it counted without a full scan', async () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import {
   type Deletion,
   isClaimable,
+  isEndless,
+  isGivenUp,
   isVoid,
   keptUntilMs,
   newDeletion,
@@ -31,6 +33,18 @@ describe('a deletion', () => {
   it('that is marked may be claimed as soon as its grace time is over', () => {
     expect(marked).toMatchObject({ state: 'scheduled', deadlineMs: 0 });
     expect(claimable({}, 49, 50)).toEqual([false, true]);
+  });
+
+  it('that the store refuses is reported from an hour on, and given up after a week, unless nobody has tried it for a day', () => {
+    const [hour, day] = [60 * 60_000, 24 * 60 * 60_000];
+    const endless = (state: Deletion['state'], nowMs: number) => isEndless({ state, dueAtMs: 50 }, nowMs);
+    expect([endless('deleting', 50 + hour), endless('deleting', 51 + hour)]).toEqual([false, true]);
+    expect([endless('scheduled', 51 + hour), endless('deleted', 51 + hour)]).toEqual([false, false]);
+    const givenUp = (nowMs: number, state: Deletion['state'] = 'deleting') =>
+      isGivenUp({ state, dueAtMs: 50, deadlineMs: 7 * day }, nowMs);
+    expect([givenUp(50 + 7 * day), givenUp(51 + 7 * day)]).toEqual([false, true]);
+    expect([givenUp(8 * day - 1), givenUp(8 * day)]).toEqual([true, false]);
+    expect(givenUp(51 + 7 * day, 'scheduled')).toBe(false);
   });
 
   it('that was made to empty a repo is void once the closing of the repo has ended', () => {

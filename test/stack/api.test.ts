@@ -199,8 +199,8 @@ describe('the API', () => {
       stageOf(template)['Properties'].RouteSettings,
     );
     const total = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);
-    expect(total).toBe(16 * 100 + 13 * 50 + (routes.length - 16 - 12) * 10);
-    expect(total).toBe(2_940);
+    expect(total).toBe(16 * 100 + 14 * 50 + (routes.length - 16 - 13) * 10);
+    expect(total).toBe(3_040);
   });
 
   it('can be reached by IPv6, also by its own domain', () => {

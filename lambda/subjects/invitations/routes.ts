@@ -175,7 +175,7 @@ type OpenConsoleOutcome =
  *
  * @throws {LedgerUnavailableError | AuditUnavailableError} Then it may be used up.
  */
-export async function openConsole(
+async function openConsole(
   deps: AcceptDeps & Pick<AccessPorts, 'admin'>,
   { secret, requestId }: { secret: string; requestId: string },
 ): Promise<OpenConsoleOutcome> {

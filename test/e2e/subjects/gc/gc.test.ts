@@ -81,7 +81,7 @@ function cleansUp(lying: Lying): void {
     const opened = await stack.cli('gc', 'open', 'acme', 'game');
     expect(opened).toMatchObject({ code: 0, err: expect.stringMatching(/Use instead: \S+ gc\n/) });
     expect(opened.out).toContain('acme/game: watching');
-    expect((await stack.cli('gc', 'status', 'acme', 'game')).out).toBe(opened.out);
+    expect((await stack.cli('gc', 'status', 'acme', 'game')).out).toContain('acme/game: watching');
   });
 
   it('refuses a clone that is shallow', async () => {

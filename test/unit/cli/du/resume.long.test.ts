@@ -329,8 +329,8 @@ describe('the file', { timeout: timeoutMs }, () => {
   });
 
   it('of a newer version is refused', async () => {
-    await writeFile(file, '{"format":"lfs-quota du","version":4,"other":1}\n');
-    expect(await fails('small')).toContain('newer version of lfs-quota (format 4)');
+    await writeFile(file, '{"format":"lfs-quota du","version":5,"other":1}\n');
+    expect(await fails('small')).toContain('newer version of lfs-quota (format 5)');
   });
 
   it('in a folder that does not exist, or that is a folder, is refused', async () => {

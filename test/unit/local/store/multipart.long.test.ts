@@ -231,7 +231,7 @@ test('a damaged part counts as not sent: it becomes no object, and is sent again
   expect((await complete(id, headers['etag'])).status).toBe(200);
 });
 
-test('an upload is aborted after two days', async () => {
+test('an upload is aborted after eight days', async () => {
   let nowMs = Date.parse('2026-11-21T00:00:00Z');
   await store.stop();
   store = await StoreFixture.start({ now: () => nowMs });
@@ -241,7 +241,7 @@ test('an upload is aborted after two days', async () => {
   await store.send(at());
   expect(await uploadFolders()).toHaveLength(2);
   const kept = (await uploadFolders()).sort().at(-1);
-  await store.restart({ now: () => nowMs + 48 * 3_600_000 - 1 });
+  await store.restart({ now: () => nowMs + 8 * 24 * 3_600_000 - 1 });
   expect(await uploadFolders()).toEqual([kept]);
 });
 

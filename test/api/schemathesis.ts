@@ -94,6 +94,7 @@ function configOf(fixture: ApiFixture): string {
     // Which hosts there are, and what their repositories are called, is said in words.
     `${operation(id('updateRepo'), adminToken, { tenant, repo })}${inWords}`,
     `${operation(id('setUsageWebhook'), adminToken, {})}${inWords}`,
+    `${operation(id('setSharedWebhook'), adminToken, {})}${inWords}`,
     // Which hours are final, and that the first isn't after the last, is said in words.
     `${operation(id('listUsage'), adminToken, {})}${inWords}`,
     `${operation(id('correctUsage'), adminToken, { tenant })}${inWords}`,

@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { untar } from '../../../support/untar.ts';
 import { type Api, allPages, bearer, bodyOf, jsonOf, pageQuery } from '../../api.ts';
@@ -29,7 +29,10 @@ export function shownTests(api: () => Api): void {
   const oids = objects.map(({ oid }) => oid);
   const path = (below: string) => `/v1/tenants/${place.own.tenant}/${below}`;
   const onlyThese = () =>
-    expect.poll(async () => (await place.usage()).fileCount, { timeout: 240_000 }).toBe(files.length);
+    vi.waitFor(async () => expect((await place.usage()).fileCount).toBe(files.length), {
+      timeout: 240_000,
+      interval: 500,
+    });
 
   beforeAll(async () => {
     place = await FilesPlace.of(api());

@@ -53,8 +53,9 @@ export async function runDu(target: DuTarget, input: RunInput): Promise<void> {
 /** @throws {CliError} after the rest, when unfinished uploads can't be counted. */
 async function printAll(target: DuTarget, count: DuCount, { print }: RunInput): Promise<void> {
   if (!target.scan.all) return print(count);
+  let unfinished: Unfinished;
   try {
-    print(count, await unfinishedBelow(target));
+    unfinished = await unfinishedBelow(target);
   } catch (error) {
     print(count);
     const explained = explainStoreError(error, placeOf(target));
@@ -66,6 +67,7 @@ async function printAll(target: DuTarget, count: DuCount, { print }: RunInput): 
       cause: error,
     });
   }
+  print(count, unfinished);
 }
 
 async function count(

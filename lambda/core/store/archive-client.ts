@@ -80,7 +80,7 @@ export class ArchiveClient {
   /** @param limits replaces some of them. */
   constructor(settings: ArchiveSettings, limits: Partial<ArchiveLimits> = {}) {
     const { bucket, region, endpoint, forcePathStyle = false, credentials, random } = settings;
-    const { timeoutFactor = 1, followsRegion = false, headers = {}, isUnsigned = false } = settings;
+    const { timeoutFactor = 1, followsRegion = false, headers, isUnsigned = false } = settings;
     const all = { ...defaultLimits, ...limits };
     const { connectMs, answerMs, callMs } = all;
     this.bucket = bucket;
@@ -111,6 +111,7 @@ export class ArchiveClient {
       // With it, the SDK opens a connection for each upload, and closes it.
       expectContinueHeader: false,
     });
+    if (!headers) return;
     this.#client.middlewareStack.add(
       (next) => (args) => {
         Object.assign((args.request as { headers: object }).headers, headers);

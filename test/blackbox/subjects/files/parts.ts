@@ -101,7 +101,7 @@ export async function sendInParts(api: Api): Promise<void> {
 
   const found = await place.ask('POST', 'downloads', { body: { files: [{ name: 'film' }] } });
   const { url } = JSON.parse(found.text).downloads[0];
-  expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(content)).toBe(true);
+  expect(content.equals((await api.follow(url, { method: 'GET' })).bytes)).toBe(true);
   expect(await place.one(asked)).toMatchObject({ state: 'name-taken', storedBytes: content.length });
   expect(await place.atRest()).toBe(content.length);
 }

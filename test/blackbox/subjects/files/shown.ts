@@ -84,9 +84,9 @@ export function shownTests(api: () => Api): void {
     await expect.poll(async () => (await look()).state, { timeout: 240_000 }).toBe('done');
     const { archives, named } = await look();
     const [archive] = archives;
-    const answer = await fetch(archive?.url ?? '');
+    const answer = await api().follow(archive?.url ?? '', { method: 'GET' });
     expect(answer.status).toBe(200);
-    return { named, name: archive?.name, found: untar(new Uint8Array(await answer.arrayBuffer())) };
+    return { named, name: archive?.name, found: untar(answer.bytes) };
   };
 
   it.runIf(serves('exports'))('by name in archives, of their repo or the whole tenant', async () => {

@@ -42,7 +42,8 @@ export interface RepoPart {
 export interface CliSubject {
   /** By their place in the help of all: hundreds are its headings. */
   readonly commands?: Rows;
-  /** Of `repo` and `tenant`, by their place there. */
+  /** Of `object`, `repo` and `tenant`, by their place there. */
+  readonly object?: Rows;
   readonly repo?: Rows;
   readonly tenant?: Rows;
   /** Of its commands. */

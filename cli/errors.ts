@@ -154,6 +154,7 @@ export const problemHints: Record<string, string> = {
   'invalid-body': correct,
   'invalid-query': correct,
   'idempotency-key-reused': otherVersion,
+  'object-deleting': 'Retry the push in about an hour: git lfs push --object-id origin OID',
   'deletions-full': 'List them: lfs-quota deletion list TENANT',
 };
 

@@ -116,6 +116,7 @@ export const examples: Examples = {
     ["lfs-quota object list acme --json | jq -r '.objects[].oid'"],
   ],
   'object delete': [[`lfs-quota object delete acme game ${oid} --wait`]],
+  'object keep': [[`lfs-quota object keep acme game ${oid}`]],
   'deletion list': [['lfs-quota deletion list acme'], ['lfs-quota deletion list acme --repo game']],
   usage: [
     ['lfs-quota usage acme'],

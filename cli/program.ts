@@ -39,7 +39,7 @@ const commands: Rows = Object.assign(
     140: registerAuth,
     200: connectCommand(all.flatMap(({ connect }) => connect ?? [])),
     210: usageCommand,
-    220: objectCommands,
+    220: objectCommands(all),
     240: importCommand(all.flatMap(({ byService }) => byService ?? [])),
     250: mirrorCommand,
     270: registerDu,

@@ -11,5 +11,6 @@ export { history } from './subjects/history/history.ts';
 export { hosts } from './subjects/hosts/link.ts';
 export { invitations } from './subjects/invitations/invite.ts';
 export { locks } from './subjects/locks/lock.ts';
+export { names } from './subjects/names/names.ts';
 export { signIn } from './subjects/sign-in/user.ts';
 export { status } from './subjects/status/status.ts';

@@ -213,8 +213,9 @@ export class ObjectStorage extends Construct {
           noncurrentVersionExpiration: Duration.days(Math.max(1, keepDeletedDays)),
           expiredObjectDeleteMarker: true,
         },
-        // An archive takes a day to make, chunks are kept for eight, files of usage for 400, and a gc run is under way for 30.
-        ...leftovers({ exports: archiveDays + 2, parts: 10, gc: 32, usage: 402 }),
+        // An archive takes a day to make, chunks are kept for eight, files of usage and of names for 400, and a gc run is under
+        // way for 30.
+        ...leftovers({ exports: archiveDays + 2, parts: 10, gc: 32, usage: 402, names: 402 }),
       ],
       // What a failed first deployment made is empty, and goes with it.
       removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,

@@ -4,12 +4,15 @@ import type { ApiClient, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
+  type CliSubject,
   flag,
   group,
   listCommand,
   ofRepo,
   operand,
   option,
+  type Rows,
+  rowsOf,
   tenantOperand,
 } from '../command.ts';
 import { type DeletePlanBody, deleteOptions, formatFreed, runDelete, saysYes } from '../confirm.ts';
@@ -35,8 +38,8 @@ const parseOid = matching(oidPattern, 'An oid has 64 lower-case hex digits.');
 /** `1023.99 GiB`. */
 const sizeCharacters = 11;
 
-export const objectCommands = group('object', 'List or delete objects', [
-  actionCommand({
+const rows: Rows = {
+  10: actionCommand({
     name: 'list',
     description: "List a tenant's objects by repo and oid",
     base: withListOptions,
@@ -70,9 +73,9 @@ export const objectCommands = group('object', 'List or delete objects', [
       else await printObjects(context, client, eachPage(client, list));
     },
   }),
-  actionCommand({
+  30: actionCommand({
     name: 'delete',
-    description: 'Delete objects of a repo after a grace time; a push before then keeps them',
+    description: 'Delete objects of a repo after a grace time; until then you can keep them',
     operands: {
       ...ofRepo,
       oids: operand('<oid...>', 'SHA-256 of an object, as `git lfs ls-files -al` shows it', collectOids),
@@ -98,7 +101,31 @@ export const objectCommands = group('object', 'List or delete objects', [
       await waitUntilGone({ client, context }, { where, objects, isQuiet: options.json === true });
     },
   }),
-]);
+  40: actionCommand({
+    name: 'keep',
+    description: 'Cancel the deletion of objects',
+    operands: { ...ofRepo, oids: operand('<oid...>', 'as `deletion list` shows them', collectOids) },
+    isExplicit: true,
+    wanted: 'a token of the repo with the scope write',
+    run: async (client, { operands: { oids, ...place }, options, context }) => {
+      for (const oid of oids) {
+        const { body, text } = await client.ask('keepObject', { params: { ...place, oid } });
+        context.out(options.json ? `${text}\n` : `${oid} stays (${formatBytes(body.sizeBytes)}).\n`);
+      }
+    },
+  }),
+};
+
+/** `object list|delete|keep`, and what subjects have. */
+export const objectCommands = (subjects: readonly CliSubject[]) =>
+  group(
+    'object',
+    'List, search, delete or keep objects',
+    rowsOf(
+      rows,
+      subjects.map(({ object }) => object),
+    ),
+  );
 
 function dueText(
   plans: readonly DeletePlanBody[],

@@ -26,7 +26,11 @@ export async function readTips(
   clone: string,
   { refs, pointers }: { refs: readonly RemoteRef[]; pointers: Pointers },
 ): Promise<AtTips> {
-  const tips = refs.filter(({ name }) => tipName.test(name));
+  // Of the branches that have a file, the default one is said.
+  const main = refs.find(({ name }) => name === 'HEAD')?.commit;
+  const tips = refs
+    .filter(({ name }) => tipName.test(name))
+    .sort((a, b) => Number(b.commit === main) - Number(a.commit === main));
   const paths = new Set<string>();
   const objects = new Map<string, { path: string; ref: string }>();
   const refOf = new Map<string, string>();
@@ -48,12 +52,46 @@ export async function readTips(
   return { paths, objects };
 }
 
+/** What commits made of the files of a clone. */
+export interface Versions {
+  readonly commits: ReadonlyMap<string, Commit>;
+  /** oid → the path at which it came last, by which commit, and when. Others are in no commit. */
+  readonly last: ReadonlyMap<
+    string,
+    { readonly path: string; readonly commit: string; readonly atMs: number }
+  >;
+  /** Path that a tip has → its versions but for those of tips. */
+  readonly older: ReadonlyMap<string, readonly Version[]>;
+}
+
+/** Finds all versions of the files in a clone. Versions are what commits made of a path, whatever they are called elsewhere. */
+export async function readVersions(
+  clone: string,
+  { refs, pointers, tips }: { refs: readonly RemoteRef[]; pointers: Pointers; tips: AtTips },
+): Promise<Versions> {
+  const commits = await readCommits(clone, refs);
+  const last = new Map<string, { path: string; commit: string; atMs: number }>();
+  const older = new Map<string, Version[]>();
+  const ofTips = ancestorsOf(commits, tipsOf(refs));
+  for await (const { head: commit, blob, path } of changes(clone, ['-c'], commits.keys()))
+    for (const oid of pointers.get(blob) ?? []) {
+      const { atMs = 0 } = commits.get(commit) ?? {};
+      if (atMs > (last.get(oid)?.atMs ?? -1)) last.set(oid, { path, commit, atMs });
+      if (!tips.paths.has(path) || tips.objects.has(oid) || !ofTips.has(commit)) continue;
+      const ofPath = older.get(path) ?? [];
+      older.set(path, ofPath);
+      ofPath.push({ oid, atMs, commit });
+    }
+  return { commits, last, older };
+}
+
+const tipsOf = (refs: readonly RemoteRef[]) =>
+  refs.filter(({ name }) => tipName.test(name)).map(({ commit }) => commit);
+
 /** What a rule makes of a clone. */
 export interface Ruled {
   /** The oids that stay. */
   readonly kept: ReadonlySet<string>;
-  /** oid → the path at which it came last, and when. Others are in no commit, and stay. */
-  readonly last: ReadonlyMap<string, { readonly path: string; readonly atMs: number }>;
   /** A commit from the future: all that follows it is recent. */
   readonly future: { readonly commit: string; readonly saidMs: number } | undefined;
 }
@@ -63,7 +101,7 @@ const dayMs = 24 * 60 * 60_000;
 /**
  * Applies a rule. An object stays if the tip of a branch or tag has it, a commit of the last days or a parent of one, or if
  * it is one of the last versions before those of the tips at a path that a tip still has. So the age of a version counts
- * from its replacement. Versions are what commits made of a path, whatever they are called elsewhere.
+ * from its replacement. What is in no commit stays.
  *
  * @throws {CliError} if the remotes have no branch and no tag.
  */
@@ -73,13 +111,14 @@ export async function keepByRule(
     refs: readonly RemoteRef[];
     pointers: Pointers;
     tips: AtTips;
+    versions: Versions;
     rule: KeepRule;
     nowMs: number;
   },
 ): Promise<Ruled> {
   const { refs, pointers, tips, rule, nowMs } = input;
-  const starts = refs.filter(({ name }) => tipName.test(name)).map(({ commit }) => commit);
-  if (starts.length === 0)
+  const { commits, last, older } = input.versions;
+  if (tipsOf(refs).length === 0)
     throw new CliError('The remote has no branches and no tags, so a rule would keep nothing.', {
       hint: 'Check it: git ls-remote origin. Pass another one with --remote.',
     });
@@ -87,28 +126,15 @@ export async function keepByRule(
   const keep = (blob: string) => {
     for (const oid of pointers.get(blob) ?? []) kept.add(oid);
   };
-  const commits = await readCommits(clone, refs);
   for await (const { blob } of filesOf(clone, recentTrees(commits, nowMs - rule.days * dayMs))) keep(blob);
-  const last = new Map<string, { path: string; atMs: number }>();
-  const versions = new Map<string, Version[]>();
-  const ofTips = ancestorsOf(commits, starts);
-  for await (const { head, blob, path } of changes(clone, ['-c'], commits.keys()))
-    for (const oid of pointers.get(blob) ?? []) {
-      const { atMs = 0 } = commits.get(head) ?? {};
-      if (atMs > (last.get(oid)?.atMs ?? -1)) last.set(oid, { path, atMs });
-      if (!tips.paths.has(path) || tips.objects.has(oid) || !ofTips.has(head)) continue;
-      const ofPath = versions.get(path) ?? [];
-      versions.set(path, ofPath);
-      ofPath.push({ oid, atMs, commit: head });
-    }
-  for (const each of versions.values()) for (const oid of newest(each, rule.versions)) kept.add(oid);
+  for (const each of older.values()) for (const oid of newest(each, rule.versions)) kept.add(oid);
   for (const oids of pointers.values()) for (const oid of oids) if (!last.has(oid)) kept.add(oid);
   if (rule.only.length > 0) {
     const others = ['-c', '--', ':(top)', ...rule.only.map((glob) => `:(top,exclude,glob)${glob}`)];
     for await (const { blob } of changes(clone, others, commits.keys())) keep(blob);
   }
   const future = [...commits].find(([, { saidMs }]) => saidMs > nowMs + dayMs);
-  return { kept, last, future: future && { commit: future[0], saidMs: future[1].saidMs } };
+  return { kept, future: future && { commit: future[0], saidMs: future[1].saidMs } };
 }
 
 interface Version {
@@ -197,6 +223,27 @@ async function* changes(
   for await (const line of gitAnswers(clone, diff, lines)) {
     const tab = line.indexOf('\t');
     if (!line.startsWith(':')) head = line;
-    else yield { head, blob: line.slice(0, tab).split(' ').at(-2) ?? '', path: line.slice(tab + 1) };
+    else
+      yield { head, blob: line.slice(0, tab).split(' ').at(-2) ?? '', path: unquoted(line.slice(tab + 1)) };
   }
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  a: '\u0007',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+};
+
+/** A path as it is: git puts one with quotes, backslashes or control characters in quotes. */
+function unquoted(path: string): string {
+  if (!path.startsWith('"')) return path;
+  return path
+    .slice(1, -1)
+    .replace(/\\([0-7]{3}|.)/g, (_, code: string) =>
+      code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (escapes[code] ?? code),
+    );
 }

@@ -75,6 +75,7 @@ export const frame = {
         'PATCH /v1/tenants/{tenant}/repos/{repo}',
         'DELETE /v1/tenants/{tenant}/repos/{repo}',
         'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}',
+        'POST /v1/tenants/{tenant}/repos/{repo}/objects/{oid}/keep',
       ],
       timeoutSeconds: 29,
       // 256 is too slow for a list of 100 tenants.

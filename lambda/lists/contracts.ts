@@ -23,5 +23,6 @@ export { tenantLinkContract as tenantLink } from '../subjects/hosts/contract.ts'
 export { invitationContract as invitation } from '../subjects/invitations/contract.ts';
 export { batchContract as batch, verifyContract as verify } from '../subjects/lfs/contract.ts';
 export { lockContracts as lock } from '../subjects/locks/contracts.ts';
+export { nameContract as name } from '../subjects/names/contract.ts';
 export { signInContracts as signIn } from '../subjects/sign-in/contracts.ts';
 export { statusContract as status } from '../subjects/status/contract.ts';

@@ -12,5 +12,6 @@ export { historyManagement as history } from '../subjects/history/management.ts'
 export { hostManagement as hosts } from '../subjects/hosts/management.ts';
 export { invitationManagement as invitations } from '../subjects/invitations/management.ts';
 export { lockManagement as locks } from '../subjects/locks/management.ts';
+export { nameManagement as names } from '../subjects/names/management.ts';
 export { signInManagement as signIn } from '../subjects/sign-in/management.ts';
 export { statusManagement as status } from '../subjects/status/management.ts';

@@ -9,3 +9,4 @@ export { fileReconciles as files } from '../subjects/files/seams.ts';
 export { gcReconciles as gc } from '../subjects/gc/seams.ts';
 export { hostReconciles as hosts } from '../subjects/hosts/seams.ts';
 export { lockReconciles as locks } from '../subjects/locks/seams.ts';
+export { nameReconciles as names } from '../subjects/names/seams.ts';

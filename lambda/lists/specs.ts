@@ -13,5 +13,6 @@ export { hosts } from '../subjects/hosts/spec.ts';
 export { invitations } from '../subjects/invitations/spec.ts';
 export { lfs } from '../subjects/lfs/spec.ts';
 export { locks } from '../subjects/locks/spec.ts';
+export { names } from '../subjects/names/spec.ts';
 export { signIn } from '../subjects/sign-in/spec.ts';
 export { status } from '../subjects/status/spec.ts';

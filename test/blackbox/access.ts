@@ -174,6 +174,7 @@ const ownCallers: Readonly<Record<string, Caller>> = {
   'DELETE /v1/tenants/{tenant}/repos/{repo}': 'manager',
   'DELETE /v1/tenants/{tenant}/reservations': 'operator',
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': 'manager',
+  'POST /v1/tenants/{tenant}/repos/{repo}/objects/{oid}/keep': 'writer',
 };
 
 const callers: Readonly<Record<string, Caller>> = Object.assign(

@@ -10,5 +10,6 @@ export { historySubject } from './subjects/history/history.ts';
 export { hostsSubject } from './subjects/hosts/git-hosts.ts';
 export { invitationsSubject } from './subjects/invitations/invitations.ts';
 export { locksSubject } from './subjects/locks/locks.ts';
+export { namesSubject } from './subjects/names/names.ts';
 export { signInSubject } from './subjects/sign-in/sign-in.ts';
 export { statusSubject } from './subjects/status/status.ts';

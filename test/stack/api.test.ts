@@ -200,7 +200,7 @@ describe('the API', () => {
     );
     const total = limits.reduce((sum, { ThrottlingRateLimit }) => sum + ThrottlingRateLimit, 0);
     expect(total).toBe(16 * 100 + 14 * 50 + (routes.length - 16 - 13) * 10);
-    expect(total).toBe(3_040);
+    expect(total).toBe(3_080);
   });
 
   it('can be reached by IPv6, also by its own domain', () => {

@@ -122,6 +122,7 @@ describe('the bucket', () => {
           Match.objectLike({ Prefix: '_parts/' }),
           Match.objectLike({ Prefix: '_gc/' }),
           Match.objectLike({ Prefix: '_usage/', ExpirationInDays: 402 }),
+          Match.objectLike({ Prefix: '_names/', ExpirationInDays: 402 }),
         ],
       },
       VersioningConfiguration: Match.absent(),
@@ -163,6 +164,7 @@ describe('the bucket', () => {
           Match.objectLike({ Prefix: '_parts/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
           Match.objectLike({ Prefix: '_gc/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
           Match.objectLike({ Prefix: '_usage/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
+          Match.objectLike({ Prefix: '_names/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
         ],
       },
     });
@@ -181,10 +183,11 @@ describe('the bucket', () => {
             { Status: 'Enabled', Prefix: '_parts/', ExpirationInDays: 10 },
             { Status: 'Enabled', Prefix: '_gc/', ExpirationInDays: 32 },
             { Status: 'Enabled', Prefix: '_usage/', ExpirationInDays: 402 },
+            { Status: 'Enabled', Prefix: '_names/', ExpirationInDays: 402 },
           ],
         },
       });
-      expect(['_exports', '_parts', '_gc', '_usage'].filter(isTenantName)).toEqual([]);
+      expect(['_exports', '_names', '_parts', '_gc', '_usage'].filter(isTenantName)).toEqual([]);
     },
   );
 

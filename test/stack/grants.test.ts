@@ -76,6 +76,7 @@ const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   candidates: (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/*/candidates-*`,
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
   'usage-files': (action) => `s3:${action} on ObjectStorageBucket/_usage/*`,
+  names: (action) => `s3:${action} on ObjectStorageBucket/_names/*`,
   chunk: (action) => `s3:${action} on ObjectStorageBucket/_parts/*`,
   chunks: (action) => `sqs:${action} on ChunkWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,

@@ -96,7 +96,7 @@ const facts: readonly (readonly [page: string, text: string])[] = [
   [
     'docs/deploy.md',
     `abort multipart uploads after ${abortDays} days. lfs-quota removes its own files. For those of a crash, expire ` +
-      `\`_exports/\` after ${daysOf('_exports/')} days (\`exports.keepDays\` and 2), \`_parts/\` after ${daysOf('_parts/')}, \`_gc/\` after ${daysOf('_gc/')}, and \`_usage/\` after ${daysOf('_usage/')}`,
+      `\`_exports/\` after ${daysOf('_exports/')} days (\`exports.keepDays\` and 2), \`_parts/\` after ${daysOf('_parts/')}, \`_gc/\` after ${daysOf('_gc/')}, and \`_usage/\` and \`_names/\` after ${daysOf('_usage/')}`,
   ],
   ['docs/security.md', `The bucket aborts multipart uploads after ${abortDays} days`],
   ['docs/security.md', `parts of an export that a killed worker left, ${daysOf('_exports/')} days`],

@@ -53,7 +53,7 @@ export interface TestedSubject {
   readonly repoIn?: Readonly<Record<string, (text: string) => string | undefined>>;
   /** By setting: what becomes code. */
   readonly code?: Readonly<Record<string, InCode>>;
-  /** Calls of its commands, by their first word. */
+  /** Calls of its commands, by their first word, or by its name if others have that word, too. */
   readonly runs?: Readonly<Record<string, readonly CliRun[]>>;
   /** By their names in local/queues.ts. */
   readonly queues?: Readonly<Record<string, TestedQueue>>;
@@ -123,7 +123,9 @@ interface Writer {
   readonly begin: (deps: Deps, path: RepoPath) => Promise<unknown>;
   /** An hour later. @param bytes of what it sends to the store. @param stored the oid of an object. */
   readonly write: (deps: Deps, path: RepoPath, bytes: Uint8Array, stored: string) => Promise<unknown>;
-  readonly end: (deps: Deps, path: RepoPath) => Promise<unknown>;
+  /** What stays as long as its repo. */
+  readonly stays?: (path: RepoPath) => string;
+  readonly end?: (deps: Deps, path: RepoPath) => Promise<unknown>;
 }
 
 interface RepoPath {

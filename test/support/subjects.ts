@@ -12,4 +12,5 @@ export { history } from './subjects/history/subject.ts';
 export { hosts } from './subjects/hosts/subject.ts';
 export { invitations } from './subjects/invitations/subject.ts';
 export { locks } from './subjects/locks/subject.ts';
+export { names } from './subjects/names/subject.ts';
 export { signIn } from './subjects/sign-in/subject.ts';

@@ -86,6 +86,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   ...subject('invitations', []),
   ...subject('lfs', ['aws-lambda', 'zod']),
   ...subject('locks', [], ['lfs']),
+  ...subject('names', []),
   ...subject('sign-in', ['aws-lambda', 'zod'], ['hosts']),
   ...subject('status', []),
   // The lists of what the subjects have. Their order is that of the lists.

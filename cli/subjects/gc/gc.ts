@@ -19,8 +19,16 @@ import {
 import { asCalled, type CliContext } from '../../context.ts';
 import { pathTree, tellingPaths } from '../../du-git/report.ts';
 import { CliError, UsageError } from '../../errors.ts';
+import { fetchOrFail } from '../../fetch-signed.ts';
 import { checkClone, scanClone } from '../../git/clone.ts';
-import { type AtTips, keepByRule, type Ruled, readTips } from '../../git/keep-rule.ts';
+import {
+  type AtTips,
+  keepByRule,
+  type Ruled,
+  readTips,
+  readVersions,
+  type Versions,
+} from '../../git/keep-rule.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { objectPages } from '../../list-pages.ts';
 import { collect } from '../../options.ts';
@@ -31,9 +39,6 @@ import { printable, type View, viewOf } from '../../terminal.ts';
 import { downloadFailure } from '../../transfer.ts';
 
 type GcBody = BodyOf<'getGc'>;
-
-/** Of a reachable set, or a list of candidates. */
-const transferMs = 10 * 60_000;
 
 const shown = (body: GcBody, context: CliContext): string =>
   asCalled(renderGc(body, viewOf(context)), context);
@@ -210,7 +215,7 @@ interface History {
   readonly named: { readonly objects: number; readonly sha256: string };
   readonly tips: AtTips;
   /** undefined: there is no rule. */
-  readonly ruled: Ruled | undefined;
+  readonly ruled: (Ruled & Pick<Versions, 'last'>) | undefined;
   readonly rule: { readonly days: number; readonly versions: number } | undefined;
 }
 
@@ -234,15 +239,18 @@ async function readHistory(
   const tips = await readTips(clone, { refs, pointers });
   const hasRule = keepDays !== undefined || keepVersions !== undefined || only !== undefined;
   const rule = { days: keepDays ?? keepDaysDefault, versions: keepVersions ?? keepVersionsDefault };
-  const ruled = hasRule
-    ? await keepByRule(clone, {
-        refs,
-        pointers,
-        tips,
-        rule: { ...rule, only: only ?? [] },
-        nowMs: context.nowMs(),
-      })
-    : undefined;
+  const versions = hasRule ? await readVersions(clone, { refs, pointers, tips }) : undefined;
+  const ruled = versions && {
+    ...(await keepByRule(clone, {
+      refs,
+      pointers,
+      tips,
+      versions,
+      rule: { ...rule, only: only ?? [] },
+      nowMs: context.nowMs(),
+    })),
+    last: versions.last,
+  };
   const bytes = prefixesOf(ruled?.kept ?? oids);
   const scanned = `(${formatCount(objectCount)} objects of git scanned)`;
   line.end(
@@ -337,14 +345,19 @@ async function sendReachableSet(
   { params, bytes, named }: Pick<History, 'bytes' | 'named'> & { params: RepoPlace },
 ): Promise<void> {
   const { body } = await client.ask('signReachableSet', { params, body: named });
-  const answer = await fetchOrFail(body.url, { method: 'PUT', headers: body.headers, body: bytes });
+  const answer = await fetchOrFail(body.url, {
+    method: 'PUT',
+    headers: body.headers,
+    body: bytes,
+    hint: storeHint,
+  });
   await answer.arrayBuffer();
 }
 
 async function readLists({ found }: GcBody): Promise<string> {
   const texts: string[] = [];
   for (const { url } of found?.lists ?? [])
-    texts.push(await (await fetchOrFail(url, { method: 'GET' })).text());
+    texts.push(await (await fetchOrFail(url, { method: 'GET', hint: storeHint })).text());
   return texts.join('');
 }
 
@@ -364,26 +377,6 @@ function writeList({ body: { found }, file, text }: { body: GcBody; file: string
 
 const storeHint =
   "Nothing was deleted. Run it again. If that doesn't help, check the store: lfs-quota doctor";
-
-async function fetchOrFail(url: string, request: RequestInit): Promise<Response> {
-  const where = new URL(url).origin;
-  try {
-    const answer = await fetch(url, {
-      ...request,
-      redirect: 'error',
-      signal: AbortSignal.timeout(transferMs),
-    });
-    if (answer.ok) return answer;
-    throw new CliError(`The store at ${where} returned ${answer.status}.`, { hint: storeHint });
-  } catch (error) {
-    if (error instanceof CliError) throw error;
-    throw new CliError(`The store at ${where} doesn't respond.`, {
-      hint: storeHint,
-      failure: 'unavailable',
-      cause: error,
-    });
-  }
-}
 
 function parseDays(text: string): number {
   const [, days] = /^(\d{1,4})d?$/.exec(text) ?? [];

@@ -100,6 +100,10 @@ const things: Readonly<Record<string, string | What>> = {
     const oid = short(target['oid'], 12);
     return `the deletion of ${oid === undefined ? 'an object' : `the object ${oid}…`} of`;
   },
+  'object.keep': ({ target }) => {
+    const oid = short(target['oid'], 12);
+    return oid === undefined ? 'an object in' : `the object ${oid}… in`;
+  },
   'file.delete': ({ asked, after }) => {
     const [name, prefix] = [text(asked?.['name']), text(asked?.['prefix'])];
     return `${name ?? `${count(after?.['fileCount'], 'file')} below ${prefix ?? '/'}`} of`;
@@ -123,6 +127,8 @@ const things: Readonly<Record<string, string | What>> = {
   email: named('the e-mail address', '', 'address'),
   gc: 'garbage collection of',
   'gc.reachable-set': 'a reachable set of',
+  names: 'the names of',
+  'names.change': 'who sees the names of',
 };
 
 /** Where an action's own isn't said. */
@@ -140,6 +146,7 @@ const verbs: Readonly<Record<string, string>> = {
 const pasts: Readonly<Record<string, string>> = {
   do: 'did',
   get: 'got',
+  keep: 'kept',
   set: 'set',
   'sign out': 'signed out',
   send: 'sent',

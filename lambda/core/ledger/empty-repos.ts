@@ -172,7 +172,7 @@ async function openUnlessHeld(
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';
   // A request that saw the repo open has ended, as a batch has. So nothing of it comes after this.
   const left = await forgetAll(deps.belongings, (each) => each.forgetRepo?.({ tenant, repo, untilMs }));
-  if (left === 'unfinished') return left;
+  if (left !== 'done') return left === 'waits' ? 'done' : left;
   for await (const page of deps.ledger.emptied({ tenant, repo }))
     for (const { id } of page) await deps.ledger.removeEmptied({ tenant, repo, id });
   await deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs: deps.clock.nowMs() });

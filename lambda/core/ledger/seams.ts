@@ -91,8 +91,8 @@ export async function tell<What extends Exclude<keyof Listener, 'replacing'>>(
 /** Of what a subject ends, so many at a time. */
 export const endsAtOnce = 16;
 
-/** `unfinished`: the time was up first. */
-export type Forgotten = 'done' | 'unfinished';
+/** `unfinished`: the time was up first. `waits`: something may still come, within hours. Then the repo stays closed for so long. */
+export type Forgotten = 'done' | 'unfinished' | 'waits';
 
 /**
  * What a subject keeps of repos and tenants. The name of a repo can be used again only once all of it is gone: it is asked until
@@ -116,7 +116,10 @@ export async function forgetAll(
   belongings: readonly Belongings[],
   forget: (each: Belongings) => Promise<Forgotten> | undefined,
 ): Promise<Forgotten> {
-  for (const each of belongings) if ((await forget(each)) === 'unfinished') return 'unfinished';
+  for (const each of belongings) {
+    const outcome = (await forget(each)) ?? 'done';
+    if (outcome !== 'done') return outcome;
+  }
   return 'done';
 }
 

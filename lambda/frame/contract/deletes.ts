@@ -70,6 +70,10 @@ const deletionSchema = z
   })
   .meta({ id: 'Deletion' });
 
+const keptObjectSchema = z
+  .object({ tenant: z.string(), repo: z.string(), oid: z.string().regex(oidPattern), sizeBytes: bytes })
+  .meta({ id: 'KeptObject' });
+
 const deletionPageSchema = page('DeletionPage', { deletions: z.array(deletionSchema) });
 
 export type DeletionBody = z.output<typeof deletionSchema>;
@@ -132,5 +136,16 @@ export const deleteContract = {
     query: deleteQuery,
     answers: deleteAnswers({ tenant: 'acme', repo: 'game', oid }),
     problems: ['object-not-found', 'wrong-kind', 'deletions-full'],
+  },
+  'POST /v1/tenants/{tenant}/repos/{repo}/objects/{oid}/keep': {
+    id: 'keepObject',
+    summary: 'Cancel the deletion of one object',
+    description: 'As a push of it does. Too late once its deletion has started.',
+    access: 'writer',
+    action: 'object.keep',
+    answers: {
+      200: answer('It stays.', keptObjectSchema, { tenant: 'acme', repo: 'game', oid, sizeBytes: 2_450_000 }),
+    },
+    problems: ['repo-not-found', 'object-not-found', 'wrong-kind', 'object-deleting'],
   },
 } as const satisfies Contract;

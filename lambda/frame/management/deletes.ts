@@ -1,3 +1,4 @@
+import { keepFromDeletion } from '../../core/ledger/admit-upload.ts';
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import {
   type DeletePlan,
@@ -7,6 +8,7 @@ import {
   markObject,
 } from '../../core/ledger/deletes.ts';
 import { openDeletionsMax } from '../../core/ledger/rules/deletion.ts';
+import { objectKey } from '../../core/rules/names.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { fileReposOf } from '../access/files.ts';
 import { wrongKind } from '../access/rules/kinds.ts';
@@ -96,6 +98,23 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
     if (!plan) return problem('object-not-found', `${tenant} doesn't have that object in that repo.`);
     trail.became(numbersOf(plan));
     return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
+  },
+
+  'POST /v1/tenants/{tenant}/repos/{repo}/objects/{oid}/keep': async (deps, { tenant, event }) => {
+    const [repo, oid] = [pathRepo(event), pathOid(event)];
+    const notFound = () =>
+      problem('object-not-found', `${tenant.tenant} doesn't have that object in that repo.`);
+    if (repo === undefined || oid === undefined) return notFound();
+    const path = { tenant: tenant.tenant, repo, oid };
+    const wrong = wrongKind(await deps.ledger.readRepo(path), { ...path, needed: 'lfs' });
+    if (wrong !== undefined) return problem('wrong-kind', wrong);
+    const stored = await deps.store.head(objectKey(path));
+    if (!stored) return notFound();
+    const sizes = new Map([[oid, stored.sizeBytes]]);
+    const outcome = await keepFromDeletion(deps, { ...tenant, repo, names: sizes, stored: sizes });
+    if (outcome === 'deleting')
+      return problem('object-deleting', 'Its deletion has started. Push it again in about an hour.');
+    return json(200, { ...path, sizeBytes: stored.sizeBytes });
   },
 });
 

@@ -64,6 +64,7 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   'export local': 'test/embedded/subjects/exports/export-local.test.ts, with a store',
   'files put': 'test/unit/cli/subjects/files/files-commands.long.test.ts, with a store',
   'files get': 'the same',
+  'repo names': 'test/unit/cli/subjects/names/names.test.ts, with a clone',
   import: 'test/unit/cli/move.long.test.ts, with a clone and another server',
   mirror: 'the same',
 };
@@ -483,6 +484,8 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set':
     'gc, with a clone: test/unit/cli/subjects/gc/run.test.ts',
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'The same.',
+  'POST /v1/tenants/{tenant}/repos/{repo}/names':
+    '`repo names`, with a clone: test/unit/cli/subjects/names/names.test.ts',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git lfs push and pull. Also connect and export local.',
   'POST /{tenant}/{repo}/info/lfs/objects/copies': 'import, with --via service.',
   'POST /{tenant}/{repo}/info/lfs/verify': 'git lfs push',

@@ -7,7 +7,7 @@ export type Run = CliRun;
 type Change = NonNullable<Run['answers']>[number];
 
 /** Commands that ask more than the API: a store, a clone, a shell. */
-const elsewhere = /^(connect|du|doctor|completion|export local|files (put|get))/;
+const elsewhere = /^(connect|du|doctor|completion|export local|files (put|get)|repo names .*--clone)/;
 /** Of an example, what would go on until something changes, and files. */
 const endless = / --(watch|wait|output \S+)/g;
 const asks = /^(tenant|repo|object|lock|files) delete |^(tenant|repo) (download-)?limit |^repo public /;

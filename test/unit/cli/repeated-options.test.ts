@@ -28,6 +28,7 @@ describe('an option that is passed twice', () => {
       'gc --remote',
       'gc --only',
       'du --by',
+      'repo names --remote',
       'invite --repo',
       'token create --repo',
       'rule create --match',

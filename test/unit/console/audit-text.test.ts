@@ -117,6 +117,10 @@ const written: Readonly<Record<AuditAction, readonly [Partial<AuditEntryBody>, s
     { target: { repo: 'game', oid: '68cb88c0ffee'.padEnd(64, '0') }, asked: {}, after: { bytes: 1024 } },
     'mira scheduled the deletion of the object 68cb88c0ffee… of game | 1 KiB',
   ],
+  'object.keep': [
+    { target: { repo: 'game', oid: '68cb88c0ffee'.padEnd(64, '0') }, asked: {} },
+    'mira kept the object 68cb88c0ffee… in game',
+  ],
   'file.delete': [
     { ...game, asked: { prefix: 'a/' }, after: { fileCount: 2, bytes: 1024 } },
     'mira deleted 2 files below a/ of game | 1 KiB',
@@ -161,6 +165,8 @@ const written: Readonly<Record<AuditAction, readonly [Partial<AuditEntryBody>, s
   'gc.reachable-set': [{ ...game, asked: {} }, 'mira sent a reachable set of game'],
   'gc.run': [{ ...game, asked: {} }, 'mira ran garbage collection of game'],
   'gc.cancel': [{ ...game, asked: {} }, 'mira canceled garbage collection of game'],
+  'names.send': [{ ...game, asked: { bytes: 1 } }, 'mira sent the names of game | 1 B'],
+  'names.change': [{ ...game, asked: { forReaders: true } }, 'mira changed who sees the names of game'],
 };
 
 describe('the audit log in sentences', () => {

@@ -16,7 +16,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'docs/proxies.md', most: 450, isForUsers: true },
   { page: 'docs/runbook.md', most: 2530, isForUsers: true },
   { page: 'docs/migrate.md', most: 1400, isForUsers: true },
-  { page: 'docs/limits.md', most: 240 },
+  { page: 'docs/limits.md', most: 250 },
   { page: 'docs/security.md', most: 2080 },
   { page: 'docs/how-it-works.md', most: 2260 },
   { page: 'docs/architecture.md', most: 2500 },

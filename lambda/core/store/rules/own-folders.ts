@@ -9,6 +9,8 @@ export const ownFolders = {
   gc: '_gc',
   /** Archives, and the work on them. */
   exports: '_exports',
+  /** What clones call a repo's objects, a file a repo. */
+  names: '_names',
   /** Chunks of large objects. */
   parts: '_parts',
   /** Tries of a store that isn't AWS's: two objects each, which that removes, or a later one. */

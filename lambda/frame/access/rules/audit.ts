@@ -29,6 +29,7 @@ export const auditActions = [
   'repo.update',
   'repo.delete',
   'object.delete',
+  'object.keep',
   'file.delete',
   'reconcile.request',
   'scan.change',
@@ -52,6 +53,8 @@ export const auditActions = [
   'gc.reachable-set',
   'gc.run',
   'gc.cancel',
+  'names.send',
+  'names.change',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

@@ -109,7 +109,7 @@ describe('the table', () => {
 
   it('of nothing is empty', async () => {
     expect((await du('s3://few/none', '--by-prefix')).out).toMatch(
-      /^0 B in 0 objects.*\n\nSIZE {2}SHARE {2}OBJECTS {2}FOLDER\n$/,
+      /^0 B in 0 objects.*\nWithout old versions.*\n\nSIZE {2}SHARE {2}OBJECTS {2}FOLDER\n$/,
     );
   });
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkClone, scanClone } from '../../../../cli/git/clone.ts';
-import { keepByRule, readTips } from '../../../../cli/git/keep-rule.ts';
+import { keepByRule, readTips, readVersions } from '../../../../cli/git/keep-rule.ts';
 import { GitHistory, type ModelRule } from '../../../support/git-history.ts';
 import { Random } from '../../../support/random.ts';
 
@@ -43,7 +43,9 @@ export async function keptOfHistory(
     const remotes = await checkClone(clone, ['origin']);
     const { pointers, oids } = await scanClone(clone, { refs: remotes });
     const tips = await readTips(clone, { refs: remotes, pointers });
+    const versions = await readVersions(clone, { refs: remotes, pointers, tips });
     const { kept } = await keepByRule(clone, {
+      versions,
       refs: remotes,
       pointers,
       tips,

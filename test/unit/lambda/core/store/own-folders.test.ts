@@ -79,7 +79,7 @@ class World extends MemoryStack {
 
 /** What writes ends by itself. */
 async function endRuns({ deps }: World): Promise<void> {
-  for (const { end } of writers) await end(deps, path);
+  for (const { end } of writers) await end?.(deps, path);
   await cancelReservations(deps, { tenant });
 }
 
@@ -104,7 +104,11 @@ describe('what is written beside objects', () => {
   });
 
   it.each<[string, (world: World) => Promise<void>, readonly string[]]>([
-    ['its run', endRuns, [`${tenant}/${repo}/${old}`]],
+    [
+      'its run',
+      endRuns,
+      [...writers.flatMap(({ stays }) => stays?.(path) ?? []), `${tenant}/${repo}/${old}`],
+    ],
     ['its repo', endRepo, []],
     ['its tenant', endTenant, []],
   ])('is removed with %s, from every folder, also what lands late', async (_, end, left) => {

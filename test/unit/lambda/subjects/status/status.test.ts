@@ -291,7 +291,7 @@ describe('the status', () => {
     expect(await saysOf()).toEqual({
       part: 'uncounted',
       state: 'fine',
-      says: `${beginning} _gc/ 0 B, _exports/ 0 B, _parts/ 0 B, _proofs/ 0 B, _usage/ 0 B.`,
+      says: `${beginning} _gc/ 0 B, _exports/ 0 B, _names/ 0 B, _parts/ 0 B, _proofs/ 0 B, _usage/ 0 B.`,
       todo: null,
     });
     objects.put(`acme/app/${'a'.repeat(64)}`, 5000);
@@ -299,7 +299,7 @@ describe('the status', () => {
     objects.put('_gc/1', 1024);
     objects.put('_parts/acme/1', 2048);
     for (let file = 0; file < 10_000; file += 1) objects.put(`_exports/${file}`, 1);
-    const sums = '_gc/ 1 KiB, _exports/ 9.77 KiB, _parts/ 2 KiB, _proofs/ 0 B, _usage/ 0 B.';
+    const sums = '_gc/ 1 KiB, _exports/ 9.77 KiB, _names/ 0 B, _parts/ 2 KiB, _proofs/ 0 B, _usage/ 0 B.';
     expect((await saysOf())?.says).toBe(`${beginning} ${sums}`);
     objects.put('_exports/last', 1);
     expect((await saysOf())?.says).toContain('_exports/ more than 9.77 KiB');

@@ -1,0 +1,5 @@
+import type { Names } from './names-store.ts';
+
+export interface NamePorts {
+  readonly names: Names;
+}

@@ -1,0 +1,1 @@
+export { createDynamoDbNames as names } from './names-store.ts';

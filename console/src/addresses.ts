@@ -3,4 +3,5 @@ export { alerts } from './subjects/alerts/address.ts';
 export { files } from './subjects/files/address.ts';
 export { invitations } from './subjects/invitations/address.ts';
 export { locks } from './subjects/locks/address.ts';
+export { names } from './subjects/names/address.ts';
 export { status } from './subjects/status/address.ts';

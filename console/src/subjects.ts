@@ -9,5 +9,6 @@ export { history } from './subjects/history/outlook.tsx';
 export { hosts } from './subjects/hosts/git-host.tsx';
 export { invitations } from './subjects/invitations/invitations.tsx';
 export { locks } from './subjects/locks/locks.tsx';
+export { names } from './subjects/names/names.tsx';
 export { signIn } from './subjects/sign-in/users.tsx';
 export { status } from './subjects/status/status.tsx';

@@ -93,7 +93,8 @@ const lastOf = (plans: readonly { dueAt: string }[]) =>
 const bytesOf = (rows: readonly { sizeBytes: number }[]) =>
   rows.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
-type Row = Pick<ObjectBody, 'repo' | 'oid' | 'sizeBytes'> & Partial<ObjectBody & DeletionBody>;
+type ChosenRow = Pick<ObjectBody, 'repo' | 'oid' | 'sizeBytes'>;
+type Row = ChosenRow & Partial<ObjectBody & DeletionBody>;
 
 /** What a delete would free most by, what has been stored longest, and what is deleted soon: to choose from. */
 export function ObjectTable(props: ViewProps & Where) {
@@ -113,16 +114,8 @@ export function ObjectTable(props: ViewProps & Where) {
   const { shown, pager, toFirst } = usePages(rows, rowsMax);
   const dueAts = new Map(marked.items.map((deletion) => [objectKeyOf(deletion), deletion.dueAt]));
   const hasRepo = repos?.length !== 1;
-  const choose = (row: Row, isChosen: boolean) => {
-    const next = new Map(chosen);
-    if (isChosen) next.set(objectKeyOf(row), row);
-    else next.delete(objectKeyOf(row));
-    setChosen(next);
-  };
   const stateOf = (row: Row): RowState => {
-    const dueAt = dueAts.get(objectKeyOf(row));
-    const isChosen = chosen.has(objectKeyOf(row));
-    return { dueAt, isChosen, isFixed: dueAt !== undefined || (chosen.size >= chosenMax && !isChosen) };
+    return { dueAt: dueAts.get(objectKeyOf(row)), isChosen: chosen.has(objectKeyOf(row)) };
   };
   return (
     <>
@@ -162,7 +155,12 @@ export function ObjectTable(props: ViewProps & Where) {
       )}
       {rows.length > 0 && (
         <Table
-          columns={columnsOf(hasRepo, nowMs, stateOf, mayManage ? choose : undefined)}
+          columns={columnsOf(
+            hasRepo,
+            nowMs,
+            stateOf,
+            mayManage ? { chosen, onChosen: setChosen } : undefined,
+          )}
           rows={shown}
           keyOf={objectKeyOf}
           rowKind={(row) => (stateOf(row).isChosen ? 'is-chosen' : '')}
@@ -177,15 +175,46 @@ export function ObjectTable(props: ViewProps & Where) {
   );
 }
 
+/** A box to choose an object of a list by. */
+export function Choose<T extends { readonly oid: string }>(props: {
+  name: string;
+  row: T;
+  keyOf?: (row: T) => string;
+  chosen: ReadonlyMap<string, T>;
+  /** It can't be chosen, such as because it's deleted. */
+  isFixed: boolean;
+  onChosen: (chosen: ReadonlyMap<string, T>) => void;
+}) {
+  const { name, row, keyOf = ({ oid }: T) => oid, chosen, isFixed, onChosen } = props;
+  const key = keyOf(row);
+  const choose = (isChosen: boolean) => {
+    const next = new Map(chosen);
+    if (isChosen) next.set(key, row);
+    else next.delete(key);
+    onChosen(next);
+  };
+  return (
+    <input
+      type="checkbox"
+      aria-label={`Choose ${name}`}
+      checked={chosen.has(key)}
+      disabled={isFixed || (chosen.size >= chosenMax && !chosen.has(key))}
+      onChange={({ currentTarget }) => choose(currentTarget.checked)}
+    />
+  );
+}
+
 /** What was chosen, what it would free, and the way to delete it. */
-function Chosen(props: {
+export function Chosen<T extends ChosenRow>(props: {
   tenant: string;
-  chosen: ReadonlyMap<string, Row>;
-  onChosen: (chosen: ReadonlyMap<string, Row>) => void;
+  chosen: ReadonlyMap<string, T>;
+  onChosen: (chosen: ReadonlyMap<string, T>) => void;
   onMarked: () => void;
+  /** Why the name of the repo must be typed. */
+  inUse?: { readonly repo: string; readonly text: string };
   nowMs: number;
 }) {
-  const { tenant, chosen, onChosen, onMarked, nowMs } = props;
+  const { tenant, chosen, onChosen, onMarked, inUse, nowMs } = props;
   const [isAsking, setIsAsking] = useState(false);
   const [said, setSaid] = useState('');
   const rows = [...chosen.values()];
@@ -212,6 +241,7 @@ function Chosen(props: {
         <DeleteObjects
           tenant={tenant}
           rows={rows}
+          inUse={inUse}
           nowMs={nowMs}
           onClose={() => setIsAsking(false)}
           onMarked={mark}
@@ -225,8 +255,6 @@ interface RowState {
   /** When it's deleted. undefined: it stays. */
   readonly dueAt: string | undefined;
   readonly isChosen: boolean;
-  /** It can't be chosen: it's deleted, or no more can be chosen. */
-  readonly isFixed: boolean;
 }
 
 /** @param choose undefined: nothing can be chosen. */
@@ -234,22 +262,18 @@ function columnsOf(
   hasRepo: boolean,
   nowMs: number,
   stateOf: (row: Row) => RowState,
-  choose: ((row: Row, isChosen: boolean) => void) | undefined,
+  choose:
+    | { chosen: ReadonlyMap<string, Row>; onChosen: (chosen: ReadonlyMap<string, Row>) => void }
+    | undefined,
 ): Column<Row>[] {
   const ageOf = ({ storedAt }: Row) => (storedAt ? formatAge(storedAt, nowMs) : '–');
   const nameOf = (row: Row) => {
-    const { dueAt, isChosen, isFixed } = stateOf(row);
+    const { dueAt } = stateOf(row);
     const short = row.oid.slice(0, 12);
     return (
       <>
         {choose && (
-          <input
-            type="checkbox"
-            aria-label={`Choose ${short}`}
-            checked={isChosen}
-            disabled={isFixed}
-            onChange={({ currentTarget }) => choose(row, currentTarget.checked)}
-          />
+          <Choose {...choose} name={short} row={row} keyOf={objectKeyOf} isFixed={dueAt !== undefined} />
         )}{' '}
         <code title={row.oid}>{short}…</code>
         {dueAt !== undefined && <span class="pill">deleted {formatUntil(dueAt, nowMs)}</span>}
@@ -271,13 +295,14 @@ function columnsOf(
 /** Says what a delete would free and when, and asks. */
 function DeleteObjects(props: {
   tenant: string;
-  rows: readonly Row[];
+  rows: readonly ChosenRow[];
+  inUse: { readonly repo: string; readonly text: string } | undefined;
   nowMs: number;
   onClose: () => void;
   /** With the first ones, whose delete has started: the others can be tried again. */
   onMarked: (plans: readonly DeletePlanBody[]) => void;
 }) {
-  const { tenant, rows, nowMs, onClose, onMarked } = props;
+  const { tenant, rows, inUse, nowMs, onClose, onMarked } = props;
   const [plans, setPlans] = useState<readonly DeletePlanBody[]>([]);
   const [refusal, setRefusal] = useState<string>();
   /** One request each, until one is refused. */
@@ -317,10 +342,12 @@ function DeleteObjects(props: {
           <p>
             Clones and checkouts that need one of them fail then. To keep an object, push it again before.
           </p>
+          {inUse && <p>{inUse.text}</p>}
           <Problem text={refusal} />
         </>
       }
-      isReady={() => plans.length >= rows.length}
+      {...(inUse && { start: { typed: '' }, fields: () => [{ name: 'typed', label: `Type ${inUse.repo}` }] })}
+      isReady={({ typed }) => plans.length >= rows.length && typed === inUse?.repo}
       run={start}
       onClose={onClose}
     />

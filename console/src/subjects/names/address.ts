@@ -1,0 +1,1 @@
+export const names = { tab: 'paths' } as const;

@@ -381,6 +381,7 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
       '/repos',
       '/repos/atlas-world',
       '/repos/atlas-world/objects',
+      '/repos/atlas-world/paths',
       '/repos/atlas-world/locks',
       '/repos/atlas-world/settings',
       '/objects',

@@ -155,6 +155,29 @@ const withMarked = (page: Page) =>
     }),
   );
 
+/** A repo's objects by path: long ones, some in use, some going. */
+const withNames = (page: Page) =>
+  page.route('**/names*', (route) => {
+    const states = ['stored', 'stored', 'scheduled', 'deleting', 'gone'];
+    const names = Array.from({ length: 20 }, (_, index) => ({
+      oid: String(index + 10).repeat(32),
+      sizeBytes: 90_000_000 - 4_000_000 * index,
+      path:
+        index % 5 === 4
+          ? null
+          : `Content/Cinematics/Act ${index}/${'Intro_master_'.repeat(index % 7)}v${index}.mov`,
+      inUseBy: index % 2 ? 'release/2026.11' : null,
+      commit: null,
+      committedAt: index % 5 === 4 ? null : new Date(Date.now() - index * dayMs).toISOString(),
+      state: states[index % 5],
+      ...(index % 5 === 2 && { dueAt: new Date(Date.now() + 41 * 60_000).toISOString() }),
+    }));
+    const sum = { objectCount: 318, bytes: 214_000_000_000 };
+    const madeAt = new Date(Date.now() - 2 * dayMs).toISOString();
+    const commit = '91c0e2f4b8d7a6c5e4f3021b9a8d7c6e5f403122';
+    return route.fulfill({ json: { names, sum, madeAt, branch: 'main', commit, nextCursor: 'c00' } });
+  });
+
 /** A push was rejected just now. */
 const withRejected = async (page: Page) => {
   await withHistory(page);
@@ -527,6 +550,32 @@ export const states: readonly State[] = [
     },
     act: (page) => page.getByText('Deleting', { exact: true }).click(),
     shows: 'deleted in 7 min',
+  },
+  {
+    name: 'paths-deleting-in-use',
+    token: byManager,
+    address: '#northlight/repos/atlas-world/paths',
+    prepare: withNames,
+    act: async (page) => {
+      const boxes = page.getByRole('checkbox', { name: /^Choose/ });
+      await boxes.nth(0).check();
+      await boxes.nth(1).check();
+      await page.getByRole('button', { name: 'Delete…' }).click();
+    },
+    shows: '1 object in use, such as by release/2026.11',
+  },
+  {
+    name: 'paths',
+    token: byManager,
+    address: '#northlight/repos/atlas-world/paths',
+    prepare: withNames,
+    shows: 'in no commit',
+  },
+  {
+    name: 'no-paths',
+    token: byReader,
+    address: '#northlight/repos/fonts/paths',
+    shows: 'lfs-quota repo names northlight fonts',
   },
   {
     name: 'downloads-by-token',

@@ -7,7 +7,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'docs/quickstart.md', most: 430, isForUsers: true },
   { page: 'docs/git-users.md', most: 1500, isForUsers: true },
   { page: 'docs/large-files.md', most: 350, isForUsers: true },
-  { page: 'docs/team-admins.md', most: 2700, isForUsers: true },
+  { page: 'docs/team-admins.md', most: 2780, isForUsers: true },
   { page: 'docs/saas-builders.md', most: 1850, isForUsers: true },
   { page: 'docs/limit-uploads.md', most: 1080, isForUsers: true },
   { page: 'docs/deploy.md', most: 2070, isForUsers: true },

@@ -35,7 +35,7 @@ function Paths(props: RepoProps) {
       <div class="head">
         <Find
           label="Find paths"
-          placeholder="Part of a path"
+          placeholder="Path or oid"
           onFind={(text) => {
             setSearch(text);
             toFirst();
@@ -73,8 +73,8 @@ function HowToSend({ tenant, repo, why }: { tenant: string; repo: string; why: s
   ];
   return (
     <Card title="Paths">
-      <Problem text={why} />
-      <p>Objects are stored by hash. To find them by path here, send the paths of a clone:</p>
+      <p class="soft">{why}</p>
+      <p>Objects are stored by hash. These commands name them:</p>
       <Code name="the commands" text={lines.join('\n')} />
     </Card>
   );
@@ -96,8 +96,13 @@ function NameTable(props: RepoProps & { names: readonly Named[]; onChanged: () =
     return (
       <>
         {mayManage && <Choose {...{ name, row, chosen, onChosen }} isFixed={state !== 'stored'} />}{' '}
-        {path ?? <span class="soft">in no commit</span>}
-        {state !== 'stored' && <span class="pill">deleted {dueAt && formatUntil(dueAt, nowMs)}</span>}
+        {path ?? <span class="soft">in no commit</span>}{' '}
+        {state !== 'stored' && (
+          <span class="pill">
+            {state === 'deleting' ? 'being deleted' : 'deleted'}{' '}
+            {state === 'scheduled' && dueAt && formatUntil(dueAt, nowMs)}
+          </span>
+        )}
         {state === 'scheduled' && session.scope !== 'read' && (
           <Button text="Keep" kind="quiet" label={`Keep ${name}`} onPress={() => keep(oid)} />
         )}

@@ -39,7 +39,7 @@ interface Named {
 const head = { version: 1, madeAtMs: Date.parse('2026-11-21T05:00:00Z'), branch: 'main', commit: 'c0ffee' };
 const withHead = (rest: string) => gzipSync(`${JSON.stringify(head)}\n${rest}`);
 
-const fileOf = (names: readonly Named[]) =>
+export const fileOf = (names: readonly Named[]) =>
   withHead(
     names
       .map(({ oid, sizeBytes, seconds = '', commit = '', ref = '', path = '' }) =>
@@ -49,7 +49,7 @@ const fileOf = (names: readonly Named[]) =>
   );
 
 /** Signs a file's URL as who asks, and sends the file, unless it's only signed. */
-async function sendNames(api: Api, path: string, file: Buffer, who: Record<string, string>) {
+export async function sendNames(api: Api, path: string, file: Buffer, who: Record<string, string>) {
   const body = { bytes: file.length, sha256: createHash('sha256').update(file).digest('hex') };
   const signed = bodyOf(await api.as(who, 'POST', path, body), 200, signedShape);
   return () => api.follow(signed.url, { method: 'PUT', headers: signed.headers, body: file });

@@ -42,7 +42,7 @@ export async function searchNames(file: Uint8Array, search: NameSearch): Promise
   const { isInUse, order, after, countMax } = search;
   const text = search.text.toLowerCase();
   const value = ranks[order];
-  let first: (NamePlace & { readonly line: NameLine })[] = [];
+  let first: (NamePlace & { readonly name: NamedObject })[] = [];
   let worst: NamePlace | undefined;
   const sum = { objectCount: 0, bytes: 0 };
   const head = await readNames(file, (line) => {
@@ -52,7 +52,7 @@ export async function searchNames(file: Uint8Array, search: NameSearch): Promise
     sum.bytes += line.sizeBytes;
     const place = { oid: line.oid, value: value(line) };
     if ((after && compare(place, after) <= 0) || (worst && compare(place, worst) > 0)) return;
-    first.push({ ...place, line });
+    first.push({ ...place, name: line.read() });
     // Sorted now and then: each costs as little as it would if all were sorted at the end.
     if (first.length < 2 * countMax + 100) return;
     first = first.sort(compare).slice(0, countMax + 1);
@@ -63,7 +63,7 @@ export async function searchNames(file: Uint8Array, search: NameSearch): Promise
   const last = shown.at(-1);
   return {
     head,
-    names: shown.map(({ line }) => line.read()),
+    names: shown.map(({ name }) => name),
     sum,
     next: last && first.length > countMax ? { oid: last.oid, value: last.value } : null,
   };

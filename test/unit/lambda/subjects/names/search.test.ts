@@ -6,6 +6,7 @@ import {
   nameLine,
   pathBytesMax,
   readNames,
+  UnreadableNamesError,
 } from '../../../../../lambda/subjects/names/rules/names-file.ts';
 import {
   type NameOrder,
@@ -59,6 +60,15 @@ describe('a file of names', () => {
     expect(read).toEqual(names);
   });
 
+  it('leaves out times that are no dates', async () => {
+    const [name] = randomNames(2, 1);
+    const times = [-1000, 0, 253_402_300_799_000, 253_402_300_800_000];
+    const read: (number | null)[] = [];
+    const file = fileOf(times.map((committedMs) => ({ ...(name as NamedObject), committedMs })));
+    await readNames(file, (line) => read.push(line.committedMs));
+    expect(read).toEqual([null, times[1], times[2], null]);
+  });
+
   it('leaves out paths that are too long', async () => {
     const [name] = randomNames(2, 1);
     const paths = [
@@ -90,5 +100,24 @@ describe('a file of names', () => {
           expect(found).toEqual(expected);
         }
     }
+  });
+
+  const oid = 'a'.repeat(64);
+  it.each([
+    ['cut after the oid', oid],
+    ['without a path', `${oid}\t1\t2\tc\tref`],
+    ['whose fields go on in the next line', `${oid}\t1\t2\n${oid}\t1\t2\tc\tref\tpath`],
+    ['of a short oid', `${oid.slice(1)}\t1\t2\tc\tref\tpath`],
+    ['of no oid', `${'A'.repeat(64)}\t1\t2\tc\tref\tpath`],
+    ['of a size that is none', `${oid}\t1x\t2\tc\tref\tpath`],
+    ['of a negative size', `${oid}\t-1\t2\tc\tref\tpath`],
+    ['of a size beyond all numbers', `${oid}\t9007199254740992\t2\tc\tref\tpath`],
+    ['of a time that is none', `${oid}\t1\tx\tc\tref\tpath`],
+    ['of a time without a date', `${oid}\t1\t253402300800\tc\tref\tpath`],
+  ])('is unreadable with a line %s', async (_, line) => {
+    const search = { text: '', isInUse: undefined, order: 'newest', after: undefined, countMax: 9 } as const;
+    await expect(searchNames(gzipSync(`${headLine(head)}${line}\n`), search)).rejects.toThrow(
+      UnreadableNamesError,
+    );
   });
 });

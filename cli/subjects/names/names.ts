@@ -4,7 +4,7 @@ import { formatBytes } from '../../../lambda/core/rules/sizes.ts';
 import { headLine, nameLine, namesBytesMax } from '../../../lambda/subjects/names/rules/names-file.ts';
 import { nameOrders } from '../../../lambda/subjects/names/rules/search.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
-import { tableOf } from '../../columns.ts';
+import { least, tableOf } from '../../columns.ts';
 import { actionCommand, type CliSubject, choice, flag, ofRepo, operand, option } from '../../command.ts';
 import { nameOf } from '../../commands/repo.ts';
 import type { CliContext } from '../../context.ts';
@@ -19,7 +19,7 @@ import { WaitLine } from '../../progress.ts';
 import { formatAge, formatCount, formatObjects, formatSum } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
 
-const storeHint = "The repo's names are as before. Run it again.";
+const asBefore = "The repo's names are as before.";
 
 interface Named {
   readonly refs: readonly RemoteRef[];
@@ -131,10 +131,19 @@ const namesCommand = actionCommand({
     const named = erase ? undefined : await readClone(client, context, { clone, remote, isQuiet });
     const file = await makeFile(client, { place, named, nowMs: context.nowMs() });
     const { bytes, objectCount, namedCount } = file;
+    if (!erase && objectCount > 0 && namedCount === 0)
+      throw new CliError(`No commit of ${clone} has any of the ${formatObjects(objectCount)}. ${asBefore}`, {
+        hint: 'Pass a clone of this repo: --clone DIR. To remove the names: --erase',
+      });
     const body = { bytes: bytes.length, sha256: sha256Hex(bytes) };
     const signed = (await client.ask('signNames', { params: place, body })).body;
     const sending = () =>
-      fetchOrFail(signed.url, { method: 'PUT', headers: signed.headers, body: bytes, hint: storeHint });
+      fetchOrFail(signed.url, {
+        method: 'PUT',
+        headers: signed.headers,
+        body: bytes,
+        hint: `${asBefore} Run it again.`,
+      });
     await (await client.busy.during(() => 'uploading the names', sending)).arrayBuffer();
     print(
       erase
@@ -179,8 +188,8 @@ const nameTable = tableOf<NamesBody['names'][number]>([
   ['size', ({ sizeBytes }) => formatBytes(sizeBytes), { right: true, stays: true }],
   ['in use by', ({ inUseBy }) => inUseBy ?? '–'],
   ['commit', ({ committedAt }) => committedAt?.slice(0, 10) ?? '–'],
-  ['oid', ({ oid }) => oid.slice(0, 12)],
   ['path', (name) => `${name.path ?? '(in no commit)'}${stateText(name)}`, { least: 20, stays: true }],
+  ['oid', ({ oid }) => oid, least(12)],
 ]);
 
 function stateText({ state }: NamesBody['names'][number]): string {

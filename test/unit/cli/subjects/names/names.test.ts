@@ -136,6 +136,18 @@ describe('repo names', () => {
     expect(asked).toEqual([]);
   });
 
+  it('sends nothing of another repo’s clone', async () => {
+    const other = join(home, 'other.git');
+    git(['init', '-q', '--bare', '--template=', other]);
+    git(['-C', other, 'remote', 'add', 'origin', other]);
+    const { code, err } = await run('--clone', other);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^error: No commit of .*other.git has any of the 6 objects/),
+    ]);
+    expect(asked.map(({ method }) => method)).toEqual(['GET']);
+  });
+
   it('says what to do when the store takes no file', async () => {
     storeStatus = 503;
     const { code, err } = await run('--clone', clone);

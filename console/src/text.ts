@@ -70,9 +70,10 @@ export const scopeText = {
   manage: 'manage',
 } as const;
 
-/** What people call a token. Who accepted an invitation says more than its id, which is the token's label. */
+/** What people call a token. Who came by an invitation or a link says more than its id, which is the token's label. */
 export const tokenName = ({ label, user, tokenId }: Pick<SessionBody, 'label' | 'user' | 'tokenId'>) =>
-  (label?.startsWith('invitation ') && user) || (label ?? user ?? `token ${tokenId?.slice(0, 4)}…`);
+  (/^(invitation|console link) /.test(label ?? '') && user) ||
+  (label ?? user ?? `token ${tokenId?.slice(0, 4)}…`);
 
 /** Who has signed in, in a few words. */
 export function whoText(session: SessionBody): string {

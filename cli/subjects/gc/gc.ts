@@ -20,19 +20,12 @@ import { asCalled, type CliContext } from '../../context.ts';
 import { pathTree, tellingPaths } from '../../du-git/report.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { fetchOrFail } from '../../fetch-signed.ts';
-import { checkClone, scanClone } from '../../git/clone.ts';
-import {
-  type AtTips,
-  keepByRule,
-  type Ruled,
-  readTips,
-  readVersions,
-  type Versions,
-} from '../../git/keep-rule.ts';
+import { type AtTips, keepByRule, type Ruled, readVersions, type Versions } from '../../git/keep-rule.ts';
+import { readClone } from '../../git/read-clone.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { objectPages } from '../../list-pages.ts';
 import { collect } from '../../options.ts';
-import { pollMs, WaitLine, waitUntilEnded } from '../../progress.ts';
+import { pollMs, waitUntilEnded } from '../../progress.ts';
 import { formatAge, formatCount, formatObjects, formatSum, formatUntil, shellWords } from '../../render.ts';
 import { renderTable } from '../../table.ts';
 import { printable, type View, viewOf } from '../../terminal.ts';
@@ -224,19 +217,8 @@ async function readHistory(
   context: CliContext,
   options: GcRun['options'] & { isQuiet: boolean },
 ): Promise<History> {
-  const { clone, remote = ['origin'], keepDays, keepVersions, only, isQuiet } = options;
-  const line = new WaitLine(context, { isQuiet });
-  const refs = await client.busy.during(
-    () => `asking for the refs of ${remote.join(', ')}`,
-    () => checkClone(clone, remote),
-  );
-  const { oids, pointers, objectCount } = await scanClone(clone, {
-    refs,
-    onProgress: (count) => {
-      if (line.inPlace) line.show(`scanning: ${formatCount(count)} objects of git`);
-    },
-  });
-  const tips = await readTips(clone, { refs, pointers });
+  const { clone, keepDays, keepVersions, only } = options;
+  const { refs, oids, pointers, tips, line, scanned } = await readClone(client, context, options);
   const hasRule = keepDays !== undefined || keepVersions !== undefined || only !== undefined;
   const rule = { days: keepDays ?? keepDaysDefault, versions: keepVersions ?? keepVersionsDefault };
   const versions = hasRule ? await readVersions(clone, { refs, pointers, tips }) : undefined;
@@ -252,7 +234,6 @@ async function readHistory(
     last: versions.last,
   };
   const bytes = prefixesOf(ruled?.kept ?? oids);
-  const scanned = `(${formatCount(objectCount)} objects of git scanned)`;
   line.end(
     ruled
       ? `The rule keeps ${formatCount(ruled.kept.size)} of ${formatObjects(oids.size)} ${scanned}.`

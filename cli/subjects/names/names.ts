@@ -7,46 +7,20 @@ import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { least, tableOf } from '../../columns.ts';
 import { actionCommand, type CliSubject, choice, flag, ofRepo, operand, option } from '../../command.ts';
 import { nameOf } from '../../commands/repo.ts';
-import type { CliContext } from '../../context.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { fetchOrFail } from '../../fetch-signed.ts';
-import { checkClone, type RemoteRef, scanClone } from '../../git/clone.ts';
-import { type AtTips, readTips, readVersions, type Versions } from '../../git/keep-rule.ts';
+import { readVersions, type Versions } from '../../git/keep-rule.ts';
+import { readClone } from '../../git/read-clone.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { objectPages, pageSizeMax, printList, withListOptions } from '../../list-pages.ts';
 import { collect } from '../../options.ts';
-import { WaitLine } from '../../progress.ts';
 import { formatAge, formatCount, formatObjects, formatSum } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
 
 const asBefore = "The repo's names are as before.";
 
-interface Named {
-  readonly refs: readonly RemoteRef[];
-  readonly tips: AtTips;
+interface Named extends Awaited<ReturnType<typeof readClone>> {
   readonly versions: Versions;
-}
-
-async function readClone(
-  client: ApiClient,
-  context: CliContext,
-  { clone, remote, isQuiet }: { clone: string; remote: readonly string[]; isQuiet: boolean },
-): Promise<Named> {
-  const line = new WaitLine(context, { isQuiet });
-  const refs = await client.busy.during(
-    () => `asking for the refs of ${remote.join(', ')}`,
-    () => checkClone(clone, remote),
-  );
-  const { pointers } = await scanClone(clone, {
-    refs,
-    onProgress: (count) => {
-      if (line.inPlace) line.show(`scanning: ${formatCount(count)} objects of git`);
-    },
-  });
-  const tips = await readTips(clone, { refs, pointers });
-  const versions = await readVersions(clone, { refs, pointers, tips });
-  line.clear();
-  return { refs, tips, versions };
 }
 
 interface NamesFile {
@@ -118,7 +92,7 @@ const namesCommand = actionCommand({
   },
   wanted: 'the admin token, or one of the tenant with the scope gc or manage',
   run: async (client, { operands: place, options, context }) => {
-    const { clone = '.', remote = ['origin'], for: who, erase, json: isQuiet = false } = options;
+    const { clone = '.', remote, for: who, erase, json: isQuiet = false } = options;
     if (who !== undefined && erase) throw new UsageError('Use only one of --for and --erase.');
     const print = (text: string, body: string) =>
       context.out(isQuiet ? `${body}\n` : `${nameOf(place)}: ${text}.\n`);
@@ -128,7 +102,9 @@ const namesCommand = actionCommand({
       const seers = who === 'readers' ? 'every token of the repo' : 'only tokens with the manage scope';
       return print(`${seers} can see the names`, text);
     }
-    const named = erase ? undefined : await readClone(client, context, { clone, remote, isQuiet });
+    const read = erase ? undefined : await readClone(client, context, { clone, remote, isQuiet });
+    const named = read && { ...read, versions: await readVersions(clone, read) };
+    read?.line.clear();
     const file = await makeFile(client, { place, named, nowMs: context.nowMs() });
     const { bytes, objectCount, namedCount } = file;
     if (!erase && objectCount > 0 && namedCount === 0)

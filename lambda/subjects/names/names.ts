@@ -3,7 +3,9 @@ import { isVoid } from '../../core/ledger/rules/deletion.ts';
 import { lapsedAtMs } from '../../core/ledger/rules/reservation.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
 import { mapLimited } from '../../core/rules/async.ts';
+import { sha256Hex } from '../../core/rules/hash.ts';
 import { objectKey } from '../../core/rules/names.ts';
+import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import type { SignedRequest } from '../../core/store/rules/store.ts';
 import { findRepo } from '../../frame/access/repos.ts';
 import { wrongKind } from '../../frame/access/rules/kinds.ts';
@@ -12,7 +14,8 @@ import { iso } from '../../frame/contract/fields.ts';
 import type { NamePageBody } from './contract.ts';
 import type { NamePorts } from './ports.ts';
 import { namedReposMax, namesKey, namesOfTenantBytesMax } from './rules/mark.ts';
-import type { NamedObject } from './rules/names-file.ts';
+import { type NamedObject, UnreadableNamesError } from './rules/names-file.ts';
+import { type FoundNames, type NameSearch, searchNames } from './rules/search.ts';
 
 export type SignDeps = Pick<CoreDeps, 'ledger' | 'listing' | 'signer' | 'settings'> & NamePorts;
 
@@ -60,6 +63,31 @@ export async function signNames(
   });
   const put = { key: namesKey(path), oid: sha256, sizeBytes: bytes, signedAtMs: nowMs, lifetimeMs };
   return { kind: 'signed', put: await signer.signUpload(put) };
+}
+
+/** Files are searched one after the other: a process has the memory for one of the largest. */
+let lastSearch: Promise<unknown> = Promise.resolve();
+
+/**
+ * One page of those that match in the file of a repo.
+ *
+ * @param input.sha256 of the file that is the repo's. Another one at its key is still to be replaced, or came late.
+ * @throws {StoreUnavailableError}
+ */
+export function searchFile(
+  { archives }: { readonly archives: Pick<FilePorts['archives'], 'get'> },
+  { path, sha256, search }: { path: RepoPath; sha256: string; search: NameSearch },
+): Promise<FoundNames | 'absent' | 'unreadable'> {
+  const found = lastSearch.then(async () => {
+    const file = await archives.get(namesKey(path));
+    if (!file || sha256Hex(file) !== sha256) return 'absent';
+    return searchNames(file, search).catch((error: unknown) => {
+      if (error instanceof UnreadableNamesError) return 'unreadable' as const;
+      throw error;
+    });
+  });
+  lastSearch = found.catch(() => undefined);
+  return found;
 }
 
 /** How objects are now: a page of them, by a HEAD each. @throws {StoreUnavailableError | LedgerUnavailableError} */

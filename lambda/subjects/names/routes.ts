@@ -1,6 +1,5 @@
 import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../../core/ledger/rules/tenant.ts';
-import { sha256Hex } from '../../core/rules/hash.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import type { FilePorts } from '../../core/store/rules/file-ports.ts';
 import { findRepo } from '../../frame/access/repos.ts';
@@ -11,11 +10,9 @@ import { iso, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { isManager, seenRepo } from '../../frame/management/access.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
 import { nameContract, nameCursor } from './contract.ts';
-import { nowOf, type SignDeps, signNames } from './names.ts';
+import { nowOf, type SignDeps, searchFile, signNames } from './names.ts';
 import type { NamePorts } from './ports.ts';
-import { type NamesMark, namedReposMax, namesKey, namesOfTenantBytesMax } from './rules/mark.ts';
-import { UnreadableNamesError } from './rules/names-file.ts';
-import { searchNames } from './rules/search.ts';
+import { type NamesMark, namedReposMax, namesOfTenantBytesMax } from './rules/mark.ts';
 
 type Needs = SignDeps & Pick<CoreDeps, 'store'> & { readonly archives: Pick<FilePorts['archives'], 'get'> };
 
@@ -28,16 +25,11 @@ export const nameOperations = operationsFor<Needs>()(nameContract, {
     if (refusal) return refusal;
     if (!mark.forReaders && !isManager(reader))
       return problem('scope-too-small', 'This requires the admin token, or one with the manage scope.');
-    const file = await deps.archives.get(namesKey(path));
-    // It's still to come, or another came late.
-    if (!file || mark.sha256 !== sha256Hex(file)) return noNames(path);
     const { search = '', inUse, sort = 'size', limit = pageSizeDefault, cursor } = query;
     const asked = { text: search, isInUse: inUse, order: sort, after: cursor, countMax: limit };
-    const page = await searchNames(file, asked).catch((error: unknown) => {
-      if (error instanceof UnreadableNamesError) return undefined;
-      throw error;
-    });
-    if (!page) return noNames(path, "can't be read");
+    const page = await searchFile(deps, { path, sha256: mark.sha256, search: asked });
+    if (page === 'absent') return noNames(path);
+    if (page === 'unreadable') return noNames(path, "can't be read");
     const { head, sum, next } = page;
     return json(200, {
       names: await nowOf(deps, { path, record, names: page.names }),

@@ -19,7 +19,7 @@ export interface NameSearch {
   readonly countMax: number;
 }
 
-interface FoundNames {
+export interface FoundNames {
   readonly head: NamesHead;
   readonly names: readonly NamedObject[];
   /** Of all that match. */

@@ -1,12 +1,15 @@
+import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deleteRepo, markObject } from '../../../../../lambda/core/ledger/deletes.ts';
-import { nowOf, signNames } from '../../../../../lambda/subjects/names/names.ts';
+import { sha256Hex } from '../../../../../lambda/core/rules/hash.ts';
+import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
+import { nowOf, searchFile, signNames } from '../../../../../lambda/subjects/names/names.ts';
 import {
   namedReposMax,
   namesKey,
   namesOfTenantBytesMax,
 } from '../../../../../lambda/subjects/names/rules/mark.ts';
-import { namesBytesMax } from '../../../../../lambda/subjects/names/rules/names-file.ts';
+import { headLine, namesBytesMax } from '../../../../../lambda/subjects/names/rules/names-file.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
@@ -142,6 +145,41 @@ describe('the names of a page', () => {
     const [name] = await nowOf(stack.deps, { path, record: opened, names: [named(going)] });
     expect(name).toMatchObject({ state: 'stored' });
     expect(name).not.toHaveProperty('dueAt');
+  });
+});
+
+describe('a search in a file', () => {
+  const file = gzipSync(headLine({ version: 1, madeAtMs: 1 }));
+  const search = { text: '', isInUse: undefined, order: 'size', after: undefined, countMax: 9 } as const;
+  const asked = { path, sha256: sha256Hex(file), search };
+
+  it('has one file at a time in memory, whatever becomes of the one before', async () => {
+    let [open, most, count] = [0, 0, 0];
+    const get = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open -= 1;
+      count += 1;
+      if (count === 1) throw new StoreUnavailableError('It is so.');
+      return count === 2 ? Buffer.from('no gzip') : file;
+    };
+    const broken = { ...asked, sha256: sha256Hex(Buffer.from('no gzip')) };
+    const all = [asked, broken, asked, asked].map((each) => searchFile({ archives: { get } }, each));
+    const outcomes = await Promise.allSettled(all);
+    expect(outcomes.map((outcome) => ('value' in outcome ? outcome.value : 'failed'))).toEqual([
+      'failed',
+      'unreadable',
+      expect.objectContaining({ names: [], next: null }),
+      expect.objectContaining({ names: [] }),
+    ]);
+    expect(most).toBe(1);
+  });
+
+  it('is of none that is absent, or another', async () => {
+    expect(await searchFile({ archives: { get: async () => undefined } }, asked)).toBe('absent');
+    const other = { ...asked, sha256: oidAt('9') };
+    expect(await searchFile({ archives: { get: async () => file } }, other)).toBe('absent');
   });
 });
 

@@ -95,7 +95,9 @@ function NameTable(props: RepoProps & { names: readonly Named[]; onChanged: () =
     const name = path ?? oid.slice(0, 12);
     return (
       <>
-        {mayManage && <Choose {...{ name, row, chosen, onChosen }} isFixed={state !== 'stored'} />}{' '}
+        {mayManage && (
+          <Choose name={name} row={row} chosen={chosen} onChosen={onChosen} isFixed={state !== 'stored'} />
+        )}{' '}
         {path ?? <span class="soft">in no commit</span>}{' '}
         {state !== 'stored' && (
           <span class="pill">
@@ -136,7 +138,10 @@ function NameTable(props: RepoProps & { names: readonly Named[]; onChanged: () =
         />
       )}
       <Chosen
-        {...{ tenant, chosen, onChosen, nowMs }}
+        tenant={tenant}
+        chosen={chosen}
+        onChosen={onChosen}
+        nowMs={nowMs}
         onMarked={onChanged}
         {...(used.length > 0 && { inUse: { repo, text } })}
       />

@@ -93,6 +93,37 @@ export function deleteContract(table: OpenTable): void {
       });
     });
 
+    it('can be of files once that is proven, or not: what comes first decides', async () => {
+      const tenant = await create({ scanned: scanned(50) });
+      const make = (repo: string, createdAtMs = 1) =>
+        ledger.createRepo({ tenant, repo, createdAtMs, kind: 'files', isUnproven: true });
+      const read = async (repo: string) => {
+        const { kind, isUnproven } = (await ledger.readRepo({ tenant, repo })) ?? {};
+        return [kind, isUnproven];
+      };
+      for (const repo of ['a', 'b']) for (const atMs of [1, 2]) expect(await make(repo, atMs)).toBe('done');
+      expect(await read('a')).toEqual(['files', true]);
+      const [ofA, ofB] = [
+        { tenant, repo: 'a', createdAtMs: 1 },
+        { tenant, repo: 'b', createdAtMs: 1 },
+      ];
+      expect(await ledger.confirmKind({ ...ofA, createdAtMs: 2 })).toBe(false);
+      expect(await ledger.confirmKind(ofA)).toBe(true);
+      expect([await ledger.confirmKind(ofA), await ledger.dropKind(ofA), await make('a')]).toEqual([
+        false,
+        false,
+        'done',
+      ]);
+      expect(await read('a')).toEqual(['files', undefined]);
+      expect(await ledger.dropKind(ofB)).toBe(true);
+      expect([await ledger.confirmKind(ofB), await make('b')]).toEqual([false, 'other-kind']);
+      expect(await read('b')).toEqual([undefined, undefined]);
+      await make('c');
+      await ledger.closeRepo({ tenant, repo: 'c', closedAtMs: 5 });
+      await ledger.openRepo({ tenant, repo: 'c', closedAtMs: 5 });
+      expect(await read('c')).toEqual([undefined, undefined]);
+    });
+
     it('are marked, and unmarked object by object', async () => {
       const { tenant, key, unmark } = await put();
       expect(await unmark()).toBe('unmarked');

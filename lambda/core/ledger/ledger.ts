@@ -38,6 +38,7 @@ import { watchMethods } from './watch-store.ts';
  * - `markDirty`: dirty once more. A known change never replaces an unknown one, which would be forgotten
  * - `clearDirty`, `openRepo`: only what it read: tokens are random, closings have times
  * - `createRepo`: a repo that was deleted is shown again, with nothing in it. Not while it is closed
+ * - `confirmKind`, `dropKind`: only of a creation that is unproven: whichever comes first decides
  * - `removeRepo`: only the item that was read, with nothing in it. No reconcile that read it makes it again
  * - `endTidy`: only what it read: epochs are taken once
  * - `closeRepo`: not if this closing has ended. `emptyLater`: only in this closing, and it is empty no sooner

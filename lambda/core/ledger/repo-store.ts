@@ -42,6 +42,7 @@ export function repoMethods(table: Table) {
     listRepos,
     removeRepo,
     createRepo,
+    confirmKind,
     dropKind,
     setStorageClass,
     closeRepo,
@@ -150,30 +151,47 @@ const isOnlyFound = all(
  */
 async function createRepo(
   table: Table,
-  input: RepoPath & { createdAtMs: number; kind?: RepoRecord['kind'] },
+  input: RepoPath & { createdAtMs: number } & Pick<RepoRecord, 'kind' | 'isUnproven'>,
 ): Promise<'done' | 'closed' | 'other-kind'> {
-  const { createdAtMs, kind } = input;
+  const { createdAtMs, kind, isUnproven } = input;
   const ok = await setOnRepo(table, input, {
     fields: {},
-    defaults: { createdAtMs, ...(kind && { kind }) },
+    defaults: { createdAtMs, ...(kind && { kind }), ...(isUnproven && { isUnproven }) },
     condition: all(
       'attribute_not_exists(#closedAtMs)',
-      kind ? `(${absent} OR #kind = :kind OR (${isOnlyFound}))` : 'attribute_not_exists(#kind)',
+      kind
+        ? `(${absent} OR (#kind = :kind AND attribute_exists(#isUnproven)) OR (${isOnlyFound}))`
+        : 'attribute_not_exists(#kind)',
     ),
     ...(kind && { values: { ':kind': kind, ':never': 0 } }),
   });
   if (ok) return 'done';
-  return typeof (await readRepo(table, input))?.closedAtMs === 'number' ? 'closed' : 'other-kind';
+  const found = await readRepo(table, input);
+  if (typeof found?.closedAtMs === 'number') return 'closed';
+  // One that is proven stays so, whenever this lands.
+  return kind && found?.kind === kind ? 'done' : 'other-kind';
 }
 
-/** Makes a repo that was just created, at this time, one of git-lfs. */
-async function dropKind(table: Table, { createdAtMs, ...path }: RepoPath & { createdAtMs: number }) {
-  await updateItem(table, {
+/** Ends that a repo is unproven, if it was created then and still is: it's of files. @returns whether this did. */
+const confirmKind = (table: Table, input: RepoPath & { createdAtMs: number }) =>
+  endUnproven(table, input, ['isUnproven']);
+
+/** The same, and it's one of git-lfs. */
+const dropKind = (table: Table, input: RepoPath & { createdAtMs: number }) =>
+  endUnproven(table, input, ['isUnproven', 'kind']);
+
+async function endUnproven(
+  table: Table,
+  { createdAtMs, ...path }: RepoPath & { createdAtMs: number },
+  names: readonly string[],
+): Promise<boolean> {
+  const { ok } = await updateItem(table, {
     key: repoKey(path),
-    change: [removing('kind')],
-    condition: '#createdAtMs = :created',
+    change: [removing(...names)],
+    condition: all('#createdAtMs = :created', 'attribute_exists(#isUnproven)'),
     values: { ':created': createdAtMs },
   });
+  return ok;
 }
 
 /** Sets the storage class of a repo, or with null ends it. `closed`: it is being deleted. */
@@ -232,7 +250,15 @@ async function openRepo(
   return result.ok ? 'opened' : 'refused';
 }
 
-const endedWithClosing = ['closedAtMs', 'createdAtMs', 'storageClass', 'points', 'kind', 'emptyFromMs'];
+const endedWithClosing = [
+  'closedAtMs',
+  'createdAtMs',
+  'storageClass',
+  'points',
+  'kind',
+  'isUnproven',
+  'emptyFromMs',
+];
 
 /** Notes from when on a repo that was closed then can be empty. Until then it isn't due. */
 async function emptyLater(

@@ -2,7 +2,9 @@ import type { CoreDeps } from '../../core/ledger/core-deps.ts';
 import { requestOrLog } from '../../core/ledger/reconcile-requests.ts';
 import { isReserved } from '../../core/ledger/reservations.ts';
 import {
+  isOfFiles,
   isThere,
+  type RepoPath,
   type RepoRecord,
   repoLimitsMax,
   reposMax,
@@ -152,10 +154,13 @@ export async function createRepo(
   const path = { tenant: input.tenant.tenant, repo };
   const found = await deps.ledger.readRepo(path);
   if (found && found.closedAtMs !== null) return { kind: 'closed' };
-  if (found && isThere(found) && (!kind || found.createdAtMs !== undefined)) return { kind: 'exists' };
+  // This was asked for before, by a function that died in between.
+  const goesOn = kind !== undefined && found?.kind === kind && found.isUnproven === true;
+  if (found && isThere(found) && !goesOn && (!kind || found.createdAtMs !== undefined))
+    return { kind: 'exists' };
   if (!found && input.tenant.repoCount >= reposMax) return { kind: 'full' };
   // What was pushed a moment ago may have no item yet. Its URLs would replace files.
-  if (kind && (await isReserved(deps.ledger, path))) return { kind: 'exists' };
+  if (kind && !goesOn && (await isReserved(deps.ledger, path))) return { kind: 'exists' };
   let { tenant } = input;
   if (limitBytes !== undefined) {
     // Before it takes pushes.
@@ -164,19 +169,41 @@ export async function createRepo(
     tenant = limited.tenant;
   }
   const createdAtMs = deps.clock.nowMs();
-  const outcome = await deps.ledger.createRepo({ ...path, createdAtMs, kind });
+  const outcome = await deps.ledger.createRepo({
+    ...path,
+    createdAtMs,
+    kind,
+    ...(kind && { isUnproven: true }),
+  });
   if (outcome === 'other-kind' && found && isThere(found)) return { kind: 'exists' };
   if (outcome !== 'done') return { kind: outcome };
-  // A push that began before reads the repo once it has reserved, or has done both. A reconcile that has settled it since says so.
-  const isPushed = kind && (await isReserved(deps.ledger, path));
-  const record = await deps.ledger.readRepo(path);
-  if (kind && (isPushed || (record?.putsUntilMs ?? 0) > 0)) {
-    await deps.ledger.dropKind({ ...path, createdAtMs });
-    return { kind: 'exists' };
-  }
+  const record = kind ? await proveKind(deps, path) : await deps.ledger.readRepo(path);
+  if (kind && !record) return { kind: 'exists' };
   if (!record)
     throw new Error(`The repo ${path.tenant}/${repo} vanished. An item of a created repo is never removed.`);
   return { kind: 'created', tenant, record };
+}
+
+/**
+ * Finds out whether a repo that was made one of files can be that: nothing else may use it before. May be repeated, at once, and by others.
+ *
+ * @returns it as it is then. undefined: a push of before may have a URL of Git LFS, so it isn't of files.
+ * @throws {LedgerUnavailableError}
+ */
+export async function proveKind(
+  { ledger }: Pick<CoreDeps, 'ledger'>,
+  path: RepoPath,
+): Promise<RepoRecord | undefined> {
+  // A push that began before reads the repo once it has reserved, or has done both. A reconcile that has settled it since says so.
+  const isPushed = await isReserved(ledger, path);
+  const record = await ledger.readRepo(path);
+  const { createdAtMs } = record ?? {};
+  if (!record?.isUnproven || createdAtMs === undefined) return isOfFiles(record) ? record : undefined;
+  const hasUrls = isPushed || record.putsUntilMs > 0;
+  const isDecided = await ledger[hasUrls ? 'dropKind' : 'confirmKind']({ ...path, createdAtMs });
+  if (isDecided && hasUrls) return undefined;
+  const now = isDecided ? record : await ledger.readRepo(path);
+  return isOfFiles(now) ? now : undefined;
 }
 
 /** What a change of a mark comes to, before anything is written. */

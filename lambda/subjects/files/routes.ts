@@ -8,6 +8,7 @@ import { objectKey, repoPrefix } from '../../core/rules/names.ts';
 import { formatBytes } from '../../core/rules/sizes.ts';
 import { StoreRefusedError } from '../../core/store/rules/store.ts';
 import { headsAtOnce } from '../../frame/access/files.ts';
+import { proveKind } from '../../frame/access/repos.ts';
 import { wrongKind } from '../../frame/access/rules/kinds.ts';
 import { operatorParent } from '../../frame/access/rules/tokens.ts';
 import { json, type Refusal } from '../../frame/api/http.ts';
@@ -179,8 +180,11 @@ async function findFilesRepo(
   const record = repo === undefined ? undefined : await ledger.readRepo({ tenant, repo });
   if (!record || record.closedAtMs !== null || !isThere(record)) return { refusal: repoNotFound(tenant) };
   const path = { tenant, repo: record.repo };
-  const wrong = wrongKind(record, { ...path, needed: 'files' });
-  return wrong === undefined ? { path, record } : { refusal: problem('wrong-kind', wrong) };
+  const proven = record.isUnproven ? await proveKind({ ledger }, path) : record;
+  const wrong = wrongKind(proven, { ...path, needed: 'files' });
+  return proven && wrong === undefined
+    ? { path, record: proven }
+    : { refusal: problem('wrong-kind', wrong ?? '') };
 }
 
 /** Keys of a store have so many bytes. It may refuse to list after a longer one. */

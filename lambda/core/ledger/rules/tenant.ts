@@ -332,6 +332,8 @@ export const repoSchema = z.object({
    * names are oids. It ends with the delete of the repo.
    */
   kind: z.literal('files').optional(),
+  /** Set on one of files until it's known that no push of before has a URL of Git LFS, which would replace files. */
+  isUnproven: z.literal(true).optional(),
   /** Set while it is being deleted and has nothing but empty objects, which go then. */
   emptyFromMs: z.number().optional(),
   /** The same as its tenant's, before which it goes. Absent: its tenant's. */

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { reconcile } from '../../../../../lambda/core/ledger/reconcile.ts';
+import type { Reservation } from '../../../../../lambda/core/ledger/rules/reservation.ts';
 import { AdoptedRepos } from '../../../../../lambda/core/store/rules/adopted-repos.ts';
 import { StoreRefusedError } from '../../../../../lambda/core/store/rules/store.ts';
 import { create as management } from '../../../../../lambda/functions/management.ts';
@@ -12,6 +13,7 @@ import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 
 const repos = 'POST /v1/tenants/{tenant}/repos';
 const uploads = 'POST /v1/tenants/{tenant}/repos/{repo}/uploads';
+const list = 'GET /v1/tenants/{tenant}/repos/{repo}/files';
 const removal = 'DELETE /v1/tenants/{tenant}/repos/{repo}/files';
 const tenant = 'acme';
 
@@ -30,9 +32,9 @@ describe('the files API', () => {
   async function ask(
     routeKey: string,
     body: object,
-    more: { deps?: Partial<Deps>; key?: string; query?: Record<string, string> } = {},
+    more: { deps?: Partial<Deps>; key?: string; query?: Record<string, string>; repo?: string } = {},
   ) {
-    const { key, query } = more;
+    const { key, query, repo = 'media' } = more;
     const event = httpEvent({
       routeKey,
       headers: {
@@ -40,7 +42,7 @@ describe('the files API', () => {
         'content-type': 'application/json',
         ...(key !== undefined && { 'idempotency-key': key }),
       },
-      pathParameters: { tenant, repo: 'media' },
+      pathParameters: { tenant, repo },
       body: JSON.stringify(body),
     });
     event.requestContext.timeEpoch = clock.nowMs();
@@ -78,6 +80,23 @@ describe('the files API', () => {
     const createRepo: Deps['ledger']['createRepo'] = async () => 'other-kind';
     const late = await newRepo({ ledger: { ...deps.ledger, createRepo } });
     expect(late).toMatchObject({ status: 409, code: 'wrong-kind', detail: expect.stringMatching(/a day/) });
+  });
+
+  it('is proven before anything else, though whoever made it died in between', async () => {
+    for (const [repo, isPushed] of [
+      ['pushed', true],
+      ['quiet', false],
+    ] as const) {
+      await deps.ledger.createRepo({ tenant, repo, createdAtMs: 1, kind: 'files', isUnproven: true });
+      const reservationsOf: Deps['ledger']['reservationsOf'] = async function* () {
+        yield [{ entries: new Map(isPushed ? [['a'.repeat(64), 5]] : []) } as unknown as Reservation];
+      };
+      const ledger = Object.assign(Object.create(deps.ledger), { reservationsOf });
+      const answer = await ask(list, {}, { repo, deps: { ledger } });
+      expect(answer).toMatchObject(isPushed ? { status: 409, code: 'wrong-kind' } : { status: 200 });
+      const record = await deps.ledger.readRepo({ tenant, repo });
+      expect([record?.kind, record?.isUnproven]).toEqual([isPushed ? undefined : 'files', undefined]);
+    }
   });
 
   it('has none where others have put objects before these are counted', async () => {

@@ -19,7 +19,8 @@ import { WaitLine } from '../../progress.ts';
 import { formatAge, formatCount, formatObjects, formatSum } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
 
-const storeHint = "The repo's names are as before. Run it again.";
+/** The last names aren't shown once a URL for others was signed. */
+const storeHint = 'The repo has no names until you run it again.';
 
 interface Named {
   readonly refs: readonly RemoteRef[];
@@ -131,6 +132,10 @@ const namesCommand = actionCommand({
     const named = erase ? undefined : await readClone(client, context, { clone, remote, isQuiet });
     const file = await makeFile(client, { place, named, nowMs: context.nowMs() });
     const { bytes, objectCount, namedCount } = file;
+    if (objectCount > 0 && namedCount === 0)
+      throw new CliError(`The clone has no object of ${nameOf(place)}.`, {
+        hint: 'Nothing was sent. Pass a clone of the repo with --clone.',
+      });
     const body = { bytes: bytes.length, sha256: sha256Hex(bytes) };
     const signed = (await client.ask('signNames', { params: place, body })).body;
     const sending = () =>
@@ -179,7 +184,8 @@ const nameTable = tableOf<NamesBody['names'][number]>([
   ['size', ({ sizeBytes }) => formatBytes(sizeBytes), { right: true, stays: true }],
   ['in use by', ({ inUseBy }) => inUseBy ?? '–'],
   ['commit', ({ committedAt }) => committedAt?.slice(0, 10) ?? '–'],
-  ['oid', ({ oid }) => oid.slice(0, 12)],
+  // Whole: `object delete` and `object keep` take no less.
+  ['oid', ({ oid }) => oid],
   ['path', (name) => `${name.path ?? '(in no commit)'}${stateText(name)}`, { least: 20, stays: true }],
 ]);
 

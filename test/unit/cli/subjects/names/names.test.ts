@@ -136,12 +136,24 @@ describe('repo names', () => {
     expect(asked).toEqual([]);
   });
 
+  it('sends nothing of a clone of another repository', async () => {
+    const other = join(home, 'other.git');
+    git(['init', '-q', '--bare', '--template=', '-b', 'main', other]);
+    git(['-C', other, 'remote', 'add', 'origin', other]);
+    const file = `M 100644 inline a.psd\ndata ${pointer('other').length}\n${pointer('other')}`;
+    const commit = 'commit refs/heads/main\ncommitter A <a@example.com> 1 +0000\ndata 1\nm\n';
+    git(['-C', other, 'fast-import', '--quiet'], `${commit}${file}\n`);
+    const { code, err } = await run('--clone', other);
+    expect([code, err]).toEqual([1, expect.stringContaining('The clone has no object of acme/game.\n')]);
+    expect(asked.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+
   it('says what to do when the store takes no file', async () => {
     storeStatus = 503;
     const { code, err } = await run('--clone', clone);
     storeStatus = 200;
     expect(code).toBe(1);
-    expect(err).toMatch(/The store at \S+ returned 503.\n.*The repo's names are as before. Run it again.\n/);
+    expect(err).toMatch(/The store at \S+ returned 503.\n.*The repo has no names until you run it again.\n/);
   });
 
   it('shows them to readers, hides and erases them', async () => {

@@ -62,6 +62,18 @@ export async function signNames(
   return { kind: 'signed', put: await signer.signUpload(put) };
 }
 
+const lastTurns = new WeakMap<object, Promise<unknown>>();
+
+/** Runs it once all before it have ended. A search holds a file of 64 MiB, and one process may be asked for many at a time. */
+export function inTurn<T>(owner: object, run: () => Promise<T>): Promise<T> {
+  const turn = (lastTurns.get(owner) ?? Promise.resolve()).then(run);
+  lastTurns.set(
+    owner,
+    turn.catch(() => undefined),
+  );
+  return turn;
+}
+
 /** How objects are now: a page of them, by a HEAD each. @throws {StoreUnavailableError | LedgerUnavailableError} */
 export async function nowOf(
   { store, ledger, settings, clock }: Pick<CoreDeps, 'store' | 'ledger' | 'settings' | 'clock'>,

@@ -11,7 +11,7 @@ import { iso, pageSizeDefault } from '../../frame/contract/fields.ts';
 import { isManager, seenRepo } from '../../frame/management/access.ts';
 import { operationsFor } from '../../frame/management/operations.ts';
 import { nameContract, nameCursor } from './contract.ts';
-import { nowOf, type SignDeps, signNames } from './names.ts';
+import { inTurn, nowOf, type SignDeps, signNames } from './names.ts';
 import type { NamePorts } from './ports.ts';
 import { type NamesMark, namedReposMax, namesKey, namesOfTenantBytesMax } from './rules/mark.ts';
 import { UnreadableNamesError } from './rules/names-file.ts';
@@ -28,15 +28,18 @@ export const nameOperations = operationsFor<Needs>()(nameContract, {
     if (refusal) return refusal;
     if (!mark.forReaders && !isManager(reader))
       return problem('scope-too-small', 'This requires the admin token, or one with the manage scope.');
-    const file = await deps.archives.get(namesKey(path));
-    // It's still to come, or another came late.
-    if (!file || mark.sha256 !== sha256Hex(file)) return noNames(path);
     const { search = '', inUse, sort = 'size', limit = pageSizeDefault, cursor } = query;
     const asked = { text: search, isInUse: inUse, order: sort, after: cursor, countMax: limit };
-    const page = await searchNames(file, asked).catch((error: unknown) => {
-      if (error instanceof UnreadableNamesError) return undefined;
-      throw error;
+    const page = await inTurn(deps.archives, async () => {
+      const file = await deps.archives.get(namesKey(path));
+      // It's still to come, or another came late.
+      if (!file || mark.sha256 !== sha256Hex(file)) return 'absent';
+      return searchNames(file, asked).catch((error: unknown) => {
+        if (error instanceof UnreadableNamesError) return undefined;
+        throw error;
+      });
     });
+    if (page === 'absent') return noNames(path);
     if (!page) return noNames(path, "can't be read");
     const { head, sum, next } = page;
     return json(200, {

@@ -110,7 +110,11 @@ const rows: Rows = {
     run: async (client, { operands: { oids, ...place }, options, context }) => {
       for (const oid of oids) {
         const { body, text } = await client.ask('keepObject', { params: { ...place, oid } });
-        context.out(options.json ? `${text}\n` : `${oid} stays (${formatBytes(body.sizeBytes)}).\n`);
+        context.out(
+          options.json
+            ? `${text}\n`
+            : `${oid} is no longer scheduled for deletion (${formatBytes(body.sizeBytes)}).\n`,
+        );
       }
     },
   }),
@@ -137,7 +141,7 @@ function dueText(
   const them = plans.length === 1 ? 'it' : 'them';
   return (
     `${where}: ${formatFreed(plans)}.\n` +
-    `The deletion is due ${formatUntil(dueAt, nowMs)}${reason}. To keep ${them}, push ${them} again before then.\n`
+    `The deletion is due ${formatUntil(dueAt, nowMs)}${reason}. To keep ${them}, push ${them} again or run \`object keep\` before then.\n`
   );
 }
 
@@ -333,5 +337,5 @@ const deletionsTable = tableOf<BodyOf<'listDeletions'>['deletions'][number]>([
 
 function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: View): string {
   const sum = { objectCount: deletions.length, bytes: bytesOf(deletions) };
-  return `${deletionsTable(deletions, view)}Total: ${formatSum(sum)}. To keep one, push it again before then.\n`;
+  return `${deletionsTable(deletions, view)}Total: ${formatSum(sum)}. To keep one, push it again or run \`object keep\` before then.\n`;
 }

@@ -198,6 +198,7 @@ export function deleteTests(api: () => Api): void {
         expect(comparable(closed)).toEqual(comparable(foreign));
       }
       expect((await ask(api(), { ...own, repo: 'art' }, 'download', object)).actions?.download).toBeDefined();
+      expectProblem(await manage('POST', `${path}/objects/${object.oid}/keep`), 404);
       const again = planIn(await manage('DELETE', path), 202);
       expect(again.dueAt).toBe(first.dueAt);
       const now = repoList.parse(jsonOf(await manage('GET', `/v1/tenants/${tenant}/repos`)));
@@ -233,6 +234,8 @@ export function deleteTests(api: () => Api): void {
       expectProblem(await manage('PATCH', path, { limitBytes: null }), 409, /being deleted/);
       expectProblem(await manage('POST', `${path}/tokens`, { scope: 'write' }), 409, /being deleted/);
       expectProblem(await manage('POST', '/v1/tenants', { tenant: own.tenant }), 409, /can't be reused/);
+      const kept = `${path}/repos/game/objects/${object.oid}/keep`;
+      expectProblem(await manage('POST', kept), 409, /being deleted/);
       expect(planIn(await manage('DELETE', path), 202)).toMatchObject({ dueAt: first.dueAt });
     });
 

@@ -109,13 +109,13 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
     expect(log).toContain('INIT RTDONE(status: success)');
   });
 
-  it('is at most 720 kB, and 750 kB if nobody asks it in a hurry, and at most 10 kB if it uses no service', () => {
+  it('is at most 720 kB, and 765 kB if nobody asks it in a hurry, and at most 10 kB if it uses no service', () => {
     const names = Object.keys(handlerFiles).filter((name) => name !== 'sendEmail');
     expect([...bundles.keys()].sort()).toEqual(names.sort());
     for (const [name, bundle] of bundles) {
       const sizeBytes = statSync(join(bundle, 'index.mjs')).size;
       const isBare = name === 'health' || name === 'notFound';
-      const most = name === 'management' ? 750_000 : 720_000;
+      const most = name === 'management' ? 765_000 : 720_000;
       expect(sizeBytes, name).toBeLessThan(isBare ? 10_000 : most);
     }
   });

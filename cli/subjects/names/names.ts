@@ -17,7 +17,8 @@ import { collect } from '../../options.ts';
 import { formatAge, formatCount, formatObjects, formatSum } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
 
-const asBefore = "The repo's names are as before.";
+/** The last names aren't shown once a URL for others was signed. */
+const storeHint = 'The repo has no names until you run it again.';
 
 interface Named extends Awaited<ReturnType<typeof readClone>> {
   readonly versions: Versions;
@@ -108,8 +109,8 @@ const namesCommand = actionCommand({
     const file = await makeFile(client, { place, named, nowMs: context.nowMs() });
     const { bytes, objectCount, namedCount } = file;
     if (!erase && objectCount > 0 && namedCount === 0)
-      throw new CliError(`No commit of ${clone} has any of the ${formatObjects(objectCount)}. ${asBefore}`, {
-        hint: 'Pass a clone of this repo: --clone DIR. To remove the names: --erase',
+      throw new CliError(`No commit of ${clone} has any of the ${formatObjects(objectCount)}.`, {
+        hint: 'Nothing was sent. Pass a clone of this repo: --clone DIR. To remove the names: --erase',
       });
     const body = { bytes: bytes.length, sha256: sha256Hex(bytes) };
     const signed = (await client.ask('signNames', { params: place, body })).body;
@@ -118,7 +119,7 @@ const namesCommand = actionCommand({
         method: 'PUT',
         headers: signed.headers,
         body: bytes,
-        hint: `${asBefore} Run it again.`,
+        hint: storeHint,
       });
     await (await client.busy.during(() => 'uploading the names', sending)).arrayBuffer();
     print(

@@ -143,6 +143,7 @@ export const deleteContract = {
     description: 'As a push of it does. Too late once its deletion has started.',
     access: 'writer',
     action: 'object.keep',
+    onlyOpen: true,
     answers: {
       200: answer('It stays.', keptObjectSchema, { tenant: 'acme', repo: 'game', oid, sizeBytes: 2_450_000 }),
     },

@@ -106,9 +106,11 @@ export const deleteOperations = operationsFor<Needs>()(deleteContract, {
       problem('object-not-found', `${tenant.tenant} doesn't have that object in that repo.`);
     if (repo === undefined || oid === undefined) return notFound();
     const path = { tenant: tenant.tenant, repo, oid };
-    const wrong = wrongKind(await deps.ledger.readRepo(path), { ...path, needed: 'lfs' });
+    const record = await deps.ledger.readRepo(path);
+    const wrong = wrongKind(record, { ...path, needed: 'lfs' });
     if (wrong !== undefined) return problem('wrong-kind', wrong);
-    const stored = await deps.store.head(objectKey(path));
+    // What is left of a repo that was deleted goes with it.
+    const stored = record && record.closedAtMs !== null ? undefined : await deps.store.head(objectKey(path));
     if (!stored) return notFound();
     const sizes = new Map([[oid, stored.sizeBytes]]);
     const outcome = await keepFromDeletion(deps, { ...tenant, repo, names: sizes, stored: sizes });

@@ -70,6 +70,7 @@ export const nameOperations = operationsFor<Needs>()(nameContract, {
     const { path, mark, refusal } = await findNames(deps, { tenant, repo: seenRepo(reader, event) });
     if (refusal) return refusal;
     trail.was({ forReaders: mark.forReaders ?? false });
+    trail.became({ forReaders });
     const changed = await deps.names.change(path, (found) => {
       if (!found) return undefined;
       const { forReaders: _, ...others } = found;

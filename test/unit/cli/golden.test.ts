@@ -35,6 +35,8 @@ function problemAnswer(code: ProblemCode): Answer {
 async function transcriptOf(run: Run): Promise<string> {
   const { line, answers = [], says = [], lang } = run;
   const left = [...says];
+  const elsewhere = (text: string) =>
+    text.replaceAll(server.url, 'http://API').replaceAll(process.cwd(), '/checkout');
   const dialog: string[] = [];
   const { url, asked: all } = server;
   const before = all.length;
@@ -63,8 +65,8 @@ async function transcriptOf(run: Run): Promise<string> {
         ({ method, path, body }) =>
           `> ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}\n`,
       ),
-    out.replaceAll(url, 'http://API'),
-    marked('!', [err, ...dialog].join('').replaceAll(url, 'http://API')),
+    elsewhere(out),
+    marked('!', elsewhere([err, ...dialog].join(''))),
     code === 0 ? '' : `= ${code}\n`,
   ].join('');
 }

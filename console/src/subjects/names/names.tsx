@@ -86,9 +86,11 @@ function NameTable(props: RepoProps & { names: readonly Named[]; onChanged: () =
   const { repo } = props.repo;
   const [chosen, onChosen] = useState<ReadonlyMap<string, Row>>(new Map());
   const [problem, setProblem] = useState<string>();
+  const [keptCount, setKeptCount] = useState(0);
   const keep = async (oid: string) => {
     const asked = { tenant, repo, oid };
     setProblem(await change('POST /v1/tenants/{tenant}/repos/{repo}/objects/{oid}/keep', asked, onChanged));
+    setKeptCount((count) => count + 1);
   };
   const pathOf = (row: Row) => {
     const { oid, path, state, dueAt } = row;
@@ -138,6 +140,8 @@ function NameTable(props: RepoProps & { names: readonly Named[]; onChanged: () =
         />
       )}
       <Chosen
+        // What it says of the last delete isn't so any more.
+        key={keptCount}
         tenant={tenant}
         chosen={chosen}
         onChosen={onChosen}

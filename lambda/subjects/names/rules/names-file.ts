@@ -80,6 +80,7 @@ export async function readNames(file: Uint8Array, onLine: (line: NameLine) => vo
       const text = rest + decoder.decode(piece, { stream: true });
       let start = 0;
       for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+        if (end - start > lineCharactersMax) throw new UnreadableNamesError();
         if (head) onLine(line.at(text, start, end));
         else head = headIn(text.slice(0, end));
         start = end + 1;
@@ -170,7 +171,9 @@ export class NameLine {
 
   #path(): string {
     const path = this.#text.slice(this.#pathAt, this.#end);
-    return path.includes('\\') ? String(parseJson(`"${path}"`)) : path;
+    const plain = path.includes('\\') ? parseJson(`"${path}"`) : path;
+    if (typeof plain !== 'string') throw new UnreadableNamesError();
+    return plain;
   }
 
   /** @returns undefined if there are no digits. @throws {UnreadableNamesError} if it's no number of a file. */
@@ -179,7 +182,7 @@ export class NameLine {
     for (let index = from; index < to; index += 1) {
       const code = this.#text.charCodeAt(index);
       if (code < zero || code > nine) throw new UnreadableNamesError();
-      value = value * 10 + code - zero;
+      value = value * 10 + (code - zero);
     }
     if (!Number.isSafeInteger(value)) throw new UnreadableNamesError();
     return to > from ? value : undefined;

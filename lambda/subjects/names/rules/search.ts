@@ -1,4 +1,10 @@
-import { type NamedObject, type NameLine, type NamesHead, readNames } from './names-file.ts';
+import {
+  type NamedObject,
+  type NameLine,
+  type NamesHead,
+  readNames,
+  UnreadableNamesError,
+} from './names-file.ts';
 
 export const nameOrders = ['size', 'newest', 'oldest'] as const;
 export type NameOrder = (typeof nameOrders)[number];
@@ -60,6 +66,8 @@ export async function searchNames(file: Uint8Array, search: NameSearch): Promise
   });
   first.sort(compare);
   const shown = first.slice(0, countMax);
+  // The table refuses to be asked for one twice.
+  if (new Set(shown.map(({ oid }) => oid)).size < shown.length) throw new UnreadableNamesError();
   const last = shown.at(-1);
   return {
     head,

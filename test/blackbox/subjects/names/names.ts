@@ -162,6 +162,10 @@ function nameTests(api: () => Api): void {
     expect(jsonOf(await api().as(manager, 'PATCH', pathOf(), { forReaders: true }))).toEqual(
       since({ forReaders: true }),
     );
+    const audited = await api().as(manager, 'GET', `/v1/tenants/${own.tenant}/audit?limit=1`);
+    expect(jsonOf(audited)).toMatchObject({
+      entries: [{ action: 'names.change', before: { forReaders: false }, after: { forReaders: true } }],
+    });
     expect(await list('', reader)).toEqual(await list());
     expectProblem(await api().as(elsewhere, 'GET', pathOf()), 404);
     // They stay so when the next file comes.
@@ -200,6 +204,9 @@ function nameTests(api: () => Api): void {
     ['a line that is none', withHead('what\n')],
     ['half a file', file.subarray(0, file.length - 12)],
     ['a line without end', withHead('a'.repeat(10_000_000))],
+    ['a line that is too long', withHead(`${kept.oid}\t1\t\t\t${'a'.repeat(500_000)}\t\n`)],
+    ['a path that is no JSON', withHead(`${kept.oid}\t1\t\t\t\t\\x\n`)],
+    ['an object named twice', withHead(`${kept.oid}\t1\t\t\t\t\n${kept.oid}\t2\t\t\t\t\n`)],
   ])('of %s are told to be unreadable', async (_, broken) => {
     expect((await (await sendNames(api(), pathOf(), broken, manager))()).status).toBe(200);
     expectProblem(await api().as(manager, 'GET', pathOf()), 404, /can't be read/);

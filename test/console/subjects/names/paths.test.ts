@@ -68,8 +68,10 @@ describeInBrowser('objects of a repo by path', (launch) => {
     await at.page.getByLabel(`Type ${repo}`).fill(repo);
     await ready.click();
     await at.page.getByText('deleted in 60 min').waitFor();
+    await at.page.getByText(/^Deletes 1 object in 60 min/).waitFor();
     await at.page.getByRole('button', { name: /^Keep Content.*Act 2/ }).click();
     await at.page.getByText('deleted in 60 min').waitFor({ state: 'detached' });
+    await at.page.getByText(/^Deletes 1 object/).waitFor({ state: 'detached' });
     const left = await at.fixture.api.manage('GET', '/v1/tenants/northlight/deletions');
     expect(jsonOf(left)).toMatchObject({ deletions: [] });
 

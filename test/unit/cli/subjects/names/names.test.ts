@@ -153,7 +153,7 @@ describe('repo names', () => {
     const { code, err } = await run('--clone', clone);
     storeStatus = 200;
     expect(code).toBe(1);
-    expect(err).toMatch(/The store at \S+ returned 503.\n.*The repo's names are as before. Run it again.\n/);
+    expect(err).toMatch(/The store at \S+ returned 503.\n.*The repo has no names until you run it again.\n/);
   });
 
   it('shows them to readers, hides and erases them', async () => {

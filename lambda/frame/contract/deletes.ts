@@ -145,7 +145,12 @@ export const deleteContract = {
     action: 'object.keep',
     onlyOpen: true,
     answers: {
-      200: answer('It stays.', keptObjectSchema, { tenant: 'acme', repo: 'game', oid, sizeBytes: 2_450_000 }),
+      200: answer('It is no longer scheduled for deletion.', keptObjectSchema, {
+        tenant: 'acme',
+        repo: 'game',
+        oid,
+        sizeBytes: 2_450_000,
+      }),
     },
     problems: ['repo-not-found', 'object-not-found', 'wrong-kind', 'object-deleting'],
   },

@@ -123,6 +123,7 @@ describe('a restored table', () => {
         ...staying('putsUntilMs', 'points', 'large', 'tidyBelowEpoch', 'createdAtMs', 'storageClass'),
         ...staying(
           'kind',
+          'isUnproven',
           'emptyFromMs',
           'endedClosingMs',
           'steeringVersion',

@@ -32,6 +32,27 @@ describe('a repo of files', () => {
     expect(await create()).toEqual({ kind: 'exists' });
   });
 
+  it('is unproven until that is decided', async () => {
+    stack.beforeNext('confirmKind', () => {
+      throw new Error('It dies here.');
+    });
+    await expect(create()).rejects.toThrow('It dies here.');
+    expect(await read()).toMatchObject({ kind: 'files', isUnproven: true });
+    expect(await create()).toMatchObject({ kind: 'created', record: { kind: 'files' } });
+  });
+
+  it('is none where somebody pushes, and nothing is written', async () => {
+    await pushFromBefore();
+    expect(await create()).toEqual({ kind: 'exists' });
+    expect((await read())?.createdAtMs).toBeUndefined();
+  });
+
+  it('for Git LFS is never unproven', async () => {
+    const input = { tenant: await stack.record(), beganMs: stack.nowMs, repo };
+    expect(await createRepo(stack.deps, input)).toMatchObject({ kind: 'created' });
+    expect(await read()).not.toHaveProperty('isUnproven');
+  });
+
   it('is created by whoever asks next, if the first function died in between', async () => {
     await write();
     expect(await read()).toMatchObject({ kind: 'files', isUnproven: true });

@@ -128,12 +128,36 @@ describe('the names of a page', () => {
       ['scheduled', true],
       ['gone', false],
     ]);
+    await stack.entry(await stack.deletion());
+    expect(await statesOf()).toEqual([
+      ['stored', false],
+      ['deleting', true],
+      ['gone', false],
+    ]);
     stack.nowMs += 2 * hour;
     await stack.consume();
     expect(await statesOf()).toEqual([
       ['stored', false],
       ['gone', false],
       ['gone', false],
+    ]);
+  });
+
+  it('say when the commit was made, if one has it', async () => {
+    const record = await stack.ledger.readRepo(path);
+    if (!record) throw new Error('There is no repo.');
+    const none = { ...named(gone), committedMs: null, commit: null, ref: null, path: null };
+    expect(await nowOf(stack.deps, { path, record, names: [named(kept), none] })).toEqual([
+      {
+        oid: kept,
+        sizeBytes: 5,
+        path: 'a',
+        inUseBy: 'main',
+        commit: 'c0ffee',
+        committedAt: '1970-01-01T00:16:40Z',
+        state: 'stored',
+      },
+      { oid: gone, sizeBytes: 5, path: null, inUseBy: null, commit: null, committedAt: null, state: 'gone' },
     ]);
   });
 

@@ -233,19 +233,18 @@ function divide(
   const [going, taken]: [string[], string[]] = [[], []];
   for (const [name, sizeBytes] of deletion.objects) {
     const stored = found.get(name);
-    if (stored?.mark !== undefined && isOver(stored.mark, settings, nowMs)) {
-      // Its record is lost, as after a restore of the table. No URL of the name was handed out since.
-      going.push(name);
-      continue;
-    }
-    if (!stored || stored.mark !== undefined) {
-      // A run that died may have deleted it.
+    const isMarked = stored?.mark !== undefined;
+    const isNewer =
+      (stored?.lastModifiedMs ?? 0) > (deletion.newestMs ?? deletion.dueAtMs + settings.clockSkewMs);
+    if (!stored || isMarked || isNewer) {
+      // A run that died may have deleted it, or put the mark, a day ago or more.
       if (hasBegun) gone.set(name, { sizeBytes, lastModifiedMs: null });
+      // Its record is lost, as after a restore of the table. No URL of the name was handed out since.
+      if (isMarked && isOver(stored.mark, settings, nowMs)) going.push(name);
+      // What is newer stays: a write that lands late must not delete what came after it.
       continue;
     }
     const { lastModifiedMs } = stored;
-    // A write that lands late must not delete what came after it.
-    if ((lastModifiedMs ?? 0) > (deletion.newestMs ?? deletion.dueAtMs + settings.clockSkewMs)) continue;
     gone.set(name, { sizeBytes: stored.sizeBytes, lastModifiedMs: lastModifiedMs ?? null });
     // Of URLs that were handed out before it arrived, one may have been for the largest.
     const arrivedMs = (lastModifiedMs ?? nowMs) + (stored.sizeBytes < partedBytesMin ? 0 : begunBeforeMs);

@@ -16,6 +16,7 @@ import type { Examples } from './help.ts';
 import type { LfsRepo, OwnRepo } from './lfs-batch.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
 import type { relay } from './move/relay.ts';
+import type { OldNames } from './old-names.ts';
 import { managerToken, parseRepo, parseTenant, withServiceOptions } from './options.ts';
 import { cloneAddress, loginTenant, openClient, requireServerOf } from './server.ts';
 import { type View, viewOf } from './terminal.ts';
@@ -42,14 +43,27 @@ export interface RepoPart {
 export interface CliSubject {
   /** By their place in the help of all: hundreds are its headings. */
   readonly commands?: Rows;
-  /** Of `object`, `repo` and `tenant`, by their place there. */
-  readonly object?: Rows;
+  /** Of `files`, `repo` and `tenant`, by their place there. One at the place of another replaces it. */
+  readonly files?: Rows;
   readonly repo?: Rows;
   readonly tenant?: Rows;
   /** Of its commands. */
   readonly examples: Examples;
   /** What to do about its problems. */
   readonly hints?: Readonly<Record<string, string>>;
+  /** Of its commands in the last release. */
+  readonly oldNames?: OldNames;
+  /** `login LINK`. */
+  readonly invited?: {
+    readonly isLink: (text: string) => boolean;
+    readonly logIn: (
+      link: string,
+      options: { readonly user?: string; readonly git: boolean },
+      context: CliContext,
+    ) => Promise<void>;
+  };
+  /** What `check` finds of a server's health, a table for a person. @throws {CliError} if something needs attention. */
+  readonly health?: (client: ApiClient, shown: { context: CliContext; isJson: boolean }) => Promise<void>;
   /** A token for `login`, unless one is pasted. undefined: the server has no such way. */
   readonly logIn?: (baseUrl: string, context: CliContext) => Promise<string | undefined>;
   /** What `connect` changes in a clone. */

@@ -132,7 +132,7 @@ export const problemHints: Record<string, string> = {
   'not-found': otherVersion,
   'tenant-not-found': whatExists,
   'repo-not-found': whichRepos,
-  'object-not-found': 'List its objects: lfs-quota object list TENANT --repo REPO',
+  'object-not-found': 'List its objects: lfs-quota files list --tenant TENANT --repo REPO',
   'token-not-found': 'List them: lfs-quota token list TENANT',
   'method-not-allowed': otherVersion,
   'tenant-exists': 'See it: lfs-quota tenant show TENANT. Or choose another name.',
@@ -155,7 +155,7 @@ export const problemHints: Record<string, string> = {
   'invalid-query': correct,
   'idempotency-key-reused': otherVersion,
   'object-deleting': 'Retry the push in about an hour: git lfs push --object-id origin OID',
-  'deletions-full': 'List them: lfs-quota deletion list TENANT',
+  'deletions-full': 'List them: lfs-quota files deletions --tenant TENANT',
 };
 
 function hintOf(code: string | undefined): string | undefined {

@@ -41,10 +41,8 @@ export const examples: Examples = {
   ],
   whoami: [['lfs-quota whoami']],
   logout: [['lfs-quota logout https://lfs.example.com']],
-  'auth git-credential': [['lfs-quota auth git-credential get', 'as Git calls it']],
   check: [
     ['lfs-quota check https://lfs.example.com --tenant acme', 'after a deployment, with the admin token'],
-    ['lfs-quota check --json', 'with the token that you logged in with'],
   ],
   'tenant create': [
     ['lfs-quota tenant create acme --limit 10GiB --plan team'],
@@ -110,51 +108,53 @@ export const examples: Examples = {
     ['lfs-quota repo delete acme game --dry-run', 'preview it'],
     ['lfs-quota repo delete acme game --yes --wait', 'in a script'],
   ],
-  'object list': [
-    ['lfs-quota object list acme --repo game'],
-    ['lfs-quota object list acme --largest 20'],
-    ["lfs-quota object list acme --json | jq -r '.objects[].oid'"],
+  'files list': [
+    ['lfs-quota files list --tenant acme --repo game'],
+    ["lfs-quota files list --tenant acme --json | jq -r '.objects[].oid'", 'of all repos'],
   ],
-  'object delete': [[`lfs-quota object delete acme game ${oid} --wait`]],
-  'object keep': [[`lfs-quota object keep acme game ${oid}`]],
-  'deletion list': [['lfs-quota deletion list acme'], ['lfs-quota deletion list acme --repo game']],
+  'files delete': [[`lfs-quota files delete ${oid} --tenant acme --repo game --wait`]],
+  'files keep': [[`lfs-quota files keep ${oid} --tenant acme --repo game`]],
+  'files deletions': [
+    ['lfs-quota files deletions --tenant acme'],
+    ['lfs-quota files deletions --tenant acme --repo game'],
+  ],
   usage: [
     ['lfs-quota usage acme'],
     ['lfs-quota usage acme --refresh', 'scan again now'],
     ['lfs-quota usage acme --watch', 'while a push runs'],
   ],
-  'reservation list': [['lfs-quota reservation list acme'], ['lfs-quota reservation list acme --repo game']],
-  'reservation cancel': [
-    ['lfs-quota reservation cancel acme --made-by 9f3c2b1a0d4e5f60 --yes'],
-    ['lfs-quota reservation cancel acme --repo game --id 0b5f1c2d3e4a59687766554433221100 --yes'],
-    ['lfs-quota reservation cancel acme --all --yes'],
-  ],
-  reconcile: [['lfs-quota reconcile acme --dry-run', 'what would it find?'], ['lfs-quota reconcile acme']],
+  'scan now': [['lfs-quota scan now acme --dry-run', 'what would it find?'], ['lfs-quota scan now acme']],
   'scan list': [['lfs-quota scan list acme', 'progress, and time left']],
   'scan pause': [['lfs-quota scan pause acme footage']],
   'scan resume': [['lfs-quota scan resume acme footage']],
   'scan cancel': [['lfs-quota scan cancel acme footage']],
+  'scan uploads': [['lfs-quota scan uploads acme'], ['lfs-quota scan uploads acme --repo game']],
+  'scan cancel-uploads': [
+    ['lfs-quota scan cancel-uploads acme --made-by 9f3c2b1a0d4e5f60 --yes'],
+    ['lfs-quota scan cancel-uploads acme --repo game --id 0b5f1c2d3e4a59687766554433221100 --yes'],
+    ['lfs-quota scan cancel-uploads acme --all --yes'],
+  ],
   du: [
     ['lfs-quota du s3://my-bucket --by-prefix --top 3', 'the largest folders of any bucket'],
     ['lfs-quota du s3://my-bucket --by-prefix --resume my-bucket.du', 'hours of it, in several runs'],
     ['lfs-quota du --git', 'the repo of this clone, by path'],
   ],
   serve: [['lfs-quota serve --data /srv/lfs-quota --public-url https://lfs.example.com']],
-  backup: [
-    ['lfs-quota backup --data /var/lib/lfs-quota table.jsonl'],
-    ['lfs-quota backup --data /var/lib/lfs-quota - | gzip > table.jsonl.gz'],
+  'table backup': [
+    ['lfs-quota table backup --data /var/lib/lfs-quota table.jsonl'],
+    ['lfs-quota table backup --data /var/lib/lfs-quota - | gzip > table.jsonl.gz'],
+    ['lfs-quota table backup --name lfs-quota-prod-Table4711 table.jsonl'],
   ],
-  restore: [
+  'table restore': [
     [
-      'lfs-quota restore --data /srv/lfs-quota table.jsonl --uploads-from now',
+      'lfs-quota table restore --data /srv/lfs-quota table.jsonl --uploads-from now',
       'objects in the data folder, or a new key for the store',
     ],
-    ['lfs-quota restore --data /srv/lfs-quota table.jsonl'],
-  ],
-  'table export': [['lfs-quota table export --name lfs-quota-prod-Table4711 table.jsonl']],
-  'table import': [
-    ['lfs-quota table import --name lfs-quota-prod-Table4711 table.jsonl'],
-    ['lfs-quota table import --name lfs-quota-prod-Table4711 table.jsonl --again'],
+    ['lfs-quota table restore --data /srv/lfs-quota table.jsonl'],
+    [
+      'lfs-quota table restore --name lfs-quota-prod-Table4711 table.jsonl --again',
+      'after it was interrupted',
+    ],
   ],
   'table finish': [['lfs-quota table finish --name lfs-quota-restored']],
   'table rebuild': [['lfs-quota table rebuild --limit 10GiB']],
@@ -178,23 +178,14 @@ export function commandHelp(examples: readonly Example[]): string {
   return `\n${examples.length === 1 ? 'Example' : 'Examples'}:\n${lines.join('\n')}`;
 }
 
-/** What follows the commands in the help of all. */
+/** What follows the commands in the help of all, which fits a screen. */
 export function mainHelp(program: string): string {
+  const codes = Object.values(exitCodes).map(
+    ({ code, meaning }) => `${code} ${meaning.replace(/[:,].*/, '')}`,
+  );
   return `
-Help and examples of a command:
-  ${program} tenant create --help
-
-In a connected clone you can leave out TENANT, or TENANT and REPO. With one login
-you can leave out TENANT. Logins are used unless you pass a URL or a token. To
-delete, always pass both names.
-
-Environment:
-  LFS_QUOTA_URL    server URL (default: your login, or http://127.0.0.1:8787)
-  LFS_QUOTA_TOKEN  access token (default: your login's)
-  NO_COLOR         disables colors; FORCE_COLOR enables them without a terminal
-
-Exit codes:
-${Object.values(exitCodes)
-  .map(({ code, meaning }) => `${String(code).padStart(5)}  ${meaning}`)
-  .join('\n')}`;
+${program} tenant create --help shows examples. LFS_QUOTA_URL and LFS_QUOTA_TOKEN
+go before your login. In a clone, leave out TENANT and REPO, but not to delete.
+Exit codes: ${codes.slice(0, 5).join(', ')},
+${codes.slice(5).join(', ')}`;
 }

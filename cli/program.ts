@@ -2,17 +2,14 @@ import { Command, CommanderError } from 'commander';
 import type { CliSubject, Rows } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { registerAuth, registerLogin, registerLogout, whoamiCommand } from './commands/auth.ts';
-import { registerBackup, registerRestore } from './commands/backup.ts';
 import { registerCheck } from './commands/check.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { connectCommand } from './commands/connect.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerDu } from './commands/du.ts';
+import { filesCommands } from './commands/files.ts';
 import { importCommand, mirrorCommand } from './commands/move.ts';
-import { deletionCommands, objectCommands } from './commands/object.ts';
-import { reconcileCommand } from './commands/reconcile.ts';
 import { repoCommands, repoParts } from './commands/repo.ts';
-import { reservationCommands } from './commands/reservation.ts';
 import { scanCommands } from './commands/scan.ts';
 import { registerServe } from './commands/serve.ts';
 import { tableCommands } from './commands/table.ts';
@@ -22,6 +19,7 @@ import { usageCommand } from './commands/usage.ts';
 import { asCalled, type CliContext } from './context.ts';
 import { CliError, exitCodes, problemHints, UsageError } from './errors.ts';
 import { commandHelp, commandsOf, type Examples, mainHelp, examples as ownExamples } from './help.ts';
+import { type OldNames, renamed } from './old-names.ts';
 import * as subjects from './subjects.ts';
 import { escaped, painter, terminalWidth } from './terminal.ts';
 
@@ -33,13 +31,13 @@ const headings = ['Log in:', 'Work with a repo:', 'Manage a tenant:', 'Operate:'
 /** By their place in the help: hundreds are its headings. */
 const commands: Rows = Object.assign(
   {
-    100: registerLogin(all.flatMap(({ logIn }) => logIn ?? [])),
+    100: registerLogin(all),
     120: whoamiCommand,
     130: registerLogout,
     140: registerAuth,
     200: connectCommand(all.flatMap(({ connect }) => connect ?? [])),
     210: usageCommand,
-    220: objectCommands(all),
+    220: filesCommands(all),
     240: importCommand(all.flatMap(({ byService }) => byService ?? [])),
     250: mirrorCommand,
     270: registerDu,
@@ -48,13 +46,8 @@ const commands: Rows = Object.assign(
     330: tokenCommands,
     390: auditCommand,
     400: registerServe,
-    420: registerCheck(all.flatMap(({ offered }) => offered ?? [])[0]),
-    430: reconcileCommand,
+    420: registerCheck(all),
     440: scanCommands,
-    450: reservationCommands,
-    460: deletionCommands,
-    470: registerBackup,
-    475: registerRestore,
     480: tableCommands,
     485: registerDoctor,
     490: registerCompletion,
@@ -62,7 +55,28 @@ const commands: Rows = Object.assign(
   ...all.map((subject) => subject.commands),
 );
 
-export const examples: Examples = Object.assign({}, ownExamples, ...all.map((subject) => subject.examples));
+/** All of them. */
+export const oldNames: OldNames = Object.assign(
+  {
+    'object list': 'files list --tenant $',
+    'object delete': 'files delete --tenant $ --repo $',
+    'object keep': 'files keep --tenant $ --repo $',
+    'deletion list': 'files deletions --tenant $',
+    reconcile: 'scan now',
+    'reservation list': 'scan uploads',
+    'reservation cancel': 'scan cancel-uploads',
+    backup: 'table backup',
+    restore: 'table restore',
+    'table export': 'table backup',
+    'table import': 'table restore',
+  },
+  ...all.map((subject) => subject.oldNames),
+);
+
+export const examples: Record<string, Examples[string]> = { ...ownExamples };
+for (const subject of all)
+  for (const [words, more] of Object.entries(subject.examples))
+    examples[words] = [...(examples[words] ?? []), ...more];
 repoParts.push(...all.flatMap((subject) => subject.repoParts ?? []));
 Object.assign(problemHints, ...all.map(({ hints }) => hints));
 
@@ -135,8 +149,10 @@ export async function runCli(args: readonly string[], given: CliContext): Promis
     err: (text) => given.err(escaped(text)),
   };
   const program = buildProgram(context);
+  const renamedArgs = renamed(args, oldNames);
+  if (renamedArgs) context.err(asCalled(renamedArgs.note, context));
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(renamedArgs?.args ?? args, { from: 'user' });
     return exitCodes.done.code;
   } catch (error) {
     return report(error, context);

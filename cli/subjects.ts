@@ -1,5 +1,5 @@
 /** What the command line has of each subject. */
-export { alerts } from './subjects/alerts/webhook.ts';
+export { alerts } from './subjects/alerts/alert.ts';
 export { chunks } from './subjects/chunks/connect.ts';
 export { ci } from './subjects/ci/rule.ts';
 export { downloads } from './subjects/downloads/downloads.ts';

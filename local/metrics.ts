@@ -78,7 +78,7 @@ export class ServerMetrics implements Metrics {
   watch({ ledger, queueGauges, listing, storeProbe, disk, clock, isShared }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[] = []) =>
       new Gauge({ name: `lfs_quota_${name}`, help, labelNames, registers: this.#registers });
-    const diskFull = gauge('disk_full', '1 while pushes fail: see lfs-quota status');
+    const diskFull = gauge('disk_full', '1 while pushes fail: see lfs-quota check --health');
     const diskFree = gauge('disk_free_bytes', 'Free space of the data folder');
     const files = gauge('store_files', "Files of the store that aren't whole objects, by state", ['state']);
     const messages = gauge('queue_messages', 'Messages of a queue, by state', ['queue', 'state']);

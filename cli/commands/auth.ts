@@ -23,17 +23,28 @@ type SessionBody = BodyOf<'showSession'>;
 /** Of a user, as the server shows it. */
 export const machineName = () => `${userInfo().username} on ${hostname()}`.slice(0, 100);
 
+interface LoginOptions {
+  readonly withToken?: boolean;
+  readonly user?: string;
+  readonly git: boolean;
+}
+
 /** `login`: the token of a server, once for all commands and for git. */
 export const registerLogin =
-  (ways: readonly NonNullable<CliSubject['logIn']>[]): Register =>
+  (subjects: readonly CliSubject[]): Register =>
   (program, context) => {
-    program
-      .command('login')
-      .description('Log in to a server: for all commands, and for Git')
-      .argument('<url>', 'server URL')
+    const ways = subjects.flatMap(({ logIn }) => logIn ?? []);
+    const [invited] = subjects.flatMap((subject) => subject.invited ?? []);
+    const command = program.command('login').description('Log in to a server: for all commands, and for Git');
+    if (invited)
+      command.option('--user <name>', 'your name, if the invitation has none (default: your system user)');
+    command
+      .argument('<url>', `server URL${invited ? ', or the link of an invitation in quotes' : ''}`)
       .option('--with-token', 'paste a token, or read it from standard input')
       .option(...noGitOption)
-      .action(async (url: string, options: { readonly withToken?: boolean; readonly git: boolean }) => {
+      .action(async (url: string, options: LoginOptions) => {
+        if (invited?.isLink(url)) return invited.logIn(url, options, context);
+        if (options.user !== undefined) throw new UsageError('Use --user only with an invitation link.');
         const baseUrl = readBaseUrl(url, defaultUrl);
         await requireServer(clientFor(context, { baseUrl, token: '' }));
         const isAsked = options.withToken || context.ask === undefined;
@@ -45,7 +56,7 @@ export const registerLogin =
   };
 
 /** For jobs, and for users who set git up themselves. */
-export const noGitOption = ['--no-git', "don't change Git's settings"] as const;
+const noGitOption = ['--no-git', "don't change Git's settings"] as const;
 
 export const sessionRequest = { method: 'GET', path: '/v1/session', mediaType: 'application/json' } as const;
 
@@ -140,7 +151,7 @@ function sessionText(baseUrl: string, session: SessionBody, { nowMs }: CliContex
 /** `auth git-credential`: a credential helper of git, for servers that are logged in to. */
 export const registerAuth: Register = (program, context) => {
   program
-    .command('auth')
+    .command('auth', { hidden: true })
     .description("Act as Git's credential helper (set by connect)")
     .command('git-credential')
     .description("Answer Git's credential requests for your servers")

@@ -1,6 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { errorCode, StartupError } from '../../local/system/durable-file.ts';
-import type { Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { formatCount } from '../render.ts';
@@ -43,7 +42,7 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof StartupError)
-      throw new CliError(error.message, { hint: 'See: lfs-quota help backup' });
+      throw new CliError(error.message, { hint: 'See: lfs-quota table backup --help' });
     if (!(error instanceof Error)) throw error;
     const isOfAws = '$metadata' in error || /^(Credentials|Token)/.test(error.name);
     if (!isOfAws && errorCode(error) === undefined) throw error;
@@ -65,39 +64,3 @@ export async function saveBackup(
   const items = await writeBackup(file, text, toOutput);
   context.err(`Saved ${formatCount(items)} items of ${of}${file === '-' ? '' : ` in ${file}`}.\n`);
 }
-
-/** `backup --data DIR FILE`, and `restore --data DIR FILE`. */
-export const registerBackup: Register = (program: Command, context: CliContext) => {
-  program
-    .command('backup')
-    .summary("Save a server's table while it runs")
-    .description("Save a server's table while it runs. Objects aren't in it")
-    .argument('<file>', 'the file to write, or - for standard output')
-    .requiredOption('--data <dir>', "the server's data folder")
-    .action((file: string, { data }: { data: string }) =>
-      explained(async () => {
-        const { backupOf } = await import('../../local/data/backups.ts');
-        await saveBackup(context, { file, text: backupOf(data), of: data });
-      }),
-    );
-};
-
-export const registerRestore: Register = (program: Command, context: CliContext) => {
-  program
-    .command('restore')
-    .summary('Create a data folder from a backup')
-    .description('Create a data folder from a backup. Start a server with it to scan every tenant')
-    .argument('<file>', 'the backup, or - for standard input')
-    .requiredOption('--data <dir>', 'a new or empty folder')
-    .option(...uploadsFromOption)
-    .action((file: string, { data, ...options }: { data: string } & HoldOptions) =>
-      explained(async () => {
-        const { restoreBackup } = await import('../../local/data/backups.ts');
-        const { fileText } = await import('../../local/backup/backup-file.ts');
-        const uploadsFromMs = await holdOf(options);
-        const text = file === '-' ? process.stdin.setEncoding('utf8') : fileText(file);
-        const folder = await restoreBackup(data, text, { nowMs: Date.now(), uploadsFromMs });
-        context.out(`Restored ${folder}.\n${uploadsText(uploadsFromMs)}`);
-      }),
-    );
-};

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { Option } from 'commander';
 import { z } from 'zod';
 import { isTenantName } from '../../lambda/core/rules/names.ts';
 import { releaseText } from '../../lambda/core/rules/release.ts';
@@ -36,23 +37,29 @@ interface CheckOptions {
   readonly repo?: string;
   readonly size?: number;
   readonly json?: boolean;
+  readonly health?: boolean;
 }
 
 export const registerCheck =
-  (offered: CliSubject['offered']): Register =>
+  (subjects: readonly CliSubject[]): Register =>
   (program, context) => {
-    program
-      .command('check')
-      .summary('Test a deployment: push and pull 64 MiB')
-      .description('Test a deployment: push and pull 64 MiB, and delete it again')
+    const [offered] = subjects.flatMap((subject) => subject.offered ?? []);
+    const [health] = subjects.flatMap((subject) => subject.health ?? []);
+    const command = program.command('check').summary('Test a server: push and pull 64 MiB, or --health');
+    if (health) command.option('--health', 'only show what needs attention (exit 1), with the admin token');
+    command
+      .description('Test a server: push and pull 64 MiB, and delete it again')
       .argument('[url]', 'server URL (env: LFS_QUOTA_URL; default: your login)')
       .option('--token <token>', 'admin token, or one that can push (env: LFS_QUOTA_TOKEN)')
       .option('--tenant <name>', 'where to push, with the admin token', parseTenant)
       .option('--repo <repo>', `where to push (default: ${repoDefault})`, parseRepo)
       .option('--size <size>', 'how much (default: 64MiB, or half of what is free)', parsePutSize)
       .option('--json', 'print one JSON object at the end')
+      // As `status` had it, until its name ends.
+      .addOption(new Option('--url <url>').hideHelp())
       .action(async (url: string | undefined, options: CheckOptions) => {
         const client = await openClient({ ...options, ...(url !== undefined && { url }) }, context);
+        if (options.health) return health?.(client, { context, isJson: options.json === true });
         await check(client, { ...options, offered }, context);
       });
   };

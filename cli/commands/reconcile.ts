@@ -7,9 +7,9 @@ import { allItems, objectPages } from '../list-pages.ts';
 import { formatAge, formatCount, formatObjects } from '../render.ts';
 import { type View, viewOf } from '../terminal.ts';
 
-/** `reconcile TENANT`: asks for a reconcile of everything that the tenant stores, or shows what it would find. */
+/** `scan now TENANT`: asks for a reconcile of everything that the tenant stores, or shows what it would find. */
 export const reconcileCommand = actionCommand({
-  name: 'reconcile',
+  name: 'now',
   description: "Rescan a tenant's storage",
   operands: { tenant: tenantOperand },
   options: {

@@ -1,7 +1,7 @@
 import { formatBytes } from '../../lambda/core/rules/sizes.ts';
 import type { ApiClient, Asking, BodyOf } from '../api-client.ts';
 import { least, right, tableOf } from '../columns.ts';
-import { actionCommand, flag, group, listCommand, option, tenantOperand } from '../command.ts';
+import { actionCommand, flag, listCommand, option, tenantOperand } from '../command.ts';
 import { requireYes } from '../confirm.ts';
 import { UsageError } from '../errors.ts';
 import { parseRepo } from '../options.ts';
@@ -18,10 +18,11 @@ const confirmation = {
 
 const repo = option('--repo <repo>', 'only those of this repo', parseRepo);
 
-export const reservationCommands = group('reservation', 'List uploads in progress, cancel unconfirmed ones', [
+/** `scan uploads`, `scan cancel-uploads`. */
+export const uploadCommands = [
   listCommand({
-    name: 'list',
-    description: "List a tenant's reservations, repo by repo",
+    name: 'uploads',
+    description: 'List uploads in progress, repo by repo',
     route: 'listReservations',
     operands: { tenant: tenantOperand },
     options: { repo },
@@ -31,8 +32,8 @@ export const reservationCommands = group('reservation', 'List uploads in progres
     print: renderReservations,
   }),
   actionCommand({
-    name: 'cancel',
-    description: 'Cancel unconfirmed reservations; a slow upload might then exceed the limit',
+    name: 'cancel-uploads',
+    description: 'Cancel uploads that never finished; a slow one might then exceed the limit',
     operands: { tenant: tenantOperand },
     options: {
       repo,
@@ -55,7 +56,7 @@ export const reservationCommands = group('reservation', 'List uploads in progres
       );
     },
   }),
-]);
+];
 
 /** One request cancels some. */
 async function cancelAll(client: ApiClient, asking: Asking<'cancelReservations'>) {
@@ -80,7 +81,7 @@ function cancelledText(
   { cancelledCount, bytes }: { cancelledCount: number; bytes: number },
 ): string {
   if (cancelledCount === 0)
-    return `Canceled nothing: only unconfirmed reservations can be canceled, and by --id uploads in chunks. See them: lfs-quota reservation list ${tenant}\n`;
+    return `Canceled nothing: only unconfirmed reservations can be canceled, and by --id uploads in chunks. See them: lfs-quota scan uploads ${tenant}\n`;
   return `Canceled ${formatReservations(cancelledCount)}, ${formatBytes(bytes)}. A reconcile frees their space.\n`;
 }
 

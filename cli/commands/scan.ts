@@ -3,6 +3,8 @@ import { least, right, tableOf } from '../columns.ts';
 import { group, listCommand, ofRepo, routeCommand, tenantOperand } from '../command.ts';
 import { formatAge, formatCount, formatUntil } from '../render.ts';
 import type { View } from '../terminal.ts';
+import { reconcileCommand } from './reconcile.ts';
+import { uploadCommands } from './reservation.ts';
 
 type ScanBody = BodyOf<'changeScan'>;
 
@@ -48,7 +50,8 @@ const renderScans = tableOf<ScanBody>([
   ],
 ]);
 
-export const scanCommands = group('scan', 'Show, pause or resume scans of large repos', [
+export const scanCommands = group('scan', 'Rescan storage, pause a scan, see uploads', [
+  reconcileCommand,
   listCommand({
     name: 'list',
     description: 'List large repos, with the progress of their scans',
@@ -68,4 +71,5 @@ export const scanCommands = group('scan', 'Show, pause or resume scans of large 
       print: (body, { view }) => renderScans([body], view),
     }),
   ),
+  ...uploadCommands,
 ]);

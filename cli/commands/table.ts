@@ -4,25 +4,42 @@ import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, group, option, type Register, required } from '../command.ts';
 import { requireYes } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { allItems, eachPage } from '../list-pages.ts';
 import { parseLimitOption, storePlaceOf, withServiceOptions } from '../options.ts';
 import { WaitLine, waitUntilEnded } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
 import { explained, type HoldOptions, holdOf, saveBackup, uploadsFromOption, uploadsText } from './backup.ts';
 
-interface TableOptions {
+interface AwsOptions {
   readonly name: string;
   readonly region?: string;
 }
 
-/** About a table in DynamoDB, with the credentials of whoever calls it. */
-const onTable = (command: Command) =>
-  command
-    .requiredOption('--name <table>', 'table in DynamoDB: the output TableName')
-    .option('--region <name>', 'its region (env: AWS_REGION; default: us-east-1)');
+interface TableOptions extends Partial<AwsOptions> {
+  readonly data?: string;
+}
 
-async function awsTable(options: TableOptions, context: CliContext) {
+const [nameOption, regionOption] = [
+  ['--name <table>', 'table in DynamoDB: the output TableName'],
+  ['--region <name>', 'its region (env: AWS_REGION; default: us-east-1)'],
+] as const;
+
+/** Of a server's data folder, or in DynamoDB with the credentials of whoever calls it. */
+const onTable = (command: Command, dataText: string) =>
+  command
+    .option('--data <dir>', dataText)
+    .option(...nameOption)
+    .option(...regionOption);
+
+/** @returns the name of a table in DynamoDB. undefined: the data folder's is meant. @throws {UsageError} */
+function nameIn({ data, name }: TableOptions): string | undefined {
+  if ((data === undefined) === (name === undefined))
+    throw new UsageError("Choose a table: --data DIR for a server's, --name TABLE for one in DynamoDB.");
+  return name;
+}
+
+async function awsTable(options: AwsOptions, context: CliContext) {
   const { openAwsTable, itemsOfTable, importTable, finishTable } = await import(
     '../../local/backup/dynamodb.ts'
   );
@@ -30,16 +47,26 @@ async function awsTable(options: TableOptions, context: CliContext) {
   return { table, itemsOfTable, importTable, finishTable };
 }
 
-const exportCommand: Register = (parent, context) =>
-  onTable(parent.command('export'))
-    .description('Save a table of AWS in a backup, while nothing writes to it')
+const backupCommand: Register = (parent, context) =>
+  onTable(parent.command('backup'), "a server's data folder, also while it runs")
+    .summary('Save a table in a file')
+    .description('Save a table in a file, without objects. In DynamoDB, nothing may write to it')
     .argument('<file>', 'the file to write, or - for standard output')
     .action((file: string, options: TableOptions) =>
       explained(async () => {
-        const { table, itemsOfTable } = await awsTable(options, context);
+        const name = nameIn(options);
+        if (name === undefined) {
+          const { data = '' } = options;
+          const { backupOf } = await import('../../local/data/backups.ts');
+          return saveBackup(context, { file, text: backupOf(data), of: data });
+        }
+        const { table, itemsOfTable } = await awsTable({ ...options, name }, context);
         const { backupText } = await import('../../local/backup/backup-file.ts');
-        const text = backupText('dynamodb', jsonOf(itemsOfTable(table)));
-        await saveBackup(context, { file, text, of: options.name });
+        await saveBackup(context, {
+          file,
+          text: backupText('dynamodb', jsonOf(itemsOfTable(table))),
+          of: name,
+        });
       }),
     );
 
@@ -47,25 +74,33 @@ async function* jsonOf(parts: AsyncIterable<readonly object[]>): AsyncGenerator<
   for await (const items of parts) yield items.map((item) => JSON.stringify(item));
 }
 
-const importCommand: Register = (parent, context) =>
-  onTable(parent.command('import'))
-    .description('Write a backup into a table of AWS that has no tenants')
-    .argument('<file>', 'the backup')
+const restoreCommand: Register = (parent, context) =>
+  onTable(parent.command('restore'), 'a new or empty folder for a server')
+    .summary('Create a table from a backup')
+    .description('Create a data folder from a backup, or fill a table of AWS that has no tenants')
+    .argument('<file>', 'the backup, or - for standard input with --data')
     .option(...uploadsFromOption)
-    .option('--again', 'write again what an interrupted import wrote')
+    .option('--again', 'with --name: write again what an interrupted restore wrote')
     .action((file: string, options: TableOptions & HoldOptions & { again?: boolean }) =>
       explained(async () => {
-        const { table, importTable } = await awsTable(options, context);
-        const { fileText } = await import('../../local/backup/backup-file.ts');
-        const line = new WaitLine(context, { isQuiet: true });
+        const name = nameIn(options);
         const uploadsFromMs = await holdOf(options);
+        const { fileText } = await import('../../local/backup/backup-file.ts');
+        if (name === undefined) {
+          const { restoreBackup } = await import('../../local/data/backups.ts');
+          const text = file === '-' ? process.stdin.setEncoding('utf8') : fileText(file);
+          const folder = await restoreBackup(options.data ?? '', text, { nowMs: Date.now(), uploadsFromMs });
+          return context.out(`Restored ${folder}.\n${uploadsText(uploadsFromMs)}`);
+        }
+        const { table, importTable } = await awsTable({ ...options, name }, context);
+        const line = new WaitLine(context, { isQuiet: true });
         await importTable(table, {
           text: () => fileText(file),
           uploadsFromMs,
           isResumed: options.again === true,
           onProgress: (items) => line.show(`${formatCount(items)} items`),
         }).finally(() => line.clear());
-        context.out(`Imported ${file} into ${options.name}.\n${uploadsText(uploadsFromMs)}`);
+        context.out(`Restored ${file} into ${name}.\n${uploadsText(uploadsFromMs)}`);
       }),
     );
 
@@ -73,10 +108,13 @@ const importCommand: Register = (parent, context) =>
 const switchMs = 3_600_000;
 
 const finishCommand: Register = (parent, context) =>
-  onTable(parent.command('finish'))
+  parent
+    .command('finish')
+    .requiredOption(...nameOption)
+    .option(...regionOption)
     .description('Prepare a table that AWS restored. Deploy with it within an hour')
     .option(...uploadsFromOption)
-    .action((options: TableOptions & HoldOptions) =>
+    .action((options: AwsOptions & HoldOptions) =>
       explained(async () => {
         const { table, finishTable } = await awsTable(options, context);
         const uploadsFromMs = await holdOf(options, switchMs);
@@ -177,9 +215,9 @@ function awaitScans(client: ApiClient, context: CliContext, names: readonly stri
   });
 }
 
-export const tableCommands = group('table', 'Move, restore or rebuild the table of a deployment', [
-  exportCommand,
-  importCommand,
+export const tableCommands = group('table', 'Back up, restore, move or rebuild the table', [
+  backupCommand,
+  restoreCommand,
   finishCommand,
   rebuildCommand,
 ]);

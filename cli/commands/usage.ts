@@ -74,7 +74,7 @@ function renderUsage(
   const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${body.plan})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
   if (body.limitBytes !== null && (body.usage?.reservedBytes ?? 0) > 0)
-    parts.push(`See what is reserved: ${options.program} reservation list ${body.tenant}\n`);
+    parts.push(`See what is reserved: ${options.program} scan uploads ${body.tenant}\n`);
   if (body.refreshing) parts.push('A scan is in progress. Run it again in a few seconds.\n');
   if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options));
   if (body.reposTruncated)

@@ -75,7 +75,7 @@ export function basicAlarms(scope: Construct, watched: Watched): AlarmSpec[] {
       // SQS leaves out messages that were received often. An outage of some minutes fails many, but in few periods.
       id: 'ReconcilesFailed',
       severity: 'ticket',
-      says: 'Reconciles kept failing for an hour, perhaps for one tenant only. Its usage is getting old. Run: npx lfs-quota status',
+      says: 'Reconciles kept failing for an hour, perhaps for one tenant only. Its usage is getting old. Run: npx lfs-quota check --health',
       metric: customMetric(scope, 'ReconcilesFailed', fiveMinutes),
       threshold: 1,
       evaluationPeriods: 12,

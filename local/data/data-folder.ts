@@ -230,7 +230,7 @@ export async function openStoppedTable(
     );
   const databasePath = join(path, tableFolder);
   const noTable = new StartupError(
-    `${path} has no table. Start the server once, or restore a backup into a new folder. With --table-url, use lfs-quota table export.`,
+    `${path} has no table. Start the server once, or restore a backup into a new folder. With --table-url, use lfs-quota table backup.`,
   );
   const release = await lockFolder(path, 0).catch((error) => {
     // A running server of a shared table holds the folder, too.
@@ -294,7 +294,7 @@ async function refuseForeignFolder(path: string): Promise<void> {
   if (names.includes(formatFile)) return;
   if (names.includes(unfinishedTable))
     throw new StartupError(
-      `A restore into ${path} isn't finished. If none is running, run it again: lfs-quota restore --data ${path} FILE`,
+      `A restore into ${path} isn't finished. If none is running, run it again: lfs-quota table restore --data ${path} FILE`,
     );
   const foreign = names.find((name) => !isLeftover(name));
   if (foreign === undefined) return;

@@ -43,7 +43,7 @@ export async function openSharedTable(
 ): Promise<Pick<Database, 'client' | 'tableName' | 'isWritable'>> {
   if (existsSync(ownPath))
     throw new StartupError(
-      `The data folder has a table of its own, ${ownPath}. Move it with lfs-quota backup and lfs-quota table import, or choose another folder.`,
+      `The data folder has a table of its own, ${ownPath}. Move it with lfs-quota table backup and lfs-quota table restore, or choose another folder.`,
     );
   const engine = new DynamoDBClient({ ...place, maxAttempts: 3 });
   const table = { client: createDynamoDb(place), tableName: name };

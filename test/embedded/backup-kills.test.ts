@@ -57,7 +57,7 @@ describe('killed before any step of it', () => {
       const names = existsSync(data) ? readdirSync(data).filter((name) => !name.startsWith('lock')) : [];
       if (names.length === 0) return 'empty';
       if (!names.includes('format.json')) {
-        await expect(openDataFolder(data)).rejects.toThrow('run it again: lfs-quota restore');
+        await expect(openDataFolder(data)).rejects.toThrow('run it again: lfs-quota table restore');
         await expect(backupOf(data).next()).rejects.toThrow("isn't a data folder");
         await restoreBackup(data, fileText(file), hold);
       }

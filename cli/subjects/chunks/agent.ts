@@ -37,7 +37,7 @@ const errorCode = 1;
 
 export const registerAgent: Register = (program, context) => {
   program
-    .command('agent')
+    .command('agent', { hidden: true })
     .description('Upload large files for git-lfs (set up by connect)')
     .action(() => run(context));
 };

@@ -17,8 +17,6 @@ async function setAgent(clone: string, { self, program }: CliContext): Promise<v
 
 export const chunks: CliSubject = {
   commands: { 280: registerAgent },
-  examples: {
-    agent: [['lfs-quota agent', 'as git-lfs calls it']],
-  },
+  examples: {},
   connect: setAgent,
 };

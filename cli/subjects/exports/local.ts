@@ -149,7 +149,7 @@ async function gather(running: Running, wish: LocalWish): Promise<Contents> {
   const there = await wholeObjects(running, names);
   if (listed.objects.length + there.size === 0)
     throw new CliError(`${pathOf(wish)} stores ${wanted ? 'none of these objects' : 'nothing'}.`, {
-      hint: `List the objects: lfs-quota object list ${tenant}`,
+      hint: `List the objects: lfs-quota files list --tenant ${tenant}`,
     });
   if (there.size > 0)
     context.err(
@@ -258,7 +258,7 @@ async function fetchMissing(
   if (broken.length > 0) {
     const named = firstLines(broken, namedMax).join('\n');
     throw new CliError(`${formatObjects(broken.length)} can't be exported. The others are there.\n${named}`, {
-      hint: 'Run the command again. If an object keeps failing, delete it with `lfs-quota object delete`, and push the right bytes.',
+      hint: 'Run the command again. If an object keeps failing, delete it with `lfs-quota files delete`, and push the right bytes.',
     });
   }
   return gone;

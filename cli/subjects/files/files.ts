@@ -10,20 +10,18 @@ import { filesPerRequest } from '../../../lambda/subjects/files/contract.ts';
 import { errorCode } from '../../../local/system/durable-file.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { transferEach } from '../../at-once.ts';
-import { actionCommand, type CliSubject, flag, group, operand, option, required } from '../../command.ts';
-import { deleteOptions, runDelete, saysYes } from '../../confirm.ts';
-import type { CliContext } from '../../context.ts';
+import { actionCommand, type CliSubject, flag, operand, option } from '../../command.ts';
+import { deleteObjectOptions, deleteObjects, linesOf, listStored } from '../../commands/files.ts';
+import { runDelete, saysYes } from '../../confirm.ts';
 import { sha256Of } from '../../download-file.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { allItems, eachPage, pageSizeMax, printList, withListOptions } from '../../list-pages.ts';
 import { piecesOf } from '../../move/archive.ts';
 import { putObject, RefusedError, sendAgain, WrongBytesError } from '../../move/put.ts';
-import { collect, parseRepo, parseTenant } from '../../options.ts';
-import { formatAge } from '../../render.ts';
-import { type ApiOptions, cloneAddress, loginTenant, requireServerOf } from '../../server.ts';
-import { renderTable } from '../../table.ts';
-import { type View, viewOf } from '../../terminal.ts';
+import { collect } from '../../options.ts';
+import { ofPlace, placeOf } from '../../place.ts';
+import { viewOf } from '../../terminal.ts';
 import { continues, type DownloadDeps, TransferError, transferring } from '../../transfer.ts';
 import { getFiles } from './get.ts';
 import { type Outcome, report, sumText } from './outcome.ts';
@@ -325,34 +323,9 @@ function judge(upload: Upload, { place }: Putting): Pick<Outcome, 'state' | 'why
   return { state, why: `Storage limit reached: ${whose} uses ${used}. ${formatBytes(shortBytes)} short.` };
 }
 
-const place = (others = '') => ({
-  tenant: option(
-    '--tenant <tenant>',
-    `the tenant${others && ` (default: ${others}your login's)`}`,
-    parseTenant,
-  ),
-  repo: option('--repo <repo>', 'a repo of kind files', parseRepo),
-});
-const ofPlace = place("the clone's, or ");
 const prefix = (description: string) => option('--prefix <prefix>', description);
 const named = { names: operand('[name...]', 'names, as `files list` shows them', collect) };
 const incomplete = 'Not all files are transferred.';
-
-/** Where the files are: what isn't passed is the clone's, or the login's. @throws {UsageError} */
-async function placeOf(
-  client: ApiClient,
-  context: CliContext,
-  options: ApiOptions & { tenant: string | undefined; repo: string | undefined },
-): Promise<RepoPlace> {
-  const isGiven = options.tenant !== undefined && options.repo !== undefined;
-  const clone = isGiven ? undefined : await cloneAddress(context);
-  if (clone) requireServerOf(clone, client);
-  const tenant = options.tenant ?? clone?.tenant ?? loginTenant(options, context);
-  if (tenant === undefined) throw new UsageError('Which tenant? Pass --tenant.');
-  const repo = options.repo ?? (clone?.tenant === tenant ? clone?.repo : undefined);
-  if (repo !== undefined) return { tenant, repo };
-  throw new UsageError(`Which repo? Pass --repo. List them: lfs-quota repo list ${tenant}`);
-}
 
 const putCommand = actionCommand({
   name: 'put',
@@ -423,62 +396,56 @@ function requireNamesOrPrefix(names: readonly string[] = [], prefix: string | un
     throw new UsageError('Choose files: by name, or with --prefix.');
 }
 
-const listFilesCommand = actionCommand({
+const listCommand = actionCommand({
   name: 'list',
-  description: 'List files by name',
+  description: 'List what is stored, by repo and name; of Git LFS, by oid',
   base: withListOptions,
-  options: { ...ofPlace, prefix: prefix('only names that start with this') },
+  options: { ...ofPlace, prefix: prefix('only files with names that start with this') },
   run: async (client, { options, context }) => {
     const { prefix, json, pageSize = pageSizeMax } = options;
+    if (prefix === undefined) return listStored(client, context, options);
     const asked = { params: { ...(await placeOf(client, context, options)) }, query: { prefix } };
     const list = { ...asked, route: 'listFiles', items: 'files', options: { ...options, pageSize } } as const;
     if (json) return printList(context, client, { ...list, render: () => '' });
     const sum = { fileCount: 0, bytes: 0 };
     for await (const { body } of eachPage(client, list)) {
       client.busy.hide();
-      context.out(fileLines(body.files, viewOf(context)));
+      const stored = body.files.map(({ bytes, ...file }) => ({ ...file, sizeBytes: bytes }));
+      context.out(linesOf(stored, { view: viewOf(context), isOfRepo: true }));
       sum.fileCount += body.files.length;
       for (const { bytes } of body.files) sum.bytes += bytes;
     }
-    const none = prefix === undefined ? 'No files yet.' : 'No name starts with this.';
-    context.out(sum.fileCount === 0 ? `${none}\n` : `Total: ${sumText(sum)}.\n`);
+    context.out(sum.fileCount === 0 ? 'No name starts with this.\n' : `Total: ${sumText(sum)}.\n`);
   },
 });
 
-/** `1023.99 GiB`; `1204 days ago`. */
-const [sizeCharacters, ageCharacters] = [11, 13];
-
-/** There may be many, so no table is made of them all: a page at a time, in columns of one width. */
-function fileLines(files: BodyOf<'listFiles'>['files'], view: View): string {
-  const rows = files.map(({ name, bytes, storedAt }) => [
-    formatBytes(bytes).padStart(sizeCharacters),
-    (storedAt === null ? '-' : formatAge(storedAt, view.nowMs)).padEnd(ageCharacters),
-    name,
-  ]);
-  const columns = ['size', 'stored', { name: 'name', least: 16, stays: true }];
-  return renderTable(columns, rows, { ...view, hasHeading: false });
-}
+/** A token that may use some names alone may not ask. */
+const isOfFiles = (client: ApiClient, params: RepoPlace) =>
+  client.find('getRepo', { params: { ...params } }).then(
+    (repo) => repo?.kind === 'files',
+    (error: unknown) => {
+      if (error instanceof CliError && error.failure === 'unauthorized') return true;
+      throw error;
+    },
+  );
 
 const deleteCommand = actionCommand({
   name: 'delete',
-  description: 'Delete files; for about a day, their names stay taken',
-  operands: named,
-  options: {
-    tenant: required(place().tenant),
-    repo: required(place().repo),
-    prefix: prefix('all names that start with this'),
-    ...deleteOptions,
-  },
-  run: async (client, { operands: { names }, options, context }) => {
-    const { tenant = '', repo = '', prefix } = options;
+  description: 'Delete files at once, Git LFS objects after a grace time',
+  operands: { names: operand('[name...]', 'names of files, or oids of objects', collect) },
+  options: { ...deleteObjectOptions, prefix: prefix('all files with names that start with this') },
+  run: async (client, { operands: { names = [] }, options, context }) => {
+    const { tenant, repo, prefix } = options;
     requireNamesOrPrefix(names, prefix);
+    if (prefix === undefined && !(await isOfFiles(client, { tenant, repo })))
+      return deleteObjects(client, context, { oids: names, options });
     const queries = prefix === undefined ? [...new Set(names)].map((name) => ({ name })) : [{ prefix }];
     await runDelete(context, {
       client,
       options,
       route: 'deleteFiles',
       requests: queries.map((query) => ({ params: { tenant, repo }, query })),
-      question: "Delete them? You can't undo this. [y/N] ",
+      question: "Delete them? You can't undo this, and for about a day their names stay taken. [y/N] ",
       isYes: saysYes,
       summary: (plans) => `${tenant}/${repo}: ${sumText(sumsOf(plans))}.\n`,
     });
@@ -491,16 +458,9 @@ const sumsOf = (plans: readonly BodyOf<'deleteFiles'>[]) =>
     { fileCount: 0, bytes: 0 },
   );
 
-/** `files put|get|list|delete`. */
+/** What `files` does with repos of files, and with both kinds. */
 export const files: CliSubject = {
-  commands: {
-    225: group('files', 'Upload, download, list or delete files of a repo', [
-      putCommand,
-      getCommand,
-      listFilesCommand,
-      deleteCommand,
-    ]),
-  },
+  files: { 3: putCommand, 6: getCommand, 10: listCommand, 30: deleteCommand },
   repoParts: [{ isOf: ({ kind }) => kind !== undefined, column: ['kind', ({ kind }) => kind ?? 'lfs'] }],
   examples: {
     'files put': [

@@ -4,16 +4,8 @@ import { isTenantName, repoNamed } from '../../../lambda/core/rules/names.ts';
 import { tokenScopes } from '../../../lambda/frame/access/rules/tokens.ts';
 import type { ApiClient, BodyOf } from '../../api-client.ts';
 import { least, tableOf, wraps } from '../../columns.ts';
-import {
-  actionCommand,
-  type CliSubject,
-  choice,
-  flag,
-  option,
-  type Register,
-  tenantOperand,
-} from '../../command.ts';
-import { logIn, noGitOption } from '../../commands/auth.ts';
+import { actionCommand, type CliSubject, choice, flag, option, tenantOperand } from '../../command.ts';
+import { logIn } from '../../commands/auth.ts';
 import type { CliContext } from '../../context.ts';
 import { CliError, later, UsageError } from '../../errors.ts';
 import { eachRepo, managerToken, parseLifetime } from '../../options.ts';
@@ -85,29 +77,18 @@ const invitationsTable = tableOf<BodyOf<'listInvitations'>['invitations'][number
   ['expires', ({ expiresAt }, { nowMs }) => formatUntil(expiresAt, nowMs)],
 ]);
 
-/** `join`: accepts an invitation, and logs in. */
-const registerJoin: Register = (program, context) => {
-  program
-    .command('join')
-    .description('Accept an invitation, and log in')
-    .argument('<link>', 'the link, in quotes')
-    .option('--user <name>', 'your name, if the invitation has none (default: your system user)')
-    .option(...noGitOption)
-    .action(async (link: string, options: { readonly user?: string; readonly git: boolean }) => {
-      const { user = userInfo().username, git: forGit } = options;
-      const { baseUrl, secret } = parseLink(link);
-      const { tenant, token, repos } = await accept(clientFor(context, { baseUrl, token: '' }), {
-        secret,
-        user,
-        context,
-      });
-      context.out(await logIn(context, { baseUrl, token, forGit }));
-      // Whoever made the link may want something else pasted.
-      const place = `${isTenantName(tenant) ? tenant : 'TENANT'} ${repoNamed(repos?.[0] ?? '') ?? 'REPO'}`;
-      context.out(
-        `\nNext:\n  git clone URL     # if your team uses it already\n  ${context.program} connect ${place}     # in a new repository\n`,
-      );
-    });
+/** `login LINK`: accepts an invitation, and logs in. */
+const logInByLink: NonNullable<CliSubject['invited']>['logIn'] = async (link, options, context) => {
+  const { user = userInfo().username, git: forGit } = options;
+  const { baseUrl, secret } = parseLink(link);
+  const asking = { secret, user, context };
+  const { tenant, token, repos } = await accept(clientFor(context, { baseUrl, token: '' }), asking);
+  context.out(await logIn(context, { baseUrl, token, forGit }));
+  // Whoever made the link may want something else pasted.
+  const place = `${isTenantName(tenant) ? tenant : 'TENANT'} ${repoNamed(repos?.[0] ?? '') ?? 'REPO'}`;
+  context.out(
+    `\nNext:\n  git clone URL     # if your team uses it already\n  ${context.program} connect ${place}     # in a new repository\n`,
+  );
 };
 
 const marker = '/#_join/';
@@ -140,9 +121,13 @@ async function accept(
 }
 
 export const invitations: CliSubject = {
-  commands: { 110: registerJoin, 320: inviteCommand },
+  commands: { 320: inviteCommand },
+  oldNames: { join: 'login' },
+  invited: { isLink: (text) => text.includes(marker), logIn: logInByLink },
   examples: {
-    join: [["lfs-quota join 'https://lfs.example.com/#_join/acme.lfsi_…'"]],
+    login: [
+      ["lfs-quota login 'https://lfs.example.com/#_join/acme.lfsi_…'", 'with the link of an invitation'],
+    ],
     invite: [
       ['lfs-quota invite acme --repo game --user ada', 'to push to one repo'],
       ['lfs-quota invite acme --open'],

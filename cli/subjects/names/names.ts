@@ -14,6 +14,7 @@ import { readClone } from '../../git/read-clone.ts';
 import type { RepoPlace } from '../../lfs-batch.ts';
 import { objectPages, pageSizeMax, printList, withListOptions } from '../../list-pages.ts';
 import { collect } from '../../options.ts';
+import { ofPlace, placeOf } from '../../place.ts';
 import { formatAge, formatCount, formatObjects, formatSum } from '../../render.ts';
 import { type View, viewOf } from '../../terminal.ts';
 
@@ -74,7 +75,7 @@ async function makeFile(
 
 const tooMany = () =>
   new CliError(`The names take more than ${formatBytes(namesBytesMax)}, the maximum for a repo.`, {
-    hint: 'Its objects are listed by hash: lfs-quota object list',
+    hint: 'Its objects are listed by hash: lfs-quota files list',
   });
 
 const namesCommand = actionCommand({
@@ -135,21 +136,22 @@ type NamesBody = BodyOf<'listNames'>;
 
 const searchCommand = actionCommand({
   name: 'search',
-  description: 'List objects of a repo by path, the largest first',
+  description: 'List objects of a Git repo by path, the largest first',
   base: withListOptions,
-  operands: { ...ofRepo, text: operand('[text]', 'what the path contains, or the oid starts with') },
-  isExplicit: true,
+  operands: { text: operand('[text]', 'what the path contains, or the oid starts with') },
   options: {
+    ...ofPlace,
     inUse: flag('--in-use', 'only what a branch or tag has'),
     notInUse: flag('--not-in-use', 'only what no branch and no tag has'),
     sort: choice('--sort <order>', 'by size (default), or newest or oldest commit first', nameOrders),
   },
   wanted: 'the admin token, or one of the tenant with the scope manage',
-  run: async (client, { operands: { text: search, ...params }, options, context }) => {
+  run: async (client, { operands: { text: search }, options, context }) => {
     const { inUse, notInUse, sort, json, limit = json ? undefined : shownDefault } = options;
     if (inUse && notInUse) throw new UsageError('Use only one of --in-use and --not-in-use.');
     const query = { search, sort, inUse: inUse ? true : notInUse ? false : undefined };
-    const list = { route: 'listNames', params, query, items: 'names' } as const;
+    const params = await placeOf(client, context, options);
+    const list = { route: 'listNames', params: { ...params }, query, items: 'names' } as const;
     const paged = { ...list, options: { pageSize: pageSizeMax, ...options, ...(limit && { limit }) } };
     await printList(context, client, {
       ...paged,
@@ -183,14 +185,15 @@ function namesText(pages: readonly NamesBody[], view: View): string {
   return `${names.length > 0 ? nameTable(names, view) : ''}${of}${formatSum(sum)}. Names are from ${formatAge(madeAt, view.nowMs)}${at}.\n`;
 }
 
-/** `object search`, `repo names`. */
+/** `files search`, `repo names`. */
 export const names: CliSubject = {
-  object: { 20: searchCommand },
+  files: { 20: searchCommand },
+  oldNames: { 'object search': 'files search --tenant $ --repo $' },
   repo: { 85: namesCommand },
   examples: {
-    'object search': [
-      ['lfs-quota object search acme game Cinematics --not-in-use'],
-      ['lfs-quota object search acme game 68cb88c0ffee'],
+    'files search': [
+      ['lfs-quota files search Cinematics --not-in-use --tenant acme --repo game'],
+      ['lfs-quota files search 68cb88c0ffee --tenant acme --repo game'],
     ],
     'repo names': [
       ['lfs-quota repo names acme game --clone game.git'],

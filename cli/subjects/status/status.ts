@@ -1,28 +1,23 @@
 import { releaseText } from '../../../lambda/core/rules/release.ts';
 import type { BodyOf } from '../../api-client.ts';
 import { least, right, tableOf, wraps } from '../../columns.ts';
-import { type CliSubject, routeCommand } from '../../command.ts';
+import type { CliSubject } from '../../command.ts';
 import { CliError } from '../../errors.ts';
 import { formatAge, formatCount } from '../../render.ts';
-import type { View } from '../../terminal.ts';
+import { type View, viewOf } from '../../terminal.ts';
 
 type StatusBody = BodyOf<'readStatus'>;
 
-/** `status`: what failed; store, queues and schedule at a glance. */
-const statusCommand = routeCommand({
-  name: 'status',
-  description: 'Check service health (exit 1: needs attention)',
-  route: 'readStatus',
-  operands: {},
-  print: (body, { view }) => renderStatus(body, view),
-  after: async (_, { body }) => {
-    const open = body.parts.filter(({ state }) => state !== 'fine');
-    if (open.length > 0)
-      throw new CliError(`Needs attention: ${open.map(({ part }) => part).join(', ')}.`, {
-        hint: 'See above, or `todo` in --json.',
-      });
-  },
-});
+/** `check --health`: what failed; store, queues and schedule at a glance. */
+const showHealth: NonNullable<CliSubject['health']> = async (client, { context, isJson }) => {
+  const { body, text } = await client.ask('readStatus');
+  context.out(isJson ? `${text}\n` : renderStatus(body, viewOf(context)));
+  const open = body.parts.filter(({ state }) => state !== 'fine');
+  if (open.length > 0)
+    throw new CliError(`Needs attention: ${open.map(({ part }) => part).join(', ')}.`, {
+      hint: 'See above, or `todo` in --json.',
+    });
+};
 
 const partsTable = tableOf<StatusBody['parts'][number]>([
   ['part', ({ part }) => part],
@@ -51,11 +46,12 @@ const failuresTable = tableOf<NonNullable<StatusBody['failures']>[number]>([
 ]);
 
 export const status: CliSubject = {
-  commands: { 410: statusCommand },
+  health: showHealth,
+  oldNames: { status: 'check --health' },
   examples: {
-    status: [
-      ['lfs-quota status', 'does anything need attention?'],
-      ["lfs-quota status --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
+    check: [
+      ['lfs-quota check --health', 'does anything need attention?'],
+      ["lfs-quota check --health --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
     ],
   },
 };

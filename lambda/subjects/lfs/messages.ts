@@ -80,7 +80,7 @@ export function unfinishedUploads(input: {
   return [
     `Your earlier uploads didn't finish and still count: over 10% of the limit, or over ${count(filesMax)} files.`,
     `Push those files again, wait until ${formatTime(untilMs, nowMs)},`,
-    `or ask your admin to cancel them: lfs-quota reservation list ${tenant}.`,
+    `or ask your admin to cancel them: lfs-quota scan uploads ${tenant}.`,
     retryIn(seconds),
   ].join(' ');
 }

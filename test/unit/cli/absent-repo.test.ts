@@ -28,11 +28,10 @@ const answer = (asked: Asked): Answer => {
 };
 
 it.each([
-  'object list acme --repo REPO',
-  'object list acme --repo REPO --largest 3',
-  'object list acme --repo REPO --json',
-  'deletion list acme --repo REPO',
-  'reservation list acme --repo REPO',
+  'files list --tenant acme --repo REPO',
+  'files list --tenant acme --repo REPO --json',
+  'files deletions --tenant acme --repo REPO',
+  'scan uploads acme --repo REPO',
   'downloads acme --repo REPO',
   'mirror acme REPO --to http://127.0.0.1:1/game.git',
   'export local acme --repo REPO --output OUTPUT',

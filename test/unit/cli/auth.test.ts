@@ -449,7 +449,7 @@ describe('a clone', () => {
 
   it.each([
     'repo delete --yes',
-    'object delete --yes',
+    'files delete x --yes',
     'repo delete game --yes',
     'tenant delete --yes',
     'tenant show',

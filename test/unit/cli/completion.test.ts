@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { offeredCommands } from '../../../cli/commands/completion.ts';
-import { commandsOf } from '../../../cli/help.ts';
+import { commandsOf, shownOf } from '../../../cli/help.ts';
 import { describeWith } from '../../support/describe-with.ts';
 import { cli, programForTest } from './harness.ts';
 
@@ -58,7 +58,7 @@ function inFish(...lines: string[]): string[][] {
 }
 
 const program = programForTest();
-const groups = program.commands.map((command) => command.name());
+const groups = shownOf(program).map((command) => command.name());
 
 describeWith(shell('bash'), () => {
   it('completes the commands', () => {

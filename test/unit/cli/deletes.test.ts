@@ -32,7 +32,7 @@ it('--json prints the body of a delete as it is', async () => {
     });
 });
 
-describe('object delete --wait', () => {
+describe('files delete --wait', () => {
   const minuteMs = 60_000;
   const began = Date.parse('2026-11-21T05:00:00Z');
   const at = (afterMs: number) => new Date(began + afterMs).toISOString().replace('.000Z', 'Z');
@@ -45,6 +45,8 @@ describe('object delete --wait', () => {
   ) => {
     let nowMs = began;
     const answer = ({ path }: Asked): Answer => {
+      if (!path.includes('/objects/'))
+        return { status: 404, body: { code: 'repo-not-found', detail: 'It has no record.' } };
       const due = dueAt(path.includes(otherOid) ? otherOid : oid, nowMs);
       return due
         ? {
@@ -58,7 +60,8 @@ describe('object delete --wait', () => {
       if (nowMs > began + 4 * graceMs) throw new Error('It waits for ever.');
     };
     const { asked, run } = await serve(answer, { now: () => nowMs, sleep, ...options });
-    const wait = (...more: string[]) => run('object', 'delete', 'acme', 'game', ...more, '--yes', '--wait');
+    const wait = (...more: string[]) =>
+      run('files', 'delete', ...more, '--tenant', 'acme', '--repo', 'game', '--yes', '--wait');
     return { asked, wait, waitedMs: () => nowMs - began };
   };
 
@@ -77,8 +80,8 @@ describe('object delete --wait', () => {
     ]);
     expect(result.out.split('\n').slice(2)).toEqual(['acme/game: 2 objects deleted.', '']);
     expect(waitedMs()).toBe(goneMs + minuteMs);
-    // A look a minute until they are due, and then six.
-    expect(asked()).toHaveLength(2 + 2 * 5 + 2 * 6 + 6);
+    // The repo's kind first, then a look a minute until they are due, and then six.
+    expect(asked()).toHaveLength(1 + 2 + 2 * 5 + 2 * 6 + 6);
   });
 
   it('counts down on a terminal, and prints nothing with --json', async () => {
@@ -124,7 +127,7 @@ describe('object delete --wait', () => {
   it('does not wait after a dry run', async () => {
     const { asked, wait } = await serveUntil(() => at(graceMs));
     expect((await wait(oid, '--dry-run')).code).toBe(0);
-    expect(asked()).toHaveLength(1);
+    expect(asked()).toHaveLength(2);
   });
 });
 

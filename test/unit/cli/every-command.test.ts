@@ -45,19 +45,15 @@ const lines = Object.entries(examples).flatMap(([words, each]) =>
 /** Commands that do not ask the API for what they print: a store, a clone, or a shell. */
 const notOfTheApi: Readonly<Record<string, string>> = {
   login: 'test/unit/cli/auth.test.ts, with a credentials file',
-  join: 'the same',
   logout: 'the same',
-  'auth git-credential': 'the same',
   check: 'test/unit/cli/check.long.test.ts, with a stack',
   connect: 'test/unit/cli/connect.long.test.ts, with a clone',
-  agent: 'test/unit/cli/subjects/chunks/agent.long.test.ts, with git-lfs beside it',
   du: 'test/unit/cli/du.test.ts, with a store',
   doctor: 'test/unit/cli/doctor.long.test.ts, with a store',
   serve: 'test/embedded/serve.test.ts, with a store',
-  backup: 'test/embedded/backups.test.ts, with a data folder',
-  restore: 'the same',
-  'table export': 'test/engines/backups.test.ts, with a table',
-  'table import': 'the same',
+  'table backup':
+    'test/embedded/backups.test.ts, with a data folder; test/engines/backups.test.ts, with a table',
+  'table restore': 'the same',
   'table finish': 'the same',
   'table rebuild': 'test/embedded/backups.test.ts, with a bucket',
   completion: 'test/unit/cli/completion.test.ts',
@@ -142,10 +138,13 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   'rule delete': z.strictObject({ tenant: z.literal('acme'), ruleId: z.string() }),
   'user remove': z.strictObject({ tenant: z.literal('acme'), host: z.string(), organizationId: z.string() }),
   'user end': z.strictObject({ tenant: z.literal('acme'), userId: z.string() }),
-  'webhook delete': z.strictObject({ tenant: z.literal('acme') }),
-  'email remove': z.strictObject({ tenant: z.literal('acme'), address: z.string() }),
+  'alert list': z.strictObject({
+    webhook: z.looseObject({ url: z.string() }),
+    emails: z.array(z.looseObject({})),
+  }),
+  'alert remove': z.strictObject({ tenant: z.literal('acme'), target: z.string() }),
   'tenant unlink': z.strictObject({ tenant: z.literal('acme') }),
-  reconcile: z.strictObject({
+  'scan now': z.strictObject({
     tenant: z.string(),
     repos: z.array(
       z.strictObject({
@@ -162,15 +161,10 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
 /** Commands without `--json`, and why. */
 const noJson: Readonly<Record<string, string>> = {
   login: 'it prints what it logged in to: whoami has it as JSON',
-  join: 'the same',
   logout: 'it prints that it is done',
-  'auth git-credential': 'Git reads it',
-  agent: 'git-lfs reads it',
   serve: 'its log lines are JSON',
-  backup: 'the backup itself is JSON',
-  restore: 'it prints that it is done',
-  'table export': 'the backup itself is JSON',
-  'table import': 'it prints that it is done',
+  'table backup': 'the backup itself is JSON',
+  'table restore': 'it prints that it is done',
   'table finish': 'the same',
   'table rebuild': 'tenant list has the tenants as JSON',
   completion: 'it prints a script',
@@ -205,8 +199,7 @@ describe('--json', () => {
         (has(command, '--dry-run') && command.registeredArguments.some(({ variadic }) => variadic)),
     );
     const [, ...named] =
-      /`([a-z ]+) --watch`, `([a-z ]+)` and `([a-z ]+)`\s+print one object a line/.exec(commandLineText) ??
-      [];
+      /`([a-z ]+) --watch` and `([a-z ]+)`\s+print one object a line/.exec(commandLineText) ?? [];
     const documented = named.filter((words) => words !== undefined);
     expect(documented.sort()).toEqual(repeating.map(({ words }) => words).sort());
   });
@@ -226,14 +219,17 @@ describe('--json', () => {
   });
 
   it.each(['--yes', '--dry-run'])(
-    'of object delete %s prints one object on a line for each, in their order',
+    'of files delete %s prints one object on a line for each, in their order',
     async (option) => {
       const oids = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
       server = await startServer((asked) =>
         exampleAnswer(asked, (body) => ({ ...(body as object), bytes: oids.indexOf(oidIn(asked.path)) })),
       );
       const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
-      const { out } = await cli(['object', 'delete', 'acme', 'game', ...oids, '--json', option], { env });
+      const { out } = await cli(
+        ['files', 'delete', ...oids, '--tenant', 'acme', '--repo', 'game', '--json', option],
+        { env },
+      );
       expect(linesOf(out)).toMatchObject([{ bytes: 0 }, { bytes: 1 }, { bytes: 2 }]);
     },
   );
@@ -448,7 +444,7 @@ describe('what a server says', () => {
 /** What else draws a table than the first example. */
 const moreRows: Readonly<Record<string, readonly (readonly string[])[]>> = {
   history: [['--table']],
-  'object list': [[], ['--largest', '5']],
+  'files list': [[], ['--prefix', 'a/']],
   downloads: [[], ['--by', 'token']],
 };
 
@@ -470,7 +466,7 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'DELETE /v1/webhook': 'The same.',
   'POST /v1/webhook/test': 'The same.',
   'DELETE /v1/usage/webhook': 'The same.',
-  'POST /v1/invitations/accept': 'join',
+  'POST /v1/invitations/accept': 'login LINK',
   'POST /v1/device': 'login',
   'POST /v1/tenants/{tenant}/console-links': 'For the operator’s app (docs/saas-builders.md).',
   'POST /v1/console-links/open': 'The console.',

@@ -405,15 +405,15 @@ const mistakeRuns: readonly Run[] = [
   run('login'),
   run('login lfs.example.com'),
   run('login ftp://lfs.example.com'),
-  run('join https://lfs.example.com/'),
-  run('join https://lfs.example.com/#_join/'),
+  run('login https://lfs.example.com/'),
+  run('login https://lfs.example.com/#_join/'),
   run('logout'),
   run('logout https://lfs.example.com'),
   run('usage'),
   run('usage acme game'),
   run('usage ACME'),
-  run('object list acme game'),
-  run('object list acme game more'),
+  run('files list acme game'),
+  run('files list acme game more'),
   run('lock list'),
   run('repo show acme'),
   run('repo delete'),
@@ -423,12 +423,12 @@ const mistakeRuns: readonly Run[] = [
   run('usage nope', { problem: 'tenant-not-found' }),
   run('usage acme', { problem: 'unauthorized' }),
   run('token list acme', { problem: 'scope-too-small' }),
-  run('object list acme', { problem: 'repo-required' }),
-  run('status', { problem: 'unauthorized' }),
+  run('files list --tenant acme', { problem: 'repo-required' }),
+  run('check --health', { problem: 'unauthorized' }),
   run(`token revoke acme lfsq_${'0'.repeat(40)}`),
   run(`token show acme lfsq_${'0'.repeat(40)}`),
   run('token revoke acme k1', { problem: 'token-not-found' }),
-  run('webhook set acme http://hooks.example.com'),
+  run('alert add acme http://hooks.example.com'),
   run('tenant create acme', { problem: 'tenant-exists' }),
 ];
 
@@ -532,12 +532,12 @@ const pagesOf = (line: string, ...pages: readonly object[]) =>
   );
 
 const ofLists = {
-  status: [
-    run('status', {
+  check: [
+    run('check --health', {
       state: 'fine',
       parts: [{ part: 'store', state: 'fine', says: 'All is well.', todo: null }],
     }),
-    run('status', {
+    run('check --health', {
       state: 'act',
       parts: [
         { part: 'store', state: 'unknown', says: 'Nobody knows.', todo: 'Look.' },
@@ -545,7 +545,7 @@ const ofLists = {
       ],
       failures: [failure, { ...failure, kind: 'export', tenant: 'lab', tries: 1, why: 'export', over: true }],
     }),
-    run('status --json', { parts: [{ part: 'store', state: 'act', says: 'No.', todo: 'Look.' }] }),
+    run('check --health --json', { parts: [{ part: 'store', state: 'act', says: 'No.', todo: 'Look.' }] }),
   ],
   audit: [
     run(`audit acme ${days} --action token.create`, {
@@ -614,42 +614,38 @@ const ofLists = {
     run('downloads acme --by hour'),
     wrongDays('downloads'),
   ],
-  object: [
+  files: [
     pagesOf(
-      'object list acme --repo game.git --page-size 1',
+      'files list --tenant acme --repo game.git --page-size 1',
       { objects: [object('a', 5, null)] },
       { objects: [object('b', 1023 * 1024 ** 3, null)] },
     ),
-    ...['--largest 2', '--oldest 9', '--largest 2 --json'].map((option) =>
-      pagesOf(
-        `object list acme ${option}`,
-        { objects: [object('a', 8, '2026-11-20T05:00:00Z'), object('b', 6, null)] },
-        { objects: [object('c', 7, '2026-11-21T04:58:00Z'), object('d', 9, '2026-11-19T05:00:00Z')] },
-      ),
-    ),
-    run('object list acme', { objects: [] }),
-    ...['--largest 0', '--largest 10001', '--oldest 1 --largest 1', '--oldest 1 --limit 1'].map((option) =>
-      run(`object list acme ${option}`),
-    ),
-    run(`object delete acme game ${oid('a')} ${oid('b')} ${oid('a')} --yes`, {
+    run('files list --tenant acme', { objects: [] }),
+    run(`files delete --tenant acme --repo game ${oid('a')} ${oid('b')} ${oid('a')} --yes`, {
       bytes: 512,
       objectCount: 1,
       dueAt: '2026-11-21T06:00:00Z',
     }),
-    run(`object delete acme game ${oid('a')} --yes`, { dueAt: '2026-11-21T06:40:00Z', waitsFor: 'uploads' }),
-    ...asked(`object delete acme game ${oid('a')}`, ['YES', '']),
-    says(`object delete acme game ${oid('a')} ${oid('b')}`, 'y', {}, { problem: 'object-not-found' }),
-    run(`object delete acme game ${oid('a')} --dry-run --yes`, unknownPlan),
-    run('object delete acme game --yes'),
-    run(`object delete acme game ${oid('a')} ABC --yes`),
-  ],
-  deletion: [
+    run(`files delete --tenant acme --repo game ${oid('a')} --yes`, {
+      dueAt: '2026-11-21T06:40:00Z',
+      waitsFor: 'uploads',
+    }),
+    ...asked(`files delete --tenant acme --repo game ${oid('a')}`, ['YES', '']),
+    says(
+      `files delete --tenant acme --repo game ${oid('a')} ${oid('b')}`,
+      'y',
+      {},
+      { problem: 'object-not-found' },
+    ),
+    run(`files delete --tenant acme --repo game ${oid('a')} --dry-run --yes`, unknownPlan),
+    run('files delete --tenant acme --repo game --yes'),
+    run(`files delete --tenant acme --repo game ${oid('a')} ABC --yes`),
     pagesOf(
-      'deletion list acme',
+      'files deletions --tenant acme',
       {},
       { deletions: [{ ...object('a', 9 * mib, null), state: 'deleting', dueAt: '' }] },
     ),
-    run('deletion list acme --repo game.git', { deletions: [] }),
+    run('files deletions --tenant acme --repo game.git', { deletions: [] }),
   ],
   usage: [
     run('usage acme --refresh', {
@@ -742,17 +738,6 @@ const ofLists = {
     run('history acme --days 1.5'),
     wrongDays('history'),
   ],
-  email: [
-    run('email add acme ada@example.com', { confirmedAt: '2026-11-21T05:00:00Z' }),
-    run('email add acme ada@example.com', { problem: 'emails-off' }),
-    run('email list acme', { emails: [] }),
-    run('email list acme', {
-      emails: [
-        { address: 'ada@example.com', addedAt: '2026-11-21T05:00:00Z', confirmedAt: null, ended: null },
-        { address: 'bob@example.com', addedAt: '2026-11-21T05:00:00Z', confirmedAt: null, ended: 'bounced' },
-      ],
-    }),
-  ],
   'byte-hours': [
     pagesOf(
       'byte-hours list --from 2026-11-20T05Z --to 2026-11-20T07Z',
@@ -767,37 +752,23 @@ const ofLists = {
     }),
     run('byte-hours correct acme 2026-11-18T23Z --by 1.5 --reason Outage'),
   ],
-  webhook: [
-    run('webhook set acme https://hooks.example.com/a', { secret: 'whsec_abc' }),
-    run('webhook set acme https://hooks.example.com/a --new-secret', { secret: null, last: null }),
+  alert: [
+    run('alert add acme ada@example.com', { confirmedAt: '2026-11-21T05:00:00Z' }),
+    run('alert add acme ada@example.com', { problem: 'emails-off' }),
+    run('alert list acme', { emails: [] }),
+    run('alert list acme', {
+      emails: [
+        { address: 'ada@example.com', addedAt: '2026-11-21T05:00:00Z', confirmedAt: null, ended: null },
+        { address: 'bob@example.com', addedAt: '2026-11-21T05:00:00Z', confirmedAt: null, ended: 'bounced' },
+      ],
+    }),
+    run('alert add acme https://hooks.example.com/a', { secret: 'whsec_abc' }),
+    run('alert add acme https://hooks.example.com/a --new-secret', { secret: null, last: null }),
     ...[
       {},
       { outcome: 'failed', status: 500, failure: 'status', nextAt: '2026-11-21T05:30:00Z' },
       { outcome: 'given-up', status: null, failure: 'address-not-public' },
-    ].map((change) => run('webhook show acme', { last: { ...last, ...change } })),
-  ],
-  reservation: [
-    pagesOf(
-      'reservation list acme',
-      {
-        reservations: [
-          { ...reservation, state: 'unconfirmed', objectCount: 1204, expiresAt: '2026-11-21T03:26:00Z' },
-          reservation,
-        ],
-      },
-      { reservations: [{ ...reservation, madeBy: null, arrived: true }] },
-    ),
-    run('reservation list acme --repo game.git --page-size 1', { reservations: [] }),
-    run('reservation list acme --repo a/b'),
-    run('reservation cancel acme --all --yes', { cancelledCount: 0 }),
-    run('reservation cancel acme --repo game --id x --yes --json'),
-    ...asked(
-      'reservation cancel acme --made-by github:7',
-      ['y', 'n'],
-      { cancelledCount: 1000, bytes: mib, hasMore: true },
-      { cancelledCount: 1, bytes: mib, hasMore: false },
-    ),
-    ...['', ' --all --id x'].map((which) => run(`reservation cancel acme${which} --yes`)),
+    ].map((change) => run('alert list acme', { last: { ...last, ...change } })),
   ],
   lock: [
     pagesOf(
@@ -822,20 +793,39 @@ const ofLists = {
     ),
     ...['', ' --all --owner ada'].map((which) => run(`lock delete acme game${which} --yes`)),
   ],
-  reconcile: [
+  scan: [
     pagesOf(
-      'reconcile acme --dry-run',
+      'scan now acme --dry-run',
       { repos: countedWrong.slice(0, 2) },
       { repos: countedWrong, ...stored },
     ),
-    run('reconcile acme --dry-run', {
+    run('scan now acme --dry-run', {
       repos: [repo('art', { storedBytes: 5, objectCount: 1 })],
       objects: [object('a', 5, null)],
       others: [],
     }),
-    run('reconcile acme --dry-run --json', { repos: countedWrong.slice(2), ...stored }),
-  ],
-  scan: [
+    run('scan now acme --dry-run --json', { repos: countedWrong.slice(2), ...stored }),
+    pagesOf(
+      'scan uploads acme',
+      {
+        reservations: [
+          { ...reservation, state: 'unconfirmed', objectCount: 1204, expiresAt: '2026-11-21T03:26:00Z' },
+          reservation,
+        ],
+      },
+      { reservations: [{ ...reservation, madeBy: null, arrived: true }] },
+    ),
+    run('scan uploads acme --repo game.git --page-size 1', { reservations: [] }),
+    run('scan uploads acme --repo a/b'),
+    run('scan cancel-uploads acme --all --yes', { cancelledCount: 0 }),
+    run('scan cancel-uploads acme --repo game --id x --yes --json'),
+    ...asked(
+      'scan cancel-uploads acme --made-by github:7',
+      ['y', 'n'],
+      { cancelledCount: 1000, bytes: mib, hasMore: true },
+      { cancelledCount: 1, bytes: mib, hasMore: false },
+    ),
+    ...['', ' --all --id x'].map((which) => run(`scan cancel-uploads acme${which} --yes`)),
     run('scan list acme', { scans: [] }),
     run('scan cancel acme footage', { state: 'paused', progress: null }),
   ],
@@ -886,19 +876,22 @@ const more: Readonly<Record<string, readonly Run[]>> = {
   rule: ruleRuns,
   user: userRuns,
   ...ofLists,
-  ...Object.assign({}, ...Object.values<TestedSubject>(subjects).map(({ runs }) => runs)),
   help: [run('--help')],
 };
 
 /** Part of a list. */
 const partRuns = [
-  ...['tenant list', 'audit acme', 'lock list acme game'],
-  ...['token', 'repo', 'object', 'reservation', 'deletion', 'scan', 'export'].map((of) => `${of} list acme`),
+  ...['tenant list', 'audit acme', 'lock list acme game', 'scan uploads acme'],
+  ...['files list --tenant acme', 'files deletions --tenant acme'],
+  ...['token', 'repo', 'scan', 'export'].map((of) => `${of} list acme`),
 ].map((line) => `${line} --limit 5 --cursor c00`);
+
+const ofSubjects = Object.values<TestedSubject>(subjects).map(({ runs = {} }) => runs);
 
 /** By their first word: the examples of the help, and what else a command can be given and answered. */
 export const goldenRuns: Readonly<Record<string, readonly Run[]>> = Object.fromEntries(
-  Object.entries(more).map(([command, runs]) => {
+  [...new Set([more, ...ofSubjects].flatMap((runs) => Object.keys(runs)))].map((command) => {
+    const runs = [more, ...ofSubjects].flatMap((each) => each[command] ?? []);
     const simple = [...exampleRuns, ...partRuns].filter((line) => line.split(' ')[0] === command);
     return [command, [...simple.map((line) => run(line)), ...runs]];
   }),

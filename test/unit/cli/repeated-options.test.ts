@@ -4,7 +4,7 @@ import { cli, programForTest } from './harness.ts';
 
 describe('an option that is passed twice', () => {
   it.each([
-    ['object list acme --repo game --repo other', '--repo'],
+    ['files list --repo game --repo other', '--repo'],
     ['tenant create acme --limit 1GiB --limit 2GiB', '--limit'],
     ['usage acme --token a --token a', '--token'],
     ['du s3://bucket --strategy probe --strategy sixteen', '--strategy'],

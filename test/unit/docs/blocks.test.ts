@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { commandsOf } from '../../../cli/help.ts';
+import { shownOf } from '../../../cli/help.ts';
 import { contract } from '../../../lambda/contract.ts';
 import type { RouteContract } from '../../../lambda/frame/contract/contract.ts';
 import { problemTypes } from '../../../lambda/frame/contract/problems.ts';
@@ -46,10 +47,14 @@ function commandLines(text: string): string[][] {
 }
 
 /** What is wrong with a command line. undefined: nothing. */
+/** What no help shows, too: pages tell of `agent`. */
+const leavesOf = (group: Command): readonly Command[] =>
+  group.commands.flatMap((command) => (shownOf(command).length > 0 ? leavesOf(command) : [command]));
+
 async function wrongIn(words: readonly string[]): Promise<string | undefined> {
   const printed: string[] = [];
   const program = programForTest({ err: (text) => printed.push(text) });
-  for (const { command } of commandsOf(program)) command.action(() => undefined);
+  for (const leaf of leavesOf(program)) leaf.action(() => undefined);
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {

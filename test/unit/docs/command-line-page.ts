@@ -2,6 +2,7 @@ import { Command, type Option } from 'commander';
 import { exitCodes } from '../../../cli/errors.ts';
 import { type CalledCommand, commandsOf, shownOf } from '../../../cli/help.ts';
 import { withServiceOptions } from '../../../cli/options.ts';
+import { oldNames } from '../../../cli/program.ts';
 
 /** Options of nearly every command: the page has them once. */
 const common: readonly string[] = withServiceOptions(new Command()).options.map(({ flags }) => flags);
@@ -10,10 +11,14 @@ const shared: readonly string[] = [...common, '--json', '-y, --yes', '--page-siz
 /** All of docs/command-line.md. `--help` of a command has the rest: examples, and each option in full. */
 export function commandLinePage(program: Command): string {
   const codes = Object.values(exitCodes).map(({ code, meaning }) => `| ${code} | ${meaning} |`);
-  const commands = program.commands.map((command, index) => {
+  const shown = shownOf(program);
+  const renames = Object.entries(oldNames).map(
+    ([was, now]) => `\`${was}\` → \`${now.replaceAll(/ (--\w+ )?\$/g, '')}\``,
+  );
+  const commands = shown.map((command, index) => {
     const name = command.name();
     const group = command.helpGroup();
-    const isFirst = program.commands[index - 1]?.helpGroup() !== group;
+    const isFirst = shown[index - 1]?.helpGroup() !== group;
     const inside = shownOf(command).length > 0 ? commandsOf(command, [name]) : [{ words: name, command }];
     return [
       ...(isFirst ? [`## ${group.replace(':', '')}`, ''] : []),
@@ -37,7 +42,7 @@ npm install -g "$(npm pack --silent)"
 \`\`\`
 
 \`npx lfs-quota\` works in the clone without an install. npx can run a package without an install, too:
-\`npx --package ./lfs-quota-0.1.0.tgz lfs-quota\`. npm might delete what it ran, and Git needs it later. So \`login\`, \`join\` and
+\`npx --package ./lfs-quota-0.1.0.tgz lfs-quota\`. npm might delete what it ran, and Git needs it later. So \`login\` and
 \`connect\` then copy it (7 MB) next to your login. To update the copy, log in with a newer package.
 
 ## Use
@@ -54,7 +59,7 @@ LFS_QUOTA_URL and LFS_QUOTA_TOKEN: they go before your login. It's in \`~/.confi
 \`lfs-quota COMMAND --help\` shows examples. These options work with nearly every command:
 
 - \`--url\`, \`--token\`: instead of your login. Other users of your machine can see a command line, so prefer the variables.
-- \`--json\`: one JSON object on stdout, with the fields of the API. Lists contain all pages. \`usage --watch\`, \`object delete\` and \`files delete\`
+- \`--json\`: one JSON object on stdout, with the fields of the API. Lists contain all pages. \`usage --watch\` and \`files delete\`
   print one object a line. Messages, prompts and progress go to stderr.
 - \`--yes\`: skip the prompt. Without a terminal, a command that would prompt exits with 2.
 
@@ -68,6 +73,8 @@ until lfs-quota usage acme --json > usage.json; do [ $? -eq 6 ] || exit; sleep 5
 
 Completion: add \`source <(lfs-quota completion bash)\` to \`~/.bashrc\`, or the same for \`zsh\`. In fish, run
 \`lfs-quota completion fish | source\`.
+
+The names of the last release still work, and say what's new: ${renames.join(', ')}.
 
 | Exit code | Meaning |
 | --- | --- |

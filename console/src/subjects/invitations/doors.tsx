@@ -47,7 +47,7 @@ export function Join({ onSignedIn }: DoorProps) {
         run={accept}
       />
       <p class="note">
-        The link works once. In a terminal, use it with <code>lfs-quota join LINK</code>.
+        The link works once. In a terminal, use it with <code>lfs-quota login LINK</code>.
       </p>
     </Alone>
   );

@@ -116,7 +116,7 @@ export function tenantsPart(found: Finding<Overdue>, nowMs: number): StatusPart 
   return act(
     'tenants',
     says,
-    `Reconciles are waiting, failing or deferred: see below, and lfs-quota usage ${longest.tenant}. To run one now: lfs-quota reconcile ${longest.tenant}.`,
+    `Reconciles are waiting, failing or deferred: see below, and lfs-quota usage ${longest.tenant}. To run one now: lfs-quota scan now ${longest.tenant}.`,
   );
 }
 
@@ -124,7 +124,7 @@ const queueTexts: Readonly<Record<GaugedQueue, { what: string; function: string;
   reconciles: {
     what: 'Reconciles',
     function: 'reconcile',
-    advice: 'Then redrive them (docs/runbook.md#redrive), or run: lfs-quota reconcile TENANT.',
+    advice: 'Then redrive them (docs/runbook.md#redrive), or run: lfs-quota scan now TENANT.',
   },
   webhooks: {
     what: 'Webhooks',
@@ -174,7 +174,7 @@ export function queuePart(part: GaugedQueue, found: Finding<QueueLevel>, nowMs: 
   if (deadLetters === 0) return fine(part, `${says}, no dead letters.`);
   const isQueue = /^https?:/.test(String(deadLettersAt));
   const todo = !isQueue
-    ? `Tenants: ${deadLettersAt}. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.`
+    ? `Tenants: ${deadLettersAt}. Find the cause in the log and fix it. Then run 'lfs-quota scan now TENANT' for each: success removes its dead letter.`
     : `They're in ${deadLettersAt}. Find the cause in the log of ${consumer}, and fix it. ${advice}`;
   return act(part, `${says}, ${countOf(deadLetters, 'dead letter', 'dead letters')}.`, todo);
 }

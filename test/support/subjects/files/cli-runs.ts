@@ -9,16 +9,17 @@ const page = (fileCount: number, nextCursor: string | null) => ({
   nextCursor,
 });
 const file = (name: string, bytes: number, storedAt: string | null) => ({ name, bytes, storedAt });
+const ofFiles = { kind: 'files' };
 const deleteThem = {
   line: `files delete a.txt b.txt ${of}`,
-  answers: [plan('a.txt', 5), plan('b.txt', 1024)],
+  answers: [ofFiles, plan('a.txt', 5), plan('b.txt', 1024)],
 };
 const ofPrefix = [page(20_000, 'c00'), page(3, null)];
 
 /** Calls of `files list` and `files delete`. */
 export const filesRuns: readonly CliRun[] = [
   {
-    line: `files list ${of}`,
+    line: `files list --prefix a ${of}`,
     answers: [
       {
         files: [file('a\u001b[31m.txt', 5, null), file('b', 1024, '2026-11-01T05:00:00Z')],
@@ -27,20 +28,21 @@ export const filesRuns: readonly CliRun[] = [
       { files: [file('深い/1.png', 2048, '2026-11-21T04:58:00Z')], nextCursor: null },
     ],
   },
-  { line: `files list ${of}`, answers: [{ files: [] }] },
   { line: `files list --prefix a/ ${of}`, answers: [{ files: [] }] },
-  { line: `files list ${of}`, answers: [{ problem: 'wrong-kind' }] },
+  { line: `files list --prefix a/ ${of}`, answers: [{ problem: 'wrong-kind' }] },
   { line: 'files list --repo media' },
-  { line: 'files list --tenant acme' },
+  { line: 'files list --prefix a/ --tenant acme' },
   deleteThem,
   { ...deleteThem, says: ['y'] },
   { ...deleteThem, says: ['no'] },
   { line: `${deleteThem.line} --dry-run --json`, answers: deleteThem.answers },
   {
     line: `files delete a.txt b.txt ${of} --yes`,
-    answers: [plan('a.txt', 5), { problem: 'file-not-found' }],
+    answers: [ofFiles, plan('a.txt', 5), { problem: 'file-not-found' }],
   },
-  { line: `files delete a.txt ${of} --yes`, answers: [{ problem: 'deletions-full' }] },
+  { line: `files delete a.txt ${of} --yes`, answers: [ofFiles, { problem: 'deletions-full' }] },
+  { line: `files delete a.txt ${of} --yes`, answers: [{ problem: 'scope-too-small' }, plan('a.txt', 5)] },
+  { line: `files delete a.txt ${of} --yes`, answers: [{}] },
   { line: `files delete --prefix a/ ${of}`, answers: [...ofPrefix, ...ofPrefix], says: ['y'] },
   { line: `files delete ${of} --yes` },
   { line: `files delete a.txt --prefix a/ ${of} --yes` },

@@ -68,17 +68,17 @@ export const names = {
   },
   runs: {
     names: [
-      { line: 'object search acme game hero' },
-      { line: 'object search acme game', answers: [noNames] },
+      { line: 'files search hero --tenant acme --repo game' },
+      { line: 'files search --tenant acme --repo game', answers: [noNames] },
       {
-        line: 'object search acme game --in-use --sort oldest --limit 1 --cursor c1',
+        line: 'files search --tenant acme --repo game --in-use --sort oldest --limit 1 --cursor c1',
         answers: [{ sum: { objectCount: 2, bytes: 9 } }],
       },
-      { line: 'object search acme game --not-in-use --json' },
-      { line: 'object search acme game --in-use --not-in-use' },
-      { line: 'object search acme game', answers: [{ problem: 'names-not-found' }] },
+      { line: 'files search --tenant acme --repo game --not-in-use --json' },
+      { line: 'files search --tenant acme --repo game --in-use --not-in-use' },
+      { line: 'files search --tenant acme --repo game', answers: [{ problem: 'names-not-found' }] },
       ...['scheduled', 'deleting', 'gone'].map((state) => ({
-        line: 'object search acme game',
+        line: 'files search --tenant acme --repo game',
         answers: [{ names: [{ ...inNoCommit, state }] }],
       })),
       { line: 'repo names acme game --for readers' },

@@ -45,7 +45,7 @@ describe('a data folder', () => {
   it('without a table, as a server of a shared one has it, tells a backup where the table is', async () => {
     const path = tempFolder();
     const folder = await openDataFolder(path);
-    expect(await refusal(openStoppedTable(path))).toContain('use lfs-quota table export');
+    expect(await refusal(openStoppedTable(path))).toContain('use lfs-quota table backup');
     mkdirSync(join(path, 'table'));
     expect(await refusal(openStoppedTable(path))).toContain('in use');
     await folder.release();

@@ -203,7 +203,7 @@ describe('status', () => {
       () => late(13 * hour, 2),
       'act',
       '2 tenants are overdue by more than an hour. Longest: t0, for 13 h.',
-      /lfs-quota reconcile t0/,
+      /lfs-quota scan now t0/,
     ],
     [
       'are more than are told',
@@ -245,7 +245,7 @@ describe('status', () => {
 
   describe('a queue', () => {
     it.each([
-      ['reconciles', /log of reconcile,.*lfs-quota reconcile TENANT/],
+      ['reconciles', /log of reconcile,.*lfs-quota scan now TENANT/],
       ['webhooks', /log of sendWebhook, and fix it\. Then redrive them \(docs\/runbook\.md#redrive\)\.$/],
       ['exports', /log of exportArchive,.*purge/],
       ['store-events', /log of storeEvents,.*reconcile the tenants/],
@@ -271,7 +271,7 @@ describe('status', () => {
     it('whose dead letters are in the table names their tenants', () => {
       const kept = { ...level, deadLetters: 1, deadLettersAt: 'acme' };
       expect(queuePart('reconciles', found(kept), nowMs).todo).toBe(
-        "Tenants: acme. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.",
+        "Tenants: acme. Find the cause in the log and fix it. Then run 'lfs-quota scan now TENANT' for each: success removes its dead letter.",
       );
     });
   });

@@ -7,6 +7,8 @@ interface Renamed {
   readonly note: string;
 }
 
+export const withoutOperands = (now: string) => now.replaceAll(/ (--\w+ )?\$/g, '');
+
 /** @returns undefined: it's no old name. */
 export function renamed(args: readonly string[], names: OldNames): Renamed | undefined {
   const isMeant = (words: string) => words.split(' ').every((word, index) => args[index] === word);
@@ -25,6 +27,6 @@ export function renamed(args: readonly string[], names: OldNames): Renamed | und
   }
   return {
     args: [...meant, ...left, ...given.slice(operands.length)],
-    note: `\`lfs-quota ${was}\` is \`lfs-quota ${now.replace(/ [-$].*/, '')}\` now. The old name ends with the next release.\n`,
+    note: `\`lfs-quota ${was}\` is \`lfs-quota ${withoutOperands(now)}\` now. The old name ends with the next release.\n`,
   };
 }

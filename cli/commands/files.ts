@@ -21,7 +21,7 @@ import { bytesOf } from '../move/objects.ts';
 import { collect } from '../options.ts';
 import { explicitPlace, ofPlace, tenantPlaceOf } from '../place.ts';
 import { WaitLine } from '../progress.ts';
-import { formatAge, formatObjects, formatSum, formatUntil } from '../render.ts';
+import { formatAge, formatCounted, formatObjects, formatSum, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
 
@@ -44,16 +44,25 @@ export async function listStored(
     options: { ...options, pageSize: options.pageSize ?? pageSizeMax },
   } as const;
   if (options.json) return printList(context, client, { ...list, render: () => '' });
-  const sum = { objectCount: 0, bytes: 0 };
+  const sum = { objects: 0, files: 0, bytes: 0 };
   for await (const { body } of eachPage(client, list)) {
     client.busy.hide();
     const objects = body.objects.map(({ oid, ...object }) => ({ ...object, name: oid }));
     const all = [...objects, ...(body.files ?? [])];
     context.out(linesOf(all, { view: viewOf(context), isOfRepo: repo !== undefined }));
-    sum.objectCount += all.length;
+    sum.objects += objects.length;
+    sum.files += all.length - objects.length;
     sum.bytes += bytesOf(all);
   }
-  context.out(sum.objectCount === 0 ? 'Nothing is stored yet.\n' : `Total: ${formatSum(sum)}.\n`);
+  const counts = [
+    ...(sum.objects > 0 ? [formatObjects(sum.objects)] : []),
+    ...(sum.files > 0 ? [formatCounted(sum.files, 'file')] : []),
+  ];
+  context.out(
+    counts.length === 0
+      ? 'Nothing is stored yet.\n'
+      : `Total: ${[...counts, formatBytes(sum.bytes)].join(', ')}.\n`,
+  );
 }
 
 interface Stored {

@@ -76,7 +76,7 @@ describeWithGitLfs('a repository that is connected by the command line', () => {
   it('is joined by the link alone, from an empty home', async () => {
     const { link } = await stack.cliJson('invite', 'acme', '--repo', 'game', '--user', 'bob');
     const bob = await GitUser.create();
-    expect(await cli(bob, ['join', String(link)])).toContain('connect acme game ');
+    expect(await cli(bob, ['login', String(link)])).toContain('connect acme game ');
     const clone = await bob.createWorkTree('game', { remote: join(ada.home, 'remotes', 'game.git') });
     await cli(bob, ['connect', 'acme', 'game'], { cwd: clone });
     await bob.commitFiles(clone, new Map([['bob.bin', bytesOf('bob', 10_000)]]), 'Of Bob');

@@ -92,10 +92,10 @@ describe('a backup', () => {
     expect(existsSync(`${file}.cut`)).toBe(typeof (await cut) === 'number');
     expect(readdirSync(data)).toContain('backup.sock');
     // Without a server the command reads the folder itself, whatever the killed one left.
-    await lfsQuota(['backup', '--data', data, `${file}.after`]);
+    await lfsQuota(['table', 'backup', '--data', data, `${file}.after`]);
 
     const restored = join(folder, 'restored');
-    await lfsQuota(['restore', '--data', restored, file, '--uploads-from', 'now']);
+    await lfsQuota(['table', 'restore', '--data', restored, file, '--uploads-from', 'now']);
     cpSync(join(data, 'store'), join(restored, 'store'), { recursive: true });
     const stack = await start(restored);
     const usage = await counted(stack);

@@ -77,13 +77,13 @@ describeOn(dynamoDbLocal, (url) => {
   }, async () => {
     const table = await fill(reservations);
     const file = join(tempFolder(), 'table.jsonl');
-    expect(await run('table', 'export', '--name', table.tableName, file)).toMatchObject({ code: 0 });
+    expect(await run('table', 'backup', '--name', table.tableName, file)).toMatchObject({ code: 0 });
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     expect(lines).toHaveLength(reservations + 4);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ source: 'dynamodb' });
 
     const other = await open();
-    const into = ['table', 'import', file, '--name', other.tableName, '--uploads-from', 'now'];
+    const into = ['table', 'restore', file, '--name', other.tableName, '--uploads-from', 'now'];
     expect(await run(...into)).toMatchObject({ code: 0 });
     const data = join(tempFolder(), 'data');
     await restoreBackup(data, fileText(file), { nowMs: 5, uploadsFromMs: 6 });
@@ -105,7 +105,7 @@ describeOn(dynamoDbLocal, (url) => {
       err: expect.stringContaining('has tenants already'),
     });
     expect(await run(...into, '--again')).toMatchObject({ code: 0 });
-    const missing = await run('table', 'export', '--name', 'no-table', file);
+    const missing = await run('table', 'backup', '--name', 'no-table', file);
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('ResourceNotFoundException') });
     expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(reservations + 4);
   });

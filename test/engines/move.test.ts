@@ -211,8 +211,8 @@ describeOn(dynamoDbLocal, (tableUrl) => {
       const aws = await openEngineTable(tableUrl);
       closing.push(aws.close);
       const name = ['--name', aws.table.tableName];
-      await table('backup', '--data', data, there);
-      await table('table', 'import', ...name, there, '--uploads-from', 'now');
+      await table('table', 'backup', '--data', data, there);
+      await table('table', 'restore', ...name, there, '--uploads-from', 'now');
       await table('table', 'finish', ...name, '--uploads-from', 'now');
       const deployed = await deploy(aws.table, bucket);
       const second = { url: deployed.url, token };
@@ -231,8 +231,8 @@ describeOn(dynamoDbLocal, (tableUrl) => {
       await expect(push(second, contentOf('x', 1))).rejects.toThrow('need not be uploaded');
       await deployed.stop();
 
-      await table('table', 'export', ...name, back);
-      await table('restore', '--data', join(folder, 'back'), back, '--uploads-from', 'now');
+      await table('table', 'backup', ...name, back);
+      await table('table', 'restore', '--data', join(folder, 'back'), back, '--uploads-from', 'now');
       const last = await start(join(folder, 'back'), bucket);
       const third = { url: last.url, token };
       expect(await usageOf(third.url)).toMatchObject({

@@ -265,7 +265,7 @@ describe('logout', () => {
   });
 });
 
-describe('join', () => {
+describe('login LINK', () => {
   const link = () => `${server.url}/#_join/acme.lfsi_${'s'.repeat(40)}`;
   const accepted = { ...session, createdAt: '2026-11-21T05:00:00Z', lastUsedAt: null, token };
 
@@ -274,7 +274,7 @@ describe('join', () => {
       path === '/v1/invitations/accept'
         ? { status: 201, body: { ...accepted, repos: ['game'] } }
         : { status: 200, body: session };
-    const { code, out } = await cli(['join', link(), '--no-git', '--user', 'ada'], { env: env() });
+    const { code, out } = await cli(['login', link(), '--no-git', '--user', 'ada'], { env: env() });
     expect(code).toBe(0);
     expect(out).toContain(
       '\nNext:\n  git clone URL     # if your team uses it already\n  lfs-quota connect acme game     # in a new repository\n',
@@ -295,7 +295,7 @@ describe('join', () => {
       path === '/v1/invitations/accept'
         ? { status: 201, body: { ...accepted, tenant, repos } }
         : { status: 200, body: { ...session, repos: ['\u001b[2J'] } };
-    const { out } = await cli(['join', link(), '--no-git'], { env: env() });
+    const { out } = await cli(['login', link(), '--no-git'], { env: env() });
     expect(out).toContain(next);
     expect(out).not.toContain('evil');
     expect(out).not.toContain('\u001b');
@@ -306,7 +306,7 @@ describe('join', () => {
       path === '/v1/invitations/accept'
         ? { status: 201, body: accepted }
         : { status: 200, body: { ...session, tenant: 'x\nhost=github.com' } };
-    expect(await cli(['join', link(), '--no-git'], { env: env() })).toMatchObject({
+    expect(await cli(['login', link(), '--no-git'], { env: env() })).toMatchObject({
       code: 1,
       err: expect.stringContaining('returned an invalid tenant name'),
     });
@@ -315,7 +315,7 @@ describe('join', () => {
 
   it('repeats a request that had no answer, and none that was refused', async () => {
     answerTo = () => (server.asked.length < 3 ? { status: 503 } : problem(404, 'invitation-not-found'));
-    expect((await cli(['join', link(), '--no-git'], { env: env() })).code).toBe(3);
+    expect((await cli(['login', link(), '--no-git'], { env: env() })).code).toBe(3);
     expect(server.asked).toHaveLength(3);
     expect(existsSync(file())).toBe(false);
   });

@@ -53,7 +53,7 @@ it('files list has files by name, and counts them', async () => {
     ['10 B', expect.any(String), 'game', oid],
     ['2.93 KiB', expect.any(String), 'media', 'a/Übersicht 1.png'],
     ['5 B', expect.any(String), 'media', oid],
-    [expect.stringMatching(/^Total: 3 objects, /)],
+    [expect.stringMatching(/^Total: 1 object, 2 files, /)],
   ]);
   const json = JSON.parse((await run('files list --tenant acme --json')).out);
   expect([json.objects.length, json.files.length]).toEqual([1, 2]);

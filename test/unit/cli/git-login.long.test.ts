@@ -109,9 +109,9 @@ describe("git's settings", () => {
     answerTo = ({ path }) =>
       path === '/v1/invitations/accept' ? { status: 201, body: accepted } : { status: 200, body: session };
     const link = `${server.url}/#_join/acme.lfsi_${'s'.repeat(40)}`;
-    expect((await cli(['join', link, '--no-git'], { env: env() })).code).toBe(0);
+    expect((await cli(['login', link, '--no-git'], { env: env() })).code).toBe(0);
     expect(helpers()).toBe('');
-    expect((await cli(['join', link], { env: env() })).out).toContain('git     uses this login\n');
+    expect((await cli(['login', link], { env: env() })).out).toContain('git     uses this login\n');
     expect(helpers()).toBe('\n!lfs-quota auth git-credential\n');
   });
 

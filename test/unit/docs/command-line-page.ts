@@ -1,6 +1,7 @@
 import { Command, type Option } from 'commander';
 import { exitCodes } from '../../../cli/errors.ts';
 import { type CalledCommand, commandsOf, shownOf } from '../../../cli/help.ts';
+import { withoutOperands } from '../../../cli/old-names.ts';
 import { withServiceOptions } from '../../../cli/options.ts';
 import { oldNames } from '../../../cli/program.ts';
 
@@ -12,9 +13,7 @@ const shared: readonly string[] = [...common, '--json', '-y, --yes', '--page-siz
 export function commandLinePage(program: Command): string {
   const codes = Object.values(exitCodes).map(({ code, meaning }) => `| ${code} | ${meaning} |`);
   const shown = shownOf(program);
-  const renames = Object.entries(oldNames).map(
-    ([was, now]) => `\`${was}\` → \`${now.replaceAll(/ (--\w+ )?\$/g, '')}\``,
-  );
+  const renames = Object.entries(oldNames).map(([was, now]) => `\`${was}\` → \`${withoutOperands(now)}\``);
   const commands = shown.map((command, index) => {
     const name = command.name();
     const group = command.helpGroup();

@@ -60,7 +60,7 @@ describeWithGitLfs('somebody who has git, git-lfs, the command line and a link',
   /** Joins by a link. */
   async function accept(user: GitUser, name: string, from?: string[]) {
     const { link } = await stack.cliJson('invite', 'acme', '--repo', 'game', '--user', name);
-    return done(user, ['join', String(link)], user.home, from);
+    return done(user, ['login', String(link)], user.home, from);
   }
   const clone = (user: GitUser, name: string) => user.tryGit(user.home, ['clone', '--quiet', remote, name]);
   const hasWall = async ({ home }: GitUser, name: string) =>

@@ -70,7 +70,9 @@ describe('files', () => {
     const dryRun = await files('delete', '--prefix', 'photos/', '--dry-run');
     expect(dryRun.out).toBe(`${tenant}/media: 3 files, 294.17 KiB.\n`);
     expect(await files('delete', '--prefix', 'photos/', '--yes')).toMatchObject({ code: 0, out: dryRun.out });
-    await expect.poll(async () => (await files('list')).out, { timeout: 20_000 }).toBe('No files yet.\n');
+    await expect
+      .poll(async () => (await files('list')).out, { timeout: 20_000 })
+      .toBe('Nothing is stored yet.\n');
     const late = await files('get', 'photos/1.jpg', 'none', '--output', at('late'));
     expect(late).toMatchObject({
       code: 3,

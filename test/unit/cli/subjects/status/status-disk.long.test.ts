@@ -19,7 +19,7 @@ it('a full disk is said by status, its exit code and /ready alike', async () => 
   const found = [];
   for (const freeMebibytes of [100_000, 256, 0, 100_000]) {
     freeBytes = freeMebibytes * mebibyte;
-    const { code, out, err } = await cli(['status'], { env });
+    const { code, out, err } = await cli(['check', '--health'], { env });
     found.push([stack.isReady(), code, /^disk +fine /m.test(out), err.includes('disk')]);
   }
   await stack.close();

@@ -267,10 +267,12 @@ export class Invariants {
     // How much was put around the API has no bound. It is counted by the next full listing.
     const isLate = this.#hasTricklers && !truth.areFiles(start);
     const aroundSinceMs = isLate ? 0 : truth.aroundSinceMs;
-    const outstanding =
-      truth.outstandingBytes(nowMs, start) - truth.around.putBytes(truth.stored, aroundSinceMs, start);
+    const arriving = truth.outstandingBytes(nowMs, start);
+    const outstanding = arriving - truth.around.putBytes(truth.stored, aroundSinceMs, start);
     const stored = truth.storedBelow(start);
-    if (this.#hasTricklers && !this.#isCancelled) this.#checkTricklers(limit, outstanding);
+    // What was put around the API stays above the limit once it's counted.
+    if (this.#hasTricklers && !this.#isCancelled)
+      this.#checkTricklers(limit, arriving - truth.around.putBytes(truth.stored, 0, start));
     if (!isLate && committedBytes !== undefined && stored + outstanding > committedBytes)
       throw new Violation(
         `I1: ${stored} stored + ${outstanding} that may still arrive > ${committedBytes} committed${below(start)}`,

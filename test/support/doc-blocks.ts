@@ -68,7 +68,7 @@ export const notRun: readonly NotRun[] = [
   },
   {
     page: 'docs/serve.md',
-    block: /^lfs-quota (?:serve|backup|restore) /m,
+    block: /^lfs-quota (?:serve|table (?:backup|restore)) /m,
     why: 'needs that server: test/embedded/serve.test.ts and backups.test.ts have one',
   },
   {

@@ -157,14 +157,15 @@ export class Invariants {
   }
 
   /** Checked when nobody has asked for anything for a while: what was refused is not shown as reserved. */
-  checkReserved(nowMs: number): void {
+  checkReserved(times: { nowMs: number; lookedFromMs: number }): void {
+    const { nowMs } = times;
     const truth = this.#truth;
     truth.look();
     if (!truth.record) return;
     for (const { start, limitBytes, committedBytes, storedBytes } of limitsIn(truth.record)) {
       if (committedBytes === undefined || storedBytes === undefined) continue;
       // What has arrived may not be counted yet.
-      const granted = sumBelow(start, truth.promises.grantedWithin(foundDeadWithinMs, nowMs));
+      const granted = sumBelow(start, truth.promises.grantedWithin(foundDeadWithinMs, times));
       const unconfirmedBytes = truth.unconfirmedBytes(nowMs, start) + truth.onceMoreBytes(start);
       const late = limitBytes === null ? 0 : Math.max(0, unconfirmedBytes - limitBytes);
       const reserved = committedBytes - storedBytes;

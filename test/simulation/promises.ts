@@ -189,13 +189,19 @@ export class Promises {
   /**
    * (repo/oid) → bytes of what is live, has been dead for no longer than that, or has ended and may still be counted. Of
    * several sizes the largest counts.
+   *
+   * @param input.lookedFromMs the schedule finds nothing lapsed before.
    */
-  grantedWithin(lapsedForMs: number, nowMs: number): Map<string, number> {
+  grantedWithin(
+    lapsedForMs: number,
+    { nowMs, lookedFromMs }: { nowMs: number; lookedFromMs: number },
+  ): Map<string, number> {
     const entries = new Map<string, number>();
     const add = ({ name, sizeBytes }: NamedBytes) =>
       entries.set(name, Math.max(sizeBytes, entries.get(name) ?? 0));
     for (const granted of this.#granted.values())
-      if (nowMs <= granted.lapsedAtMs + lapsedForMs) for (const named of namesOf(granted)) add(named);
+      if (nowMs <= Math.max(granted.lapsedAtMs, lookedFromMs) + lapsedForMs)
+        for (const named of namesOf(granted)) add(named);
     for (const ended of this.ended(nowMs)) add(ended);
     return entries;
   }

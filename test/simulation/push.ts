@@ -193,7 +193,7 @@ async function checkForgotten(world: TenantWorld): Promise<void> {
     await world.wait(Math.max(1_000, invariants.forgottenAtMs - scheduler.nowMs));
   if (!world.isFair()) return;
   world.coverage.forgotten += 1;
-  invariants.checkReserved(scheduler.nowMs);
+  invariants.checkReserved({ nowMs: scheduler.nowMs, lookedFromMs: world.scheduledFromMs });
 }
 
 /** What a batch issued and did not answer, nobody has a URL of. */

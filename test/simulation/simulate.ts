@@ -114,6 +114,7 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     else if (tenant) begin(act(tenant, scenario, action));
   }
   let phase: Phase = 'acting';
+  world.scheduledFromMs = world.scheduler.nowMs;
   world.start(0, () => schedule(world, () => phase));
   await Promise.all(outages);
   world.start(calmAfterMs, async () => {

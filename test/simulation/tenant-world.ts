@@ -85,4 +85,8 @@ export class TenantWorld {
   land(object: { repo: string; oid: string; sizeBytes: number; beganMs: number }): void {
     this.#world.land({ ...object, tenant: this.tenant });
   }
+
+  get scheduledFromMs(): number {
+    return this.#world.scheduledFromMs;
+  }
 }

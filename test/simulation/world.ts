@@ -104,6 +104,8 @@ export class World {
   /** Whether reconciles wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
   readonly scheduleMs: number;
+  /** When the schedule comes first: once all of a scenario's actions have begun. */
+  scheduledFromMs = Number.POSITIVE_INFINITY;
   readonly repoLimits: Stage['repoLimits'];
   readonly isSlow: boolean;
   readonly areFilesLost: boolean;

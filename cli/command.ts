@@ -51,7 +51,7 @@ export interface CliSubject {
   readonly examples: Examples;
   /** What to do about its problems. */
   readonly hints?: Readonly<Record<string, string>>;
-  /** Of its commands in the last release. */
+  /** Of its commands. */
   readonly oldNames?: OldNames;
   /** `login LINK`. */
   readonly invited?: {

@@ -8,19 +8,16 @@ import { type ApiOptions, cloneAddress, loginTenant, requireServerOf } from './s
 
 /** Of commands whose operands are names. What isn't passed is the clone's, or the login's. */
 
-const options = (others = '') => ({
-  tenant: option(
-    '--tenant <tenant>',
-    `the tenant${others && ` (default: ${others}your login's)`}`,
-    parseTenant,
-  ),
-  repo: option('--repo <repo>', `the repo${others && " (default: the clone's)"}`, parseRepo),
-});
-
-export const ofPlace = options("the clone's, or ");
+export const ofPlace = {
+  tenant: option('--tenant <tenant>', "the tenant (default: the clone's, or your login's)", parseTenant),
+  repo: option('--repo <repo>', "the repo (default: the clone's)", parseRepo),
+};
 
 /** What can't be undone never takes them from a clone. */
-export const explicitPlace = { tenant: required(options().tenant), repo: required(options().repo) };
+export const explicitPlace = {
+  tenant: required(option('--tenant <tenant>', 'the tenant; never that of the clone', parseTenant)),
+  repo: required(option('--repo <repo>', 'the repo; never that of the clone', parseRepo)),
+};
 
 interface PlaceOptions extends ApiOptions {
   readonly tenant?: string | undefined;

@@ -62,6 +62,9 @@ export const oldNames: OldNames = Object.assign(
     'object delete': 'files delete --tenant $ --repo $',
     'object keep': 'files keep --tenant $ --repo $',
     'deletion list': 'files deletions --tenant $',
+    object: 'files',
+    deletion: 'files',
+    reservation: 'scan',
     reconcile: 'scan now',
     'reservation list': 'scan uploads',
     'reservation cancel': 'scan cancel-uploads',
@@ -149,7 +152,13 @@ export async function runCli(args: readonly string[], given: CliContext): Promis
     err: (text) => given.err(escaped(text)),
   };
   const program = buildProgram(context);
-  const renamedArgs = renamed(args, oldNames);
+  const takesValue = (words: string, flag: string) =>
+    commandsOf(program)
+      .filter((leaf) => leaf.words === words)
+      .some(({ command }) =>
+        command.options.some(({ required, short, long }) => required && [short, long].includes(flag)),
+      );
+  const renamedArgs = renamed(args, oldNames, takesValue);
   if (renamedArgs) context.err(asCalled(renamedArgs.note, context));
   try {
     await program.parseAsync(renamedArgs?.args ?? args, { from: 'user' });

@@ -42,7 +42,7 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof StartupError)
-      throw new CliError(error.message, { hint: 'See: lfs-quota table backup --help' });
+      throw new CliError(error.message, { hint: 'See: lfs-quota table --help' });
     if (!(error instanceof Error)) throw error;
     const isOfAws = '$metadata' in error || /^(Credentials|Token)/.test(error.name);
     if (!isOfAws && errorCode(error) === undefined) throw error;

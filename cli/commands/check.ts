@@ -265,13 +265,15 @@ class CheckedPush {
     const most = Math.floor(size === undefined ? free / 2 : free);
     const little = downloads < space ? ': few downloads are left' : ': little space is left';
     // The disk may have less space than the limit.
+    let refusal: string | undefined;
     for (let bytes = Math.min(wanted, most); ; bytes = Math.floor(bytes / 8)) {
       const object = randomObject(Math.max(bytes, Math.min(wanted, smallBytes)));
       const offer = await this.#offer('upload', object).catch((error: unknown) => {
         if (bytes <= smallBytes || !(error instanceof CliError && error.failure === 'refused')) throw error;
+        refusal ??= `: of ${formatBytes(object.sizeBytes)}, ${error.message}`;
       });
       if (!offer) continue;
-      const why = !canDelete ? ", as you can't delete it" : bytes < wanted ? little : '';
+      const why = !canDelete ? ", as you can't delete it" : bytes < wanted ? (refusal ?? little) : '';
       const says = `${tenant}/${repo}, ${formatBytes(object.sizeBytes)}${why}`;
       return { ...offer, says, object, upload: required(offer.upload) };
     }

@@ -118,7 +118,9 @@ const bucketOptions = {
     parseDecimal({ above: 0 }),
   ),
   csv: option('--csv <file>', 'also write a row for each key to a new file'),
-  signRequest: given<boolean>(new Option('--no-sign-request', 'without credentials, for a public bucket')),
+  signRequest: given<boolean>(
+    new Option('--no-sign-request', 'without credentials, for a public bucket').conflicts('requestPayer'),
+  ),
   requestPayer: flag('--request-payer', 'pay for the requests to a requester-pays bucket'),
   maxRate: option(
     '--max-rate <requests>',

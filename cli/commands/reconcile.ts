@@ -19,7 +19,7 @@ export const reconcileCommand = actionCommand({
     const { tenant } = params;
     if (options.dryRun) return showDrift(client, { context, tenant, isJson: options.json === true });
     const { text } = await client.ask('requestReconcile', { params });
-    const queued = `The reconcile is queued. See the result: ${context.program} usage ${tenant}`;
+    const queued = `The scan is queued. See the result: ${context.program} usage ${tenant}`;
     context.out(`${options.json ? text : queued}\n`);
   },
 });

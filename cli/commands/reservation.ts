@@ -46,7 +46,7 @@ export const uploadCommands = [
       const { id, madeBy, all = false } = options;
       const query = { repo: options.repo, id, madeBy };
       if (Object.values(query).some((value) => value !== undefined) === all)
-        throw new UsageError('Choose reservations: --repo, --id or --made-by, or --all.');
+        throw new UsageError('Choose uploads: --repo, --id or --made-by, or --all.');
       if (!options.yes) await requireYes(context, confirmation);
       const sum = await cancelAll(client, { params, query });
       context.out(

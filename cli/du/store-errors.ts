@@ -44,7 +44,8 @@ function explainBroken(error: Error, target: StoreTarget): Explanation | undefin
   const isLasting = cause instanceof StoreAnswerError && lastingStatuses.has(cause.status);
   if (!isLasting && !(error instanceof BrokenListingError)) return undefined;
   const why = isLasting ? `${cause.status} ${cause.name}` : error.message;
-  return [`${storeOf(target)} can't list the path: ${why}`, checkIt(target)];
+  const hint = target.permission ? 'If the store has no versions, leave out --all.' : checkIt(target);
+  return [`${storeOf(target)} can't list the path: ${why}`, hint];
 }
 
 function explainOutage(error: Error, target: StoreTarget): Explanation {
@@ -66,7 +67,7 @@ function explainRefusal(answer: unknown, target: StoreTarget): Explanation {
   const store = storeOf(target);
   // No request was sent: the SDK found no credentials to sign it.
   if (!(answer instanceof StoreAnswerError)) {
-    const hint = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run: aws sso login';
+    const hint = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run: aws sso login.';
     return ['No credentials for the store.', hint, 'unauthorized'];
   }
   const { status, bucketRegion, name } = answer;

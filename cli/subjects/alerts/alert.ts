@@ -14,7 +14,7 @@ import { managerToken } from '../../options.ts';
 import { formatAge, formatUntil } from '../../render.ts';
 import { viewOf } from '../../terminal.ts';
 
-const isAddress = (target: string) => target.includes('@');
+const isAddress = (target: string) => target.includes('@') && !target.includes('://');
 
 const alertCommands = group('alert', 'Send alerts to an e-mail address or a URL', [
   actionCommand({
@@ -77,9 +77,7 @@ const alertCommands = group('alert', 'Send alerts to an e-mail address or a URL'
     run: async (client, { operands: { tenant, target }, options, context }) => {
       const params = { tenant };
       if (!isAddress(target) && target !== 'webhook')
-        throw new UsageError(
-          `Pass an address, or the word webhook. List them: lfs-quota alert list ${tenant}`,
-        );
+        throw new UsageError(`Pass an address, or for the URL: lfs-quota alert remove ${tenant} webhook`);
       if (isAddress(target)) await client.ask('removeEmail', { params, query: { address: target } });
       else await client.ask('deleteWebhook', { params });
       context.out(options.json ? `${JSON.stringify({ tenant, target })}\n` : `${target} is removed.\n`);
@@ -136,6 +134,7 @@ export const alerts: CliSubject = {
     'webhook show': 'alert list',
     'webhook delete': 'alert remove $ webhook',
     'webhook test': 'alert test',
+    webhook: 'alert',
     email: 'alert',
   },
   examples: {

@@ -437,10 +437,13 @@ const deleteCommand = actionCommand({
   run: async (client, { operands: { names = [] }, options, context }) => {
     const { tenant, repo, prefix } = options;
     requireNamesOrPrefix(names, prefix);
-    if (prefix === undefined && !(await isOfFiles(client, { tenant, repo })))
+    if (!(await isOfFiles(client, { tenant, repo }))) {
+      if (prefix !== undefined)
+        throw new UsageError(`${tenant}/${repo} isn't of kind files. Delete its objects by oid.`);
       return deleteObjects(client, context, { oids: names, options });
+    }
     const queries = prefix === undefined ? [...new Set(names)].map((name) => ({ name })) : [{ prefix }];
-    await runDelete(context, {
+    const deleted = await runDelete(context, {
       client,
       options,
       route: 'deleteFiles',
@@ -449,6 +452,7 @@ const deleteCommand = actionCommand({
       isYes: saysYes,
       summary: (plans) => `${tenant}/${repo}: ${sumText(sumsOf(plans))}.\n`,
     });
+    if (deleted !== undefined && !options.json) context.out('Deleted.\n');
   },
 });
 
@@ -478,7 +482,7 @@ export const files: CliSubject = {
     ],
   },
   hints: {
-    'wrong-kind': 'Create one for files: lfs-quota repo create TENANT NAME --kind files',
+    'wrong-kind': 'See its kind: lfs-quota repo show TENANT REPO',
     'store-cannot': 'Test the store: lfs-quota doctor s3://BUCKET',
     'file-not-found': 'List them: lfs-quota files list --tenant TENANT --repo REPO',
     'download-limit': 'See the downloads: lfs-quota downloads TENANT',

@@ -295,7 +295,9 @@ describe('check', () => {
     await disk.close();
     rmSync(folder, { recursive: true });
     expect(code).toBe(0);
-    expect(out).toContain('ok    batch     acme/lfs-quota-check, 8 MiB: little space is left\n');
+    expect(out).toContain(
+      "ok    batch     acme/lfs-quota-check, 8 MiB: of 64 MiB, The server rejected it: The server's disk is full",
+    );
   });
 
   it('sends as much as it was asked for, even if it stays', async () => {

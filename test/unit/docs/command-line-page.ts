@@ -73,7 +73,7 @@ until lfs-quota usage acme --json > usage.json; do [ $? -eq 6 ] || exit; sleep 5
 Completion: add \`source <(lfs-quota completion bash)\` to \`~/.bashrc\`, or the same for \`zsh\`. In fish, run
 \`lfs-quota completion fish | source\`.
 
-The names of the last release still work, and say what's new: ${renames.join(', ')}.
+Until 0.2, these old names work, too: ${renames.join(', ')}.
 
 | Exit code | Meaning |
 | --- | --- |

@@ -43,7 +43,7 @@ export const filesRuns: readonly CliRun[] = [
   { line: `files delete a.txt ${of} --yes`, answers: [ofFiles, { problem: 'deletions-full' }] },
   { line: `files delete a.txt ${of} --yes`, answers: [{ problem: 'scope-too-small' }, plan('a.txt', 5)] },
   { line: `files delete a.txt ${of} --yes`, answers: [{}] },
-  { line: `files delete --prefix a/ ${of}`, answers: [...ofPrefix, ...ofPrefix], says: ['y'] },
+  { line: `files delete --prefix a/ ${of}`, answers: [ofFiles, ...ofPrefix, ...ofPrefix], says: ['y'] },
   { line: `files delete ${of} --yes` },
   { line: `files delete a.txt --prefix a/ ${of} --yes` },
   { line: 'files delete a.txt --repo media --yes' },

@@ -69,7 +69,10 @@ describe('files', () => {
 
     const dryRun = await files('delete', '--prefix', 'photos/', '--dry-run');
     expect(dryRun.out).toBe(`${tenant}/media: 3 files, 294.17 KiB.\n`);
-    expect(await files('delete', '--prefix', 'photos/', '--yes')).toMatchObject({ code: 0, out: dryRun.out });
+    expect(await files('delete', '--prefix', 'photos/', '--yes')).toMatchObject({
+      code: 0,
+      out: `${dryRun.out}Deleted.\n`,
+    });
     await expect
       .poll(async () => (await files('list')).out, { timeout: 20_000 })
       .toBe('Nothing is stored yet.\n');

@@ -4,6 +4,7 @@ import { headEach } from '../scan/head-each.ts';
 import { type StoredObject, StoreRefusedError, StoreUnavailableError } from '../store/rules/store.ts';
 import { announced, markDirty } from './announce-delete.ts';
 import type { CoreDeps } from './core-deps.ts';
+import { readHolds } from './deletes.ts';
 import {
   type Deletion,
   deleteRunMs,
@@ -14,7 +15,13 @@ import {
 } from './rules/deletion.ts';
 import { type Emptied, isOver, markOf, mergedEmptied, newEmptied, portionsOf } from './rules/emptied.ts';
 import { storedAgainUntilMs } from './rules/reservation.ts';
-import { isOfFiles, type RepoPath, type RepoRecord, tenantEntriesMax } from './rules/tenant.ts';
+import {
+  isOfFiles,
+  isProvenOfFiles,
+  type RepoPath,
+  type RepoRecord,
+  tenantEntriesMax,
+} from './rules/tenant.ts';
 
 /**
  * Files are put once: no URL stores anything where something is. So an object of 0 bytes at a name ends all of its URLs at once, and
@@ -22,6 +29,7 @@ import { isOfFiles, type RepoPath, type RepoRecord, tenantEntriesMax } from './r
  */
 
 type EmptyDeps = Pick<CoreDeps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
+type DeleteDeps = EmptyDeps & Partial<Pick<CoreDeps, 'claims'>>;
 
 const requestsAtOnce = 32;
 
@@ -38,7 +46,7 @@ async function takeNames(
   const { tenant, repo, names, onlyNew, deadlineMs } = input;
   if (names.length === 0) return 0;
   // After the deadline was set: whoever empties a repo that is closed later waits for it.
-  if (!isOfFiles(await ledger.readRepo({ tenant, repo }))) return undefined;
+  if (!isProvenOfFiles(await ledger.readRepo({ tenant, repo }))) return undefined;
   const emptied = newEmptied(settings, { repo, names, byMs: deadlineMs });
   await ledger.putEmptied({ tenant, ...emptied });
   const mark = markOf(emptied);
@@ -169,7 +177,7 @@ const [singlesMax, bulkDeletionsMax] = [100, 100];
  * @throws {LedgerUnavailableError}
  */
 export async function deleteFiles(
-  deps: EmptyDeps,
+  deps: DeleteDeps,
   input: { tenant: string; deletion: Deletion; deadlineMs: number; hasBegun: boolean; isLarge: boolean },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
   const { tenant, deletion, deadlineMs, isLarge } = input;
@@ -178,7 +186,9 @@ export async function deleteFiles(
   const prefix = repoPrefix({ tenant, repo });
   const found = await headEach(deps, { prefix, names: objects.keys() });
   if (!found) return undefined;
-  const { going, taken, gone } = divide(deps, { ...input, found });
+  if (emptied !== undefined && (await endParts(deps, { tenant, repo, names: objects }))) return undefined;
+  const { held } = await readHolds(deps, { tenant, repo, names: objects.keys() });
+  const { going, taken, gone } = divide(deps, { ...input, found, held });
   const act = async () => {
     const taking = { tenant, repo, names: taken, onlyNew, deadlineMs };
     const isTaken = (await takeNames(deps, taking)) !== undefined;
@@ -190,6 +200,9 @@ export async function deleteFiles(
     // Nobody sees or counts them.
     if (!(await act())) return undefined;
     await ledger.removeEmptied({ tenant, repo, id: emptied });
+    // One without bytes that came in between was hidden by the record.
+    const isHidden = [...found.values()].some((file) => file?.sizeBytes === 0 && file.mark === undefined);
+    if (isHidden) await markDirty(deps, { tenant, repo, isRecorded: false });
   } else if (going.length + taken.length > 0) {
     const bytes = [...going, ...taken].reduce((sum, name) => sum + (objects.get(name) ?? 0), 0);
     // Where nothing was, nothing changes that is counted.
@@ -198,6 +211,27 @@ export async function deleteFiles(
     log.info('deleted', { tenant, repo, objectCount: going.length + taken.length, bytes });
   }
   return gone;
+}
+
+/**
+ * Ends uploads in parts of these names. Such an upload lasts longer than an empty object, and isn't counted while something has its
+ * name. So it must be over before that is free.
+ *
+ * @returns whether there is one still.
+ */
+async function endParts(
+  { ledger, claims }: DeleteDeps,
+  { tenant, repo, names }: RepoPath & { names: ReadonlyMap<string, unknown> },
+): Promise<boolean> {
+  let isSome = false;
+  for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true }))
+    for (const reservation of page) {
+      const chunked = new Set([...(reservation.chunked ?? [])].filter((name) => names.has(name)));
+      if (chunked.size === 0) continue;
+      isSome = true;
+      await claims?.end({ tenant, reservation: { ...reservation, chunked }, states: 'all' });
+    }
+  return isSome;
 }
 
 /** A store may say of a file in parts when it was begun: as long before it arrived as such an upload can be claimed. None is smaller. */
@@ -210,13 +244,15 @@ function divide(
     deletion: Deletion;
     found: ReadonlyMap<string, StoredObject | undefined>;
     hasBegun: boolean;
+    /** Names that live reservations claim: an upload in parts lasts for days. */
+    held: ReadonlySet<string>;
   },
 ): {
   going: readonly string[];
   taken: readonly string[];
   gone: ReadonlyMap<string, RemovedObject>;
 } {
-  const { deletion, found, hasBegun } = input;
+  const { deletion, found, hasBegun, held } = input;
   const names = [...deletion.objects.keys()];
   const { emptied } = deletion;
   const nowMs = clock.nowMs();
@@ -249,7 +285,7 @@ function divide(
     // Of URLs that were handed out before it arrived, one may have been for the largest.
     const arrivedMs = (lastModifiedMs ?? nowMs) + (stored.sizeBytes < partedBytesMin ? 0 : begunBeforeMs);
     const largest = { sizeBytes: settings.objectBytesMax, lastModifiedMs: arrivedMs };
-    (nowMs > storedAgainUntilMs(settings, largest) ? going : taken).push(name);
+    (nowMs > storedAgainUntilMs(settings, largest) && !held.has(name) ? going : taken).push(name);
   }
   return { going, taken, gone };
 }

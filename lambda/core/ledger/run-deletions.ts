@@ -25,7 +25,7 @@ import {
   storedAgainUntilMs,
   sumEntries,
 } from './rules/reservation.ts';
-import { isOfFiles } from './rules/tenant.ts';
+import { isProvenOfFiles } from './rules/tenant.ts';
 import { type Spared, sparedBy } from './seams.ts';
 
 /**
@@ -116,7 +116,9 @@ async function namedSince(
   return named;
 }
 
-export type DeletionDeps = Pick<CoreDeps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
+/** Whoever deletes files has `claims`. */
+export type DeletionDeps = Pick<CoreDeps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'> &
+  Partial<Pick<CoreDeps, 'claims'>>;
 
 const headsAtOnce = 128;
 /** What waits because of too many entries is tried again after this. */
@@ -270,7 +272,7 @@ export async function runDeletion(
     return nothingLeft;
   }
   const isLarge = record?.large !== undefined;
-  if (isOfFiles(record))
+  if (isProvenOfFiles(record))
     return runOnFiles(deps, { tenant, deletion: claim.deletion, deadlineMs, hasBegun, isLarge });
   // After the claim, too: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });

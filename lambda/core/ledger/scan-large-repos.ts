@@ -17,8 +17,8 @@ import {
 } from './rules/shard.ts';
 import {
   isChangeUnknown,
-  isOfFiles,
   isOnHold,
+  isProvenOfFiles,
   type LargeRepo,
   listsOfMonth,
   type RepoRecord,
@@ -219,7 +219,7 @@ async function startInitialScan(
 ): Promise<LargeRepoOutcome> {
   const { tenant, record, epoch, snapshot, lease } = input;
   const { repo, dirtyToken } = record;
-  const places = isOfFiles(record) ? [{ prefix: '', after: null }] : partsOf({ prefix: '' });
+  const places = isProvenOfFiles(record) ? [{ prefix: '', after: null }] : partsOf({ prefix: '' });
   const shards = places.map((place) => unscannedShard(place, epoch));
   for (const shard of shards) {
     await renewOrThrow(lease);
@@ -298,7 +298,7 @@ async function readShards(
     const path = { tenant, repo: record.repo, prefix };
     if ((await ledger.removeShard({ ...path, epochRead })) === 'superseded') throw new SupersededError();
   }
-  return new LargeRepoScan({ epoch, shards, runs, settings, isOfFiles: isOfFiles(record) });
+  return new LargeRepoScan({ epoch, shards, runs, settings, isOfFiles: isProvenOfFiles(record) });
 }
 
 function largeAfter(
@@ -336,7 +336,7 @@ async function askForClaimed(
   const wanted = input.reservations.toAsk({
     nowMs: snapshot.scanBeganMs,
     isCounted: isAnswered,
-    isOfFiles: isOfFiles(record),
+    isOfFiles: isProvenOfFiles(record),
   });
   for (const oid of input.awaitedOids)
     if (!isAnswered(oid) && !wanted.has(oid)) wanted.set(oid, snapshot.scanBeganMs);
@@ -420,7 +420,7 @@ export async function scanLargeRepos(
       tenant: before.tenant,
       record,
       listsMax: left,
-      emptied: isOfFiles(record) ? (input.emptied.get(record.repo) ?? new Set()) : undefined,
+      emptied: isProvenOfFiles(record) ? (input.emptied.get(record.repo) ?? new Set()) : undefined,
       awaitedOids: input.awaitedOidsOf(record.repo),
     });
     left = Math.max(0, left - outcome.shardLists);

@@ -12,7 +12,7 @@ import {
 } from './repo-reservations.ts';
 import {
   crowdedEntries,
-  isOfFiles,
+  isProvenOfFiles,
   type RepoRecord,
   type TenantRecord,
   type UnconfirmedLoad,
@@ -212,7 +212,7 @@ export function scannedRepos(input: {
     scan: input.scans.get(repo),
     isBehind: input.behind?.has(repo) ?? false,
     covered: records.get(repo)?.covered ?? new Set(),
-    isOfFiles: isOfFiles(records.get(repo)),
+    isOfFiles: isProvenOfFiles(records.get(repo)),
   });
 }
 

@@ -383,6 +383,10 @@ export function isThere(repo: RepoRecord): boolean {
 /** Whether a URL of the repo ends once something has its name, until the repo was deleted and nothing can come any more. */
 export const isOfFiles = (repo: Pick<RepoRecord, 'kind'> | undefined) => repo?.kind === 'files';
 
+/** The same once it's proven. Until then what was handed out may be URLs of Git LFS, which no empty object ends. */
+export const isProvenOfFiles = (repo: Pick<RepoRecord, 'kind' | 'isUnproven'> | undefined) =>
+  isOfFiles(repo) && repo?.isUnproven === undefined;
+
 /** Whether a repo is for Git LFS until it's deleted: somebody created it, or a reconcile has seen all that a push claimed. */
 export const isOfLfs = (repo: Pick<RepoRecord, 'kind' | 'createdAtMs' | 'putsUntilMs'> | undefined) =>
   repo !== undefined && !isOfFiles(repo) && (repo.createdAtMs !== undefined || repo.putsUntilMs > 0);

@@ -36,19 +36,22 @@ const requestsAtOnce = 32;
 /**
  * Puts empty objects. Their record is written before, so that they are hidden, and removed some day, whatever happens after.
  *
- * @param input.onlyNew none where something is.
+ * @param input.onlyNew none where something is. @param input.isNoted a note has the repo scanned, whatever happens.
  * @returns how many the store took. undefined: it did not answer for each, or nothing may be put. What was put stays.
  */
 async function takeNames(
-  { ledger, store, log, settings }: EmptyDeps,
-  input: RepoPath & { names: readonly string[]; onlyNew: boolean; deadlineMs: number },
+  deps: EmptyDeps,
+  input: RepoPath & { names: readonly string[]; onlyNew: boolean; deadlineMs: number; isNoted: boolean },
 ): Promise<number | undefined> {
-  const { tenant, repo, names, onlyNew, deadlineMs } = input;
+  const { tenant, repo, names, onlyNew, deadlineMs, isNoted } = input;
+  const { ledger, store, log, settings } = deps;
   if (names.length === 0) return 0;
   // After the deadline was set: whoever empties a repo that is closed later waits for it.
   if (!isProvenOfFiles(await ledger.readRepo({ tenant, repo }))) return undefined;
   const emptied = newEmptied(settings, { repo, names, byMs: deadlineMs });
   await ledger.putEmptied({ tenant, ...emptied });
+  // A scan that knows nothing of the record may count empty objects, so it's void.
+  if (!isNoted) await markDirty(deps, { tenant, repo, isRecorded: true });
   const mark = markOf(emptied);
   let taken = 0;
   try {
@@ -97,10 +100,8 @@ export async function endLapsed(
     for (const portion of portionsOf([...names].map((name) => [name, true] as const))) {
       const nowMs = deps.clock.nowMs();
       if (nowMs > untilMs) return isSome;
-      const taking = { tenant, repo, names: [...portion.keys()], onlyNew: true };
+      const taking = { tenant, repo, names: [...portion.keys()], onlyNew: true, isNoted: false };
       const taken = await takeNames(deps, { ...taking, deadlineMs: nowMs + deleteRunMs });
-      // A scan that knew nothing of the record may have counted empty objects, but no bytes.
-      await markDirty(deps, { tenant, repo, isRecorded: true });
       // The store is struggling.
       if (taken === undefined) return isSome;
       deps.log.info('lapsed uploads ended', { tenant, repo, names: taken });
@@ -190,7 +191,7 @@ export async function deleteFiles(
   const { held } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   const { going, taken, gone } = divide(deps, { ...input, found, held });
   const act = async () => {
-    const taking = { tenant, repo, names: taken, onlyNew, deadlineMs };
+    const taking = { tenant, repo, names: taken, onlyNew, deadlineMs, isNoted: true };
     const isTaken = (await takeNames(deps, taking)) !== undefined;
     const keys = going.map((name) => prefix + name);
     const unanswered = await store.delete(keys, { deadlineMs });
@@ -200,9 +201,8 @@ export async function deleteFiles(
     // Nobody sees or counts them.
     if (!(await act())) return undefined;
     await ledger.removeEmptied({ tenant, repo, id: emptied });
-    // One without bytes that came in between was hidden by the record.
-    const isHidden = [...found.values()].some((file) => file?.sizeBytes === 0 && file.mark === undefined);
-    if (isHidden) await markDirty(deps, { tenant, repo, isRecorded: false });
+    // A file without bytes that came in between was hidden by it.
+    await markDirty(deps, { tenant, repo, isRecorded: isLarge });
   } else if (going.length + taken.length > 0) {
     const bytes = [...going, ...taken].reduce((sum, name) => sum + (objects.get(name) ?? 0), 0);
     // Where nothing was, nothing changes that is counted.

@@ -81,7 +81,8 @@ function heldBy({ promised, seen }: ReconcileBasis): HeldEntries {
 /**
  * By the repo's other live reservations that are issued: their entries were added to the counter before, and every
  * reconcile keeps them there while they live. A reconcile whose clock is ahead may take one for lapsed a little earlier,
- * so one that is about to die is not relied on.
+ * so one that is about to die is not relied on. Nor is one of chunks: it can be canceled at any time, after a reconcile has read
+ * the place of the own reservation, and before it reads that one.
  */
 async function heldByOthers(
   { ledger, settings }: Pick<AdmitUploadDeps, 'ledger' | 'settings'>,
@@ -99,7 +100,8 @@ async function heldByOthers(
         const sizeBytes = reservation.entries.get(oid);
         if (sizeBytes === undefined) continue;
         issued.add(oid);
-        if (isReliable) largestBytes.set(oid, Math.max(sizeBytes, largestBytes.get(oid) ?? 0));
+        if (isReliable && !reservation.chunked?.has(oid))
+          largestBytes.set(oid, Math.max(sizeBytes, largestBytes.get(oid) ?? 0));
       }
     }
   }

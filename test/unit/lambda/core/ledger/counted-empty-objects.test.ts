@@ -17,8 +17,14 @@ it('empty objects that another scan counted are not counted for ever, if who put
     files: new Map([['a', {}]]),
   });
   stack.nowMs += 60 * minute;
-  const gate = Promise.withResolvers<void>();
-  const reached = Promise.withResolvers<void>();
+  const signal = () => {
+    let resolve = () => {};
+    const promise = new Promise<void>((done) => {
+      resolve = done;
+    });
+    return { promise, resolve };
+  };
+  const [gate, reached] = [signal(), signal()];
   const { scan } = stack.deps;
   const gated: typeof scan = {
     scan: async (input) => {

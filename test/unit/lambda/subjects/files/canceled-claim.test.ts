@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { objectKey } from '../../../../../lambda/core/rules/names.ts';
 import type { TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
 import type { UploadBody, UploadsRequest } from '../../../../../lambda/subjects/files/contract.ts';
@@ -48,6 +49,7 @@ async function one(name = 'film', more: Parameters<typeof request>[1] = {}, size
 
 const counted = async () => {
   await stack.consume();
+  const { committedBytes, scanned } = await stack.record();
   return [committedBytes, scanned?.storedBytes];
 };
 
@@ -58,7 +60,7 @@ it('what relies on a canceled claim is counted, whichever reservations a reconci
   await counted();
   const { ledger } = stack;
   const reservations = ledger.reservations.bind(ledger);
-  const all = async () => (await Array.fromAsync(reservations(tenant))).flat();
+  const all = async () => allPages(reservations(tenant));
   let small: UploadBody | undefined;
   // Ids are random. That of the second one is read first, before it is written.
   ledger.reservations = async function* () {

@@ -202,7 +202,8 @@ export async function deleteFiles(
     if (!(await act())) return undefined;
     await ledger.removeEmptied({ tenant, repo, id: emptied });
     // A file without bytes that came in between was hidden by it.
-    await markDirty(deps, { tenant, repo, isRecorded: isLarge });
+    const isShown = [...found.values()].some((stored) => stored !== undefined && stored.mark === undefined);
+    if (isShown) await markDirty(deps, { tenant, repo, isRecorded: false });
   } else if (going.length + taken.length > 0) {
     const bytes = [...going, ...taken].reduce((sum, name) => sum + (objects.get(name) ?? 0), 0);
     // Where nothing was, nothing changes that is counted.
@@ -270,13 +271,14 @@ function divide(
   for (const [name, sizeBytes] of deletion.objects) {
     const stored = found.get(name);
     const isMarked = stored?.mark !== undefined;
+    const isLost = isMarked && isOver(stored.mark, settings, nowMs);
     const isNewer =
       (stored?.lastModifiedMs ?? 0) > (deletion.newestMs ?? deletion.dueAtMs + settings.clockSkewMs);
     if (!stored || isMarked || isNewer) {
-      // A run that died may have deleted it, or put the mark, a day ago or more.
-      if (hasBegun) gone.set(name, { sizeBytes, lastModifiedMs: null });
+      // A run that died may have deleted it, or put the mark, a day ago or more. One without a record may have been counted.
+      if (hasBegun || isLost) gone.set(name, { sizeBytes, lastModifiedMs: null });
       // Its record is lost, as after a restore of the table. No URL of the name was handed out since.
-      if (isMarked && isOver(stored.mark, settings, nowMs)) going.push(name);
+      if (isLost) going.push(name);
       // What is newer stays: a write that lands late must not delete what came after it.
       continue;
     }

@@ -21,6 +21,7 @@ import {
   isProvenOfFiles,
   type LargeRepo,
   listsOfMonth,
+  type RepoPath,
   type RepoRecord,
   type ScanProgress,
   type TenantRecord,
@@ -113,6 +114,7 @@ async function scanLargeRepo(deps: ScanLargeRepoDeps, input: ScanLargeRepoInput)
   };
 
   applyChanges(deps, { ...input, count, deletions, runs, reservations });
+  if (input.emptied && scanner.requests > 0) await doubtEmptied(deps, { ...input, repo, count });
 
   const underWay = deletions.filter(({ state }) => state === 'deleting');
   const going = new Set(underWay.flatMap(namesOf));
@@ -186,6 +188,20 @@ function applyChanges(
   const { scannedAtMs: untilMs } = snapshot;
   // It happened before the token was read, and so before the scans of this reconcile.
   count.doubted({ fromMs: record.scannedAtMs, untilMs, isBeforeScans: true });
+}
+
+/** What was taken for a file because its record is newer than the scan: nothing else tells when it goes. */
+async function doubtEmptied(
+  { ledger, clock }: ScanLargeRepoDeps,
+  input: RepoPath & Pick<ScanLargeRepoInput, 'emptied' | 'snapshot'> & { count: LargeRepoScan },
+): Promise<void> {
+  const { emptied = new Set(), snapshot, count } = input;
+  const records = await allPages(ledger.emptied(input));
+  const names = records.flatMap((record) => record.names).filter((name) => !emptied.has(name));
+  if (names.length === 0) return;
+  const times = { runMs: 0, beganMs: snapshot.scannedAtMs, endedMs: clock.nowMs() };
+  const objects = new Map(names.map((name) => [name, { sizeBytes: 0, lastModifiedMs: null }]));
+  count.removed({ ...times, runId: '', objects }, { isClaimed: () => true });
 }
 
 /** How far a count of all shards is, if there is one under way. */

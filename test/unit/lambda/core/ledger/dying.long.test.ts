@@ -13,6 +13,11 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const count = 12;
 
+/**
+ * A function may end between any two lines: here it ends after each single call of its ports, whose effect stays. What others do
+ * later makes up for it.
+ */
+
 /** Says of each call whether the function lives before and after it. */
 type Dying = (call: () => unknown) => unknown;
 

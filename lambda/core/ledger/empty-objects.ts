@@ -188,7 +188,9 @@ export async function deleteFiles(
   const found = await headEach(deps, { prefix, names: objects.keys() });
   if (!found) return undefined;
   if (emptied !== undefined && (await endParts(deps, { tenant, repo, names: objects }))) return undefined;
-  const { held } = await readHolds(deps, { tenant, repo, names: objects.keys() });
+  // Elsewhere nothing with bytes goes, so no claim of its name matters.
+  const isReplacing = emptied === undefined && !onlyNew;
+  const { held } = isReplacing ? await readHolds(deps, { tenant, repo, names: objects.keys() }) : noHolds;
   const { going, taken, gone } = divide(deps, { ...input, found, held });
   const act = async () => {
     const taking = { tenant, repo, names: taken, onlyNew, deadlineMs, isNoted: true };
@@ -234,6 +236,8 @@ async function endParts(
     }
   return isSome;
 }
+
+const noHolds = { held: new Set<string>() };
 
 /** A store may say of a file in parts when it was begun: as long before it arrived as such an upload can be claimed. None is smaller. */
 const [partedBytesMin, begunBeforeMs] = [5 * 1024 ** 2, 8 * 24 * 60 * 60_000];

@@ -126,3 +126,19 @@ describe('a repo of files', () => {
     expect(await proveKind(stack.deps, path)).toMatchObject({ kind: 'files' });
   });
 });
+
+describe('a repo that is unproven', () => {
+  it('gets no empty object where a push of before may still store one, and takes it afterwards', async () => {
+    await pushFromBefore();
+    await write();
+    // Whoever made it has died. The upload breaks off.
+    for (let minutes = 0; minutes < 120; minutes += 10) {
+      stack.nowMs += 10 * minute;
+      await stack.consume();
+    }
+    expect(await create()).toEqual({ kind: 'exists' });
+    expect(await read()).not.toHaveProperty('kind');
+    expect(stack.objects.keysBelow(`${tenant}/`)).toEqual([]);
+    expect(await stack.kinds(repo, { [oid]: 5 })).toBe('upload');
+  });
+});

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { requestFileDeletion } from '../../../../../lambda/core/ledger/empty-objects.ts';
+import { allPages } from '../../../../../lambda/core/rules/async.ts';
 import { objectKey } from '../../../../../lambda/core/rules/names.ts';
 import { StoreUnavailableError } from '../../../../../lambda/core/store/rules/store.ts';
 import type { TokenRecord } from '../../../../../lambda/frame/access/rules/tokens.ts';
@@ -55,14 +56,8 @@ async function one(name = 'film', more: Parameters<typeof request>[1] = {}, size
 
 const path = ({ name, uploadId = '' }: UploadBody) => ({ tenant, repo, name, upload: uploadId });
 const complete = (upload: UploadBody) => completeUpload(deps, path(upload));
-const cancel = (upload: UploadBody) =>
-  cancelUploads(deps, {
-    tenant,
-    repo,
-    uploadId: upload.uploadId ?? '',
-    name: upload.name,
-    token: undefined,
-  });
+const cancel = ({ name, uploadId = '' }: Pick<UploadBody, 'name' | 'uploadId'>) =>
+  cancelUploads(deps, { tenant, repo, uploadId, name, token: undefined });
 
 /** As a client does that has the URLs. */
 async function send(upload: UploadBody, numbers: readonly number[]): Promise<void> {
@@ -284,4 +279,111 @@ describe('a file above what one PUT can carry', () => {
     expect(await one()).toMatchObject({ state: 'upload' });
     expect(archives.openUploads).toHaveLength(1);
   });
+});
+
+/** The name is taken by one PUT, counted, and the space that is free then is used by others. */
+async function takenByOnePut(): Promise<UploadBody> {
+  const upload = await one();
+  await send(upload, [1, 2, 3]);
+  expect((await one('film', {}, 100)).state).toBe('upload');
+  stack.objects.put(objectKey({ tenant, repo, oid: 'film' }), 100, undefined, stack.nowMs);
+  await counted();
+  const others = ['a', 'b', 'c', 'd'].map((name) => ({ name, bytes: 4 * mib }));
+  const told = await request(others);
+  for (const { name, state } of told)
+    if (state === 'upload')
+      stack.objects.put(objectKey({ tenant, repo, oid: name }), 4 * mib, undefined, stack.nowMs);
+  await counted();
+  return upload;
+}
+const total = () =>
+  stack.objects
+    .keysBelow(`${tenant}/`)
+    .reduce((sum, key) => sum + (stack.objects.versionOf(key)?.sizeBytes ?? 0), 0);
+
+describe('an upload in parts whose name was taken by one PUT', () => {
+  it('stores nothing beyond the limit once that file was deleted, and its empty object is gone', async () => {
+    const upload = await takenByOnePut();
+    await requestFileDeletion(deps, { tenant, repo, objects: new Map([['film', 100]]) });
+    await counted();
+    expect(stored()).toBe(0);
+    // Its maker asks again and again.
+    stack.nowMs += 20 * hour;
+    await one();
+    await counted();
+    for (let hours = 20; hours < 36; hours += 1) {
+      stack.nowMs += hour;
+      await counted();
+    }
+    expect(stored()).toBeUndefined();
+    await complete(upload);
+    await counted();
+    expect((await stack.record()).committedBytes).toBe(total());
+    expect(total()).toBeLessThanOrEqual(20 * mib);
+  });
+
+  it('stores nothing beyond the limit once that file was deleted at once, as it is old', async () => {
+    const upload = await takenByOnePut();
+    for (let hours = 0; hours < 60; hours += 20) {
+      stack.nowMs += 20 * hour;
+      await one();
+      await counted();
+    }
+    await requestFileDeletion(deps, { tenant, repo, objects: new Map([['film', 100]]) });
+    await counted();
+    await complete(upload);
+    await counted();
+    expect((await stack.record()).committedBytes).toBe(total());
+    expect(total()).toBeLessThanOrEqual(20 * mib);
+  });
+
+  it('stores nothing beyond the limit once the upload by one PUT was canceled', async () => {
+    const upload = await one();
+    await send(upload, [1, 2, 3]);
+    const [small] = await request([{ name: 'film', bytes: 100 }]);
+    const reservations = stack.reservations.filter(({ chunked }) => chunked === undefined);
+    await cancel({ name: 'film', uploadId: reservations[0]?.id ?? '' });
+    expect(small?.state).toBe('upload');
+    await counted();
+    expect(stored()).toBe(0);
+    const told = await request(['a', 'b', 'c', 'd'].map((name) => ({ name, bytes: 4 * mib })));
+    for (const { name, state } of told)
+      if (state === 'upload')
+        stack.objects.put(objectKey({ tenant, repo, oid: name }), 4 * mib, undefined, stack.nowMs);
+    stack.nowMs += 20 * hour;
+    await one();
+    for (let hours = 20; hours < 36; hours += 1) {
+      stack.nowMs += hour;
+      await counted();
+    }
+    await complete(upload);
+    await counted();
+    expect((await stack.record()).committedBytes).toBe(total());
+    expect(total()).toBeLessThanOrEqual(20 * mib);
+  });
+});
+
+it('what relies on a canceled claim is counted, whichever reservations a reconcile read first', async () => {
+  stack.objects.put(objectKey({ tenant, repo, oid: 'old' }), 8 * mib, undefined, stack.nowMs);
+  await stack.consume({ full: true });
+  const upload = await one();
+  await counted();
+  const { ledger } = stack;
+  const reservations = ledger.reservations.bind(ledger);
+  const all = async () => allPages(reservations(tenant));
+  let small: UploadBody | undefined;
+  // Ids are random. That of the second one is read first, before it is written.
+  ledger.reservations = async function* () {
+    ledger.reservations = reservations;
+    yield (await all()).filter(({ id }) => id !== upload.uploadId);
+    small = await one('film', {}, 4 * mib).catch(() => undefined);
+    await cancel(upload);
+    yield (await all()).filter(({ id }) => id === upload.uploadId);
+  };
+  await counted();
+  const told = await request(['a', 'b', 'c'].map((name) => ({ name, bytes: 4 * mib })));
+  const admitted = told.filter(({ state }) => state === 'upload').length;
+  expect(8 * mib + (small?.state === 'upload' ? 4 : 0) * mib + admitted * 4 * mib).toBeLessThanOrEqual(
+    20 * mib,
+  );
 });
